@@ -1,0 +1,94 @@
+//! `UUIDv7` identifiers, one type an entity, so that a record's id can't be passed for a task's.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// A new identifier; later ones sort after earlier ones.
+            pub fn generate() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(id: Uuid) -> Self {
+                Self(id)
+            }
+        }
+
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.parse().map(Self)
+            }
+        }
+    };
+}
+
+id!(
+    /// A project: the unit of isolation; every other row belongs to one.
+    ProjectId
+);
+id!(
+    /// A tracker's issue as the project knows it.
+    TaskId
+);
+id!(
+    /// A conversation between a developer and an assistant.
+    DialogId
+);
+id!(
+    /// A memory record: one thing the team knows.
+    RecordId
+);
+id!(
+    /// A place in the code that a record refers to.
+    CitationId
+);
+id!(
+    /// A document: an ADR, a wiki page, a guide.
+    DocId
+);
+id!(
+    /// A piece of searchable text, whatever it was cut from.
+    PassageId
+);
+id!(
+    /// An answer to a recall, kept to learn what of it was used.
+    BundleId
+);
+id!(
+    /// An indexed repository.
+    RepositoryId
+);
+id!(
+    /// A file of an indexed repository.
+    FileId
+);
+id!(
+    /// One run of the indexer over one repository.
+    IngestId
+);

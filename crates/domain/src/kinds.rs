@@ -1,0 +1,164 @@
+//! Closed vocabularies, each with its one spelling on the wire and in the database.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A word that is not in a vocabulary; the message lists the ones that are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {vocabulary} \"{value}\"; use one of: {allowed}")]
+pub struct UnknownValue {
+    vocabulary: &'static str,
+    value: String,
+    allowed: String,
+}
+
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* $name:ident, $title:literal, { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            /// Every member, in the order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word on the wire and in the database.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownValue;
+
+            fn from_str(word: &str) -> Result<Self, UnknownValue> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(UnknownValue {
+                        vocabulary: $title,
+                        value: word.chars().take(64).collect(),
+                        allowed: [$($word),+].join(", "),
+                    }),
+                }
+            }
+        }
+    };
+}
+
+vocabulary!(
+    /// What sort of knowledge a memory record holds (seed 001, section 3).
+    RecordKind, "kind", {
+        /// Something that is true of the code or the domain.
+        Fact = "fact",
+        /// A worked example: title, steps, the patch that did it.
+        Fewshot = "fewshot",
+        /// A recurring way of doing things here.
+        Pattern = "pattern",
+        /// A pointer to a decision record.
+        AdrLink = "adr_link",
+        /// A trap: what looks right and isn't.
+        Gotcha = "gotcha",
+        /// What the team has agreed to do or not to do.
+        Rule = "rule",
+    }
+);
+
+vocabulary!(
+    /// The life of a memory record.
+    RecordState, "state", {
+        /// Recalled as it stands.
+        Active = "active",
+        /// Cited code changed or went away; recalled lower, with a warning.
+        Stale = "stale",
+        /// Replaced by another record; kept for history, never recalled.
+        Superseded = "superseded",
+        /// Removed by a person; kept until the retention ends.
+        Deleted = "deleted",
+    }
+);
+
+vocabulary!(
+    /// What a citation's code looks like now, beside what it was when the record was saved.
+    Verdict, "verdict", {
+        /// The cited text stands unchanged (perhaps on other lines).
+        Fresh = "fresh",
+        /// The code under the citation changed.
+        Drifted = "drifted",
+        /// The cited file, span or symbol is gone.
+        Orphaned = "orphaned",
+        /// The file has not been indexed yet, so nothing can be said.
+        Unchecked = "unchecked",
+    }
+);
+
+vocabulary!(
+    /// What a passage was cut from.
+    SourceKind, "source kind", {
+        /// A memory record.
+        Memory = "memory",
+        /// A dialog's distilled text.
+        Dialog = "dialog",
+        /// A document: ADR, wiki page, Markdown file.
+        Doc = "doc",
+        /// A chunk of source code.
+        Code = "code",
+    }
+);
+
+vocabulary!(
+    /// The life of an ingest run (seed 002).
+    IngestStatus, "status", {
+        /// Waiting for a worker.
+        Queued = "QUEUED",
+        /// A worker is on it.
+        Running = "RUNNING",
+        /// Every file is in and keyword-searchable.
+        Succeeded = "SUCCEEDED",
+        /// Gave up; `last_error` says why.
+        Failed = "FAILED",
+    }
+);
+
+vocabulary!(
+    /// The part of a bundle an item stands in.
+    BundleSection, "section", {
+        /// Rules and warnings that match the place; they come first.
+        Gotchas = "gotchas",
+        /// Short statements.
+        Facts = "facts",
+        /// Worked examples.
+        FewShots = "few_shots",
+        /// Titles and URLs.
+        Links = "links",
+        /// Places in the code.
+        Code = "code",
+    }
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_parses_back_to_its_member() {
+        for kind in RecordKind::ALL {
+            assert_eq!(kind.as_str().parse::<RecordKind>().as_ref(), Ok(kind));
+        }
+        for status in IngestStatus::ALL {
+            assert_eq!(status.as_str().parse::<IngestStatus>().as_ref(), Ok(status));
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_lists_the_known_ones() {
+        let error = "hunch".parse::<RecordKind>().expect_err("no kind").to_string();
+        assert!(error.contains("\"hunch\""), "{error}");
+        assert!(error.contains("fact, fewshot, pattern, adr_link, gotcha, rule"), "{error}");
+    }
+}
