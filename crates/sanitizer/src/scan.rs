@@ -1,0 +1,159 @@
+//! Runs the rules over a text: keywords first, then the patterns of the rules whose keyword is there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::{Captures, Regex};
+
+use crate::Find;
+use crate::rules::{RULES, Rule};
+
+/// The secrets of `text` in its order, not overlapping, none touching a placeholder.
+///
+/// Linear in the text: each pattern's repetitions are bounded wherever a match that its check
+/// refuses is tried again further on.
+pub(crate) fn scan(text: &str) -> Vec<Find> {
+    let engine = &*ENGINE;
+    let placeholders: Vec<_> = engine.placeholder.find_iter(text).map(|m| m.range()).collect();
+    let mut found: Vec<(usize, Range<usize>)> = Vec::new();
+    for rank in engine.candidates(text) {
+        let spans = secrets(&engine.patterns[rank], &RULES[rank], text);
+        found.extend(spans.filter(|s| !touches(&placeholders, s)).map(|span| (rank, span)));
+    }
+    found.extend(repetitions(text, &found, &placeholders));
+    union(found)
+}
+
+/// Shorter values are repeated by chance, longer ones (whole key blocks) are not repeated bare.
+const REPEATED: Range<usize> = 12..513;
+
+/// Where else the secrets in `found` stand: a value that its name gave away once is no less secret
+/// where it stands bare.
+fn repetitions(
+    text: &str,
+    found: &[(usize, Range<usize>)],
+    placeholders: &[Range<usize>],
+) -> Vec<(usize, Range<usize>)> {
+    let long = found.iter().filter(|(_, span)| REPEATED.contains(&span.len()));
+    // Each value once, with its rule: an automaton of thousands of equal ones would be slow.
+    let ranks: BTreeMap<&str, usize> = long.map(|(r, span)| (&text[span.clone()], *r)).collect();
+    if ranks.is_empty() {
+        return Vec::new();
+    }
+    let ranks: Vec<(&str, usize)> = ranks.into_iter().collect();
+    let values = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(ranks.iter().map(|(value, _)| value))
+        .expect("the values are shorter than the text");
+    let again = values.find_iter(text).map(|hit| (ranks[hit.pattern().as_usize()].1, hit.range()));
+    again.filter(|(_, span)| !touches(placeholders, span)).collect()
+}
+
+struct Engine {
+    keywords: AhoCorasick,
+    /// The rule of each keyword, by index into [`RULES`].
+    owner: Vec<usize>,
+    /// The pattern of each rule.
+    patterns: Vec<Regex>,
+    placeholder: Regex,
+}
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    let pattern = |text: &str| Regex::new(text).expect("the table's patterns are tested");
+    let keywords: Vec<(usize, &str)> = (RULES.iter().enumerate())
+        .flat_map(|(rank, rule)| rule.keywords.iter().map(move |&word| (rank, word)))
+        .collect();
+    Engine {
+        keywords: AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .build(keywords.iter().map(|(_, word)| word))
+            .expect("the table's keywords are few and short"),
+        owner: keywords.iter().map(|&(rank, _)| rank).collect(),
+        patterns: RULES.iter().map(|rule| pattern(rule.pattern)).collect(),
+        placeholder: pattern(r"\[secret:[a-z0-9-]+\]"),
+    }
+});
+
+impl Engine {
+    /// The rules that have a keyword in `text`, in the table's order.
+    fn candidates(&self, text: &str) -> Vec<usize> {
+        let mut present = vec![false; RULES.len()];
+        for hit in self.keywords.find_overlapping_iter(text) {
+            present[self.owner[hit.pattern().as_usize()]] = true;
+        }
+        (0..RULES.len()).filter(|&rank| present[rank]).collect()
+    }
+}
+
+/// The secrets that one rule finds: its group `s`, or the whole match without one.
+fn secrets<'t>(
+    pattern: &'t Regex,
+    rule: &'t Rule,
+    text: &'t str,
+) -> impl Iterator<Item = Range<usize>> + 't {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        while let Some(captures) = pattern.captures_at(text, from) {
+            let (whole, secret) = ranges(&captures);
+            let accepted = rule.check.accepts(&text[secret.clone()]);
+            // A refused value may hold the name of a real one: `token = password = "..."`.
+            let retry = !accepted && secret.start > whole.start;
+            from = if retry { secret.start } else { whole.end };
+            if accepted {
+                return Some(secret);
+            }
+        }
+        None
+    })
+}
+
+fn ranges(captures: &Captures<'_>) -> (Range<usize>, Range<usize>) {
+    let whole = captures.get_match().range();
+    let secret = captures.name("s").map_or_else(|| whole.clone(), |group| group.range());
+    (whole, secret)
+}
+
+/// Whether `span` overlaps one of `placeholders` (sorted, disjoint).
+fn touches(placeholders: &[Range<usize>], span: &Range<usize>) -> bool {
+    let next = placeholders.partition_point(|p| p.end <= span.start);
+    placeholders.get(next).is_some_and(|p| p.start < span.end)
+}
+
+/// Joins overlapping spans; the rule that stands first in the table gives the category.
+fn union(mut found: Vec<(usize, Range<usize>)>) -> Vec<Find> {
+    found.sort_by_key(|(rank, span)| (span.start, *rank));
+    let mut joined: Vec<(usize, Range<usize>)> = Vec::new();
+    for (rank, span) in found {
+        match joined.last_mut() {
+            Some((last_rank, last)) if span.start < last.end => {
+                last.end = last.end.max(span.end);
+                *last_rank = rank.min(*last_rank);
+            }
+            _ => joined.push((rank, span)),
+        }
+    }
+    joined.into_iter().map(|(rank, span)| Find { category: RULES[rank].category, span }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles_and_no_rule_matches_nothing() {
+        for (rule, pattern) in RULES.iter().zip(&ENGINE.patterns) {
+            assert!(!pattern.is_match(""), "{} matches the empty text", rule.category);
+            assert!(!rule.keywords.is_empty(), "{} never runs", rule.category);
+        }
+    }
+
+    #[test]
+    fn overlapping_finds_become_one_of_the_more_specific_category() {
+        let finds = union(vec![(1, 4..12), (0, 6..14), (1, 20..24)]);
+        assert_eq!(finds.len(), 2);
+        assert_eq!((finds[0].category, finds[0].span.clone()), (RULES[0].category, 4..14));
+    }
+}

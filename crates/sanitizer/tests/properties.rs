@@ -1,0 +1,75 @@
+//! What holds for any text.
+
+use mc_sanitizer::mask;
+use proptest::prelude::*;
+
+/// Pieces that the patterns care for, glued together in any order: tokens that touch, keys cut off,
+/// names without values, placeholders of our own.
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("ghp_16C7e42F292c6912E7710c838347Ae178B4a".to_owned()),
+        Just("AKIAIOSFODNN7EXAMPLE".to_owned()),
+        Just("xoxb-123456789012-abcdefGHIJ12".to_owned()),
+        Just("110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0".to_owned()),
+        Just("postgres://u:p4ss-W0rd@h/d".to_owned()),
+        Just("password = \"".to_owned()),
+        Just("token=".to_owned()),
+        Just("Authorization: Bearer ".to_owned()),
+        Just("-----BEGIN PRIVATE KEY-----\n".to_owned()),
+        Just("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\r\n".to_owned()),
+        Just("-----END PRIVATE KEY-----".to_owned()),
+        Just("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl".to_owned()),
+        Just("[secret:password]".to_owned()),
+        Just("[secret:".to_owned()),
+        "[a-zA-Z0-9+/=_.:@'\"-]{0,48}",
+        "\\PC{0,12}",
+        "[\\s\\PC]{0,8}",
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(fragment(), 0..16).prop_map(|parts| parts.concat())
+}
+
+fn lines(text: &str) -> (usize, usize) {
+    (text.matches('\n').count(), text.matches('\r').count())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn masking_again_changes_nothing(text in text()) {
+        let once = mask(&text);
+        let twice = mask(once.text.as_str());
+        prop_assert_eq!(&twice.text, &once.text);
+        prop_assert!(twice.finds.is_empty());
+    }
+
+    #[test]
+    fn the_number_of_lines_stays(text in text()) {
+        prop_assert_eq!(lines(mask(&text).text.as_str()), lines(&text));
+    }
+
+    #[test]
+    fn finds_are_in_order_and_cut_the_text_at_characters(text in text()) {
+        let mut end = 0;
+        for find in mask(&text).finds {
+            prop_assert!(find.span.start >= end && find.span.start < find.span.end);
+            prop_assert!(text.get(find.span.clone()).is_some());
+            end = find.span.end;
+        }
+    }
+
+    #[test]
+    fn any_text_at_all_is_masked_without_a_panic(text in any::<String>()) {
+        mask(&text);
+    }
+
+    #[test]
+    fn a_planted_token_vanishes_from_any_words(before in "[a-z \\n]{0,40}", after in "[a-z \\n]{0,40}") {
+        let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        let masked = mask(&format!("{before} {token} {after}"));
+        prop_assert_eq!(masked.text.as_str(), format!("{before} [secret:github-token] {after}"));
+    }
+}
