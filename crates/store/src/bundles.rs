@@ -1,0 +1,131 @@
+//! Bundles: what was recalled, for whom, and what of it was used.
+
+use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId};
+
+use crate::{Error, Store};
+
+/// A bundle to keep.
+#[derive(Debug, Clone)]
+pub struct NewBundle {
+    /// Identifier, as told to the caller.
+    pub id: BundleId,
+    /// Project.
+    pub project: ProjectId,
+    /// Who asked.
+    pub principal: String,
+    /// The sanitized request.
+    pub request: serde_json::Value,
+    /// How sure the answer was, 0 to 1.
+    pub confidence: f32,
+    /// Size as handed out.
+    pub tokens: i32,
+    /// Legs that were left out.
+    pub degraded: Vec<String>,
+    /// Contents in the order shown.
+    pub items: Vec<BundleItem>,
+}
+
+/// One thing in a bundle.
+#[derive(Debug, Clone)]
+pub struct BundleItem {
+    /// Part of the bundle.
+    pub section: BundleSection,
+    /// The record, if it is one.
+    pub record: Option<RecordId>,
+    /// The document, if it is one.
+    pub doc: Option<DocId>,
+    /// The passage it was found through.
+    pub passage: PassageId,
+    /// Final score.
+    pub score: f32,
+}
+
+/// Keeps a bundle and its items.
+pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    sqlx::query!(
+        "insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
+         values ($1, $2, $3, $4, $5, $6, $7)",
+        bundle.id.0,
+        bundle.project.0,
+        bundle.principal,
+        bundle.request,
+        bundle.confidence,
+        bundle.tokens,
+        &bundle.degraded
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    let items = &bundle.items;
+    let positions: Vec<i32> = (0..).take(items.len()).collect();
+    let sections: Vec<_> = items.iter().map(|i| i.section.as_str().to_owned()).collect();
+    let records: Vec<_> = items.iter().map(|i| i.record.map(|r| r.0)).collect();
+    let docs: Vec<_> = items.iter().map(|i| i.doc.map(|d| d.0)).collect();
+    let passages: Vec<_> = items.iter().map(|i| i.passage.0).collect();
+    let scores: Vec<_> = items.iter().map(|i| i.score).collect();
+    sqlx::query!(
+        "insert into bundle_items (bundle_id, position, section, record_id, doc_id, passage_id, score)
+         select $1, i.* from unnest($2::int[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[],
+                                    $7::real[]) i",
+        bundle.id.0,
+        &positions,
+        &sections,
+        &records as &[Option<uuid::Uuid>],
+        &docs as &[Option<uuid::Uuid>],
+        &passages,
+        &scores
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    tx.commit().await
+}
+
+/// Marks items of a bundle as used, by the id of their record, document or passage, and counts the
+/// use on records that were not marked before. Answers which of `ids` the bundle holds; `None`
+/// when there is no such bundle.
+pub async fn mark_used(
+    store: &Store,
+    bundle: BundleId,
+    ids: &[uuid::Uuid],
+) -> Result<Option<Vec<uuid::Uuid>>, Error> {
+    let mut tx = store.begin().await?;
+    let known = sqlx::query_scalar!("select id from bundles where id = $1 for update", bundle.0)
+        .fetch_optional(&mut *tx.0)
+        .await?;
+    if known.is_none() {
+        return Ok(None);
+    }
+    let held = sqlx::query!(
+        r#"select position, record_id, doc_id, passage_id, used is true as "used!"
+           from bundle_items
+           where bundle_id = $1
+             and (record_id = any($2) or doc_id = any($2) or passage_id = any($2))"#,
+        bundle.0,
+        ids
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let positions: Vec<_> = held.iter().map(|i| i.position).collect();
+    let newly_used: Vec<_> = held.iter().filter(|i| !i.used).filter_map(|i| i.record_id).collect();
+    sqlx::query!(
+        "update bundle_items set used = true, used_at = now()
+         where bundle_id = $1 and position = any($2) and used is not true",
+        bundle.0,
+        &positions
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    sqlx::query!("update memory_records set used = used + 1 where id = any($1)", &newly_used)
+        .execute(&mut *tx.0)
+        .await?;
+    tx.commit().await?;
+    let found = ids
+        .iter()
+        .copied()
+        .filter(|id| {
+            let id = Some(*id);
+            held.iter().any(|i| i.record_id == id || i.doc_id == id || i.passage_id == id)
+        })
+        .collect();
+    Ok(Some(found))
+}

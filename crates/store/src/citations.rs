@@ -1,0 +1,215 @@
+//! The places in the code that records cite, and the indexed code to hold them against.
+
+use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
+
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// A citation as stored.
+#[derive(Debug, Clone)]
+pub struct Citation {
+    /// Identifier.
+    pub id: CitationId,
+    /// The record that cites.
+    pub record: RecordId,
+    /// Path within the repository.
+    pub file_path: String,
+    /// Qualified name of a definition.
+    pub symbol: Option<String>,
+    /// First and last line, from 1, inclusive.
+    pub lines: Option<(i32, i32)>,
+    /// Commit at which it was true.
+    pub commit: Option<String>,
+    /// sha256 of the cited lines; `None` until the file has been seen.
+    pub content_hash: Option<Vec<u8>>,
+    /// Last verdict.
+    pub verdict: Verdict,
+}
+
+/// A definition in the indexed code.
+#[derive(Debug, Clone)]
+pub struct SymbolSpan {
+    /// File it stands in.
+    pub path: String,
+    /// First line, from 1.
+    pub line_start: i32,
+    /// Last line, inclusive.
+    pub line_end: i32,
+    /// sha256 of its lines.
+    pub span_hash: Vec<u8>,
+}
+
+/// Makes `citations` all that the record cites (their `id` and `record` are given anew).
+pub async fn replace(
+    tx: &mut Tx,
+    project: ProjectId,
+    record: RecordId,
+    citations: &[Citation],
+) -> Result<(), Error> {
+    sqlx::query!("delete from memory_citations where record_id = $1", record.0)
+        .execute(&mut *tx.0)
+        .await?;
+    for citation in citations {
+        sqlx::query!(
+            "insert into memory_citations (id, record_id, project_id, file_path, symbol, line_start,
+                 line_end, commit_sha, content_hash, verdict)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            CitationId::generate().0,
+            record.0,
+            project.0,
+            citation.file_path,
+            citation.symbol,
+            citation.lines.map(|l| l.0),
+            citation.lines.map(|l| l.1),
+            citation.commit,
+            citation.content_hash,
+            citation.verdict.as_str()
+        )
+        .execute(&mut *tx.0)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Notes what a check found: place, hash and verdict of the citation.
+pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_citations set file_path = $2, line_start = $3, line_end = $4,
+             content_hash = $5, verdict = $6, checked_at = now() where id = $1",
+        citation.id.0,
+        citation.file_path,
+        citation.lines.map(|l| l.0),
+        citation.lines.map(|l| l.1),
+        citation.content_hash,
+        citation.verdict.as_str()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// What these records cite.
+pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>, Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    let rows = sqlx::query_as!(
+        Row,
+        "select id, record_id, file_path, symbol, line_start, line_end, commit_sha, content_hash,
+             verdict
+         from memory_citations where record_id = any($1) order by record_id, id",
+        &ids
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter().map(Row::into_citation).collect()
+}
+
+/// Live records of the project that cite one of these files, or a symbol that is (or was) defined
+/// in one of them.
+pub async fn records_citing(
+    store: &Store,
+    project: ProjectId,
+    paths: &[String],
+) -> Result<Vec<RecordId>, Error> {
+    let ids = sqlx::query_scalar!(
+        "select distinct c.record_id from memory_citations c
+         join memory_records r on r.id = c.record_id
+         where c.project_id = $1 and c.file_path = any($2) and r.state in ('active', 'stale')",
+        project.0,
+        paths
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    Ok(ids.into_iter().map(RecordId::from).collect())
+}
+
+/// The indexed text of a file, line by line, as its chunks give it back; `None` when no indexed
+/// repository of the project has the file.
+pub async fn file_lines(
+    store: &Store,
+    project: ProjectId,
+    path: &str,
+) -> Result<Option<Vec<String>>, Error> {
+    let rows = sqlx::query!(
+        r#"select f.id as "file_id!", c.overlap_lines as "overlap_lines?", p.text as "text?",
+                  d.content as "content?"
+           from files f
+           left join code_chunks c on c.file_id = f.id
+           left join passages p on p.id = c.passage_id
+           left join docs d on d.file_id = f.id
+           where f.id = (select id from files where project_id = $1 and path = $2
+                         order by updated_at desc limit 1)
+           order by c.chunk_index"#,
+        project.0,
+        path
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let mut lines = Vec::new();
+    for row in rows {
+        if let Some(content) = row.content {
+            lines.extend(content.split('\n').map(str::to_owned));
+        } else if let Some(text) = row.text {
+            let overlap = usize::try_from(row.overlap_lines.unwrap_or(0)).unwrap_or(0);
+            lines.extend(text.split('\n').skip(overlap).map(str::to_owned));
+        }
+    }
+    Ok(Some(lines))
+}
+
+/// Whether any repository of the project has been indexed.
+pub async fn has_code(store: &Store, project: ProjectId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists(select 1 from files where project_id = $1) as "exists!""#,
+        project.0
+    )
+    .fetch_one(&store.pool)
+    .await?)
+}
+
+/// Where the project defines a qualified name.
+pub async fn symbol_spans(
+    store: &Store,
+    project: ProjectId,
+    name: &str,
+) -> Result<Vec<SymbolSpan>, Error> {
+    Ok(sqlx::query_as!(
+        SymbolSpan,
+        "select f.path, s.line_start, s.line_end, s.span_hash
+         from code_symbols s join files f on f.id = s.file_id
+         where s.project_id = $1 and s.name = $2 order by f.path, s.line_start limit 100",
+        project.0,
+        name
+    )
+    .fetch_all(&store.pool)
+    .await?)
+}
+
+struct Row {
+    id: uuid::Uuid,
+    record_id: uuid::Uuid,
+    file_path: String,
+    symbol: Option<String>,
+    line_start: Option<i32>,
+    line_end: Option<i32>,
+    commit_sha: Option<String>,
+    content_hash: Option<Vec<u8>>,
+    verdict: String,
+}
+
+impl Row {
+    fn into_citation(self) -> Result<Citation, Error> {
+        Ok(Citation {
+            id: self.id.into(),
+            record: self.record_id.into(),
+            file_path: self.file_path,
+            symbol: self.symbol,
+            lines: self.line_start.zip(self.line_end),
+            commit: self.commit_sha,
+            content_hash: self.content_hash,
+            verdict: word(&self.verdict)?,
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! Conversations between a developer and an assistant.
+
+use mc_domain::{DialogId, ProjectId, TaskId};
+use mc_sanitizer::Sanitized;
+
+use crate::{Error, Store, Tx};
+
+/// One message, sanitized.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// `user`, `assistant`, `system` or `tool`.
+    pub role: String,
+    /// What was said.
+    pub content: Sanitized,
+}
+
+/// A dialog to write.
+#[derive(Debug, Clone)]
+pub struct NewDialog<'a> {
+    /// Identifier; an existing dialog of the project is replaced.
+    pub id: DialogId,
+    /// The task it belongs to.
+    pub task: Option<TaskId>,
+    /// Who spoke with the assistant.
+    pub developer: Option<&'a str>,
+    /// The messages, oldest first.
+    pub messages: &'a [Message],
+    /// What is worth finding of it.
+    pub distilled: &'a Sanitized,
+}
+
+/// Writes the dialog; `false` when the id belongs to another project.
+pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Result<bool, Error> {
+    let messages: Vec<_> = dialog
+        .messages
+        .iter()
+        .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
+        .collect();
+    let done = sqlx::query!(
+        "insert into dialogs (id, project_id, task_id, developer, messages, distilled)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (id) do update set
+             task_id = coalesce(excluded.task_id, dialogs.task_id),
+             developer = coalesce(excluded.developer, dialogs.developer),
+             messages = excluded.messages, distilled = excluded.distilled, updated_at = now()
+         where dialogs.project_id = excluded.project_id",
+        dialog.id.0,
+        project.0,
+        dialog.task.map(|id| id.0),
+        dialog.developer,
+        serde_json::Value::Array(messages),
+        dialog.distilled.as_str()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Links an existing dialog to a task; `false` when the project has no such dialog.
+pub async fn link(
+    tx: &mut Tx,
+    project: ProjectId,
+    dialog: DialogId,
+    task: TaskId,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update dialogs set task_id = $3, updated_at = now() where id = $1 and project_id = $2",
+        dialog.0,
+        project.0,
+        task.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Whether the project has this dialog.
+pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists(select 1 from dialogs where id = $1 and project_id = $2) as "exists!""#,
+        dialog.0,
+        project.0
+    )
+    .fetch_one(&store.pool)
+    .await?)
+}

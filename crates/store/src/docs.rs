@@ -1,0 +1,197 @@
+//! Documents: ADRs, wiki pages, the Markdown of indexed repositories.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{DocId, FileId, ProjectId};
+use mc_sanitizer::Sanitized;
+
+use crate::passages::{NewPassage, PassageSource};
+use crate::{Error, Store, Tx, passages};
+
+/// A document as stored.
+#[derive(Debug, Clone)]
+pub struct Doc {
+    /// Identifier.
+    pub id: DocId,
+    /// Where it came from (`confluence`, `repo:owner/name`).
+    pub source: String,
+    /// Its id there.
+    pub doc_id: String,
+    /// Title.
+    pub title: String,
+    /// Where people read it; may be empty.
+    pub url: String,
+    /// The whole text.
+    pub content: String,
+    /// Scopes.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Last change here.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A document to write.
+#[derive(Debug, Clone)]
+pub struct NewDoc {
+    /// The indexed file it is, if it is one.
+    pub file: Option<FileId>,
+    /// Where it came from.
+    pub source: String,
+    /// Its id there.
+    pub doc_id: String,
+    /// Title.
+    pub title: Sanitized,
+    /// Where people read it; may be empty.
+    pub url: String,
+    /// The whole text.
+    pub content: Sanitized,
+    /// Scopes.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+}
+
+/// What [`upsert`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new document.
+    Created,
+    /// An existing one changed.
+    Updated,
+    /// Nothing to change.
+    Unchanged,
+}
+
+/// Writes a document and makes `passages` what search sees of it.
+pub async fn upsert(
+    tx: &mut Tx,
+    project: ProjectId,
+    doc: &NewDoc,
+    passages: &[NewPassage],
+) -> Result<(DocId, Outcome), Error> {
+    let row = sqlx::query!(
+        r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope, tags)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+           on conflict (project_id, source, doc_id) do update set
+               file_id = excluded.file_id, title = excluded.title, url = excluded.url,
+               content = excluded.content, scope = excluded.scope, tags = excluded.tags,
+               updated_at = now()
+           where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags)
+               is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
+                                 excluded.scope, excluded.tags)
+           returning id, (xmax = 0) as "inserted!""#,
+        DocId::generate().0,
+        project.0,
+        doc.file.map(|f| f.0),
+        doc.source,
+        doc.doc_id,
+        doc.title.as_str(),
+        doc.url,
+        doc.content.as_str(),
+        &doc.scope,
+        &doc.tags
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let (id, outcome) = match row {
+        Some(row) if row.inserted => (row.id, Outcome::Created),
+        Some(row) => (row.id, Outcome::Updated),
+        None => {
+            let id = sqlx::query_scalar!(
+                "select id from docs where project_id = $1 and source = $2 and doc_id = $3",
+                project.0,
+                doc.source,
+                doc.doc_id
+            )
+            .fetch_one(&mut *tx.0)
+            .await?;
+            (id, Outcome::Unchanged)
+        }
+    };
+    // Also for an unchanged document: a newer version of the chunker may cut it otherwise.
+    passages::replace(tx, project, PassageSource::Doc(id.into()), passages).await?;
+    Ok((id.into(), outcome))
+}
+
+/// The document with this id.
+pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Option<Doc>, Error> {
+    Ok(sqlx::query_as!(
+        Doc,
+        "select id, source, doc_id, title, url, content, scope, tags, updated_at
+         from docs where id = $1 and project_id = $2",
+        id.0,
+        project.0
+    )
+    .fetch_optional(&store.pool)
+    .await?)
+}
+
+/// The document with this URL, or with this id at its source (a path, for a repository's file).
+pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Option<Doc>, Error> {
+    Ok(sqlx::query_as!(
+        Doc,
+        "select id, source, doc_id, title, url, content, scope, tags, updated_at
+         from docs where project_id = $1 and (url = $2 or doc_id = $2)
+         order by (url = $2) desc, updated_at desc limit 1",
+        project.0,
+        url
+    )
+    .fetch_optional(&store.pool)
+    .await?)
+}
+
+/// The document with this title, in any case; the newest of several.
+pub async fn by_title(
+    store: &Store,
+    project: ProjectId,
+    title: &str,
+) -> Result<Option<Doc>, Error> {
+    Ok(sqlx::query_as!(
+        Doc,
+        "select id, source, doc_id, title, url, content, scope, tags, updated_at
+         from docs where project_id = $1 and lower(title) = lower($2)
+         order by updated_at desc limit 1",
+        project.0,
+        title
+    )
+    .fetch_optional(&store.pool)
+    .await?)
+}
+
+/// Titles that contain `part` in any case, the shortest first.
+pub async fn titles_like(
+    store: &Store,
+    project: ProjectId,
+    part: &str,
+    limit: i64,
+) -> Result<Vec<String>, Error> {
+    Ok(sqlx::query_scalar!(
+        "select title from docs
+         where project_id = $1 and position(lower($2) in lower(title)) > 0
+         group by title order by length(title), title limit $3",
+        project.0,
+        part,
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?)
+}
+
+/// Documents of a project after an id, oldest first, without their text.
+pub async fn list(
+    store: &Store,
+    project: ProjectId,
+    after: Option<DocId>,
+    limit: i64,
+) -> Result<Vec<Doc>, Error> {
+    Ok(sqlx::query_as!(
+        Doc,
+        r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, updated_at
+           from docs where project_id = $1 and id > $2 order by id limit $3"#,
+        project.0,
+        after.map_or_else(uuid::Uuid::nil, |id| id.0),
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?)
+}

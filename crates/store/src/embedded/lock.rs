@@ -1,0 +1,52 @@
+//! One service a data directory, held by the kernel: a lock dies with the process that has it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::EmbeddedError;
+
+/// The right to work on a data directory, for as long as the value lives.
+#[derive(Debug)]
+pub(super) struct DataDirLock(#[expect(dead_code, reason = "an open file is a held lock")] File);
+
+impl DataDirLock {
+    /// Takes the directory, or says who has it.
+    pub fn acquire(data_dir: &Path) -> Result<Self, EmbeddedError> {
+        let path = data_dir.join("lock");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(EmbeddedError::io("open", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(EmbeddedError::Locked {
+                    data_dir: data_dir.to_owned(),
+                    pid: holder(&mut file),
+                });
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(EmbeddedError::io("lock", &path)(error));
+            }
+        }
+        file.set_len(0)
+            .and_then(|()| write!(file, "{}", std::process::id()))
+            .map_err(EmbeddedError::io("write", &path))?;
+        Ok(Self(file))
+    }
+}
+
+/// The process id that the holder wrote into its lock file.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(_) if !text.is_empty() => text,
+        _ => "unknown".to_owned(),
+    }
+}

@@ -1,0 +1,92 @@
+//! What can go wrong between the service and its database.
+
+use mc_domain::{Classified, ErrorKind};
+
+/// A failed call of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database can't be reached, or gave no connection in time.
+    #[error(
+        "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
+    )]
+    Unavailable(#[source] sqlx::Error),
+    /// A uniqueness rule was broken, by a name of the schema.
+    #[error("{what} exists already")]
+    Exists {
+        /// What the violated constraint guards, in words.
+        what: &'static str,
+    },
+    /// A row that the statement refers to is gone.
+    #[error("what this refers to was deleted meanwhile; read it again, then decide")]
+    Gone,
+    /// The connection URL can't be parsed; it is not repeated, since it may hold a password.
+    #[error("the database URL is not of the form postgres://user:password@host:port/database")]
+    BadUrl,
+    /// The server is too old or lacks an extension.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// The schema can't be brought up to date.
+    #[error("the database schema can't be migrated: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// A stored value is not one that this version knows.
+    #[error("the database holds a value this version does not know: {0}")]
+    Unreadable(String),
+    /// Anything else.
+    #[error("a statement failed")]
+    Statement(#[source] sqlx::Error),
+}
+
+/// Constraint name -> what it guards.
+const UNIQUE: &[(&str, &str)] = &[
+    ("projects_key_unique", "a project with this key"),
+    ("tasks_external_id_unique", "a task with this id"),
+    ("memory_records_live_content", "a record with this content"),
+    ("repositories_name_unique", "a repository with this name"),
+    ("files_path_unique", "a file with this path"),
+    ("docs_id_unique", "a document with this id"),
+    ("embedding_models_name_unique", "a model with this name"),
+];
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::Error as E;
+        match &error {
+            E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => {
+                Self::Unavailable(error)
+            }
+            E::Database(db) if db.is_foreign_key_violation() => Self::Gone,
+            E::Database(db) if db.is_unique_violation() => {
+                match UNIQUE.iter().find(|(name, _)| db.constraint() == Some(*name)) {
+                    Some((_, what)) => Self::Exists { what },
+                    None => Self::Statement(error),
+                }
+            }
+            // Class 57: the server is stopping, starting or was killed under us.
+            E::Database(db) if db.code().is_some_and(|code| code.starts_with("57P")) => {
+                Self::Unavailable(error)
+            }
+            _ => Self::Statement(error),
+        }
+    }
+}
+
+impl Classified for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unavailable(_) => ErrorKind::Unavailable,
+            Self::Exists { .. } | Self::Gone => ErrorKind::Conflict,
+            Self::BadUrl
+            | Self::Unsuitable(_)
+            | Self::Migration(_)
+            | Self::Unreadable(_)
+            | Self::Statement(_) => ErrorKind::Internal,
+        }
+    }
+}
+
+/// Reads a stored word of a closed vocabulary.
+pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
+    text: &str,
+) -> Result<T, Error> {
+    text.parse().map_err(|error: mc_domain::UnknownValue| Error::Unreadable(error.to_string()))
+}

@@ -1,0 +1,102 @@
+//! The change feed: which passages changed, in the order their transactions may be relied on.
+//!
+//! Sequence numbers are given out when a row is written and become visible when it commits, so
+//! reading "everything above the last number" skips a transaction that commits late. The feed is
+//! therefore ordered by transaction id, and a reader's cursor never passes the oldest transaction
+//! that still runs ([`FeedPage::horizon`]).
+
+use mc_domain::PassageId;
+use sqlx::postgres::PgListener;
+
+use crate::{Error, Store};
+
+/// A position in the feed: everything at or before it has been applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FeedCursor {
+    /// Transaction id (64 bits, never wraps).
+    pub txid: u64,
+    /// Sequence number within the feed.
+    pub seq: i64,
+}
+
+/// A change: the passage was written or deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedEntry {
+    /// Transaction that made it.
+    pub txid: u64,
+    /// Sequence number.
+    pub seq: i64,
+    /// What changed; read its present state.
+    pub passage: PassageId,
+}
+
+/// A part of the feed.
+#[derive(Debug, Clone)]
+pub struct FeedPage {
+    /// Committed changes after the cursor, in order.
+    pub entries: Vec<FeedEntry>,
+    /// Transactions below this are all over. The cursor may move past entries below it; those at
+    /// or above it may be applied, but must be read again.
+    pub horizon: u64,
+}
+
+/// Changes after `cursor`, at most `limit`.
+pub async fn since(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage, Error> {
+    // The horizon comes from a snapshot no newer than that of the entries: an older horizon is
+    // merely cautious, a newer one could step over a late commit.
+    let horizon = horizon(store).await?;
+    let rows = sqlx::query!(
+        r#"select txid::text::bigint as "txid!", seq, passage_id
+           from feed where (txid, seq) > ($1::text::xid8, $2)
+           order by txid, seq limit $3"#,
+        cursor.txid.to_string(),
+        cursor.seq,
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let entries = rows
+        .into_iter()
+        .map(|r| FeedEntry {
+            txid: r.txid.cast_unsigned(),
+            seq: r.seq,
+            passage: r.passage_id.into(),
+        })
+        .collect();
+    Ok(FeedPage { entries, horizon })
+}
+
+/// The position before which nothing is missing now. Taken before a full read of the passages, it
+/// is where following goes on afterwards.
+pub async fn start(store: &Store) -> Result<FeedCursor, Error> {
+    Ok(FeedCursor { txid: horizon(store).await?, seq: 0 })
+}
+
+async fn horizon(store: &Store) -> Result<u64, Error> {
+    let xmin = sqlx::query_scalar!(
+        r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "xmin!""#
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    Ok(xmin.cast_unsigned())
+}
+
+/// Wakes when passages change, on any node.
+#[derive(Debug)]
+pub struct FeedListener(PgListener);
+
+/// Begins to listen, on a connection of its own.
+pub async fn listen(store: &Store) -> Result<FeedListener, Error> {
+    let mut listener = PgListener::connect_with(&store.pool).await?;
+    listener.listen("passages").await?;
+    Ok(FeedListener(listener))
+}
+
+impl FeedListener {
+    /// Returns at the next change (or after the connection was lost and made again, since changes
+    /// may have been missed meanwhile).
+    pub async fn wait(&mut self) -> Result<(), Error> {
+        self.0.try_recv().await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Files of indexed repositories, their chunks and the definitions in them.
+
+use std::collections::HashMap;
+
+use mc_domain::{FileId, ProjectId, RepositoryId};
+
+use crate::passages::{NewPassage, PassageSource};
+use crate::repositories::Repository;
+use crate::{Error, Store, Tx, passages};
+
+/// What decides whether a file must be read and cut again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownFile {
+    /// Identifier.
+    pub id: FileId,
+    /// sha256 of its bytes.
+    pub content_hash: Vec<u8>,
+    /// Version of the chunker that cut it.
+    pub chunker: i32,
+}
+
+/// A file to write.
+#[derive(Debug, Clone)]
+pub struct NewFile {
+    /// Path within the repository, with `/`.
+    pub path: String,
+    /// sha256 of its bytes.
+    pub content_hash: Vec<u8>,
+    /// Bytes on disk.
+    pub size: i64,
+    /// Language as the indexer names it.
+    pub language: String,
+    /// Lines of text.
+    pub line_count: i32,
+    /// Version of the chunker.
+    pub chunker: i32,
+}
+
+/// A chunk to write.
+#[derive(Debug, Clone)]
+pub struct NewChunk {
+    /// What search sees of it.
+    pub passage: NewPassage,
+    /// Position in the file, from 0.
+    pub chunk_index: i32,
+    /// First line, from 1.
+    pub line_start: i32,
+    /// Last line, inclusive.
+    pub line_end: i32,
+    /// Lines at the top that repeat the chunk before.
+    pub overlap_lines: i32,
+    /// sha256 of the normalised text.
+    pub chunk_hash: Vec<u8>,
+    /// sha256 of path, lines and text.
+    pub span_hash: Vec<u8>,
+    /// Short description.
+    pub summary: String,
+    /// Enclosing definition.
+    pub parent_symbol: Option<String>,
+}
+
+/// A definition to write.
+#[derive(Debug, Clone)]
+pub struct NewSymbol {
+    /// Qualified name.
+    pub name: String,
+    /// `function`, `class`, `method` and so on.
+    pub kind: String,
+    /// First line, from 1.
+    pub line_start: i32,
+    /// Last line, inclusive.
+    pub line_end: i32,
+    /// sha256 of its lines.
+    pub span_hash: Vec<u8>,
+}
+
+/// How many chunks of a file were new and how many were kept with their vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// New chunks.
+    pub written: usize,
+    /// Kept chunks.
+    pub reused: usize,
+}
+
+/// Every file of a repository, by path.
+pub async fn known(
+    store: &Store,
+    repository: RepositoryId,
+) -> Result<HashMap<String, KnownFile>, Error> {
+    let rows = sqlx::query!(
+        "select path, id, content_hash, chunker from files where repository_id = $1",
+        repository.0
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|r| {
+            let known =
+                KnownFile { id: r.id.into(), content_hash: r.content_hash, chunker: r.chunker };
+            (r.path, known)
+        })
+        .collect())
+}
+
+/// Writes the row of a file, keeping its id.
+pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId, Error> {
+    let id = sqlx::query_scalar!(
+        "insert into files (id, repository_id, project_id, path, content_hash, size, language,
+             line_count, chunker)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         on conflict (repository_id, path) do update set
+             content_hash = excluded.content_hash, size = excluded.size,
+             language = excluded.language, line_count = excluded.line_count,
+             chunker = excluded.chunker, updated_at = now()
+         returning id",
+        FileId::generate().0,
+        repository.id.0,
+        repository.project_id.0,
+        file.path,
+        file.content_hash,
+        file.size,
+        file.language,
+        file.line_count,
+        file.chunker
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    Ok(id.into())
+}
+
+/// Makes `chunks` and `symbols` all that is known of a file of code.
+pub async fn put_code(
+    tx: &mut Tx,
+    repository: &Repository,
+    file: FileId,
+    source_ref: &str,
+    chunks: &[NewChunk],
+    symbols: &[NewSymbol],
+) -> Result<Written, Error> {
+    let project: ProjectId = repository.project_id;
+    let new: Vec<NewPassage> = chunks.iter().map(|c| c.passage.clone()).collect();
+    let (ids, reused) = passages::replace(tx, project, PassageSource::File(file), &new).await?;
+    for (chunk, id) in chunks.iter().zip(&ids) {
+        sqlx::query!(
+            "insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index,
+                 line_start, line_end, overlap_lines, chunk_hash, span_hash, summary,
+                 parent_symbol, source_ref)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+             on conflict (passage_id) do update set
+                 chunk_index = excluded.chunk_index, line_start = excluded.line_start,
+                 line_end = excluded.line_end, overlap_lines = excluded.overlap_lines,
+                 span_hash = excluded.span_hash, summary = excluded.summary,
+                 parent_symbol = excluded.parent_symbol, source_ref = excluded.source_ref",
+            id.0,
+            project.0,
+            repository.id.0,
+            file.0,
+            chunk.chunk_index,
+            chunk.line_start,
+            chunk.line_end,
+            chunk.overlap_lines,
+            chunk.chunk_hash,
+            chunk.span_hash,
+            chunk.summary,
+            chunk.parent_symbol,
+            source_ref
+        )
+        .execute(&mut *tx.0)
+        .await?;
+    }
+    put_symbols(tx, project, file, symbols).await?;
+    Ok(Written { written: ids.len() - reused, reused })
+}
+
+async fn put_symbols(
+    tx: &mut Tx,
+    project: ProjectId,
+    file: FileId,
+    symbols: &[NewSymbol],
+) -> Result<(), Error> {
+    sqlx::query!("delete from code_symbols where file_id = $1", file.0).execute(&mut *tx.0).await?;
+    let names: Vec<_> = symbols.iter().map(|s| s.name.clone()).collect();
+    let kinds: Vec<_> = symbols.iter().map(|s| s.kind.clone()).collect();
+    let starts: Vec<_> = symbols.iter().map(|s| s.line_start).collect();
+    let ends: Vec<_> = symbols.iter().map(|s| s.line_end).collect();
+    let hashes: Vec<_> = symbols.iter().map(|s| s.span_hash.clone()).collect();
+    sqlx::query!(
+        "insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
+         select $1, $2, s.* from unnest($3::text[], $4::text[], $5::int[], $6::int[], $7::bytea[]) s
+         on conflict do nothing",
+        file.0,
+        project.0,
+        &names,
+        &kinds,
+        &starts,
+        &ends,
+        &hashes
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Removes files with all that was cut from them.
+pub async fn delete(tx: &mut Tx, files: &[FileId]) -> Result<(), Error> {
+    let ids: Vec<_> = files.iter().map(|f| f.0).collect();
+    sqlx::query!("delete from files where id = any($1)", &ids).execute(&mut *tx.0).await?;
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! Runs of the indexer, as a queue that survives the process (seed 002's `repo_rag_index_job`).
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use mc_domain::{IngestId, IngestStatus, ProjectId, RepositoryId};
+
+use crate::error::word;
+use crate::repositories::Repository;
+use crate::{Error, Store};
+
+/// A run as stored.
+#[derive(Debug, Clone)]
+pub struct Ingest {
+    /// Identifier.
+    pub id: IngestId,
+    /// Project.
+    pub project: ProjectId,
+    /// Repository.
+    pub repository: RepositoryId,
+    /// Where it is in its life.
+    pub status: IngestStatus,
+    /// Attempts so far.
+    pub attempt: i32,
+    /// Attempts after which it fails for good.
+    pub max_attempts: i32,
+    /// Ref to index; empty for what is checked out, or the default branch.
+    pub requested_ref: String,
+    /// What it has done.
+    pub counts: Counts,
+    /// Why the last attempt failed (`message`, `at`).
+    pub last_error: Option<serde_json::Value>,
+    /// When it was asked for.
+    pub queued_at: DateTime<Utc>,
+    /// When the last attempt began.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub completed_at: Option<DateTime<Utc>>,
+}
+
+/// What a run has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files that are to be looked at.
+    pub files_total: i32,
+    /// Files that were looked at.
+    pub files_done: i32,
+    /// Files that were written.
+    pub files_changed: i32,
+    /// Files that were removed.
+    pub files_deleted: i32,
+    /// Files that were passed over, by reason.
+    pub files_skipped: BTreeMap<String, i32>,
+    /// New chunks.
+    pub chunks_written: i32,
+    /// Chunks kept with their vectors.
+    pub chunks_reused: i32,
+}
+
+/// Asks for a run; an open one of the same repository and ref is returned instead.
+pub async fn enqueue(
+    store: &Store,
+    repository: &Repository,
+    requested_ref: &str,
+) -> Result<Ingest, Error> {
+    let mut tx = store.begin().await?;
+    // One at a time per repository decides, so that two callers can't both find nothing open.
+    sqlx::query!("select id from repositories where id = $1 for update", repository.id.0)
+        .fetch_one(&mut *tx.0)
+        .await?;
+    let open = sqlx::query_scalar!(
+        "select id from ingest_runs
+         where repository_id = $1 and requested_ref = $2 and status = 'QUEUED'
+         order by queued_at limit 1",
+        repository.id.0,
+        requested_ref
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let id = match open {
+        Some(id) => id,
+        None => {
+            sqlx::query_scalar!(
+                "insert into ingest_runs (id, project_id, repository_id, requested_ref)
+                 values ($1, $2, $3, $4) returning id",
+                IngestId::generate().0,
+                repository.project_id.0,
+                repository.id.0,
+                requested_ref
+            )
+            .fetch_one(&mut *tx.0)
+            .await?
+        }
+    };
+    tx.commit().await?;
+    find(store, id.into()).await?.ok_or(Error::Gone)
+}
+
+/// Takes the next run that is due, or one whose worker has not been heard of for
+/// `silent_seconds`; never two runs of one repository at a time.
+pub async fn claim(
+    store: &Store,
+    worker: &str,
+    silent_seconds: f64,
+) -> Result<Option<Ingest>, Error> {
+    let mut tx = store.begin().await?;
+    // Claims are rare; one at a time keeps "one run a repository" simple to see.
+    sqlx::query!("select pg_advisory_xact_lock(hashtext('ingest_runs.claim'))")
+        .execute(&mut *tx.0)
+        .await?;
+    let id = sqlx::query_scalar!(
+        "update ingest_runs set status = 'RUNNING', attempt = attempt + 1, worker = $1,
+             heartbeat_at = now(), started_at = now(), completed_at = null
+         where id = (
+             select r.id from ingest_runs r
+             where ((r.status = 'QUEUED' and r.run_at <= now())
+                    or (r.status = 'RUNNING'
+                        and r.heartbeat_at < now() - make_interval(secs => $2)))
+               and not exists (
+                   select 1 from ingest_runs o
+                   where o.repository_id = r.repository_id and o.id <> r.id
+                     and o.status = 'RUNNING'
+                     and o.heartbeat_at >= now() - make_interval(secs => $2))
+             order by r.run_at limit 1)
+         returning id",
+        worker,
+        silent_seconds
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    tx.commit().await?;
+    match id {
+        Some(id) => find(store, id.into()).await,
+        None => Ok(None),
+    }
+}
+
+/// Gives back at once what a worker of this name held when it died; called before it begins.
+pub async fn release(store: &Store, worker: &str) -> Result<u64, Error> {
+    let done = sqlx::query!(
+        "update ingest_runs set status = 'QUEUED', run_at = now(), worker = null
+         where status = 'RUNNING' and worker = $1",
+        worker
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Notes progress and that the worker lives; `false` when the run was taken by another.
+pub async fn progress(
+    store: &Store,
+    id: IngestId,
+    worker: &str,
+    counts: &Counts,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update ingest_runs set heartbeat_at = now(), files_total = $3, files_done = $4,
+             files_changed = $5, files_deleted = $6, files_skipped = $7, chunks_written = $8,
+             chunks_reused = $9
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker,
+        counts.files_total,
+        counts.files_done,
+        counts.files_changed,
+        counts.files_deleted,
+        serde_json::json!(counts.files_skipped),
+        counts.chunks_written,
+        counts.chunks_reused
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Ends a run well.
+pub async fn succeed(store: &Store, id: IngestId, worker: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'SUCCEEDED', completed_at = now(), last_error = null
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(())
+}
+
+/// Ends an attempt badly: the run is queued again after `retry_in_seconds`, or fails for good when
+/// that is `None` or its attempts are used up. Answers the status it has now.
+pub async fn fail(
+    store: &Store,
+    id: IngestId,
+    worker: &str,
+    message: &str,
+    retry_in_seconds: Option<f64>,
+) -> Result<IngestStatus, Error> {
+    let status = sqlx::query_scalar!(
+        "update ingest_runs set
+             status = case when $4::float8 is null or attempt >= max_attempts
+                           then 'FAILED' else 'QUEUED' end,
+             run_at = now() + make_interval(secs => coalesce($4, 0)),
+             completed_at = case when $4::float8 is null or attempt >= max_attempts
+                                 then now() end,
+             last_error = jsonb_build_object('message', $3::text, 'at', now(), 'attempt', attempt)
+         where id = $1 and worker = $2 and status = 'RUNNING'
+         returning status",
+        id.0,
+        worker,
+        message,
+        retry_in_seconds
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    word(status.as_deref().unwrap_or("FAILED"))
+}
+
+/// The run with this id.
+pub async fn find(store: &Store, id: IngestId) -> Result<Option<Ingest>, Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
+             files_total, files_done, files_changed, files_deleted, files_skipped, chunks_written,
+             chunks_reused, last_error, queued_at, started_at, completed_at
+         from ingest_runs where id = $1",
+        id.0
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    row.map(Row::into_ingest).transpose()
+}
+
+/// The newest runs of a repository, newest first.
+pub async fn of_repository(
+    store: &Store,
+    repository: RepositoryId,
+    limit: i64,
+) -> Result<Vec<Ingest>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
+             files_total, files_done, files_changed, files_deleted, files_skipped, chunks_written,
+             chunks_reused, last_error, queued_at, started_at, completed_at
+         from ingest_runs where repository_id = $1 order by queued_at desc limit $2",
+        repository.0,
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter().map(Row::into_ingest).collect()
+}
+
+struct Row {
+    id: uuid::Uuid,
+    project_id: uuid::Uuid,
+    repository_id: uuid::Uuid,
+    status: String,
+    attempt: i32,
+    max_attempts: i32,
+    requested_ref: String,
+    files_total: i32,
+    files_done: i32,
+    files_changed: i32,
+    files_deleted: i32,
+    files_skipped: serde_json::Value,
+    chunks_written: i32,
+    chunks_reused: i32,
+    last_error: Option<serde_json::Value>,
+    queued_at: DateTime<Utc>,
+    started_at: Option<DateTime<Utc>>,
+    completed_at: Option<DateTime<Utc>>,
+}
+
+impl Row {
+    fn into_ingest(self) -> Result<Ingest, Error> {
+        Ok(Ingest {
+            id: self.id.into(),
+            project: self.project_id.into(),
+            repository: self.repository_id.into(),
+            status: word(&self.status)?,
+            attempt: self.attempt,
+            max_attempts: self.max_attempts,
+            requested_ref: self.requested_ref,
+            counts: Counts {
+                files_total: self.files_total,
+                files_done: self.files_done,
+                files_changed: self.files_changed,
+                files_deleted: self.files_deleted,
+                files_skipped: serde_json::from_value(self.files_skipped)
+                    .map_err(|e| Error::Unreadable(format!("ingest_runs.files_skipped: {e}")))?,
+                chunks_written: self.chunks_written,
+                chunks_reused: self.chunks_reused,
+            },
+            last_error: self.last_error,
+            queued_at: self.queued_at,
+            started_at: self.started_at,
+            completed_at: self.completed_at,
+        })
+    }
+}

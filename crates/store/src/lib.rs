@@ -1,0 +1,139 @@
+#![doc = include_str!("../README.md")]
+
+pub mod bundles;
+pub mod citations;
+pub mod dialogs;
+pub mod docs;
+pub mod embedded;
+mod error;
+pub mod feed;
+pub mod files;
+pub mod ingests;
+pub mod passages;
+pub mod projects;
+pub mod records;
+pub mod repositories;
+pub mod server;
+pub mod tasks;
+pub mod vectors;
+
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions, Postgres, Transaction};
+use tracing::log::LevelFilter;
+
+pub use error::Error;
+
+/// The schema's changes, in order.
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+/// A pool of connections to one database; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pool: PgPool,
+}
+
+/// An open transaction; dropped without [`Tx::commit`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Tx(Transaction<'static, Postgres>);
+
+impl Store {
+    /// Connects to `url` (`postgres://user:password@host:port/database`) with at most
+    /// `max_connections`, checking that the server is new enough ([`server::check`]).
+    pub async fn connect(url: &str, max_connections: u32) -> Result<Self, Error> {
+        let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
+        let options = options
+            .application_name("memory-copilot")
+            .log_slow_statements(LevelFilter::Warn, Duration::from_secs(1));
+        let pool = PgPoolOptions::new()
+            .max_connections(max_connections)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options)
+            .await?;
+        let store = Self { pool };
+        server::check(&store).await?;
+        Ok(store)
+    }
+
+    /// Brings the schema up to date; safe to call from several processes at once.
+    pub async fn migrate(&self) -> Result<(), Error> {
+        Ok(MIGRATIONS.run(&self.pool).await?)
+    }
+
+    /// Opens a transaction.
+    pub async fn begin(&self) -> Result<Tx, Error> {
+        Ok(Tx(self.pool.begin().await?))
+    }
+
+    /// Closes every connection, waiting for those in use.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+impl Tx {
+    /// Makes everything done in the transaction durable and visible.
+    pub async fn commit(self) -> Result<(), Error> {
+        Ok(self.0.commit().await?)
+    }
+
+    /// Waits for, and holds until the end of the transaction, the right to decide what is new in
+    /// a project's memory; two saves of the same thing are so judged one after the other.
+    pub async fn lock_memory(&mut self, project: mc_domain::ProjectId) -> Result<(), Error> {
+        let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
+        sqlx::query!("select pg_advisory_xact_lock($1)", key).execute(&mut *self.0).await?;
+        Ok(())
+    }
+}
+
+/// Databases for tests, made from one migrated template.
+pub mod testing {
+    use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+    use super::{Error, Store};
+
+    const TEMPLATE: &str = "memory_copilot_test_template";
+
+    /// Makes a migrated, empty database called `name` on the server at `url`, and answers its URL.
+    /// The first caller of a server builds the template that all are copied from.
+    pub async fn create_database(url: &str, name: &str) -> Result<String, Error> {
+        let mut admin = PgConnection::connect(url).await?;
+        // One at a time: PostgreSQL refuses to copy a template that another session is copying.
+        sqlx::query("select pg_advisory_lock(20261120)").execute(&mut admin).await?;
+        let exists = sqlx::query("select 1 from pg_database where datname = $1")
+            .bind(TEMPLATE)
+            .fetch_optional(&mut admin)
+            .await?;
+        if exists.is_none() {
+            let building = format!("{TEMPLATE}_building");
+            run(&mut admin, &format!("drop database if exists {building}")).await?;
+            run(&mut admin, &format!("create database {building}")).await?;
+            let store = Store::connect(&with_database(url, &building)?, 1).await?;
+            store.migrate().await?;
+            store.close().await;
+            run(&mut admin, &format!("alter database {building} rename to {TEMPLATE}")).await?;
+        }
+        run(&mut admin, &format!("create database {name} template {TEMPLATE}")).await?;
+        admin.close().await?;
+        with_database(url, name)
+    }
+
+    /// Removes the database, cutting off whoever still uses it.
+    pub async fn drop_database(url: &str, name: &str) -> Result<(), Error> {
+        let mut admin = PgConnection::connect(url).await?;
+        run(&mut admin, &format!("drop database if exists {name} with (force)")).await?;
+        Ok(admin.close().await?)
+    }
+
+    async fn run(admin: &mut PgConnection, sql: &str) -> Result<(), Error> {
+        sqlx::query(AssertSqlSafe(sql)).execute(admin).await?;
+        Ok(())
+    }
+
+    fn with_database(url: &str, name: &str) -> Result<String, Error> {
+        let mut url = url::Url::parse(url).map_err(|_| Error::BadUrl)?;
+        url.set_path(name);
+        Ok(url.into())
+    }
+}

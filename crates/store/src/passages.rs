@@ -1,0 +1,522 @@
+//! Passages: the one shape that search sees, whatever a text came from.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{
+    DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, RecordState, RepositoryId,
+    SourceKind,
+};
+use mc_sanitizer::Sanitized;
+use sha2::{Digest, Sha256};
+
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// Which passages a search may return. Empty lists stand for "any".
+#[derive(Debug, Clone)]
+pub struct PassageFilter {
+    /// The project; there is no search across projects.
+    pub project: ProjectId,
+    /// What the passages were cut from.
+    pub sources: Vec<SourceKind>,
+    /// Kinds of memory record.
+    pub record_kinds: Vec<RecordKind>,
+    /// At least one of these scopes.
+    pub scope: Vec<String>,
+    /// At least one of these tags.
+    pub tags: Vec<String>,
+    /// Languages as the indexer names them (`rust`, `ruby`).
+    pub languages: Vec<String>,
+    /// Regular expression over the whole place, in the dialect that PostgreSQL's `~` and the
+    /// keyword index share.
+    pub path_regex: Option<String>,
+}
+
+impl PassageFilter {
+    /// Everything in a project.
+    pub fn project(project: ProjectId) -> Self {
+        Self {
+            project,
+            sources: Vec::new(),
+            record_kinds: Vec::new(),
+            scope: Vec::new(),
+            tags: Vec::new(),
+            languages: Vec::new(),
+            path_regex: None,
+        }
+    }
+
+    /// Whether the project and the kind of source are all that is asked of a passage.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.record_kinds.is_empty()
+            && self.scope.is_empty()
+            && self.tags.is_empty()
+            && self.languages.is_empty()
+            && self.path_regex.is_none()
+    }
+}
+
+/// What the keyword index keeps of a passage.
+#[derive(Debug, Clone)]
+pub struct IndexedPassage {
+    /// Identifier.
+    pub id: PassageId,
+    /// Project.
+    pub project: ProjectId,
+    /// What it was cut from.
+    pub source: SourceKind,
+    /// The record's kind; empty for anything but memory.
+    pub record_kind: String,
+    /// Record title, heading path or enclosing symbol.
+    pub title: String,
+    /// File path or URL.
+    pub place: String,
+    /// Qualified names defined in it.
+    pub symbols: Vec<String>,
+    /// Scopes.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Language.
+    pub language: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A passage with what its source adds, as results show it.
+#[derive(Debug, Clone)]
+pub struct Passage {
+    /// What the keyword index keeps of it.
+    pub indexed: IndexedPassage,
+    /// Last change.
+    pub updated_at: DateTime<Utc>,
+    /// Set for memory.
+    pub record: Option<RecordFacet>,
+    /// Set for code.
+    pub code: Option<CodeFacet>,
+    /// Set for documents.
+    pub doc: Option<DocFacet>,
+    /// Set for dialogs.
+    pub dialog: Option<DialogId>,
+}
+
+/// A memory record as ranking needs it.
+#[derive(Debug, Clone)]
+pub struct RecordFacet {
+    /// Identifier.
+    pub id: RecordId,
+    /// Kind.
+    pub kind: RecordKind,
+    /// Active or stale; others are never loaded.
+    pub state: RecordState,
+    /// When it expires.
+    pub ttl: DateTime<Utc>,
+    /// How often it was recalled.
+    pub hits: i32,
+    /// How often feedback said it was used.
+    pub used: i32,
+    /// How often it was changed, from 1.
+    pub version: i32,
+    /// Last recall.
+    pub last_hit_at: Option<DateTime<Utc>>,
+    /// Creation.
+    pub created_at: DateTime<Utc>,
+    /// Last change.
+    pub updated_at: DateTime<Utc>,
+    /// What was saved beside the content (`steps`, `patch_ref`, `url`, `patch_sha`).
+    pub meta: serde_json::Value,
+}
+
+/// A chunk of code as results show it.
+#[derive(Debug, Clone)]
+pub struct CodeFacet {
+    /// File.
+    pub file_id: FileId,
+    /// Repository.
+    pub repository_id: RepositoryId,
+    /// Position in the file, from 0.
+    pub chunk_index: i32,
+    /// First line, from 1.
+    pub line_start: i32,
+    /// Last line, inclusive.
+    pub line_end: i32,
+    /// Lines at the top that repeat the chunk before.
+    pub overlap_lines: i32,
+    /// sha256 of the normalised text, in hex.
+    pub chunk_hash: String,
+    /// sha256 of path, lines and text, in hex.
+    pub span_hash: String,
+    /// Short description.
+    pub summary: String,
+    /// Enclosing definition.
+    pub parent_symbol: Option<String>,
+    /// Commit it was read at.
+    pub source_ref: String,
+}
+
+/// A document as results show it.
+#[derive(Debug, Clone)]
+pub struct DocFacet {
+    /// Identifier.
+    pub id: DocId,
+    /// Title of the whole document.
+    pub title: String,
+    /// Where people read it; may be empty.
+    pub url: String,
+    /// Where it came from.
+    pub source: String,
+}
+
+/// What a passage was cut from, by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassageSource {
+    /// A memory record.
+    Record(RecordId),
+    /// A dialog.
+    Dialog(DialogId),
+    /// A document.
+    Doc(DocId),
+    /// A file of code.
+    File(FileId),
+}
+
+/// A passage to write.
+#[derive(Debug, Clone)]
+pub struct NewPassage {
+    /// Kind of memory record; `None` for anything else.
+    pub record_kind: Option<RecordKind>,
+    /// Record title, heading path or enclosing symbol.
+    pub title: String,
+    /// File path or URL.
+    pub place: String,
+    /// Qualified names defined in it.
+    pub symbols: Vec<String>,
+    /// Scopes.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Language.
+    pub language: String,
+    /// The text.
+    pub text: Sanitized,
+}
+
+/// The text that stands for a passage in front of an embedding model: where it is, what it is
+/// called, what it says.
+pub fn embedding_text(title: &str, place: &str, text: &str) -> String {
+    let parts = [place, title, text];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn content_hash(passage: &NewPassage) -> Vec<u8> {
+    Sha256::digest(embedding_text(&passage.title, &passage.place, passage.text.as_str())).to_vec()
+}
+
+/// What the keyword index needs of these passages; those that are gone are left out.
+pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPassage>, Error> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select id, project_id, source_kind as "source_kind!", record_kind, title, place, symbols,
+                  scope, tags, language, text
+           from passages where id = any($1)"#,
+        &ids
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter()
+        .map(|r| {
+            Ok(IndexedPassage {
+                id: r.id.into(),
+                project: r.project_id.into(),
+                source: word(&r.source_kind)?,
+                record_kind: r.record_kind,
+                title: r.title,
+                place: r.place,
+                symbols: r.symbols,
+                scope: r.scope,
+                tags: r.tags,
+                language: r.language,
+                text: r.text,
+            })
+        })
+        .collect()
+}
+
+/// At most `limit` passages of all projects after an id, in id order, for building a new index.
+pub async fn indexed_after(
+    store: &Store,
+    after: Option<PassageId>,
+    limit: i64,
+) -> Result<Vec<IndexedPassage>, Error> {
+    let after = after.map_or_else(uuid::Uuid::nil, |id| id.0);
+    let ids: Vec<_> = sqlx::query_scalar!(
+        "select id from passages where id > $1 order by id limit $2",
+        after,
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let ids: Vec<PassageId> = ids.into_iter().map(PassageId::from).collect();
+    let mut passages = indexed(store, &ids).await?;
+    passages.sort_by_key(|p| p.id);
+    Ok(passages)
+}
+
+/// Loads passages of one project for showing. Those that are gone, expired, superseded or of
+/// another project are left out; the order is not that of `ids`.
+pub async fn load(
+    store: &Store,
+    project: ProjectId,
+    ids: &[PassageId],
+) -> Result<Vec<Passage>, Error> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select p.id, p.project_id, p.source_kind as "source_kind!", p.record_kind, p.title,
+                  p.place, p.symbols, p.scope, p.tags, p.language, p.text, p.updated_at,
+                  p.dialog_id,
+                  r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
+                  r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
+                  r.created_at as "record_created?", r.updated_at as "record_updated?",
+                  r.meta as "meta?",
+                  c.file_id as "file_id?", c.repository_id as "repository_id?",
+                  c.chunk_index as "chunk_index?", c.line_start as "line_start?",
+                  c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
+                  c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
+                  c.summary as "summary?", c.parent_symbol, c.source_ref as "source_ref?",
+                  d.id as "doc_id?", d.title as "doc_title?", d.url as "doc_url?",
+                  d.source as "doc_source?"
+           from passages p
+           left join memory_records r on r.id = p.record_id
+           left join code_chunks c on c.passage_id = p.id
+           left join docs d on d.id = p.doc_id
+           where p.id = any($1) and p.project_id = $2
+             and (r.id is null or (r.state in ('active', 'stale') and r.ttl > now()))"#,
+        &ids,
+        project.0
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter()
+        .map(|r| {
+            let record = match (r.record_id, r.kind, r.state, r.ttl) {
+                (Some(id), Some(kind), Some(state), Some(ttl)) => Some(RecordFacet {
+                    id: id.into(),
+                    kind: word(&kind)?,
+                    state: word(&state)?,
+                    ttl,
+                    hits: r.hits.unwrap_or_default(),
+                    used: r.used.unwrap_or_default(),
+                    version: r.version.unwrap_or(1),
+                    last_hit_at: r.last_hit_at,
+                    created_at: r.record_created.unwrap_or(r.updated_at),
+                    updated_at: r.record_updated.unwrap_or(r.updated_at),
+                    meta: r.meta.unwrap_or_default(),
+                }),
+                _ => None,
+            };
+            let code = match (r.file_id, r.repository_id) {
+                (Some(file), Some(repository)) => Some(CodeFacet {
+                    file_id: file.into(),
+                    repository_id: repository.into(),
+                    chunk_index: r.chunk_index.unwrap_or_default(),
+                    line_start: r.line_start.unwrap_or(1),
+                    line_end: r.line_end.unwrap_or(1),
+                    overlap_lines: r.overlap_lines.unwrap_or_default(),
+                    chunk_hash: hex::encode(r.chunk_hash.unwrap_or_default()),
+                    span_hash: hex::encode(r.span_hash.unwrap_or_default()),
+                    summary: r.summary.unwrap_or_default(),
+                    parent_symbol: r.parent_symbol,
+                    source_ref: r.source_ref.unwrap_or_default(),
+                }),
+                _ => None,
+            };
+            let doc = r.doc_id.map(|id| DocFacet {
+                id: id.into(),
+                title: r.doc_title.unwrap_or_default(),
+                url: r.doc_url.unwrap_or_default(),
+                source: r.doc_source.unwrap_or_default(),
+            });
+            Ok(Passage {
+                indexed: IndexedPassage {
+                    id: r.id.into(),
+                    project: r.project_id.into(),
+                    source: word(&r.source_kind)?,
+                    record_kind: r.record_kind,
+                    title: r.title,
+                    place: r.place,
+                    symbols: r.symbols,
+                    scope: r.scope,
+                    tags: r.tags,
+                    language: r.language,
+                    text: r.text,
+                },
+                updated_at: r.updated_at,
+                record,
+                code,
+                doc,
+                dialog: r.dialog_id.map(DialogId::from),
+            })
+        })
+        .collect()
+}
+
+/// Makes `passages` all that a source has: existing ones with the same text, place and names are
+/// kept (with their vectors), the rest is deleted or added. Answers the ids in the order given,
+/// and how many were kept.
+pub async fn replace(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    passages: &[NewPassage],
+) -> Result<(Vec<PassageId>, usize), Error> {
+    let mut existing = of_source(tx, source).await?;
+    let mut ids = Vec::with_capacity(passages.len());
+    let mut kept = 0;
+    for (ordinal, passage) in passages.iter().enumerate() {
+        let ordinal = i32::try_from(ordinal).unwrap_or(i32::MAX);
+        let hash = content_hash(passage);
+        let same = existing.iter().position(|e| {
+            e.content_hash == hash
+                && e.symbols == passage.symbols
+                && e.scope == passage.scope
+                && e.tags == passage.tags
+        });
+        if let Some(at) = same {
+            let old = existing.swap_remove(at);
+            if old.ordinal != ordinal {
+                sqlx::query!("update passages set ordinal = $2 where id = $1", old.id.0, ordinal)
+                    .execute(&mut *tx.0)
+                    .await?;
+            }
+            kept += 1;
+            ids.push(old.id);
+        } else {
+            ids.push(insert(tx, project, source, ordinal, passage, &hash).await?);
+        }
+    }
+    let gone: Vec<_> = existing.iter().map(|e| e.id.0).collect();
+    if !gone.is_empty() {
+        sqlx::query!("delete from passages where id = any($1)", &gone).execute(&mut *tx.0).await?;
+    }
+    Ok((ids, kept))
+}
+
+/// Writes the one passage of a record or a dialog, keeping its id across changes.
+pub async fn put_only(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    passage: &NewPassage,
+) -> Result<PassageId, Error> {
+    let hash = content_hash(passage);
+    let Some(old) = of_source(tx, source).await?.into_iter().next() else {
+        return insert(tx, project, source, 0, passage, &hash).await;
+    };
+    sqlx::query!(
+        "update passages set record_kind = $2, title = $3, place = $4, symbols = $5, scope = $6,
+             tags = $7, language = $8, text = $9, content_hash = $10, updated_at = now()
+         where id = $1",
+        old.id.0,
+        passage.record_kind.map_or("", RecordKind::as_str),
+        passage.title,
+        passage.place,
+        &passage.symbols,
+        &passage.scope,
+        &passage.tags,
+        passage.language,
+        passage.text.as_str(),
+        hash
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(old.id)
+}
+
+/// Takes everything of a source out of search.
+pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<(), Error> {
+    let (record, dialog, doc, file) = columns(source);
+    sqlx::query!(
+        "delete from passages where record_id = $1 or dialog_id = $2 or doc_id = $3 or file_id = $4",
+        record,
+        dialog,
+        doc,
+        file
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+struct Existing {
+    id: PassageId,
+    ordinal: i32,
+    content_hash: Vec<u8>,
+    symbols: Vec<String>,
+    scope: Vec<String>,
+    tags: Vec<String>,
+}
+
+async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>, Error> {
+    let (record, dialog, doc, file) = columns(source);
+    let rows = sqlx::query_as!(
+        Existing,
+        "select id, ordinal, content_hash, symbols, scope, tags from passages
+         where record_id = $1 or dialog_id = $2 or doc_id = $3 or file_id = $4
+         order by ordinal",
+        record,
+        dialog,
+        doc,
+        file
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(rows)
+}
+
+async fn insert(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    ordinal: i32,
+    passage: &NewPassage,
+    hash: &[u8],
+) -> Result<PassageId, Error> {
+    let id = PassageId::generate();
+    let (record, dialog, doc, file) = columns(source);
+    sqlx::query!(
+        "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
+             record_kind, title, place, symbols, scope, tags, language, text, content_hash)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        id.0,
+        project.0,
+        record,
+        dialog,
+        doc,
+        file,
+        ordinal,
+        passage.record_kind.map_or("", RecordKind::as_str),
+        passage.title,
+        passage.place,
+        &passage.symbols,
+        &passage.scope,
+        &passage.tags,
+        passage.language,
+        passage.text.as_str(),
+        hash
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(id)
+}
+
+type SourceColumns =
+    (Option<uuid::Uuid>, Option<uuid::Uuid>, Option<uuid::Uuid>, Option<uuid::Uuid>);
+
+/// The one foreign key that is set, in the order record, dialog, document, file.
+fn columns(source: PassageSource) -> SourceColumns {
+    match source {
+        PassageSource::Record(id) => (Some(id.0), None, None, None),
+        PassageSource::Dialog(id) => (None, Some(id.0), None, None),
+        PassageSource::Doc(id) => (None, None, Some(id.0), None),
+        PassageSource::File(id) => (None, None, None, Some(id.0)),
+    }
+}

@@ -1,0 +1,421 @@
+//! Memory records and their history.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{DialogId, PassageId, ProjectId, RecordId, RecordKind, RecordState, TaskId};
+use mc_sanitizer::Sanitized;
+
+use crate::error::word;
+use crate::vectors::Model;
+use crate::{Error, Store, Tx};
+
+/// A record as stored.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// Identifier.
+    pub id: RecordId,
+    /// Project.
+    pub project: ProjectId,
+    /// Linked task.
+    pub task: Option<TaskId>,
+    /// The linked task's id in the tracker.
+    pub task_external_id: Option<String>,
+    /// Linked dialog.
+    pub dialog: Option<DialogId>,
+    /// Kind.
+    pub kind: RecordKind,
+    /// Title; may be empty.
+    pub title: String,
+    /// At most 2,000 characters.
+    pub content: String,
+    /// Parts of the system it is about.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// When it expires.
+    pub ttl: DateTime<Utc>,
+    /// Scores of the judge.
+    pub quality: serde_json::Value,
+    /// What came beside the content.
+    pub meta: serde_json::Value,
+    /// Life.
+    pub state: RecordState,
+    /// What replaced it.
+    pub superseded_by: Option<RecordId>,
+    /// From 1, one more with every change.
+    pub version: i32,
+    /// How often it was recalled.
+    pub hits: i32,
+    /// How often feedback said it was used.
+    pub used: i32,
+    /// Creation.
+    pub created_at: DateTime<Utc>,
+    /// Last change.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// What a record says, to be written.
+#[derive(Debug, Clone)]
+pub struct RecordBody {
+    /// Kind.
+    pub kind: RecordKind,
+    /// Title; may be empty.
+    pub title: Sanitized,
+    /// At most 2,000 characters.
+    pub content: Sanitized,
+    /// Parts of the system it is about.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// When it expires.
+    pub ttl: DateTime<Utc>,
+    /// Scores of the judge.
+    pub quality: serde_json::Value,
+    /// What came beside the content, sanitized.
+    pub meta: serde_json::Value,
+    /// Linked task.
+    pub task: Option<TaskId>,
+    /// Linked dialog.
+    pub dialog: Option<DialogId>,
+    /// sha256 of the normalised content.
+    pub content_hash: Vec<u8>,
+    /// 64-bit simhash of the content.
+    pub simhash: u64,
+}
+
+/// A live record that may say the same as a new one.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Identifier.
+    pub id: RecordId,
+    /// Kind.
+    pub kind: RecordKind,
+    /// Title.
+    pub title: String,
+    /// Content.
+    pub content: String,
+    /// sha256 of the normalised content.
+    pub content_hash: Vec<u8>,
+    /// 64-bit simhash of the content.
+    pub simhash: u64,
+    /// Cosine similarity of the vectors; `None` without them.
+    pub similarity: Option<f32>,
+}
+
+/// An earlier state of a record.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// Which state, from 1.
+    pub version: i32,
+    /// Title then.
+    pub title: String,
+    /// Content then.
+    pub content: String,
+    /// Tags then.
+    pub tags: Vec<String>,
+    /// Scope then.
+    pub scope: Vec<String>,
+    /// Why it was changed.
+    pub reason: String,
+    /// Who changed it.
+    pub changed_by: Option<String>,
+    /// When it was changed.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// Adds a record.
+pub async fn insert(tx: &mut Tx, project: ProjectId, body: &RecordBody) -> Result<RecordId, Error> {
+    let id = RecordId::generate();
+    sqlx::query!(
+        "insert into memory_records (id, project_id, task_id, dialog_id, kind, title, content, scope,
+             tags, owner, ttl, quality, meta, content_hash, simhash)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+        id.0,
+        project.0,
+        body.task.map(|t| t.0),
+        body.dialog.map(|d| d.0),
+        body.kind.as_str(),
+        body.title.as_str(),
+        body.content.as_str(),
+        &body.scope,
+        &body.tags,
+        body.owner,
+        body.ttl,
+        body.quality,
+        body.meta,
+        body.content_hash,
+        body.simhash.cast_signed()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(id)
+}
+
+/// Changes a live record, keeping what it said before under its old version number.
+pub async fn update(
+    tx: &mut Tx,
+    id: RecordId,
+    body: &RecordBody,
+    reason: &str,
+    changed_by: Option<&str>,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "insert into memory_versions (record_id, version, title, content, scope, tags, meta, reason,
+             changed_by)
+         select id, version, title, content, scope, tags, meta, $2, $3
+         from memory_records where id = $1",
+        id.0,
+        reason,
+        changed_by
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    sqlx::query!(
+        "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
+             owner = coalesce($7, owner), ttl = $8, quality = $9, meta = $10,
+             task_id = coalesce($11, task_id), dialog_id = coalesce($12, dialog_id),
+             content_hash = $13, simhash = $14, version = version + 1, updated_at = now()
+         where id = $1",
+        id.0,
+        body.kind.as_str(),
+        body.title.as_str(),
+        body.content.as_str(),
+        &body.scope,
+        &body.tags,
+        body.owner,
+        body.ttl,
+        body.quality,
+        body.meta,
+        body.task.map(|t| t.0),
+        body.dialog.map(|d| d.0),
+        body.content_hash,
+        body.simhash.cast_signed()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Marks a live record of the project as replaced; `false` when there is none. The caller takes
+/// its passage out of search.
+pub async fn supersede(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: RecordId,
+    by: RecordId,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update memory_records set state = 'superseded', superseded_by = $3, updated_at = now()
+         where id = $1 and project_id = $2 and state in ('active', 'stale')",
+        id.0,
+        project.0,
+        by.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Marks a live record as deleted; `false` when there is none. The caller takes its passage out of
+/// search.
+pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update memory_records set state = 'deleted', updated_at = now()
+         where id = $1 and state in ('active', 'stale')",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Switches a live record between active and stale; `false` when it is so already.
+pub async fn set_stale(tx: &mut Tx, id: RecordId, stale: bool) -> Result<bool, Error> {
+    let (from, to) = if stale { ("active", "stale") } else { ("stale", "active") };
+    let done = sqlx::query!(
+        "update memory_records set state = $3 where id = $1 and state = $2",
+        id.0,
+        from,
+        to
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Live records that may say the same as a new text: equal hash, simhash at most `max_distance`
+/// bits away, or among the `limit` nearest vectors. To be called under [`Tx::lock_memory`].
+pub async fn candidates(
+    tx: &mut Tx,
+    project: ProjectId,
+    content_hash: &[u8],
+    simhash: u64,
+    max_distance: i32,
+    vector: Option<(&Model, &[f32])>,
+    limit: i64,
+) -> Result<Vec<Candidate>, Error> {
+    let (model, vector) = vector.map_or((None, None), |(m, v)| (Some(m.id), Some(v)));
+    let rows = sqlx::query!(
+        r#"with live as (
+               select r.id, r.kind, r.title, r.content, r.content_hash, r.simhash,
+                      case when $5::smallint is null then null
+                           else 1 - (e.embedding <=> $6::real[]::vector) end as similarity
+               from memory_records r
+               left join passages p on p.record_id = r.id
+               left join embeddings e on e.passage_id = p.id and e.model_id = $5
+               where r.project_id = $1 and r.state in ('active', 'stale') and r.ttl > now())
+           (select id as "id!", kind as "kind!", title as "title!", content as "content!",
+                   content_hash as "content_hash!", simhash as "simhash!", similarity
+            from live
+            where content_hash = $2
+               or bit_count((simhash # $3)::bit(64)) <= $4
+            limit $7)
+           union
+           (select id, kind, title, content, content_hash, simhash, similarity from live
+            where similarity is not null order by similarity desc limit $7)"#,
+        project.0,
+        content_hash,
+        simhash.cast_signed(),
+        i64::from(max_distance),
+        model,
+        vector as Option<&[f32]>,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    rows.into_iter()
+        .map(|r| {
+            #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more")]
+            let similarity = r.similarity.map(|s| s as f32);
+            Ok(Candidate {
+                id: r.id.into(),
+                kind: word(&r.kind)?,
+                title: r.title,
+                content: r.content,
+                content_hash: r.content_hash,
+                simhash: r.simhash.cast_unsigned(),
+                similarity,
+            })
+        })
+        .collect()
+}
+
+/// Counts a recall of these records.
+pub async fn hit(store: &Store, ids: &[RecordId]) -> Result<(), Error> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    sqlx::query!(
+        "update memory_records set hits = hits + 1, last_hit_at = now() where id = any($1)",
+        &ids
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(())
+}
+
+/// The record, whatever its state.
+pub async fn find(store: &Store, id: RecordId) -> Result<Option<Record>, Error> {
+    Ok(by_ids(store, &[id]).await?.into_iter().next())
+}
+
+/// The record as the transaction sees it.
+pub async fn find_in(tx: &mut Tx, id: RecordId) -> Result<Option<Record>, Error> {
+    Ok(fetch(&mut *tx.0, &[id]).await?.into_iter().next())
+}
+
+/// These records, whatever their state, in no order.
+pub async fn by_ids(store: &Store, ids: &[RecordId]) -> Result<Vec<Record>, Error> {
+    fetch(&store.pool, ids).await
+}
+
+/// Live, unexpired records of a project after an id, oldest first.
+pub async fn list(
+    store: &Store,
+    project: ProjectId,
+    kind: Option<RecordKind>,
+    after: Option<RecordId>,
+    limit: i64,
+) -> Result<Vec<Record>, Error> {
+    let ids = sqlx::query_scalar!(
+        "select id from memory_records
+         where project_id = $1 and state in ('active', 'stale') and ttl > now()
+           and ($2::text is null or kind = $2) and id > $3
+         order by id limit $4",
+        project.0,
+        kind.map(RecordKind::as_str),
+        after.map_or_else(uuid::Uuid::nil, |id| id.0),
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let ids: Vec<RecordId> = ids.into_iter().map(RecordId::from).collect();
+    let mut records = by_ids(store, &ids).await?;
+    records.sort_by_key(|r| r.id);
+    Ok(records)
+}
+
+/// Earlier states, newest first.
+pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error> {
+    Ok(sqlx::query_as!(
+        Version,
+        "select version, title, content, tags, scope, reason, changed_by, changed_at
+         from memory_versions where record_id = $1 order by version desc",
+        id.0
+    )
+    .fetch_all(&store.pool)
+    .await?)
+}
+
+/// The record's passage.
+pub async fn passage(store: &Store, id: RecordId) -> Result<Option<PassageId>, Error> {
+    Ok(sqlx::query_scalar!("select id from passages where record_id = $1", id.0)
+        .fetch_optional(&store.pool)
+        .await?
+        .map(PassageId::from))
+}
+
+async fn fetch(
+    executor: impl sqlx::PgExecutor<'_>,
+    ids: &[RecordId],
+) -> Result<Vec<Record>, Error> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select r.id, r.project_id, r.task_id,
+                  (select external_id from tasks t where t.id = r.task_id) as external_id,
+                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.quality, r.meta, r.state,
+                  r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at
+           from memory_records r where r.id = any($1)"#,
+        &ids
+    )
+    .fetch_all(executor)
+    .await?;
+    rows.into_iter()
+        .map(|r| {
+            Ok(Record {
+                id: r.id.into(),
+                project: r.project_id.into(),
+                task: r.task_id.map(TaskId::from),
+                task_external_id: r.external_id,
+                dialog: r.dialog_id.map(DialogId::from),
+                kind: word(&r.kind)?,
+                title: r.title,
+                content: r.content,
+                scope: r.scope,
+                tags: r.tags,
+                owner: r.owner,
+                ttl: r.ttl,
+                quality: r.quality,
+                meta: r.meta,
+                state: word(&r.state)?,
+                superseded_by: r.superseded_by.map(RecordId::from),
+                version: r.version,
+                hits: r.hits,
+                used: r.used,
+                created_at: r.created_at,
+                updated_at: r.updated_at,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,110 @@
+//! Indexed repositories.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{ProjectId, RepositoryId};
+
+use crate::{Error, Store};
+
+/// A repository as stored.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    /// Identifier.
+    pub id: RepositoryId,
+    /// Project.
+    pub project_id: ProjectId,
+    /// Owner, such as `pallets`; `local` for a folder.
+    pub owner: String,
+    /// Name, such as `flask`.
+    pub name: String,
+    /// `repo:owner/name`.
+    pub namespace: String,
+    /// A path or a URL, without credentials.
+    pub location: String,
+    /// Commit that was indexed last; empty outside git.
+    pub source_ref: String,
+    /// When a run last succeeded.
+    pub indexed_at: Option<DateTime<Utc>>,
+}
+
+/// Finds the repository by owner and name, or adds it; a new location replaces the old one.
+pub async fn ensure(
+    store: &Store,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+    location: &str,
+) -> Result<Repository, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"insert into repositories (id, project_id, owner, name, location)
+           values ($1, $2, $3, $4, $5)
+           on conflict (project_id, owner, name) do update set location = excluded.location
+           returning id, project_id, owner, name, namespace as "namespace!", location, source_ref,
+               indexed_at"#,
+        RepositoryId::generate().0,
+        project.0,
+        owner,
+        name,
+        location
+    )
+    .fetch_one(&store.pool)
+    .await?)
+}
+
+/// The repository with this owner and name.
+pub async fn find(
+    store: &Store,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+) -> Result<Option<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
+               indexed_at
+           from repositories where project_id = $1 and owner = $2 and name = $3"#,
+        project.0,
+        owner,
+        name
+    )
+    .fetch_optional(&store.pool)
+    .await?)
+}
+
+/// The repository with this id.
+pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
+               indexed_at
+           from repositories where id = $1"#,
+        id.0
+    )
+    .fetch_optional(&store.pool)
+    .await?)
+}
+
+/// Every repository of a project, by name.
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
+               indexed_at
+           from repositories where project_id = $1 order by owner, name"#,
+        project.0
+    )
+    .fetch_all(&store.pool)
+    .await?)
+}
+
+/// Notes that all of the repository is in, as of a commit.
+pub async fn indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update repositories set source_ref = $2, indexed_at = now() where id = $1",
+        id.0,
+        source_ref
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(())
+}

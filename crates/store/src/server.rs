@@ -1,0 +1,69 @@
+//! Whether the server behind a connection can carry the service.
+
+use crate::{Error, Store};
+
+/// Oldest PostgreSQL major version that is supported.
+pub const MIN_POSTGRES: i32 = 16;
+/// Oldest pgvector that is supported: 0.8 brought iterative index scans.
+pub const MIN_PGVECTOR: (u32, u32) = (0, 8);
+
+/// What the server says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versions {
+    /// PostgreSQL, such as `18.1`.
+    pub postgres: String,
+    /// pgvector as installed or installable, such as `0.8.5`.
+    pub pgvector: String,
+}
+
+/// Reads the server's versions.
+pub async fn versions(store: &Store) -> Result<Versions, Error> {
+    let row = sqlx::query!(
+        r#"select current_setting('server_version') as "postgres!",
+                  (select coalesce(installed_version, default_version)
+                   from pg_available_extensions where name = 'vector') as pgvector"#
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    let pgvector = row.pgvector.ok_or_else(|| {
+        Error::Unsuitable(
+            "this PostgreSQL has no pgvector; install the extension \"vector\" 0.8 or newer, or unset \
+             DATABASE_URL to use the embedded server"
+                .into(),
+        )
+    })?;
+    Ok(Versions { postgres: row.postgres, pgvector })
+}
+
+/// Answers when the database does.
+pub async fn ping(store: &Store) -> Result<(), Error> {
+    sqlx::query!("select 1 as one").fetch_one(&store.pool).await?;
+    Ok(())
+}
+
+/// Refuses a server that is too old, saying what to do.
+pub async fn check(store: &Store) -> Result<(), Error> {
+    let versions = versions(store).await?;
+    let major: i32 = leading_number(&versions.postgres);
+    if major < MIN_POSTGRES {
+        return Err(Error::Unsuitable(format!(
+            "PostgreSQL {} is too old; {MIN_POSTGRES} or newer is needed. Upgrade it, or unset \
+             DATABASE_URL to use the embedded server",
+            versions.postgres
+        )));
+    }
+    let mut parts = versions.pgvector.split('.').map(leading_number);
+    let (first, second) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if (first, second) < MIN_PGVECTOR {
+        return Err(Error::Unsuitable(format!(
+            "pgvector {} is too old; 0.8 or newer is needed. Upgrade the extension \"vector\"",
+            versions.pgvector
+        )));
+    }
+    Ok(())
+}
+
+fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_default()
+}

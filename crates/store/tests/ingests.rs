@@ -1,0 +1,61 @@
+//! The queue of index runs.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use mc_domain::IngestStatus;
+use mc_store::ingests::{self, Counts};
+use mc_store::repositories;
+use mc_testkit::TestDatabase;
+
+#[tokio::test]
+async fn a_repository_has_one_run_at_a_time_and_one_waiting() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("queue").await.id;
+    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
+    let first = ingests::enqueue(store, &repository, "").await.unwrap();
+    assert_eq!(ingests::enqueue(store, &repository, "").await.unwrap().id, first.id);
+
+    let claimed = ingests::claim(store, "w1", 30.0).await.unwrap().unwrap();
+    assert_eq!((claimed.id, claimed.attempt), (first.id, 1));
+    let second = ingests::enqueue(store, &repository, "").await.unwrap();
+    assert_ne!(second.id, first.id, "what is asked for during a run is a run of its own");
+    assert!(ingests::claim(store, "w2", 30.0).await.unwrap().is_none());
+
+    ingests::succeed(store, first.id, "w1").await.unwrap();
+    let next = ingests::claim(store, "w2", 30.0).await.unwrap().unwrap();
+    assert_eq!(next.id, second.id);
+}
+
+#[tokio::test]
+async fn a_silent_worker_loses_its_run_and_can_no_longer_report() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("silent").await.id;
+    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
+    let run = ingests::enqueue(store, &repository, "").await.unwrap();
+    ingests::claim(store, "dead", 30.0).await.unwrap().unwrap();
+    // Zero seconds of silence are allowed: every running run counts as abandoned.
+    let taken = ingests::claim(store, "alive", 0.0).await.unwrap().unwrap();
+    assert_eq!((taken.id, taken.attempt), (run.id, 2));
+    let counts = Counts::default();
+    assert!(!ingests::progress(store, run.id, "dead", &counts).await.unwrap());
+    assert!(ingests::progress(store, run.id, "alive", &counts).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_failing_run_ends_after_its_attempts() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("failing").await.id;
+    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
+    let run = ingests::enqueue(store, &repository, "").await.unwrap();
+    let mut statuses = vec![];
+    while let Some(claimed) = ingests::claim(store, "w", 30.0).await.unwrap() {
+        let status = ingests::fail(store, claimed.id, "w", "no such path", Some(0.0)).await;
+        statuses.push(status.unwrap());
+    }
+    assert_eq!(statuses.len(), 5);
+    assert_eq!(statuses.last(), Some(&IngestStatus::Failed));
+    let ended = ingests::find(store, run.id).await.unwrap().unwrap();
+    assert_eq!(ended.last_error.unwrap()["message"], "no such path");
+}

@@ -1,0 +1,140 @@
+//! Vectors: queue, replacement, filters, and a second model beside the first.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use mc_domain::{ProjectId, SourceKind};
+use mc_sanitizer::mask;
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::{NewPassage, PassageFilter};
+use mc_store::vectors::{self, Model};
+use mc_store::{Error, Store};
+use mc_testkit::TestDatabase;
+use serde_json::json;
+
+async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
+    let passage = NewPassage {
+        record_kind: None,
+        title: String::new(),
+        place: place.into(),
+        symbols: vec![],
+        scope: vec![],
+        tags: vec![tag.into()],
+        language: "markdown".into(),
+        text: mask(text).text,
+    };
+    let doc = NewDoc {
+        file: None,
+        source: "test".into(),
+        doc_id: place.into(),
+        title: mask(place).text,
+        url: String::new(),
+        content: mask(text).text,
+        scope: vec![],
+        tags: vec![],
+    };
+    let mut tx = store.begin().await.unwrap();
+    docs::upsert(&mut tx, project, &doc, &[passage]).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// Works the whole queue off; the vector of a text points along the axis of its first byte.
+async fn embed_all(store: &Store, model: &Model) -> usize {
+    let mut done = 0;
+    loop {
+        let batch = vectors::take_backlog(store, 10).await.unwrap();
+        if batch.is_empty() {
+            return done;
+        }
+        done += batch.len();
+        let batch: Vec<_> = batch
+            .into_iter()
+            .map(|item| {
+                let first = item.text.as_str().rsplit('\n').next().unwrap().as_bytes()[0];
+                (item, axis(model, first))
+            })
+            .collect();
+        vectors::store_batch(store, model, &batch).await.unwrap();
+    }
+}
+
+fn axis(model: &Model, byte: u8) -> Vec<f32> {
+    let mut vector = vec![0.0; usize::try_from(model.dimensions).unwrap()];
+    let at = usize::from(byte) % vector.len();
+    vector[at] = 1.0;
+    vector
+}
+
+#[tokio::test]
+async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("near").await.id;
+    let other = db.project("other").await.id;
+    let model = vectors::register_model(store, "test-8", 8, &json!({})).await.unwrap();
+    write(store, project, "docs/a.md", "x", "a").await;
+    write(store, project, "docs/b.md", "y", "b").await;
+    write(store, other, "docs/a.md", "x", "a").await;
+    assert_eq!(vectors::queue_length(store, None).await.unwrap(), 3);
+    assert_eq!(embed_all(store, &model).await, 3);
+    assert_eq!(vectors::queue_length(store, None).await.unwrap(), 0);
+
+    let query = axis(&model, b'a');
+    let plain = PassageFilter::project(project);
+    let hits = vectors::nearest(store, &model, &query, &plain, 10).await.unwrap();
+    assert_eq!(hits.len(), 2, "another project's passages are never seen");
+    assert!((hits[0].1 - 1.0).abs() < 1e-6 && hits[1].1.abs() < 1e-6, "{hits:?}");
+
+    for (filter, expected) in [
+        (PassageFilter { tags: vec!["y".into()], ..plain.clone() }, 1),
+        (PassageFilter { path_regex: Some("docs/[^/]*\\.md".into()), ..plain.clone() }, 2),
+        (PassageFilter { path_regex: Some("docs".into()), ..plain.clone() }, 0),
+        (PassageFilter { sources: vec![SourceKind::Doc], ..plain.clone() }, 2),
+        (PassageFilter { sources: vec![SourceKind::Code], ..plain.clone() }, 0),
+        (PassageFilter { languages: vec!["rust".into()], ..plain.clone() }, 0),
+    ] {
+        let hits = vectors::nearest(store, &model, &query, &filter, 10).await.unwrap();
+        assert_eq!(hits.len(), expected, "{filter:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_text_is_queued_again_and_an_overtaken_vector_is_not_stored() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("changed").await.id;
+    let model = vectors::register_model(store, "test-8", 8, &json!({})).await.unwrap();
+    write(store, project, "a.md", "x", "a").await;
+    let taken = vectors::take_backlog(store, 1).await.unwrap().remove(0);
+    write(store, project, "a.md", "x", "b").await;
+    let late = vec![(taken, axis(&model, b'a'))];
+    vectors::store_batch(store, &model, &late).await.unwrap();
+    assert_eq!(vectors::count(store, &model).await.unwrap(), 0);
+    assert_eq!(embed_all(store, &model).await, 1);
+}
+
+#[tokio::test]
+async fn a_second_model_fills_in_while_the_first_one_answers() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("models").await.id;
+    let old = vectors::register_model(store, "old", 8, &json!({"kind": "folder"})).await.unwrap();
+    write(store, project, "a.md", "x", "a").await;
+    embed_all(store, &old).await;
+
+    let new = vectors::register_model(store, "new", 16, &json!({})).await.unwrap();
+    assert_eq!(vectors::enqueue_missing(store, &new).await.unwrap(), 1);
+    let filter = PassageFilter::project(project);
+    let hits = vectors::nearest(store, &old, &axis(&old, b'a'), &filter, 5).await.unwrap();
+    assert_eq!(hits.len(), 1);
+    embed_all(store, &new).await;
+    let hits = vectors::nearest(store, &new, &axis(&new, b'a'), &filter, 5).await.unwrap();
+    assert_eq!(hits.len(), 1);
+    assert_eq!(vectors::models(store).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn one_name_is_one_set_of_dimensions() {
+    let db = TestDatabase::create().await;
+    vectors::register_model(db.store(), "same", 8, &json!({})).await.unwrap();
+    let again = vectors::register_model(db.store(), "same", 16, &json!({})).await;
+    assert!(matches!(again, Err(Error::Unsuitable(_))), "{again:?}");
+}
