@@ -1,0 +1,162 @@
+//! Model files and the sessions that run them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fastembed::{
+    EmbeddingModel, InitOptionsUserDefined, Pooling, TextEmbedding, TextInitOptions,
+    TokenizerFiles, UserDefinedEmbeddingModel,
+};
+use serde_json::Value;
+
+use crate::Error;
+
+/// Tokens that a folder's model reads when the folder does not say.
+const DEFAULT_MAX_LENGTH: usize = 256;
+
+/// Up to this size of weights, each thread has a session of its own: one text in one thread wastes
+/// nothing on coordination. Larger weights are held once, and all threads work on one text.
+const LARGEST_REPLICATED: u64 = 64 * 1024 * 1024;
+
+/// Where a model's files are.
+pub(super) enum Source {
+    Folder { dir: PathBuf, name: String },
+    Hub { model: EmbeddingModel, name: String, cache_dir: PathBuf },
+}
+
+/// A session and its tokenizer.
+pub(super) struct Loaded(TextEmbedding);
+
+impl Source {
+    pub(super) fn folder(dir: &Path, name: Option<&str>) -> Result<Self, Error> {
+        let folder_name = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.map(str::to_owned).or_else(folder_name).ok_or_else(|| Error::Settings {
+            reason: format!("{} has no name; set the provider's `name`", dir.display()),
+        })?;
+        Ok(Self::Folder { dir: dir.to_owned(), name })
+    }
+
+    /// By repository, as people know models, or by fastembed's own name for it.
+    pub(super) fn hub(model: &str, cache_dir: &Path) -> Result<Self, Error> {
+        let known = TextEmbedding::list_supported_models()
+            .into_iter()
+            .find(|info| {
+                info.model_code.eq_ignore_ascii_case(model)
+                    || info.model.to_string().eq_ignore_ascii_case(model)
+            })
+            .ok_or_else(|| Error::UnknownModel { model: model.to_owned() })?;
+        // One repository may hold the weights in several quantisations; fastembed's name tells them
+        // apart.
+        let name = format!("{} ({})", known.model_code, known.model);
+        Ok(Self::Hub { model: known.model, name, cache_dir: cache_dir.to_owned() })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Folder { name, .. } | Self::Hub { name, .. } => name,
+        }
+    }
+
+    /// One model for each thread that shall run it. Reads files and may download them: blocks.
+    pub(super) fn load(&self, threads: usize) -> Result<Vec<Loaded>, Error> {
+        match self {
+            Self::Folder { dir, name } => from_folder(dir, name, threads),
+            Self::Hub { model, name, cache_dir } => {
+                Ok(vec![from_hub(model, name, cache_dir, threads)?])
+            }
+        }
+    }
+}
+
+impl Loaded {
+    pub(super) fn embed(&mut self, text: &str) -> Result<Vec<f32>, String> {
+        let vectors = self.0.embed([text], None).map_err(|error| error.to_string())?;
+        vectors.into_iter().next().ok_or_else(|| "no vector came out".to_owned())
+    }
+}
+
+fn from_hub(
+    model: &EmbeddingModel,
+    name: &str,
+    cache_dir: &Path,
+    threads: usize,
+) -> Result<Loaded, Error> {
+    let options = TextInitOptions::new(model.clone())
+        .with_cache_dir(cache_dir.to_owned())
+        .with_show_download_progress(false)
+        .with_intra_threads(threads);
+    let loaded = TextEmbedding::try_new(options)
+        .map_err(|error| Error::Hub { model: name.to_owned(), reason: chain(&error) })?;
+    Ok(Loaded(loaded))
+}
+
+fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<Loaded>, Error> {
+    let model = user_defined(dir)?;
+    let weights = model.onnx_file.len()
+        + model.external_initializers.iter().map(|f| f.buffer.len()).sum::<usize>();
+    let (sessions, threads_each) =
+        if weights as u64 <= LARGEST_REPLICATED { (threads, 1) } else { (1, threads) };
+    let options = InitOptionsUserDefined::new()
+        .with_max_length(max_length(dir)?)
+        .with_intra_threads(threads_each);
+    (0..sessions)
+        .map(|_| TextEmbedding::try_new_from_user_defined(model.clone(), options.clone()))
+        .map(|loaded| loaded.map(Loaded).map_err(|error| load_failed(name, &error)))
+        .collect()
+}
+
+fn user_defined(dir: &Path) -> Result<UserDefinedEmbeddingModel, Error> {
+    let tokenizer_files = TokenizerFiles {
+        tokenizer_file: read(dir, "tokenizer.json")?,
+        config_file: read(dir, "config.json")?,
+        special_tokens_map_file: read(dir, "special_tokens_map.json")?,
+        tokenizer_config_file: read(dir, "tokenizer_config.json")?,
+    };
+    let model = UserDefinedEmbeddingModel::new(read(dir, "model.onnx")?, tokenizer_files);
+    let model = model.with_pooling(pooling(dir)?);
+    // Weights of more than 2 GB stand beside the graph.
+    let outside = "model.onnx_data";
+    if dir.join(outside).exists() {
+        return Ok(model.with_external_initializer(outside.to_owned(), read(dir, outside)?));
+    }
+    Ok(model)
+}
+
+/// `max_seq_length` of `sentence_bert_config.json`, where the folder has one.
+fn max_length(dir: &Path) -> Result<usize, Error> {
+    let config = read_optional_json(dir, "sentence_bert_config.json")?;
+    let length = config["max_seq_length"].as_u64().and_then(|n| usize::try_from(n).ok());
+    Ok(length.unwrap_or(DEFAULT_MAX_LENGTH))
+}
+
+/// Mean, unless the folder's `1_Pooling/config.json` asks for the first token.
+fn pooling(dir: &Path) -> Result<Pooling, Error> {
+    let config = read_optional_json(dir, "1_Pooling/config.json")?;
+    let first_token = config["pooling_mode_cls_token"].as_bool().unwrap_or(false);
+    Ok(if first_token { Pooling::Cls } else { Pooling::Mean })
+}
+
+fn read(dir: &Path, file: &str) -> Result<Vec<u8>, Error> {
+    let path = dir.join(file);
+    fs::read(&path).map_err(|error| Error::ModelFile { path, reason: error.to_string() })
+}
+
+/// `null` when there is no such file.
+fn read_optional_json(dir: &Path, file: &str) -> Result<Value, Error> {
+    let path = dir.join(file);
+    if !path.exists() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(&read(dir, file)?)
+        .map_err(|error| Error::ModelFile { path, reason: error.to_string() })
+}
+
+fn load_failed(name: &str, error: &fastembed::Error) -> Error {
+    Error::Model { model: name.to_owned(), reason: chain(error) }
+}
+
+/// The error and what caused it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |message, cause| format!("{message}: {cause}"))
+}

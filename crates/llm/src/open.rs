@@ -1,0 +1,57 @@
+//! From settings to a model that is ready.
+
+use std::sync::Arc;
+
+use crate::local::Local;
+use crate::openai::OpenAi;
+use crate::pipeline::{Pipeline, Provider, prepared};
+use crate::{Embedder, Error, ModelId, ProviderSettings, Purpose, RuntimeSettings};
+
+/// Loads the model, or reaches its server, and learns the size of its vectors from a first one.
+///
+/// May take as long as a download of the model. Fails with [`Error::Unavailable`] while a server
+/// whose `dimensions` are not configured is away.
+pub async fn open(
+    settings: &ProviderSettings,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    match settings {
+        ProviderSettings::Folder { dir, name } => {
+            let local = Local::folder(dir, name.as_deref(), runtime).await?;
+            finished(local.name().to_owned(), None, local, runtime).await
+        }
+        ProviderSettings::Hub { model, cache_dir } => {
+            let local = Local::hub(model, cache_dir, runtime).await?;
+            finished(local.name().to_owned(), None, local, runtime).await
+        }
+        ProviderSettings::OpenAi { base_url, model, api_key_env, api_key_file, dimensions } => {
+            let key = crate::openai::Key::read(api_key_env.as_deref(), api_key_file.as_deref())?;
+            let server = OpenAi::new(base_url, model, key, *dimensions, runtime)?;
+            finished(model.clone(), *dimensions, server, runtime).await
+        }
+    }
+}
+
+async fn finished(
+    name: String,
+    dimensions: Option<usize>,
+    provider: impl Provider + 'static,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    let dimensions = match dimensions {
+        Some(dimensions) => dimensions,
+        None => measured(&name, &provider).await?,
+    };
+    let model = ModelId { name, dimensions };
+    Ok(Arc::new(Pipeline::new(model, provider, runtime.query_cache)))
+}
+
+async fn measured(name: &str, provider: &impl Provider) -> Result<usize, Error> {
+    let vectors = provider.vectors(vec![prepared("", "dimensions")], Purpose::Query).await?;
+    let dimensions = vectors.first().map_or(0, Vec::len);
+    if dimensions == 0 {
+        let reason = "no vector for one text".to_owned();
+        return Err(Error::BadAnswer { model: name.to_owned(), reason });
+    }
+    Ok(dimensions)
+}

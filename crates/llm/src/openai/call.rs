@@ -1,0 +1,220 @@
+//! One request to the server, and what its answer means.
+
+use std::time::Duration;
+
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Client, Response, StatusCode, redirect};
+use serde::{Deserialize, Serialize};
+use url::{Host, Url};
+
+use super::Key;
+use crate::Error;
+
+/// The largest answer that is read: a batch of 512 vectors of 4,096 numbers in decimal.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Characters of a server's error message that are passed on.
+const MAX_REASON: usize = 300;
+
+/// The server's address and how it is asked.
+pub(super) struct Call {
+    client: Client,
+    url: Url,
+    server: String,
+    model: String,
+    key: Key,
+    dimensions: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [&'a str],
+    encoding_format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    /// The text's place in the request. Servers may answer in another order.
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+impl Call {
+    pub(super) fn new(
+        base_url: &Url,
+        model: &str,
+        key: Key,
+        dimensions: Option<usize>,
+        timeout: Duration,
+    ) -> Result<Self, Error> {
+        let unusable = |reason: String| Error::Settings { reason };
+        let url = endpoint(base_url).ok_or_else(|| {
+            unusable(format!("`base_url` is {base_url}; use http(s)://host/v1 without a password"))
+        })?;
+        // Redirected, the key and the texts would go to another server.
+        let client = Client::builder().timeout(timeout).redirect(redirect::Policy::none());
+        let client = if is_loopback(&url) { client.no_proxy() } else { client };
+        let client = client.build().map_err(|error| unusable(error.to_string()))?;
+        let server = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
+        Ok(Self { client, url, server, model: model.to_owned(), key, dimensions })
+    }
+
+    /// Host and port, for messages.
+    pub(super) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// One vector for each of `texts`, in their order, not checked any further.
+    pub(super) async fn send(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        let request = Request {
+            model: &self.model,
+            input: texts,
+            encoding_format: "float",
+            dimensions: self.dimensions,
+        };
+        let mut builder = self.client.post(self.url.clone()).json(&request);
+        if let Some(key) = self.key.value() {
+            builder = builder.bearer_auth(key);
+        }
+        let response = builder.send().await.map_err(|error| self.lost(error))?;
+        let status = response.status();
+        if status.is_success() {
+            let body = self.body(response).await?;
+            return self.vectors(texts.len(), &body);
+        }
+        let retry_after = retry_after(&response);
+        let body = self.body(response).await.unwrap_or_default();
+        Err(self.refusal(status, retry_after, &body))
+    }
+
+    pub(super) fn unavailable(&self, reason: String, retry_after: Option<Duration>) -> Error {
+        Error::Unavailable { server: self.server.clone(), reason, retry_after }
+    }
+
+    async fn body(&self, mut response: Response) -> Result<Vec<u8>, Error> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.lost(error))? {
+            if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+                return Err(self.bad("more than 64 MiB".to_owned()));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    fn vectors(&self, texts: usize, body: &[u8]) -> Result<Vec<Vec<f32>>, Error> {
+        let answer: Answer = serde_json::from_slice(body)
+            .map_err(|error| self.bad(format!("what is no list of embeddings: {error}")))?;
+        if answer.data.len() != texts {
+            return Err(self.bad(format!("{} vectors for {texts} texts", answer.data.len())));
+        }
+        let mut vectors = vec![None; texts];
+        for (position, item) in answer.data.into_iter().enumerate() {
+            let index = item.index.unwrap_or(position);
+            match vectors.get_mut(index) {
+                Some(place @ None) => *place = Some(item.embedding),
+                _ => return Err(self.bad(format!("the index {index} twice or out of range"))),
+            }
+        }
+        // As many items as places, each on a place of its own: none is left empty.
+        Ok(vectors.into_iter().flatten().collect())
+    }
+
+    fn refusal(&self, status: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> Error {
+        let server = self.server.clone();
+        match status.as_u16() {
+            401 | 403 => {
+                Error::Credentials { server, status: status.as_u16(), remedy: self.key.remedy() }
+            }
+            429 => Error::RateLimited { server, retry_after },
+            408 | 409 | 425 | 500..=599 => {
+                self.unavailable(format!("it answered {status}"), retry_after)
+            }
+            status => Error::Refused { server, status, reason: reason(body) },
+        }
+    }
+
+    /// The request did not come through, or its answer didn't.
+    fn lost(&self, error: reqwest::Error) -> Error {
+        let what = if error.is_timeout() {
+            "it did not answer in time"
+        } else if error.is_connect() {
+            "can't connect"
+        } else {
+            "the connection broke"
+        };
+        tracing::debug!(embedding.server = self.server(), error = ?error.without_url(), "request lost");
+        self.unavailable(what.to_owned(), None)
+    }
+
+    fn bad(&self, reason: String) -> Error {
+        Error::BadAnswer { model: self.model.clone(), reason }
+    }
+}
+
+/// `{base_url}/embeddings`, if it can be asked at all.
+fn endpoint(base_url: &Url) -> Option<Url> {
+    let usable = matches!(base_url.scheme(), "http" | "https") && base_url.password().is_none();
+    let mut url = usable.then(|| base_url.clone())?;
+    url.path_segments_mut().ok()?.pop_if_empty().push("embeddings");
+    Some(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// `Retry-After` in seconds. The form with a date is rare here, and our own wait does for it.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// `error.message` of the body, or its text; without secrets (servers repeat a part of the key), on
+/// one line.
+fn reason(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let error = &json["error"];
+    let message = error["message"].as_str().or(error.as_str()).unwrap_or(&text);
+    let masked = mc_sanitizer::mask(message).text.into_string();
+    masked.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_REASON).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint_of(base_url: &str) -> Option<String> {
+        endpoint(&base_url.parse().expect("a URL")).map(|url| url.to_string())
+    }
+
+    #[test]
+    fn the_endpoint_stands_below_the_base_url() {
+        let expected = Some("http://localhost:11434/v1/embeddings".to_owned());
+        assert_eq!(endpoint_of("http://localhost:11434/v1"), expected);
+        assert_eq!(endpoint_of("http://localhost:11434/v1/"), expected);
+        assert_eq!(endpoint_of("ftp://localhost/v1"), None);
+        assert_eq!(endpoint_of("http://user:pass@localhost/v1"), None);
+    }
+
+    #[test]
+    fn a_servers_words_are_shortened_and_masked() {
+        let body = br#"{"error": {"message": "Incorrect key\n ghp_16C7e42F292c6912E7710c838347Ae178B4a"}}"#;
+        assert_eq!(reason(body), "Incorrect key [secret:github-token]");
+        assert_eq!(reason(br#"{"error": "model not found"}"#), "model not found");
+        assert_eq!(reason(&[b'x'; 1000]).len(), MAX_REASON);
+    }
+}

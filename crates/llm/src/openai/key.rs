@@ -1,0 +1,87 @@
+//! The server's key: read once, shown never.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use crate::Error;
+
+/// A key and where it was read, for the message when the server refuses it.
+#[derive(Clone)]
+pub(crate) struct Key {
+    value: Option<String>,
+    place: String,
+}
+
+impl Key {
+    /// From the variable where one is named, else from the file, else none.
+    pub(crate) fn read(variable: Option<&str>, file: Option<&Path>) -> Result<Self, Error> {
+        match (variable, file) {
+            (Some(name), _) => Self::from_variable(name, std::env::var(name).ok()),
+            (None, Some(path)) => Self::from_file(path),
+            (None, None) => Ok(Self { value: None, place: "`api_key_env`".to_owned() }),
+        }
+    }
+
+    fn from_variable(name: &str, value: Option<String>) -> Result<Self, Error> {
+        let place = format!("the environment variable {name}");
+        Self::given(&value.unwrap_or_default(), place)
+    }
+
+    fn from_file(path: &Path) -> Result<Self, Error> {
+        let place = format!("the file {}", path.display());
+        let value = fs::read_to_string(path)
+            .map_err(|error| Error::Settings { reason: format!("can't read {place}: {error}") })?;
+        Self::given(&value, place)
+    }
+
+    fn given(value: &str, place: String) -> Result<Self, Error> {
+        let value = value.trim().to_owned();
+        let is_header_safe = value.bytes().all(|b| b.is_ascii_graphic());
+        if value.is_empty() || !is_header_safe {
+            let reason = format!("{place} holds no usable key; put the server's API key there");
+            return Err(Error::Settings { reason });
+        }
+        Ok(Self { value: Some(value), place })
+    }
+
+    pub(super) fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+
+    /// What to do when the server refuses it.
+    pub(super) fn remedy(&self) -> String {
+        match self.value {
+            Some(_) => format!("put a valid key into {} and restart", self.place),
+            None => format!("it wants one: name the variable that holds it in {}", self.place),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_never_shows() {
+        let key = Key::from_variable("EMBEDDING_KEY", Some("sesame\n".into())).expect("a key");
+        assert_eq!(key.value(), Some("sesame"));
+        assert!(!format!("{key:?} {}", key.remedy()).contains("sesame"));
+    }
+
+    #[test]
+    fn a_missing_key_is_told_with_its_place() {
+        for value in [None, Some(String::new()), Some("two words".to_owned())] {
+            let error = Key::from_variable("EMBEDDING_KEY", value).expect_err("no key");
+            assert!(error.to_string().contains("environment variable EMBEDDING_KEY"), "{error}");
+        }
+        let error = Key::from_file(Path::new("/nowhere/key")).expect_err("no file");
+        assert!(error.to_string().contains("/nowhere/key"), "{error}");
+    }
+}

@@ -1,0 +1,109 @@
+//! The way of a text: cut, prompted, looked up, embedded, checked.
+
+use futures::future::BoxFuture;
+use mc_sanitizer::Sanitized;
+use moka::future::Cache;
+use sha2::{Digest, Sha256};
+
+use crate::{Embedder, Error, ModelId, Purpose, prompts, vector};
+
+/// A model as it is, behind the pipeline: prepared texts in, raw vectors out.
+///
+/// It bounds its own work and lets queries go first; how, depends on where the model runs.
+pub(crate) trait Provider: Send + Sync {
+    fn vectors(
+        &self,
+        texts: Vec<String>,
+        purpose: Purpose,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>>;
+}
+
+/// Bytes of a text that any model gets to see. More than the models here read (8,192 tokens at
+/// most), and little enough that a text of megabytes is not tokenized for nothing.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+/// What is embedded for a text without a word: servers refuse the empty string, and a vector of
+/// zeros has no direction.
+const NOTHING: &str = "(empty)";
+
+/// An [`Embedder`] over a [`Provider`].
+pub(crate) struct Pipeline<P> {
+    model: ModelId,
+    provider: P,
+    /// Vectors of recent queries by the hash of model and text, so that the text is not kept.
+    queries: Cache<[u8; 32], Vec<f32>>,
+}
+
+impl<P: Provider> Pipeline<P> {
+    /// `query_cache` is a number of queries.
+    pub(crate) fn new(model: ModelId, provider: P, query_cache: u64) -> Self {
+        Self { model, provider, queries: Cache::new(query_cache) }
+    }
+
+    async fn fresh(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, Error> {
+        let expected = texts.len();
+        let vectors = self.provider.vectors(texts, purpose).await?;
+        vector::checked(&self.model, expected, vectors)
+    }
+
+    /// Callers who ask the same thing at once share one call of the provider.
+    async fn query(&self, text: String) -> Result<Vec<f32>, Error> {
+        let key = self.key(&text);
+        let embed = async { Ok(self.fresh(vec![text], Purpose::Query).await?.remove(0)) };
+        self.queries
+            .try_get_with(key, embed)
+            .await
+            .map_err(|error: std::sync::Arc<Error>| (*error).clone())
+    }
+
+    fn key(&self, text: &str) -> [u8; 32] {
+        let name = &self.model.name;
+        Sha256::new().chain_update(name).chain_update([0]).chain_update(text).finalize().into()
+    }
+}
+
+impl<P: Provider> Embedder for Pipeline<P> {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(
+        &self,
+        texts: Vec<Sanitized>,
+        purpose: Purpose,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>> {
+        let prefix = prompts::prefix(&self.model.name, purpose);
+        let texts: Vec<_> = texts.iter().map(|text| prepared(prefix, text.as_str())).collect();
+        Box::pin(async move {
+            match purpose {
+                _ if texts.is_empty() => Ok(Vec::new()),
+                Purpose::Query => {
+                    futures::future::try_join_all(texts.into_iter().map(|t| self.query(t))).await
+                }
+                Purpose::Passage => self.fresh(texts, purpose).await,
+            }
+        })
+    }
+}
+
+/// The text as the model gets it.
+pub(crate) fn prepared(prefix: &str, text: &str) -> String {
+    let text = text.trim();
+    let text = if text.is_empty() { NOTHING } else { text };
+    format!("{prefix}{}", &text[..text.floor_char_boundary(MAX_TEXT_BYTES)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_at_a_character_and_never_empty() {
+        assert_eq!(prepared("", " \n"), NOTHING);
+        assert_eq!(prepared("query: ", " a "), "query: a");
+        let long = prepared("", &"я".repeat(MAX_TEXT_BYTES));
+        assert_eq!(long.len(), MAX_TEXT_BYTES);
+        let odd = prepared("", &format!("x{}", "я".repeat(MAX_TEXT_BYTES)));
+        assert_eq!(odd.len(), MAX_TEXT_BYTES - 1);
+    }
+}

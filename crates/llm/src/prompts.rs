@@ -1,0 +1,58 @@
+//! The words that some models were trained to see before a text.
+
+use crate::Purpose;
+
+/// What the model's authors put before a text of this purpose.
+pub(crate) fn prefix(model: &str, purpose: Purpose) -> &'static str {
+    let model = model.to_lowercase().replace(['_', '/'], "-");
+    FAMILIES.iter().find(|family| model.contains(family.sign)).map_or("", |family| match purpose {
+        Purpose::Query => family.query,
+        Purpose::Passage => family.passage,
+    })
+}
+
+struct Family {
+    /// Part of the model's name, in lower case, with `-` between words.
+    sign: &'static str,
+    query: &'static str,
+    passage: &'static str,
+}
+
+const SEARCH_QUERY: &str = "Represent this sentence for searching relevant passages: ";
+
+/// From the model cards. `bge-m3` and `all-MiniLM` want nothing.
+const FAMILIES: &[Family] = &[
+    Family { sign: "multilingual-e5", query: "query: ", passage: "passage: " },
+    Family { sign: "multilinguale5", query: "query: ", passage: "passage: " },
+    Family { sign: "e5-small", query: "query: ", passage: "passage: " },
+    Family { sign: "e5-base", query: "query: ", passage: "passage: " },
+    Family { sign: "e5-large", query: "query: ", passage: "passage: " },
+    Family { sign: "nomic-embed", query: "search_query: ", passage: "search_document: " },
+    Family { sign: "modernbert-embed", query: "search_query: ", passage: "search_document: " },
+    Family { sign: "bge-small-en", query: SEARCH_QUERY, passage: "" },
+    Family { sign: "bge-base-en", query: SEARCH_QUERY, passage: "" },
+    Family { sign: "bge-large-en", query: SEARCH_QUERY, passage: "" },
+    Family { sign: "mxbai-embed", query: SEARCH_QUERY, passage: "" },
+    Family { sign: "arctic-embed", query: SEARCH_QUERY, passage: "" },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_is_known_by_any_spelling_of_its_name() {
+        for name in ["intfloat/multilingual-e5-small", "e5-base-v2", "Multilingual_E5_Large"] {
+            assert_eq!(prefix(name, Purpose::Query), "query: ", "{name}");
+            assert_eq!(prefix(name, Purpose::Passage), "passage: ", "{name}");
+        }
+        assert_eq!(prefix("nomic-embed-text:v1.5", Purpose::Passage), "search_document: ");
+    }
+
+    #[test]
+    fn most_models_want_no_words() {
+        for name in ["all-minilm-l6-v2-int8", "BAAI/bge-m3", "text-embedding-3-small"] {
+            assert_eq!(prefix(name, Purpose::Query), "", "{name}");
+        }
+    }
+}

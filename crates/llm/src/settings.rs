@@ -1,0 +1,79 @@
+//! What is configured about embeddings.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Where vectors come from. Kept with the model in the database, so it holds no secret: a key is
+/// named by the environment variable or the file it is read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "provider", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ProviderSettings {
+    /// A folder with `model.onnx`, `tokenizer.json` and the tokenizer's three small JSON files.
+    Folder {
+        /// The folder.
+        dir: PathBuf,
+        /// The model's name; the folder's by default.
+        #[serde(default)]
+        name: Option<String>,
+    },
+    /// A model of the Hugging Face hub (or of the mirror that `HF_ENDPOINT` names).
+    Hub {
+        /// Repository (`intfloat/multilingual-e5-small`) or fastembed's name (`MultilingualE5Small`).
+        model: String,
+        /// Where downloads are kept.
+        cache_dir: PathBuf,
+    },
+    /// A server that speaks `OpenAI`'s `/v1/embeddings`: `OpenAI`, Ollama, LM Studio, TEI, vLLM.
+    #[serde(rename = "openai")]
+    OpenAi {
+        /// The address up to and with `/v1`.
+        base_url: url::Url,
+        /// The model as the server names it.
+        model: String,
+        /// The environment variable that holds the key, where one is needed.
+        #[serde(default)]
+        api_key_env: Option<String>,
+        /// The file that holds the key, where one is needed; read when the variable is not named.
+        #[serde(default)]
+        api_key_file: Option<PathBuf>,
+        /// Asks the server for vectors of this size. Without it, the size is the model's own and is
+        /// learnt by embedding one word.
+        #[serde(default)]
+        dimensions: Option<usize>,
+    },
+}
+
+/// How the work is done; the same for every provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeSettings {
+    /// The ONNX runtime's shared library; looked for where the system keeps libraries by default.
+    pub onnx_library: Option<PathBuf>,
+    /// Threads for local models; as many as there are processors by default.
+    pub threads: Option<usize>,
+    /// Most texts in one request to a server.
+    pub max_batch: usize,
+    /// Queries whose vectors are remembered; 0 for none.
+    pub query_cache: u64,
+    /// How long one request to a server may take.
+    pub request_timeout: Duration,
+    /// How often a failed request is sent again.
+    pub max_retries: usize,
+    /// The wait before the first retry; each further one is twice as long, up to 30 s, with jitter.
+    pub retry_delay: Duration,
+}
+
+impl Default for RuntimeSettings {
+    fn default() -> Self {
+        Self {
+            onnx_library: None,
+            threads: None,
+            max_batch: 32,
+            query_cache: 10_000,
+            request_timeout: Duration::from_mins(1),
+            max_retries: 4,
+            retry_delay: Duration::from_millis(250),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What comes out of a model, checked before anyone trusts it.
+
+use crate::{Error, ModelId};
+
+/// `vectors` of unit length, if they are one for each of `texts` texts, of the model's size, and
+/// made of numbers.
+pub(crate) fn checked(
+    model: &ModelId,
+    texts: usize,
+    vectors: Vec<Vec<f32>>,
+) -> Result<Vec<Vec<f32>>, Error> {
+    if vectors.len() != texts {
+        return Err(bad(model, format!("{} vectors for {texts} texts", vectors.len())));
+    }
+    vectors.into_iter().map(|vector| normalised(model, vector)).collect()
+}
+
+fn normalised(model: &ModelId, mut vector: Vec<f32>) -> Result<Vec<f32>, Error> {
+    if vector.len() != model.dimensions {
+        let reason = format!(
+            "a vector of {} dimensions where {} are expected; its weights changed, or `dimensions` is wrong: register it under another name",
+            vector.len(),
+            model.dimensions
+        );
+        return Err(bad(model, reason));
+    }
+    // In f64: the squares of a large f32 may not fit in one.
+    let length = vector.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+    if !length.is_finite() {
+        return Err(bad(model, "a vector with numbers that are not finite".into()));
+    }
+    if length <= f64::EPSILON {
+        return Err(bad(model, "a vector of zeros, which has no direction".into()));
+    }
+    for x in &mut vector {
+        #[expect(clippy::cast_possible_truncation, reason = "at most 1 after the division")]
+        {
+            *x = (f64::from(*x) / length) as f32;
+        }
+    }
+    Ok(vector)
+}
+
+fn bad(model: &ModelId, reason: String) -> Error {
+    Error::BadAnswer { model: model.name.clone(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, String> {
+        let model = ModelId { name: "m".into(), dimensions: 2 };
+        checked(&model, 1, vectors).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn vectors_get_unit_length() {
+        assert_eq!(check(vec![vec![3.0, 4.0]]), Ok(vec![vec![0.6, 0.8]]));
+        assert_eq!(check(vec![vec![f32::MAX, 0.0]]), Ok(vec![vec![1.0, 0.0]]));
+    }
+
+    #[test]
+    fn broken_answers_are_named() {
+        for (vectors, words) in [
+            (vec![], "0 vectors for 1 texts"),
+            (vec![vec![1.0]], "1 dimensions where 2 are expected"),
+            (vec![vec![f32::NAN, 1.0]], "not finite"),
+            (vec![vec![f32::INFINITY, 1.0]], "not finite"),
+            (vec![vec![0.0, 0.0]], "zeros"),
+        ] {
+            let error = check(vectors).expect_err(words);
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
