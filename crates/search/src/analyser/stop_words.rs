@@ -1,0 +1,151 @@
+//! Words that say nothing about what a question is after.
+
+/// Whether a lower-cased word is one of them, in English or Russian. Asked only of words of prose in
+/// a query: in an identifier every part counts, and in the index every word is kept.
+pub fn is_stop_word(word: &str) -> bool {
+    ENGLISH.binary_search(&word).is_ok() || RUSSIAN.binary_search(&word).is_ok()
+}
+
+// Sorted; a test holds them so. Words that name things in code (`if`, `for`, `self`, `not`, `null`)
+// are left in where a question may be about them.
+const ENGLISH: &[&str] = &[
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "but", "by", "can", "can't", "could", "did", "do",
+    "does", "doesn't", "doing", "don't", "for", "from", "get", "had", "has", "have", "having",
+    "he", "her", "here", "him", "his", "how", "i", "i'm", "if", "in", "into", "is", "isn't", "it",
+    "it's", "its", "just", "me", "my", "no", "of", "on", "or", "our", "out", "she", "should", "so",
+    "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
+    "this", "those", "to", "too", "up", "very", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "why", "will", "with", "would", "you", "your",
+];
+
+const RUSSIAN: &[&str] = &[
+    "а",
+    "без",
+    "более",
+    "бы",
+    "был",
+    "была",
+    "были",
+    "было",
+    "быть",
+    "в",
+    "вам",
+    "вас",
+    "во",
+    "вот",
+    "все",
+    "всего",
+    "вы",
+    "где",
+    "да",
+    "даже",
+    "для",
+    "до",
+    "его",
+    "ее",
+    "если",
+    "есть",
+    "еще",
+    "ж",
+    "же",
+    "за",
+    "здесь",
+    "и",
+    "из",
+    "или",
+    "им",
+    "их",
+    "к",
+    "как",
+    "какая",
+    "какие",
+    "какой",
+    "когда",
+    "которая",
+    "которые",
+    "который",
+    "кто",
+    "ли",
+    "меня",
+    "мне",
+    "можно",
+    "мы",
+    "на",
+    "над",
+    "надо",
+    "нам",
+    "нас",
+    "наш",
+    "не",
+    "него",
+    "нее",
+    "нет",
+    "ни",
+    "них",
+    "но",
+    "ну",
+    "о",
+    "об",
+    "он",
+    "она",
+    "они",
+    "оно",
+    "от",
+    "по",
+    "под",
+    "после",
+    "почему",
+    "при",
+    "про",
+    "с",
+    "сам",
+    "свой",
+    "себя",
+    "со",
+    "так",
+    "также",
+    "такой",
+    "там",
+    "те",
+    "тем",
+    "то",
+    "того",
+    "тоже",
+    "той",
+    "только",
+    "том",
+    "тот",
+    "ту",
+    "ты",
+    "у",
+    "уже",
+    "чего",
+    "чем",
+    "через",
+    "что",
+    "чтобы",
+    "эта",
+    "эти",
+    "это",
+    "этого",
+    "этой",
+    "этом",
+    "этот",
+    "эту",
+    "я",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_so_that_every_word_is_found() {
+        for list in [ENGLISH, RUSSIAN] {
+            assert!(list.is_sorted(), "{list:?}");
+            assert!(list.iter().all(|word| is_stop_word(word)));
+        }
+        assert!(!is_stop_word("invoice"));
+    }
+}

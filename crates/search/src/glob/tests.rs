@@ -1,0 +1,101 @@
+use globset::GlobBuilder;
+use proptest::prelude::*;
+use tantivy::collector::Count;
+use tantivy::schema::{STRING, Schema};
+use tantivy::{Index, IndexWriter, doc};
+
+use super::*;
+
+/// Whether the keyword index finds `place` under `regex`.
+fn matches(regex: &str, place: &str) -> bool {
+    let mut schema = Schema::builder();
+    let field = schema.add_text_field("place", STRING);
+    let index = Index::create_in_ram(schema.build());
+    let mut writer: IndexWriter =
+        index.writer_with_num_threads(1, 15_000_000).expect("a writer in memory");
+    writer.add_document(doc!(field => place)).expect("a document");
+    writer.commit().expect("a commit");
+    let query = RegexQuery::from_pattern(regex, field).expect("a pattern that was checked");
+    let searcher = index.reader().expect("a reader").searcher();
+    searcher.search(&query, &Count).expect("a search") == 1
+}
+
+fn check(glob: &str, place: &str, expected: bool) {
+    let regex = to_regex(glob).expect(glob);
+    assert_eq!(matches(&regex, place), expected, "{glob} ({regex}) on {place}");
+}
+
+#[test]
+fn globs_select_paths() {
+    for (glob, hit, miss) in [
+        ("*.rb", "app/models/cart.rb", "app/models/cart.rbx"),
+        ("app/*.rb", "app/cart.rb", "app/models/cart.rb"),
+        ("app/**/*.rb", "app/models/deep/cart.rb", "lib/cart.rb"),
+        ("app/**/*.rb", "app/cart.rb", "app/cart.py"),
+        ("**/models/**/**/*.rb", "models/cart.rb", "models.rb"),
+        ("./*.md", "docs/a.md", "docs/a.mdx"),
+        ("app/", "app/models/cart.rb", "application/cart.rb"),
+        ("/app/models/", "app/models/cart.rb", "app/model/cart.rb"),
+        ("src/{a,b}.rs", "src/b.rs", "src/c.rs"),
+        ("src/a{,_test}.rs", "src/a.rs", "src/a_.rs"),
+        ("src/[a-c]?.rs", "src/b1.rs", "src/d1.rs"),
+        ("src/[!a-c].rs", "src/d.rs", "src/a.rs"),
+        ("cart.rb", "app/models/cart.rb", "app/models/cartXrb"),
+        ("docs/план*.md", "docs/план-1.md", "docs/plan.md"),
+        ("a(b)+|c$.md", "a(b)+|c$.md", "ab.md"),
+        (r"a\*.md", "a*.md", "ab.md"),
+    ] {
+        check(glob, hit, true);
+        check(glob, miss, false);
+    }
+}
+
+#[test]
+fn the_root_holds_everything() {
+    for glob in ["/", "./", "**", "*"] {
+        check(glob, "app/models/cart.rb", true);
+    }
+}
+
+#[test]
+fn what_is_no_glob_is_refused_with_a_reason() {
+    for (glob, reason) in [
+        ("", "empty"),
+        ("a[b", "\"[\" has no \"]\""),
+        ("a{b", "\"{\" has no \"}\""),
+        ("a}b", "\"}\" has no \"{\""),
+        ("a\\", "nothing follows"),
+        ("[z-a]", "upside down"),
+        ("a\0b", "control character"),
+        ("{{{{{a}}}}}", "too deeply"),
+        (&"x".repeat(MAX_GLOB_BYTES + 1), "longer than"),
+        (&format!("*a{}", "?".repeat(60)), "too many wildcards"),
+    ] {
+        let error = to_regex(glob).expect_err(glob).to_string();
+        assert!(error.contains(reason), "{glob}: {error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    // Not compared: `[!a]`, by which globset leaves the folder and we don't.
+    #[test]
+    fn a_glob_matches_what_globset_matches(
+        glob in r"([ab.]|\*|\?|\[ab\]|/|\*\*/|\{a,b[.]?\}){1,8}",
+        place in "[abc.]{1,3}(/[abc.]{1,3}){0,3}",
+    ) {
+        // A rooted glob and doubled slashes are read our own way.
+        prop_assume!(!glob.starts_with('/') && !glob.contains("//") && !glob.contains("***"));
+        let built = GlobBuilder::new(&expand(&glob)).literal_separator(true).build();
+        prop_assume!(built.is_ok());
+        let theirs = built.expect("just asked").compile_matcher().is_match(&place);
+        let regex = to_regex(&glob).expect("a valid glob");
+        prop_assert_eq!(matches(&regex, &place), theirs, "{} as {} on {}", glob, regex, place);
+    }
+
+    #[test]
+    fn any_text_is_translated_or_refused(glob in "\\PC{0,40}") {
+        let _: Result<String, InvalidGlob> = to_regex(&glob);
+    }
+}

@@ -1,0 +1,128 @@
+//! One tantivy index with its writer and reader, and the feed position that its commits carry.
+
+use std::path::Path;
+
+use mc_domain::PassageId;
+use mc_store::feed::FeedCursor;
+use mc_store::passages::IndexedPassage;
+use serde::{Deserialize, Serialize};
+use tantivy::directory::error::OpenReadError;
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError};
+
+use super::schema::{self, FORMAT, Fields};
+use crate::analyser::{CodeTokenizer, TOKENIZER_NAME};
+
+/// What the writer may hold in memory before it writes a segment.
+const WRITER_BYTES: usize = 32 << 20;
+
+/// What searches need; cheap to clone.
+#[derive(Clone)]
+pub struct View {
+    /// Gives a searcher over what was last committed.
+    pub reader: IndexReader,
+    /// The fields.
+    pub fields: Fields,
+}
+
+/// An index that can be written. Its methods block.
+pub struct Generation {
+    writer: IndexWriter,
+    view: View,
+}
+
+/// What a commit carries, so that contents and position move together.
+#[derive(Debug, Serialize, Deserialize)]
+struct Payload {
+    format: u32,
+    txid: u64,
+    seq: i64,
+}
+
+/// Why an index on disk can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It was written by another version.
+    #[error("it is of another format")]
+    Format,
+    /// Files are damaged or missing.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+}
+
+impl Generation {
+    /// An empty index in an empty folder.
+    pub fn create(folder: &Path) -> Result<Self, TantivyError> {
+        let (schema, fields) = schema::schema();
+        Self::over(&Index::create_in_dir(folder, schema)?, fields)
+    }
+
+    /// The index in a folder and the position up to which it holds the feed. Reads every file to
+    /// compare checksums: a damaged file is found now, and not by a search.
+    pub fn open(folder: &Path) -> Result<(Self, FeedCursor), Unusable> {
+        let index = Index::open_in_dir(folder).map_err(unusable)?;
+        let payload = index.load_metas().map_err(unusable)?.payload.unwrap_or_default();
+        let payload: Payload = serde_json::from_str(&payload).map_err(|_| Unusable::Format)?;
+        let (schema, fields) = schema::schema();
+        if payload.format != FORMAT || index.schema() != schema {
+            return Err(Unusable::Format);
+        }
+        let damaged = index.validate_checksum().map_err(unusable)?;
+        if let Some(file) = damaged.iter().next() {
+            return Err(Unusable::Damaged(format!("{} has a wrong checksum", file.display())));
+        }
+        let generation = Self::over(&index, fields).map_err(unusable)?;
+        Ok((generation, FeedCursor { txid: payload.txid, seq: payload.seq }))
+    }
+
+    fn over(index: &Index, fields: Fields) -> Result<Self, TantivyError> {
+        index.tokenizers().register(TOKENIZER_NAME, CodeTokenizer);
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
+        Ok(Self { writer, view: View { reader, fields } })
+    }
+
+    /// What searches need.
+    pub fn view(&self) -> View {
+        self.view.clone()
+    }
+
+    /// Adds passages that are not in it yet. Visible after [`Generation::commit`].
+    pub fn add(&self, passages: &[IndexedPassage]) -> Result<(), TantivyError> {
+        for passage in passages {
+            self.writer.add_document(self.view.fields.document(passage))?;
+        }
+        Ok(())
+    }
+
+    /// Takes out `changed` and puts in `present`, the ones of them that still exist. Doing it twice
+    /// is doing it once. Visible after [`Generation::commit`].
+    pub fn replace(
+        &self,
+        changed: &[PassageId],
+        present: &[IndexedPassage],
+    ) -> Result<(), TantivyError> {
+        for id in changed {
+            self.writer.delete_term(self.view.fields.id_term(*id));
+        }
+        self.add(present)
+    }
+
+    /// Makes everything so far durable and visible, with the position that it brings the index to.
+    pub fn commit(&mut self, cursor: FeedCursor) -> Result<(), TantivyError> {
+        let payload = Payload { format: FORMAT, txid: cursor.txid, seq: cursor.seq };
+        let payload = serde_json::to_string(&payload)
+            .map_err(|error| TantivyError::InternalError(error.to_string()))?;
+        let mut prepared = self.writer.prepare_commit()?;
+        prepared.set_payload(&payload);
+        prepared.commit()?;
+        self.view.reader.reload()
+    }
+}
+
+fn unusable(error: TantivyError) -> Unusable {
+    match error {
+        TantivyError::IncompatibleIndex(_)
+        | TantivyError::OpenReadError(OpenReadError::IncompatibleIndex(_)) => Unusable::Format,
+        other => Unusable::Damaged(other.to_string()),
+    }
+}

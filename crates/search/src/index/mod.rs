@@ -1,0 +1,110 @@
+//! The keyword index: derived from PostgreSQL, one folder a node, kept up to date by one follower.
+
+pub mod folder;
+mod follower;
+pub mod generation;
+mod position;
+mod rebuild;
+pub mod schema;
+mod status;
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use mc_store::Store;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+use folder::Folder;
+use generation::View;
+
+pub use status::{Freshness, Phase, Status};
+
+/// The node's keyword index; cheap to clone.
+#[derive(Clone)]
+pub struct KeywordIndex(Arc<Shared>);
+
+/// What searches and the follower both hold.
+struct Shared {
+    /// What searches read; changes when a rebuild begins.
+    view: RwLock<Option<View>>,
+    status: watch::Sender<Status>,
+    refreshes: mpsc::UnboundedSender<Refresh>,
+    /// A search met a damaged file.
+    damaged: Notify,
+}
+
+/// Told `true` when a pass over the feed that began after the request has succeeded.
+type Refresh = oneshot::Sender<bool>;
+
+/// Opens the index in `dir` (or begins to build it anew in the background, where it is missing,
+/// damaged, of another format or of another database) and follows the change feed until `stop`.
+/// The task ends when the follower has.
+pub async fn start(
+    store: &Store,
+    dir: &Path,
+    stop: CancellationToken,
+) -> Result<(KeywordIndex, JoinHandle<()>), Error> {
+    let root = dir.to_owned();
+    let folder = tokio::task::spawn_blocking(move || Folder::open(&root)).await??;
+    let (refreshes, requests) = mpsc::unbounded_channel();
+    let shared = Arc::new(Shared {
+        view: RwLock::new(None),
+        status: watch::Sender::new(Status::default()),
+        refreshes,
+        damaged: Notify::new(),
+    });
+    let index = KeywordIndex(Arc::clone(&shared));
+    let follower = follower::Follower::open(store.clone(), Arc::new(folder), shared).await?;
+    let task = tokio::spawn(follower.run(requests, stop));
+    Ok((index, task))
+}
+
+impl KeywordIndex {
+    /// Makes every change visible that was committed before the call, or says why not. Callers that
+    /// wait at the same time share one pass over the feed; with nothing new it is one small query.
+    pub async fn refresh(&self, budget: Duration) -> Freshness {
+        if self.status().phase != Phase::Following {
+            return Freshness::Rebuilding;
+        }
+        let (done, answer) = oneshot::channel();
+        if self.0.refreshes.send(done).is_err() {
+            return Freshness::Behind;
+        }
+        match tokio::time::timeout(budget, answer).await {
+            Ok(Ok(true)) => Freshness::Current,
+            _ => Freshness::Behind,
+        }
+    }
+
+    /// What the index is doing and how far it is.
+    pub fn status(&self) -> Status {
+        *self.0.status.borrow()
+    }
+
+    /// Returns when the index is complete and follows the feed.
+    pub async fn ready(&self) -> Result<(), Error> {
+        let mut status = self.0.status.subscribe();
+        let following = status.wait_for(|status| status.phase == Phase::Following).await;
+        following.map(drop).map_err(|_| Error::IndexClosed)
+    }
+
+    /// What a search reads; `None` only before the first rebuild has begun.
+    pub(crate) fn view(&self) -> Option<View> {
+        self.0.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has the index rebuilt: a search could not read it.
+    pub(crate) fn report_damage(&self) {
+        self.0.damaged.notify_one();
+    }
+}
+
+impl Shared {
+    fn show(&self, view: View) {
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Some(view);
+    }
+}

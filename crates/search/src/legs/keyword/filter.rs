@@ -1,0 +1,54 @@
+//! The filter as clauses that every hit must satisfy and that score nothing.
+
+use mc_store::passages::PassageFilter;
+use tantivy::query::{ConstScoreQuery, Occur, Query, RegexQuery, TermQuery, TermSetQuery};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{TantivyError, Term};
+
+use crate::index::schema::Fields;
+
+/// A part of a boolean query.
+pub(super) type Clause = (Occur, Box<dyn Query>);
+
+pub(super) fn clauses(
+    filter: &PassageFilter,
+    fields: &Fields,
+) -> Result<Vec<Clause>, TantivyError> {
+    let sources: Vec<&str> = filter.sources.iter().map(|source| source.as_str()).collect();
+    let kinds: Vec<&str> = filter.record_kinds.iter().map(|kind| kind.as_str()).collect();
+    let mut clauses = vec![any_of(fields.project, [filter.project.to_string()])];
+    let sets = [
+        (fields.source, sources),
+        (fields.record_kind, kinds),
+        (fields.scope, strs(&filter.scope)),
+        (fields.tags, strs(&filter.tags)),
+        (fields.language, strs(&filter.languages)),
+    ];
+    clauses.extend(
+        sets.into_iter()
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(field, values)| any_of(field, values)),
+    );
+    if let Some(regex) = &filter.path_regex {
+        clauses.push(silent(RegexQuery::from_pattern(regex, fields.place)?));
+    }
+    Ok(clauses)
+}
+
+fn any_of<T: AsRef<str>>(field: Field, values: impl IntoIterator<Item = T>) -> Clause {
+    let terms: Vec<Term> =
+        values.into_iter().map(|value| Term::from_field_text(field, value.as_ref())).collect();
+    match <[Term; 1]>::try_from(terms) {
+        // Walks the term's postings beside the other clauses; a set collects them all first.
+        Ok([term]) => silent(TermQuery::new(term, IndexRecordOption::Basic)),
+        Err(terms) => silent(TermSetQuery::new(terms)),
+    }
+}
+
+fn silent(query: impl Query) -> Clause {
+    (Occur::Must, Box::new(ConstScoreQuery::new(Box::new(query), 0.0)))
+}
+
+fn strs(values: &[String]) -> Vec<&str> {
+    values.iter().map(String::as_str).collect()
+}

@@ -1,0 +1,79 @@
+//! Nearest neighbours in PostgreSQL, under every model that answers.
+
+use std::collections::HashMap;
+
+use futures::future::try_join_all;
+use mc_domain::PassageId;
+use mc_llm::Purpose;
+use mc_sanitizer::Sanitized;
+use mc_store::passages::PassageFilter;
+use mc_store::{Store, vectors};
+
+use super::Ranked;
+use crate::Error;
+use crate::models::{ActiveModel, ActiveModels};
+
+/// The passages nearest in meaning, with their cosine similarity.
+pub async fn search(
+    store: &Store,
+    models: &ActiveModels,
+    text: Sanitized,
+    filter: &PassageFilter,
+    limit: usize,
+) -> Result<Ranked, Error> {
+    let models = models.all();
+    let lists =
+        try_join_all(models.iter().map(|model| nearest(store, model, text.clone(), filter, limit)));
+    Ok(merge(lists.await?, limit))
+}
+
+async fn nearest(
+    store: &Store,
+    active: &ActiveModel,
+    text: Sanitized,
+    filter: &PassageFilter,
+    limit: usize,
+) -> Result<Ranked, Error> {
+    let vectors = active.embedder.embed(vec![text], Purpose::Query).await?;
+    let Some(query) = vectors.into_iter().next() else { return Ok(Ranked::new()) };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(vectors::nearest(store, &active.model, &query, filter, limit).await?)
+}
+
+/// Merges lists of several models by rank, for similarities of different models don't compare. A
+/// passage keeps the similarity under the first list that has it.
+fn merge(lists: Vec<Ranked>, limit: usize) -> Ranked {
+    let mut best: HashMap<PassageId, (usize, usize, f32)> = HashMap::new();
+    for (list_index, list) in lists.into_iter().enumerate() {
+        for (rank, (id, similarity)) in list.into_iter().enumerate() {
+            let entry = best.entry(id).or_insert((rank, list_index, similarity));
+            entry.0 = entry.0.min(rank);
+        }
+    }
+    let mut merged: Vec<_> = best.into_iter().collect();
+    merged.sort_by_key(|(id, (rank, list_index, _))| (*rank, *list_index, *id));
+    merged.truncate(limit);
+    merged.into_iter().map(|(id, (_, _, similarity))| (id, similarity)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_of_the_previous_model_stands_beside_those_of_the_current_one() {
+        let [both, old, new] = [1, 2, 3].map(|n| PassageId(uuid::Uuid::from_u128(n)));
+        let current = vec![(new, 0.7), (both, 0.6)];
+        let previous = vec![(both, 0.9), (old, 0.8)];
+        let merged = merge(vec![current, previous], 10);
+        assert_eq!(merged, [(both, 0.6), (new, 0.7), (old, 0.8)]);
+    }
+
+    #[test]
+    fn one_model_keeps_its_order() {
+        let list: Ranked = (1..=5_u8)
+            .map(|n| (PassageId(uuid::Uuid::from_u128(n.into())), 1.0 / f32::from(n)))
+            .collect();
+        assert_eq!(merge(vec![list.clone()], 3), list[..3]);
+    }
+}

@@ -1,0 +1,53 @@
+//! The embedding models that answer now.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mc_llm::Embedder;
+use mc_store::vectors::Model;
+
+/// A model as the database knows it, and the provider that computes it.
+#[derive(Clone)]
+pub struct ActiveModel {
+    /// Under which its vectors are kept.
+    pub model: Model,
+    /// Makes vectors of queries.
+    pub embedder: Arc<dyn Embedder>,
+}
+
+/// The model in use and, while its vectors are not complete, the one before it. Clones share one
+/// state, so that a switch reaches every search.
+#[derive(Clone)]
+pub struct ActiveModels(Arc<RwLock<State>>);
+
+#[derive(Clone)]
+struct State {
+    current: ActiveModel,
+    previous: Option<ActiveModel>,
+}
+
+impl ActiveModels {
+    /// Answers with `current`, and with `previous` for passages that have no vector of it yet.
+    pub fn new(current: ActiveModel, previous: Option<ActiveModel>) -> Self {
+        Self(Arc::new(RwLock::new(State { current, previous })))
+    }
+
+    /// The model in use.
+    pub fn current(&self) -> ActiveModel {
+        self.state().current
+    }
+
+    /// Those to ask, the one in use first.
+    pub fn all(&self) -> Vec<ActiveModel> {
+        let State { current, previous } = self.state();
+        std::iter::once(current).chain(previous).collect()
+    }
+
+    /// Lets go of the model before: the one in use has every vector now.
+    pub fn retire_previous(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).previous = None;
+    }
+
+    fn state(&self) -> State {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

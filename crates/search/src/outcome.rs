@@ -1,0 +1,48 @@
+//! What a search answers.
+
+use std::time::Duration;
+
+use mc_store::passages::Passage;
+
+use crate::rank::{Adjustment, LegRank};
+
+/// The hits, and what to know about them.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// What was left out or is not up to date, and why: `vector: late`.
+    pub degraded: Vec<String>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A passage that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The passage.
+    pub passage: Passage,
+    /// Between 0 and 1, for ordering within one answer only. What compares across answers is
+    /// `similarity` and `keyword`.
+    pub score: f32,
+    /// Cosine similarity to the query, where the vector leg found it.
+    pub similarity: Option<f32>,
+    /// BM25 score, where the keyword leg found it. Grows with the number of query terms.
+    pub keyword: Option<f32>,
+    /// Why it ranks where it does, where that was asked for.
+    pub explain: Option<Explain>,
+}
+
+/// How a score came about: `fused` times every factor is `product`, and the hit's score is
+/// `product / (1 + product)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explain {
+    /// Where each leg put it.
+    pub legs: Vec<LegRank>,
+    /// Sum of the legs' votes.
+    pub fused: f32,
+    /// Steps of the rerank that spoke.
+    pub adjustments: Vec<Adjustment>,
+    /// The result.
+    pub product: f32,
+}

@@ -1,0 +1,68 @@
+//! What a search is asked, and what is understood of it.
+
+mod terms;
+mod understand;
+
+use std::time::Duration;
+
+use mc_store::passages::PassageFilter;
+
+pub use terms::{QueryTerm, query_terms};
+pub use understand::{Certainty, Name, Understood, understand};
+
+/// What to look for.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// Free text; never read as query syntax.
+    pub text: String,
+    /// Symbols the caller is at (`Setting#delay`); passages that define them come first.
+    pub symbols: Vec<String>,
+    /// Files the caller is at; their passages come first.
+    pub paths: Vec<String>,
+    /// Where to look.
+    pub filter: PassageFilter,
+}
+
+impl Query {
+    /// A query of nothing but text.
+    pub fn text(text: impl Into<String>, filter: PassageFilter) -> Self {
+        Self { text: text.into(), symbols: Vec::new(), paths: Vec::new(), filter }
+    }
+
+    /// The text that stands for the query in front of an embedding model.
+    pub(crate) fn embedding_text(&self) -> String {
+        if !self.text.trim().is_empty() {
+            return self.text.clone();
+        }
+        let names: Vec<&str> = self.paths.iter().chain(&self.symbols).map(String::as_str).collect();
+        names.join("\n")
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.embedding_text().trim().is_empty()
+    }
+}
+
+/// How to answer.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Most hits.
+    pub limit: usize,
+    /// What the legs may take together. One that takes longer is left out.
+    pub time_budget: Duration,
+    /// Whether hits say why they rank where they do.
+    pub explain: bool,
+    /// Most hits from one file of code; `None` for no limit.
+    pub max_per_file: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            limit: 10,
+            time_budget: Duration::from_millis(300),
+            explain: false,
+            max_per_file: Some(3),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The terms of a query and how much each counts.
+
+use std::collections::HashMap;
+
+use crate::analyser::{TermKind, analyse, is_stop_word};
+
+/// A term to look for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryTerm {
+    /// As the analyser gives it.
+    pub text: String,
+    /// What its BM25 score is multiplied by.
+    pub weight: f32,
+}
+
+/// A word said more than once counts more, up to this.
+const MAX_REPEATS: f32 = 3.0;
+
+fn weight(kind: TermKind) -> f32 {
+    match kind {
+        TermKind::Word | TermKind::Bigram | TermKind::Compound => 1.0,
+        // The stem scores as well; this lifts the passage that has the very form.
+        TermKind::Surface => 0.3,
+        TermKind::Part => 0.6,
+        TermKind::Identifier => 1.5,
+    }
+}
+
+/// The distinct terms of a text, heaviest first. Stop words of prose are left out unless nothing
+/// else is there; parts of identifiers never are.
+pub fn query_terms(text: &str) -> Vec<QueryTerm> {
+    let lexemes = analyse(text);
+    // A stop word is told by its surface form; its stem shares the position.
+    let stopped: Vec<usize> = lexemes
+        .iter()
+        .filter(|l| matches!(l.kind, TermKind::Word | TermKind::Surface) && is_stop_word(&l.text))
+        .map(|l| l.position)
+        .collect();
+    let telling = lexemes.iter().filter(|l| {
+        !(is_prose(l.kind, &lexemes, l.position) && stopped.binary_search(&l.position).is_ok())
+    });
+    let mut terms = merged(telling);
+    if terms.is_empty() {
+        terms = merged(lexemes.iter());
+    }
+    terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.text.cmp(&b.text)));
+    terms
+}
+
+/// Whether a term belongs to a word that stands by itself.
+fn is_prose(kind: TermKind, lexemes: &[crate::analyser::Lexeme], position: usize) -> bool {
+    match kind {
+        TermKind::Word => true,
+        TermKind::Surface => {
+            let from = lexemes.partition_point(|l| l.position < position);
+            lexemes[from..]
+                .iter()
+                .take_while(|l| l.position == position)
+                .any(|l| l.kind == TermKind::Word)
+        }
+        _ => false,
+    }
+}
+
+fn merged<'a>(lexemes: impl Iterator<Item = &'a crate::analyser::Lexeme>) -> Vec<QueryTerm> {
+    let mut weights: HashMap<&str, (f32, f32)> = HashMap::new();
+    for lexeme in lexemes {
+        let weight = weight(lexeme.kind);
+        let entry = weights.entry(&lexeme.text).or_default();
+        entry.0 = entry.0.max(weight);
+        entry.1 += 1.0;
+    }
+    weights
+        .into_iter()
+        .map(|(text, (weight, repeats))| QueryTerm {
+            text: text.to_owned(),
+            weight: weight * repeats.min(MAX_REPEATS).sqrt(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(query: &str) -> Vec<String> {
+        query_terms(query).into_iter().map(|term| term.text).collect()
+    }
+
+    #[test]
+    fn stop_words_of_prose_say_nothing() {
+        assert_eq!(texts("what is the invoice"), ["invoic", "invoice"]);
+        assert_eq!(texts("где это хранится счёт"), ["счет", "хран", "хранится"]);
+    }
+
+    #[test]
+    fn stop_words_in_identifiers_stay() {
+        let terms = texts("trigger_delay_time_in_minutes");
+        assert_eq!(terms[0], "trigger_delay_time_in_minutes", "the whole name weighs most");
+        assert!(terms.contains(&"in".to_owned()), "{terms:?}");
+        assert!(texts("is_a?").contains(&"is_a".to_owned()));
+    }
+
+    #[test]
+    fn a_query_of_stop_words_keeps_them() {
+        assert!(texts("who is who").contains(&"who".to_owned()));
+    }
+
+    #[test]
+    fn repetition_counts_less_each_time() {
+        let once = query_terms("cart")[0].weight;
+        let often = query_terms("cart cart cart cart cart cart cart cart")[0].weight;
+        assert!(often > once && often < 2.0 * once);
+    }
+}

@@ -1,0 +1,84 @@
+//! Passages that define a symbol, or lie at a path, that the query names.
+
+use super::Situation;
+use crate::names;
+use crate::query::{Certainty, Name};
+use crate::rank::{Adjustment, Candidate};
+
+/// Name of the step for symbols.
+pub const EXACT_SYMBOL: &str = "exact_symbol";
+/// Name of the step for paths.
+pub const EXACT_PATH: &str = "exact_path";
+
+/// Name of the step for identifiers in the text.
+pub const SAME_IDENTIFIER: &str = "same_identifier";
+
+/// A named thing comes before everything else: the weakest exact hit, last of its leg's list and
+/// in no other, times this stands above the strongest one that three legs found first, with every
+/// other step against it (a test holds that).
+pub const NAMED_FACTOR: f32 = 500.0;
+/// A name in passing is a strong hint.
+const MENTIONED_FACTOR: f32 = 1.6;
+/// What a text gains that holds every identifier of the query. Notes of one pattern are neighbours
+/// for a vector, whatever their number; above 2, the word's own leg outvotes it.
+const IDENTIFIER_GAIN: f32 = 1.5;
+/// The whole name over a mere tail of it, and the same capitals over others.
+const WHOLE_NAME: f32 = 1.3;
+const SAME_SPELLING: f32 = 1.1;
+
+pub(super) fn symbol(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+    let symbols = &candidate.passage.indexed.symbols;
+    let matches = situation.names.symbols.iter().flat_map(|name| {
+        symbols.iter().filter_map(|symbol| {
+            let key = names::symbol_key(symbol)?;
+            factor(name, &key, symbol, '.')
+        })
+    });
+    best(EXACT_SYMBOL, matches)
+}
+
+pub(super) fn path(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+    let place = &candidate.passage.indexed.place;
+    let key = names::path_key(place)?;
+    let matches = situation.names.paths.iter().filter_map(|name| factor(name, &key, place, '/'));
+    best(EXACT_PATH, matches)
+}
+
+pub(super) fn identifier(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+    let wanted = &situation.names.identifiers;
+    let passage = &candidate.passage.indexed;
+    let texts = [passage.title.to_lowercase(), passage.text.to_lowercase()];
+    let held = |word: &&String| texts.iter().any(|text| holds_word(text, word));
+    let share = wanted.iter().filter(held).count() as f32 / wanted.len().max(1) as f32;
+    let factor = 1.0 + IDENTIFIER_GAIN * share;
+    (share > 0.0).then_some(Adjustment { name: SAME_IDENTIFIER, factor })
+}
+
+/// Whether `word` stands in `text` with nothing of a name around it.
+fn holds_word(text: &str, word: &str) -> bool {
+    let joins = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back().is_some_and(joins);
+        let after = text[at + word.len()..].chars().next().is_some_and(joins);
+        !before && !after
+    })
+}
+
+/// How well `name` points at something of this key and spelling.
+fn factor(name: &Name, key: &str, spelling: &str, separator: char) -> Option<f32> {
+    if !names::is_tail(&name.key, key, separator) {
+        return None;
+    }
+    let certainty = match name.certainty {
+        Certainty::Named => NAMED_FACTOR,
+        Certainty::Mentioned => MENTIONED_FACTOR,
+    };
+    let whole = if name.key.len() == key.len() { WHOLE_NAME } else { 1.0 };
+    let same =
+        if spelling.ends_with(name.written.trim_start_matches("./")) { SAME_SPELLING } else { 1.0 };
+    Some(certainty * whole * same)
+}
+
+fn best(name: &'static str, factors: impl Iterator<Item = f32>) -> Option<Adjustment> {
+    factors.max_by(f32::total_cmp).map(|factor| Adjustment { name, factor })
+}

@@ -1,0 +1,79 @@
+//! Age, use, scope and state of what was found.
+
+use mc_domain::RecordState;
+
+use super::Situation;
+use crate::rank::{Adjustment, Candidate};
+
+/// What age can take from a memory or a dialog at most, and in how many days it takes half of that.
+const AGE_COST: f32 = 0.2;
+const AGE_HALF_LIFE_DAYS: f32 = 90.0;
+/// What being used whenever recalled adds, and never being used takes, when that is well known.
+const USE_RANGE: f32 = 0.3;
+/// Recalls after which half of that counts.
+const USE_DOUBT: f32 = 5.0;
+/// A scope or tag that the query speaks of.
+const SCOPE_FACTOR: f32 = 1.25;
+/// Code that a record cites has changed.
+const STALE_FACTOR: f32 = 0.6;
+
+/// What people remember fades; code and documents are as true as they are.
+pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+    let passage = &candidate.passage;
+    let changed = match &passage.record {
+        Some(record) => {
+            record.last_hit_at.map_or(record.updated_at, |hit| hit.max(record.updated_at))
+        }
+        None if passage.dialog.is_some() => passage.updated_at,
+        None => return None,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "days, at most some thousands")]
+    let days = (situation.now - changed).num_days().max(0) as f32;
+    let factor = 1.0 - AGE_COST * (1.0 - (-days / AGE_HALF_LIFE_DAYS).exp2());
+    (days > 0.0).then_some(Adjustment { name: "recency", factor })
+}
+
+/// How often a record was of use when it was recalled, trusted the more the oftener that was.
+#[expect(clippy::cast_precision_loss, reason = "counts; only their ratio matters")]
+pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<Adjustment> {
+    let record = candidate.passage.record.as_ref()?;
+    if record.hits <= 0 && record.used <= 0 {
+        return None;
+    }
+    let (hits, used) = (record.hits.max(record.used) as f32, record.used.max(0) as f32);
+    let rate = (used + 1.0) / (hits + 2.0);
+    let trust = hits / (hits + USE_DOUBT);
+    let factor = 1.0 + 2.0 * USE_RANGE * (rate - 0.5) * trust;
+    Some(Adjustment { name: "usefulness", factor })
+}
+
+/// A scope (`checkout`, `app/models`, `app/models/**`) that holds a path of the query or is a word
+/// of its text.
+pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+    let holds = |scope: &String| {
+        let scope = scope.trim_end_matches(['*', '/']).trim_start_matches("./").to_lowercase();
+        !scope.is_empty()
+            && (situation.names.paths.iter().any(|path| is_below(&path.key, &scope))
+                || has_word(&situation.text, &scope))
+    };
+    let matches = candidate.passage.indexed.scope.iter().any(holds);
+    matches.then_some(Adjustment { name: "scope", factor: SCOPE_FACTOR })
+}
+
+pub(super) fn state(candidate: &Candidate, _: &Situation) -> Option<Adjustment> {
+    let stale = candidate.passage.record.as_ref()?.state == RecordState::Stale;
+    stale.then_some(Adjustment { name: "stale", factor: STALE_FACTOR })
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether `text` holds `word` with no letter or digit on either side.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let outside = |c: char| !c.is_alphanumeric() && c != '_';
+        text[..at].chars().next_back().is_none_or(outside)
+            && text[at + word.len()..].chars().next().is_none_or(outside)
+    })
+}

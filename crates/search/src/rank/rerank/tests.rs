@@ -1,0 +1,128 @@
+use mc_domain::RecordState;
+
+use super::*;
+use crate::legs::Leg;
+use crate::query::{Certainty, Name};
+use crate::rank::LegRank;
+use crate::rank::fusion::{RRF_K, leg_weight};
+use crate::rank::samples::{doc, fact, now};
+
+fn situation() -> Situation {
+    Situation { names: Understood::default(), text: String::new(), now: now() }
+}
+
+fn name(written: &str, key: &str, certainty: Certainty) -> Name {
+    Name { key: key.into(), written: written.into(), certainty }
+}
+
+/// The texts in the order that the rerank gives them.
+fn order(mut candidates: Vec<Candidate>, situation: &Situation) -> Vec<String> {
+    rerank(&mut candidates, situation);
+    candidates.into_iter().map(|candidate| candidate.passage.indexed.text).collect()
+}
+
+fn changed(mut candidate: Candidate, change: impl FnOnce(&mut Candidate)) -> Candidate {
+    change(&mut candidate);
+    candidate
+}
+
+fn record(candidate: &mut Candidate) -> &mut mc_store::passages::RecordFacet {
+    candidate.passage.record.as_mut().expect("a record")
+}
+
+#[test]
+fn stale_old_and_useless_memories_sink() {
+    let stale = changed(fact("stale", 0), |c| record(c).state = RecordState::Stale);
+    let useless = changed(fact("useless", 0), |c| record(c).hits = 40);
+    let useful = changed(fact("useful", 0), |c| {
+        record(c).hits = 40;
+        record(c).used = 30;
+    });
+    let candidates = vec![stale, fact("old", 700), fact("new", 0), useless, useful];
+    assert_eq!(order(candidates, &situation()), ["useful", "new", "old", "useless", "stale"]);
+}
+
+#[test]
+fn documents_do_not_age() {
+    let mut candidates =
+        vec![changed(doc("a"), |c| c.passage.updated_at -= chrono::TimeDelta::days(900))];
+    rerank(&mut candidates, &situation());
+    assert!(candidates[0].adjustments.is_empty());
+}
+
+#[test]
+fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
+    let scoped = |text: &str, scope: &str| {
+        changed(fact(text, 0), |c| c.passage.indexed.scope = vec![scope.into()])
+    };
+    let at = Situation {
+        names: Understood {
+            paths: vec![name("app/cart/x.rb", "app/cart/x.rb", Certainty::Named)],
+            ..Understood::default()
+        },
+        text: "why is the checkout slow".into(),
+        now: now(),
+    };
+    for (scope, lifted) in [
+        ("app/cart/**", true),
+        ("checkout", true),
+        ("app/car", false),
+        ("check", false),
+        ("**", false),
+    ] {
+        let mut candidates = vec![scoped("a", scope)];
+        rerank(&mut candidates, &at);
+        assert_eq!(candidates[0].adjustments.iter().any(|a| a.name == "scope"), lifted, "{scope}");
+    }
+}
+
+#[test]
+fn the_whole_name_stands_before_a_tail_of_it_and_the_same_capitals_before_others() {
+    let defines = |text: &str, symbol: &str| {
+        changed(doc(text), |c| c.passage.indexed.symbols = vec![symbol.into()])
+    };
+    let names = Understood {
+        symbols: vec![name("Setting#delay", "setting.delay", Certainty::Named)],
+        ..Understood::default()
+    };
+    let candidates = vec![
+        defines("other", "Other#delay"),
+        defines("tail", "Cart::Setting#delay"),
+        defines("capitals", "SETTING#delay"),
+        defines("whole", "Setting#delay"),
+    ];
+    let found = order(candidates, &Situation { names, ..situation() });
+    assert_eq!(found, ["whole", "capitals", "tail", "other"]);
+}
+
+/// The bound that [`NAMED_FACTOR`] promises.
+#[test]
+fn the_weakest_named_hit_beats_the_strongest_other() {
+    let names = Understood {
+        symbols: vec![
+            name("delay", "delay", Certainty::Named),
+            name("Cart#total", "cart.total", Certainty::Mentioned),
+        ],
+        paths: vec![name("a/b.rb", "a/b.rb", Certainty::Mentioned)],
+        ..Understood::default()
+    };
+    let weakest = changed(fact("named", 9999), |c| {
+        c.passage.indexed.symbols = vec!["X#Delay".into()];
+        c.fused = leg_weight(Leg::Exact) * (RRF_K + 1.0) / (RRF_K + 200.0);
+        c.legs = vec![LegRank { leg: Leg::Exact, rank: 200, score: 1.0 }];
+        let record = record(c);
+        record.state = RecordState::Stale;
+        record.hits = 100_000;
+    });
+    let strongest = changed(fact("other", 0), |c| {
+        c.passage.indexed.symbols = vec!["Cart#total".into()];
+        c.passage.indexed.place = "a/b.rb".into();
+        c.passage.indexed.scope = vec!["checkout".into()];
+        c.fused = [Leg::Exact, Leg::Keyword, Leg::Vector].map(leg_weight).iter().sum();
+        let record = record(c);
+        record.hits = 100_000;
+        record.used = 100_000;
+    });
+    let at = Situation { names, text: "checkout".into(), now: now() };
+    assert_eq!(order(vec![strongest, weakest], &at), ["named", "other"]);
+}

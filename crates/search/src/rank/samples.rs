@@ -1,0 +1,72 @@
+//! Passages for the tests of ranking.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, RecordState, SourceKind};
+use mc_store::passages::{CodeFacet, IndexedPassage, Passage, RecordFacet};
+
+use super::Candidate;
+
+pub(super) fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
+}
+
+/// A document's passage.
+pub(super) fn doc(text: &str) -> Candidate {
+    let indexed = IndexedPassage {
+        id: PassageId::generate(),
+        project: ProjectId::generate(),
+        source: SourceKind::Doc,
+        record_kind: String::new(),
+        title: String::new(),
+        place: String::new(),
+        symbols: Vec::new(),
+        scope: Vec::new(),
+        tags: Vec::new(),
+        language: String::new(),
+        text: text.to_owned(),
+    };
+    let passage =
+        Passage { indexed, updated_at: now(), record: None, code: None, doc: None, dialog: None };
+    Candidate { passage, legs: Vec::new(), fused: 1.0, adjustments: Vec::new(), score: 1.0 }
+}
+
+/// A fact that was saved so many days ago.
+pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
+    let mut candidate = doc(text);
+    let saved = now() - TimeDelta::days(age_days);
+    candidate.passage.indexed.source = SourceKind::Memory;
+    candidate.passage.record = Some(RecordFacet {
+        id: RecordId::generate(),
+        kind: RecordKind::Fact,
+        state: RecordState::Active,
+        ttl: now() + TimeDelta::days(180),
+        hits: 0,
+        used: 0,
+        version: 1,
+        last_hit_at: None,
+        created_at: saved,
+        updated_at: saved,
+        meta: serde_json::Value::Null,
+    });
+    candidate
+}
+
+/// A chunk of the file.
+pub(super) fn chunk(text: &str, file: mc_domain::FileId) -> Candidate {
+    let mut candidate = doc(text);
+    candidate.passage.indexed.source = SourceKind::Code;
+    candidate.passage.code = Some(CodeFacet {
+        file_id: file,
+        repository_id: mc_domain::RepositoryId::generate(),
+        chunk_index: 0,
+        line_start: 1,
+        line_end: 1,
+        overlap_lines: 0,
+        chunk_hash: String::new(),
+        span_hash: String::new(),
+        summary: String::new(),
+        parent_symbol: None,
+        source_ref: String::new(),
+    });
+    candidate
+}

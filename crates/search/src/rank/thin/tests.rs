@@ -1,0 +1,39 @@
+use mc_domain::FileId;
+
+use super::*;
+use crate::rank::samples::{chunk, doc, fact};
+
+const LONG: &str = "the cart worker retries three times with a growing delay and then gives the \
+                    session up as lost, which support sees";
+
+fn texts(kept: &[Candidate]) -> Vec<&str> {
+    kept.iter().map(|candidate| candidate.passage.indexed.text.as_str()).collect()
+}
+
+#[test]
+fn near_identical_texts_are_one_and_the_better_stays() {
+    let again = format!("{}!", LONG.to_uppercase());
+    let kept = thin(vec![doc(LONG), doc(&again), doc("another matter")], 10, None);
+    assert_eq!(texts(&kept), [LONG, "another matter"]);
+}
+
+#[test]
+fn one_word_can_be_the_whole_point_of_a_short_text() {
+    let kept =
+        thin(vec![doc("the timeout is 30 seconds"), doc("the timeout is 60 seconds")], 10, None);
+    assert_eq!(kept.len(), 2);
+}
+
+#[test]
+fn a_fact_that_repeats_a_document_stays_beside_it() {
+    assert_eq!(thin(vec![doc(LONG), fact(LONG, 0)], 10, None).len(), 2);
+}
+
+#[test]
+fn one_file_does_not_fill_the_answer() {
+    let (a, b) = (FileId::generate(), FileId::generate());
+    let chunks = vec![chunk("one", a), chunk("two", a), chunk("three", a), chunk("four", b)];
+    assert_eq!(texts(&thin(chunks.clone(), 10, Some(2))), ["one", "two", "four"]);
+    assert_eq!(thin(chunks.clone(), 10, None).len(), 4);
+    assert_eq!(thin(chunks, 1, None).len(), 1);
+}

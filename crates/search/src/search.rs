@@ -1,0 +1,189 @@
+//! One search: both legs at once, fused, reranked, thinned out.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use mc_sanitizer::mask;
+use mc_store::{Store, passages};
+use tokio::time::{Instant, timeout_at};
+
+use crate::Error;
+use crate::index::{Freshness, KeywordIndex};
+use crate::legs::{Leg, Ranked, keyword, vector};
+use crate::models::ActiveModels;
+use crate::outcome::{Explain, Hit, Outcome};
+use crate::query::{Options, Query, Understood, query_terms, understand};
+use crate::rank::fusion::{Fused, fuse};
+use crate::rank::rerank::{Situation, rerank};
+use crate::rank::{Candidate, thin::thin};
+
+/// Hits asked of each leg, at least.
+const MIN_DEPTH: usize = 100;
+/// Passages read in full for ranking, for each hit wanted.
+const HYDRATED_PER_HIT: usize = 4;
+const MIN_HYDRATED: usize = 40;
+/// The part of the budget that catching up with the feed may take; the rest is for searching.
+const REFRESH_SHARE: u32 = 2;
+
+/// What a search works with; cheap to clone.
+#[derive(Clone)]
+pub struct SearchContext {
+    /// The truth.
+    pub store: Store,
+    /// This node's keyword index.
+    pub keyword: KeywordIndex,
+    /// Models for the vector leg.
+    pub models: ActiveModels,
+}
+
+/// Finds passages. A leg that is late or fails is left out and named in the outcome; a failing
+/// database is an error.
+pub async fn search(
+    context: &SearchContext,
+    query: &Query,
+    options: &Options,
+) -> Result<Outcome, Error> {
+    if query.is_empty() {
+        return Err(Error::EmptyQuery);
+    }
+    let began = Instant::now();
+    let deadline = began + options.time_budget;
+    let depth = MIN_DEPTH.max(options.limit.saturating_mul(2));
+    let names = understand(query);
+    let mut degraded = Vec::new();
+
+    let (keyword, vector) = tokio::join!(
+        timeout_at(deadline, keyword_leg(context, query, &names, options.time_budget, depth)),
+        timeout_at(deadline, vector_leg(context, query, depth)),
+    );
+    let mut lists: Vec<(Leg, Ranked)> = Vec::new();
+    if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
+        degraded.extend(note.map(str::to_owned));
+        lists.push((Leg::Exact, found.exact));
+        lists.push((Leg::Keyword, found.keyword));
+    }
+    if let Some(list) = arrived(Leg::Vector, vector, &mut degraded) {
+        lists.push((Leg::Vector, list));
+    }
+
+    let fused = shortlist(fuse(&lists), options.limit);
+    let mut candidates = hydrate(context, query, fused).await?;
+    let situation = Situation { names, text: query.text.to_lowercase(), now: Utc::now() };
+    rerank(&mut candidates, &situation);
+    let kept = thin(candidates, options.limit, options.max_per_file);
+    let hits = kept.into_iter().map(|candidate| hit(candidate, options.explain)).collect();
+    Ok(Outcome { hits, degraded, took: began.elapsed() })
+}
+
+/// What a leg brought in time; otherwise its name and the reason are noted.
+fn arrived<T>(
+    leg: Leg,
+    outcome: Result<Result<T, Error>, tokio::time::error::Elapsed>,
+    degraded: &mut Vec<String>,
+) -> Option<T> {
+    let reason = match outcome {
+        Ok(Ok(found)) => return Some(found),
+        Ok(Err(error)) => {
+            tracing::warn!(
+                search.leg = leg.as_str(),
+                error = &error as &dyn std::error::Error,
+                "search leg failed"
+            );
+            match error {
+                Error::Embedding(_) => "embedding provider unavailable",
+                Error::Store(_) => "database unavailable",
+                Error::Index(_) => "index failed and is being rebuilt",
+                _ => "failed",
+            }
+        }
+        Err(_) => "late",
+    };
+    degraded.push(format!("{}: {reason}", leg.as_str()));
+    None
+}
+
+/// Brings the index up to date, then searches it; answers what is left to be said about it, too.
+async fn keyword_leg(
+    context: &SearchContext,
+    query: &Query,
+    names: &Understood,
+    budget: Duration,
+    depth: usize,
+) -> Result<(keyword::Found, Option<&'static str>), Error> {
+    let note = match context.keyword.refresh(budget / REFRESH_SHARE).await {
+        Freshness::Current => None,
+        Freshness::Behind => Some("keyword index behind"),
+        Freshness::Rebuilding => Some("keyword index rebuilding"),
+    };
+    let Some(view) = context.keyword.view() else {
+        return Ok((keyword::Found::default(), note));
+    };
+    let (text, names, filter) = (query.text.clone(), names.clone(), query.filter.clone());
+    let found = tokio::task::spawn_blocking(move || {
+        keyword::search(&view, query_terms(&text), &names, &filter, depth)
+    })
+    .await;
+    match found {
+        Ok(Ok(found)) => Ok((found, note)),
+        // A file that went bad after the start: what tantivy reports, or asserts.
+        Ok(Err(error)) => {
+            context.keyword.report_damage();
+            Err(error.into())
+        }
+        Err(panic) => {
+            context.keyword.report_damage();
+            Err(panic.into())
+        }
+    }
+}
+
+async fn vector_leg(context: &SearchContext, query: &Query, depth: usize) -> Result<Ranked, Error> {
+    let text = mask(&query.embedding_text()).text;
+    vector::search(&context.store, &context.models, text, &query.filter, depth).await
+}
+
+/// The best of the fused list, and every exact hit: those are to come first wherever they stand.
+fn shortlist(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
+    let hydrated = MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_HIT));
+    let is_exact = |fused: &Fused| fused.legs.iter().any(|found| found.leg == Leg::Exact);
+    let numbered = fused.into_iter().enumerate();
+    numbered.filter(|(i, f)| *i < hydrated || is_exact(f)).map(|(_, f)| f).collect()
+}
+
+/// Reads the passages; those that are gone, expired or superseded drop out here.
+async fn hydrate(
+    context: &SearchContext,
+    query: &Query,
+    fused: Vec<Fused>,
+) -> Result<Vec<Candidate>, Error> {
+    if fused.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<_> = fused.iter().map(|fused| fused.id).collect();
+    let passages = passages::load(&context.store, query.filter.project, &ids).await?;
+    let mut by_id: std::collections::HashMap<_, _> =
+        fused.into_iter().map(|fused| (fused.id, fused)).collect();
+    let candidate = |passage: passages::Passage| {
+        let Fused { legs, score, .. } = by_id.remove(&passage.indexed.id)?;
+        Some(Candidate { passage, legs, fused: score, adjustments: Vec::new(), score })
+    };
+    Ok(passages.into_iter().filter_map(candidate).collect())
+}
+
+fn hit(candidate: Candidate, explain: bool) -> Hit {
+    let (similarity, keyword) =
+        (candidate.leg_score(Leg::Vector), candidate.leg_score(Leg::Keyword));
+    let product = candidate.score;
+    Hit {
+        passage: candidate.passage,
+        score: product / (1.0 + product),
+        similarity,
+        keyword,
+        explain: explain.then_some(Explain {
+            legs: candidate.legs,
+            fused: candidate.fused,
+            adjustments: candidate.adjustments,
+            product,
+        }),
+    }
+}

@@ -1,0 +1,97 @@
+//! Two legs, one budget.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mc_domain::Classified;
+use mc_search::{ActiveModel, ActiveModels, Options};
+use mc_store::vectors;
+
+use crate::support::{Fake, World, embed_backlog, passage};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_that_never_answers_is_left_out_and_named() {
+    let world = World::new().await;
+    let node = world.node_with(Arc::new(Fake::silent())).await.ready().await;
+    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    // That this returns at all is the claim; the embedder would be waited for forever.
+    let options = Options { time_budget: Duration::from_secs(2), ..Options::default() };
+    let outcome = mc_search::search(&node.context, &world.query("kestrel"), &options)
+        .await
+        .expect("a search");
+    assert_eq!(outcome.degraded, ["vector: late"]);
+    assert_eq!(outcome.hits[0].passage.indexed.place, "a.md");
+    assert!(outcome.hits[0].keyword.is_some_and(|score| score > 0.0));
+    assert_eq!(outcome.hits[0].similarity, None);
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_fails_is_named() {
+    let world = World::new().await;
+    let node = world.node().await.ready().await;
+    let outcome = node.find(&world.query("anything")).await;
+    assert_eq!(outcome.degraded, ["vector: embedding provider unavailable"]);
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn meaning_finds_what_shares_no_word() {
+    let world = World::new().await;
+    let node =
+        world.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;
+    world
+        .write(
+            "a",
+            &[passage("near.md", "the bird floats"), passage("far.md", "invoices are sent")],
+        )
+        .await;
+    embed_backlog(&node, |text| {
+        if text.contains("bird") { vec![0.8, 0.6, 0.0] } else { vec![0.0, 0.0, 1.0] }
+    })
+    .await;
+    let outcome = node.find(&world.query("kestrel")).await;
+    assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
+    let first = &outcome.hits[0];
+    assert_eq!(first.passage.indexed.place, "near.md");
+    assert!((first.similarity.expect("a cosine") - 0.8).abs() < 1e-4);
+    assert_eq!(first.keyword, None);
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_before_answers_until_the_new_one_is_complete() {
+    let world = World::new().await;
+    let node =
+        world.node_with(Arc::new(Fake::constant("old", [1.0, 0.0, 0.0]))).await.ready().await;
+    world.write("a", &[passage("a.md", "the bird floats")]).await;
+    embed_backlog(&node, |_| vec![1.0, 0.0, 0.0]).await;
+    let previous = node.context.models.current();
+    let new: Arc<Fake> = Arc::new(Fake::constant("new", [0.0, 1.0, 0.0]));
+    let model = vectors::register_model(world.store(), "new", 3, &serde_json::json!({}))
+        .await
+        .expect("a model");
+    let models = ActiveModels::new(ActiveModel { model, embedder: new }, Some(previous));
+    let mut context = node.context.clone();
+    context.models = models.clone();
+    let options = Options { time_budget: crate::support::PATIENCE, ..Options::default() };
+
+    let query = world.query("kestrel");
+    let during = mc_search::search(&context, &query, &options).await.expect("a search");
+    assert_eq!(during.hits.len(), 1, "found by the old vector");
+    models.retire_previous();
+    let after = mc_search::search(&context, &query, &options).await.expect("a search");
+    assert!(after.hits.is_empty(), "the new model has no vector of it");
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_query_is_refused_with_the_field() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let error = mc_search::search(&node.context, &world.query(" \n"), &Options::default())
+        .await
+        .expect_err("a refusal");
+    assert_eq!(error.field().as_deref(), Some("query"));
+    node.stop().await;
+}

@@ -1,0 +1,7 @@
+//! Searches over a real PostgreSQL; run with `scripts/with-postgres`.
+
+mod following;
+mod legs;
+mod ranking;
+mod rebuilding;
+mod support;

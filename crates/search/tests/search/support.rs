@@ -1,0 +1,206 @@
+//! A real database, a real index in a folder of its own, and embedders that are all the test wants
+//! of one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{self, BoxFuture, FutureExt};
+use mc_domain::{PassageId, ProjectId};
+use mc_llm::{Embedder, ModelId, Purpose};
+use mc_sanitizer::{Sanitized, mask};
+use mc_search::{
+    ActiveModel, ActiveModels, Freshness, KeywordIndex, Options, Outcome, Query, SearchContext,
+};
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::{NewPassage, PassageFilter};
+use mc_store::{Store, Tx, vectors};
+use mc_testkit::TestDatabase;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// No search of a test takes this long unless something hangs.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct World {
+    pub database: TestDatabase,
+    pub project: ProjectId,
+    pub folder: TempDir,
+}
+
+/// A follower that is stopped, and waited for, by [`Node::stop`].
+pub struct Node {
+    pub context: SearchContext,
+    task: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl World {
+    pub async fn new() -> Self {
+        let database = TestDatabase::create().await;
+        let project = database.project("shop").await.id;
+        Self { database, project, folder: TempDir::new().expect("a folder") }
+    }
+
+    pub fn store(&self) -> &Store {
+        self.database.store()
+    }
+
+    pub fn index_dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Starts a node whose vector leg fails at once.
+    pub async fn node(&self) -> Node {
+        self.node_with(Arc::new(Fake::failing())).await
+    }
+
+    pub async fn node_with(&self, embedder: Arc<dyn Embedder>) -> Node {
+        let stop = CancellationToken::new();
+        let (keyword, task) = mc_search::index::start(self.store(), self.index_dir(), stop.clone())
+            .await
+            .expect("an index");
+        let id = embedder.model().clone();
+        let provider = serde_json::json!({});
+        let model = vectors::register_model(self.store(), &id.name, id.dimensions, &provider)
+            .await
+            .expect("a model");
+        let models = ActiveModels::new(ActiveModel { model, embedder }, None);
+        let context = SearchContext { store: self.store().clone(), keyword, models };
+        Node { context, task, stop }
+    }
+
+    /// Writes one document of these passages in a transaction of its own.
+    pub async fn write(&self, name: &str, passages: &[NewPassage]) {
+        let mut tx = self.store().begin().await.expect("a transaction");
+        self.write_in(&mut tx, name, passages).await;
+        tx.commit().await.expect("a commit");
+    }
+
+    pub async fn write_in(&self, tx: &mut Tx, name: &str, passages: &[NewPassage]) {
+        let doc = NewDoc {
+            file: None,
+            source: "test".into(),
+            doc_id: name.into(),
+            title: mask(name).text,
+            url: String::new(),
+            content: mask(name).text,
+            scope: Vec::new(),
+            tags: Vec::new(),
+        };
+        docs::upsert(tx, self.project, &doc, passages).await.expect("a document");
+    }
+
+    pub fn filter(&self) -> PassageFilter {
+        PassageFilter::project(self.project)
+    }
+
+    pub fn query(&self, text: &str) -> Query {
+        Query::text(text, self.filter())
+    }
+}
+
+impl Node {
+    pub async fn find(&self, query: &Query) -> Outcome {
+        let options = Options { time_budget: PATIENCE, explain: true, ..Options::default() };
+        mc_search::search(&self.context, query, &options).await.expect("a search")
+    }
+
+    /// The places found, best first.
+    pub async fn places(&self, query: &Query) -> Vec<String> {
+        let hits = self.find(query).await.hits;
+        hits.into_iter().map(|hit| hit.passage.indexed.place).collect()
+    }
+
+    pub fn index(&self) -> &KeywordIndex {
+        &self.context.keyword
+    }
+
+    pub async fn ready(self) -> Self {
+        self.index().ready().await.expect("an index that follows");
+        assert_eq!(self.index().refresh(PATIENCE).await, Freshness::Current);
+        self
+    }
+
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.task.await.expect("a follower that ends");
+    }
+}
+
+pub fn passage(place: &str, text: &str) -> NewPassage {
+    NewPassage {
+        record_kind: None,
+        title: String::new(),
+        place: place.into(),
+        symbols: Vec::new(),
+        scope: Vec::new(),
+        tags: Vec::new(),
+        language: String::new(),
+        text: mask(text).text,
+    }
+}
+
+pub fn code(place: &str, symbol: &str, text: &str) -> NewPassage {
+    NewPassage { symbols: vec![symbol.into()], language: "ruby".into(), ..passage(place, text) }
+}
+
+type Answer =
+    Box<dyn Fn(&str) -> BoxFuture<'static, Result<Vec<f32>, mc_llm::Error>> + Send + Sync>;
+
+/// An embedder that answers as the test says.
+pub struct Fake {
+    model: ModelId,
+    answer: Answer,
+}
+
+impl Fake {
+    pub fn new(name: &str, answer: Answer) -> Self {
+        Self { model: ModelId { name: name.into(), dimensions: 3 }, answer }
+    }
+
+    pub fn failing() -> Self {
+        let error = mc_llm::Error::UnknownModel { model: "none".into() };
+        Self::new("failing", Box::new(move |_| future::ready(Err(error.clone())).boxed()))
+    }
+
+    pub fn silent() -> Self {
+        Self::new("silent", Box::new(|_| future::pending().boxed()))
+    }
+
+    pub fn constant(name: &str, vector: [f32; 3]) -> Self {
+        Self::new(name, Box::new(move |_| future::ready(Ok(vector.to_vec())).boxed()))
+    }
+}
+
+impl Embedder for Fake {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(
+        &self,
+        texts: Vec<Sanitized>,
+        _: Purpose,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+        let answers: Vec<_> = texts.iter().map(|text| (self.answer)(text.as_str())).collect();
+        future::try_join_all(answers).boxed()
+    }
+}
+
+/// Gives every queued passage the vector that `vector` chooses by its text.
+pub async fn embed_backlog(node: &Node, vector: impl Fn(&str) -> Vec<f32>) -> Vec<PassageId> {
+    let store = &node.context.store;
+    let backlog = vectors::take_backlog(store, 1000).await.expect("a backlog");
+    let batch: Vec<_> = backlog
+        .into_iter()
+        .map(|item| {
+            let vector = vector(item.text.as_str());
+            (item, vector)
+        })
+        .collect();
+    let model = node.context.models.current().model;
+    vectors::store_batch(store, &model, &batch).await.expect("stored vectors");
+    batch.iter().map(|(item, _)| item.passage).collect()
+}
