@@ -1,0 +1,181 @@
+//! Cuts a file into chunks along its functions, classes and methods.
+//!
+//! **Nothing is lost and nothing doubled.** The chunks of a file, in order, each without its first
+//! `overlap_lines` lines and joined by LF, are the whole text (line ends normalised, without the
+//! last LF). One exception: a line longer than a chunk may be is split into several chunks. They
+//! bear the same line number and overlap nothing; a chunk that opens on the line on which the one
+//! before ended continues it, and is joined without LF. [`join`] is this rule as code.
+
+mod boundaries;
+mod outline;
+mod pack;
+mod summary;
+
+use crate::grammar;
+use crate::hash::{self, Hash};
+use crate::text::Lines;
+use outline::{Defined, Outline};
+use pack::Span;
+
+pub(crate) use boundaries::UNCLEAN;
+pub use pack::Limits;
+pub(crate) use pack::pack;
+
+/// Raised whenever the same file would be cut differently; files of an older version are cut again.
+pub const VERSION: i32 = 1;
+
+/// A piece of a file, as seed 002 describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Position in the file, from 0.
+    pub index: usize,
+    /// First line, 1-based, overlap included.
+    pub line_start: usize,
+    /// Last line, 1-based, inclusive.
+    pub line_end: usize,
+    /// Lines at the top that repeat the end of the chunk before.
+    pub overlap_lines: usize,
+    /// The lines, joined by LF.
+    pub text: String,
+    /// SHA-256 of `text`.
+    pub chunk_hash: Hash,
+    /// SHA-256 of path, lines and `chunk_hash`.
+    pub span_hash: Hash,
+    /// What it is about, in at most 160 characters.
+    pub summary: String,
+    /// Qualified name of the innermost definition that holds all of the chunk and opens before it
+    /// or with it.
+    pub parent_symbol: Option<String>,
+    /// Qualified names of the definitions that open in it (not in its overlap).
+    pub symbols: Vec<String>,
+}
+
+/// A definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// Qualified name, as the language's users write it (`Cart::Setting#delay`).
+    pub name: String,
+    /// `function`, `class`, ...
+    pub kind: &'static str,
+    /// First line, 1-based.
+    pub line_start: usize,
+    /// Last line, 1-based, inclusive.
+    pub line_end: usize,
+    /// SHA-256 of the text of its lines.
+    pub span_hash: Hash,
+}
+
+/// A file, cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// In order.
+    pub chunks: Vec<Chunk>,
+    /// By position; an enclosing definition comes before those inside it.
+    pub symbols: Vec<Symbol>,
+    /// Lines of the file.
+    pub line_count: usize,
+}
+
+/// Cuts a normalised text ([`crate::text::normalise`]); `path` and `language` are those of its file.
+pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> Cut {
+    let lines = Lines::of(text);
+    let outline = grammar::of(language).and_then(|grammar| outline::outline(grammar, text, &lines));
+    let (costs, defined) = match outline {
+        Some(Outline { defined, boundaries }) => (boundaries.costs(&lines), defined),
+        None => (boundaries::by_lines(&lines), Vec::new()),
+    };
+    let chunks = pack(&lines, &costs, limits)
+        .into_iter()
+        .enumerate()
+        .map(|(index, span)| chunk(path, &lines, &defined, index, &span))
+        .collect();
+    let symbols = defined.into_iter().map(|defined| symbol(&lines, defined)).collect();
+    Cut { chunks, symbols, line_count: lines.count() }
+}
+
+/// Puts a text back together from its chunks.
+pub fn join(chunks: &[Chunk]) -> String {
+    let mut text = String::new();
+    let mut last_line = 0;
+    for chunk in chunks {
+        let continues = chunk.overlap_lines == 0 && chunk.line_start == last_line;
+        if chunk.index > 0 && !continues {
+            text.push('\n');
+        }
+        let own = chunk.text.splitn(chunk.overlap_lines + 1, '\n').last().unwrap_or_default();
+        text.push_str(own);
+        last_line = chunk.line_end;
+    }
+    text
+}
+
+fn chunk(path: &str, lines: &Lines<'_>, defined: &[Defined], index: usize, span: &Span) -> Chunk {
+    let text = match &span.part {
+        Some(part) => &lines.get(span.start)[part.clone()],
+        None => lines.span(span.start, span.end),
+    };
+    let is_continuation = span.part.as_ref().is_some_and(|part| part.start > 0);
+    let own = span.start + span.overlap..span.end;
+    let opening: Vec<&Defined> = opening_in(defined, own.start, own.end);
+    let opening = if is_continuation { Vec::new() } else { opening };
+    let parent = innermost(defined, own.start, own.end - 1);
+    let mut symbols: Vec<String> = Vec::new();
+    for name in opening.iter().map(|defined| &defined.name) {
+        if !symbols.contains(name) {
+            symbols.push(name.clone());
+        }
+    }
+    let chunk_hash = hash::of(text.as_bytes());
+    let (line_start, line_end) = (span.start + 1, span.end);
+    let parent_symbol = parent.map(|parent| parent.name.clone());
+    Chunk {
+        index,
+        line_start,
+        line_end,
+        overlap_lines: span.overlap,
+        text: text.to_owned(),
+        chunk_hash,
+        span_hash: hash::of_fields([
+            path.as_bytes(),
+            &(line_start as u64).to_be_bytes(),
+            &(line_end as u64).to_be_bytes(),
+            &chunk_hash,
+        ]),
+        summary: summary::of(
+            lines,
+            text,
+            span.overlap,
+            opening.first().copied(),
+            parent_symbol.as_deref(),
+        ),
+        parent_symbol,
+        symbols,
+    }
+}
+
+/// The definitions that open on rows `start` up to, not including, `end`.
+fn opening_in(defined: &[Defined], start: usize, end: usize) -> Vec<&Defined> {
+    // Sorted by start, since an outline is made from the top.
+    let first = defined.partition_point(|defined| defined.start < start);
+    defined[first..].iter().take_while(|defined| defined.start < end).collect()
+}
+
+/// The innermost definition that holds rows `start` to `end`.
+fn innermost(defined: &[Defined], start: usize, end: usize) -> Option<&Defined> {
+    let before = defined.partition_point(|defined| defined.start <= start);
+    defined[..before].iter().rev().find(|defined| defined.end >= end)
+}
+
+fn symbol(lines: &Lines<'_>, defined: Defined) -> Symbol {
+    let end = (defined.end + 1).min(lines.count());
+    Symbol {
+        span_hash: hash::of(lines.span(defined.start, end).as_bytes()),
+        name: defined.name,
+        kind: defined.kind,
+        line_start: defined.start + 1,
+        line_end: end,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! From the text of a document to the rows that search sees: the same for a file of a repository and
+//! for a page that a client sends.
+
+use mc_sanitizer::{Sanitized, mask};
+use mc_store::docs::NewDoc;
+use mc_store::passages::NewPassage;
+
+use crate::cut::Limits;
+use crate::markdown::{self, Section};
+
+/// Longest title and heading path, in characters.
+const MAX_TITLE: usize = 300;
+/// Most tags or scopes of a document, and their longest, in characters.
+const MAX_WORDS: (usize, usize) = (32, 200);
+
+/// A document before it is cut.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// Where it came from (`confluence`, `repo:owner/name`).
+    pub source: String,
+    /// Its id there.
+    pub doc_id: String,
+    /// Title; where empty, that of the front matter or the first heading, else the end of `doc_id`.
+    pub title: String,
+    /// Where people read it; may be empty.
+    pub url: String,
+    /// The whole text, masked; Markdown with or without front matter.
+    pub content: Sanitized,
+    /// Scopes, beside those of the front matter.
+    pub scope: Vec<String>,
+    /// Tags, beside those of the front matter.
+    pub tags: Vec<String>,
+}
+
+impl Page {
+    /// A Markdown file of a repository.
+    pub fn of_file(namespace: &str, path: &str, content: Sanitized) -> Self {
+        Self {
+            source: namespace.to_owned(),
+            doc_id: path.to_owned(),
+            title: String::new(),
+            url: String::new(),
+            content,
+            scope: Vec::new(),
+            tags: Vec::new(),
+        }
+    }
+
+    /// What results show as its place: the URL where there is one.
+    fn place(&self) -> &str {
+        if self.url.is_empty() { &self.doc_id } else { &self.url }
+    }
+}
+
+/// Cuts a document by its headings; what is to be stored of it, and what search is to see.
+pub fn cut(page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
+    let document = markdown::parse(page.content.as_str(), limits);
+    let title = [page.title.as_str(), document.title.as_str(), file_name(&page.doc_id)]
+        .into_iter()
+        .find(|title| !title.trim().is_empty())
+        .unwrap_or_default();
+    let title = shorten(title.trim().to_owned(), MAX_TITLE);
+    let tags = words(page.tags.iter().cloned().chain(document.tags));
+    let scope = words(page.scope.iter().cloned().chain(document.scope));
+    let passage = |section: Section| NewPassage {
+        record_kind: None,
+        title: section_title(&title, &section.heading_path),
+        place: page.place().to_owned(),
+        symbols: Vec::new(),
+        scope: scope.clone(),
+        tags: tags.clone(),
+        language: "markdown".to_owned(),
+        text: mask(&section.text).text,
+    };
+    let passages = document.sections.into_iter().map(passage).collect();
+    let doc = NewDoc {
+        // Known when the file's row is written.
+        file: None,
+        title: mask(&title).text,
+        source: page.source,
+        doc_id: page.doc_id,
+        url: page.url,
+        content: page.content,
+        scope,
+        tags,
+    };
+    (doc, passages)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// `Document > Heading > Heading below`; the document's title is often its first heading.
+fn section_title(title: &str, headings: &[String]) -> String {
+    let below = headings.strip_prefix(&[title.to_owned()]).unwrap_or(headings);
+    let parts: Vec<&str> = std::iter::once(title).chain(below.iter().map(String::as_str)).collect();
+    shorten(parts.join(" > "), MAX_TITLE)
+}
+
+fn words(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for word in words.map(|word| shorten(word, MAX_WORDS.1)) {
+        if kept.len() < MAX_WORDS.0 && !kept.contains(&word) {
+            kept.push(word);
+        }
+    }
+    kept
+}
+
+fn shorten(text: String, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text,
+    }
+}

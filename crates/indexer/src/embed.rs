@@ -1,0 +1,180 @@
+//! Works off the passages that have no vector yet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mc_domain::{Classified, PassageId};
+use mc_llm::{Embedder, Purpose};
+use mc_store::vectors::{self, Backlog, Model};
+use mc_store::{Store, feed};
+use tokio_util::sync::CancellationToken;
+
+/// Passages to a call: seconds of work for a local model, so that a claim never runs out.
+const BATCH: i64 = 32;
+/// How often the queue is looked at when nothing wakes us.
+const POLL: Duration = Duration::from_secs(2);
+/// The wait after the provider was found away; it doubles up to [`MAX_DELAY`].
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+/// The longest wait for a provider.
+const MAX_DELAY: Duration = Duration::from_mins(1);
+
+/// What the work needs.
+#[derive(Clone)]
+pub struct Context {
+    /// The database.
+    pub store: Store,
+    /// Makes the vectors.
+    pub embedder: Arc<dyn Embedder>,
+    /// Under what they are stored.
+    pub model: Model,
+}
+
+/// What became of a batch.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Batch {
+    /// So many vectors were stored.
+    Stored(usize),
+    /// There was nothing to do.
+    Empty,
+    /// The provider or the database is away; the batch is back in the queue.
+    Away,
+}
+
+/// Embeds what is in the queue, and what comes into it, until `shutdown`.
+pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
+    let mut delay = FIRST_DELAY;
+    let mut changes = feed::listen(&ctx.store).await.ok();
+    loop {
+        let batch = tokio::select! {
+            batch = work_batch(ctx) => batch,
+            () = shutdown.cancelled() => return,
+        };
+        let wait = match batch {
+            Batch::Stored(_) => {
+                delay = FIRST_DELAY;
+                continue;
+            }
+            Batch::Empty => {
+                if changes.is_none() {
+                    changes = feed::listen(&ctx.store).await.ok();
+                }
+                POLL
+            }
+            Batch::Away => {
+                let wait = delay;
+                delay = (delay * 2).min(MAX_DELAY);
+                wait
+            }
+        };
+        let is_away = batch == Batch::Away;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = shutdown.cancelled() => return,
+            // While the provider is away, new passages change nothing.
+            heard = hear(&mut changes), if !is_away => if !heard {
+                changes = None;
+            },
+        }
+    }
+}
+
+/// Embeds and stores one batch.
+pub async fn work_batch(ctx: &Context) -> Batch {
+    let backlog = match vectors::take_backlog(&ctx.store, BATCH).await {
+        Ok(backlog) if backlog.is_empty() => return Batch::Empty,
+        Ok(backlog) => backlog,
+        Err(error) => {
+            tracing::warn!(%error, "the queue of passages can't be read");
+            return Batch::Away;
+        }
+    };
+    let claimed = Claimed::new(&ctx.store, &backlog);
+    match store_vectors(ctx, backlog).await {
+        Ok(stored) => {
+            claimed.done();
+            Batch::Stored(stored)
+        }
+        Err(reason) => {
+            tracing::warn!(reason, "passages could not be embedded; they stay in the queue");
+            claimed.give_back().await;
+            Batch::Away
+        }
+    }
+}
+
+/// Embeds the passages; where the provider refuses a batch, its halves, down to the one passage at
+/// fault, which is put back with the reason. Answers how many were stored, or why the provider or
+/// the database is away.
+async fn store_vectors(ctx: &Context, backlog: Vec<Backlog>) -> Result<usize, String> {
+    let mut stored = 0;
+    let mut todo = vec![backlog];
+    while let Some(mut batch) = todo.pop() {
+        let texts = batch.iter().map(|item| item.text.clone()).collect();
+        match ctx.embedder.embed(texts, Purpose::Passage).await {
+            Ok(embedded) => {
+                stored += embedded.len();
+                let batch: Vec<_> = batch.into_iter().zip(embedded).collect();
+                let done = vectors::store_batch(&ctx.store, &ctx.model, &batch).await;
+                done.map_err(|error| error.to_string())?;
+            }
+            Err(error) if error.kind().is_transient() => return Err(error.to_string()),
+            Err(error) if batch.len() == 1 => {
+                tracing::warn!(passage.id = %batch[0].passage, %error, "a passage can't be embedded");
+                let (passage, reason) = ([batch[0].passage], error.to_string());
+                let failed = vectors::backlog_failed(&ctx.store, &passage, &reason);
+                failed.await.map_err(|error| error.to_string())?;
+            }
+            Err(_) => {
+                let half = batch.split_off(batch.len() / 2);
+                todo.push(half);
+                todo.push(batch);
+            }
+        }
+    }
+    Ok(stored)
+}
+
+/// Passages that are marked as worked on; given back when the work breaks off.
+struct Claimed<'a> {
+    store: &'a Store,
+    passages: Vec<PassageId>,
+}
+
+impl<'a> Claimed<'a> {
+    fn new(store: &'a Store, backlog: &[Backlog]) -> Self {
+        Self { store, passages: backlog.iter().map(|item| item.passage).collect() }
+    }
+
+    fn done(mut self) {
+        self.passages.clear();
+    }
+
+    async fn give_back(mut self) {
+        let passages = std::mem::take(&mut self.passages);
+        if let Err(error) = vectors::release_backlog(self.store, &passages).await {
+            // The claim runs out by itself within a minute.
+            tracing::warn!(%error, "claimed passages could not be given back");
+        }
+    }
+}
+
+impl Drop for Claimed<'_> {
+    /// The work was dropped (shutdown): the passages should not wait for the claim to run out.
+    fn drop(&mut self) {
+        if self.passages.is_empty() {
+            return;
+        }
+        let (store, passages) = (self.store.clone(), std::mem::take(&mut self.passages));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { vectors::release_backlog(&store, &passages).await });
+        }
+    }
+}
+
+/// Waits for a change; `false` when the connection that listens is lost.
+async fn hear(changes: &mut Option<feed::FeedListener>) -> bool {
+    match changes {
+        Some(listener) => listener.wait().await.is_ok(),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,65 @@
+use mc_domain::{Classified, ErrorKind};
+
+/// What can go wrong with a tree as a whole; a single file never stops a run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The location is neither a folder nor a URL that git may fetch.
+    #[error("{0}")]
+    BadLocation(String),
+    /// The folder or the repository behind the URL can't be had.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The requested branch, tag or commit is not in the repository.
+    #[error("the repository has no branch, tag or commit \"{0}\"")]
+    UnknownRef(String),
+    /// The `git` program could not be run.
+    #[error("git could not be run ({0}); install git and make sure that it is on the PATH")]
+    NoGit(std::io::Error),
+    /// `git` took too long.
+    #[error("git did not finish within {0} s")]
+    Timeout(u64),
+    /// The caller asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// Another worker has taken the run, or it was deleted.
+    #[error("another worker has taken over this run")]
+    Lost,
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] mc_store::Error),
+    /// Whoever wanted to hear of changed files failed.
+    #[error("the citations of changed files could not be checked: {0}")]
+    Observer(Box<dyn std::error::Error + Send + Sync>),
+    /// The folder could not be read.
+    #[error("{path} can't be read: {cause}")]
+    Io {
+        /// The file or folder, as the user named it.
+        path: String,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+}
+
+impl Classified for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::BadLocation(_) | Self::UnknownRef(_) => ErrorKind::Invalid,
+            Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
+            Self::NoGit(_) | Self::Observer(_) => ErrorKind::Internal,
+            Self::Lost => ErrorKind::Conflict,
+            Self::Store(error) => error.kind(),
+            Self::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
+                ErrorKind::NotFound
+            }
+            Self::Io { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    fn field(&self) -> Option<String> {
+        match self {
+            Self::BadLocation(_) => Some("location".into()),
+            Self::UnknownRef(_) => Some("ref".into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Brings what is stored of a repository up to date with its tree.
+//!
+//! Files are read and cut on blocking threads and written here, in batches, through a bounded
+//! channel. A run that breaks off is simply started again: files that are in are known by their
+//! hash.
+
+mod prepare;
+mod progress;
+mod write;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::future::BoxFuture;
+use mc_domain::{FileId, ProjectId};
+use mc_store::Store;
+use mc_store::files::{self, KnownFile};
+use mc_store::ingests::{Counts, Ingest};
+use mc_store::repositories::{self, Repository};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::walk::{self, Root, Tree};
+use crate::{Error, cut, source};
+use prepare::{Looked, Seen};
+use progress::Tracker;
+use write::Writer;
+
+/// What a run needs.
+#[derive(Clone)]
+pub struct Context {
+    /// The database.
+    pub store: Store,
+    /// Folder for copies of repositories.
+    pub cache: PathBuf,
+    /// Name of this worker, not shared with another process that is alive.
+    pub worker: String,
+    /// How large files and repositories may be.
+    pub walk: walk::Limits,
+    /// How large chunks may be.
+    pub cut: cut::Limits,
+    /// Who hears of changed files.
+    pub observer: Arc<dyn FilesObserver>,
+}
+
+/// Hears of files whose indexed text changed, so that what cites them can be checked again.
+pub trait FilesObserver: Send + Sync {
+    /// The files at `paths` were added, changed or removed; they are stored as they are now. May be
+    /// called again for files that did not change, after a run that broke off.
+    fn files_changed<'a>(
+        &'a self,
+        project: ProjectId,
+        paths: &'a [String],
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>>;
+}
+
+/// How many files may wait, cut, for the writer.
+const PREPARED: usize = 64;
+/// Most threads that read and cut.
+const MAX_READERS: usize = 8;
+
+/// Works off one run that this worker has claimed, keeping its counts and its heartbeat up to date.
+/// The caller notes how it ended ([`crate::worker`]).
+pub async fn index_repository(
+    ctx: &Context,
+    ingest: &Ingest,
+    cancel: &CancellationToken,
+) -> Result<Counts, Error> {
+    let tracker = Arc::new(Tracker::default());
+    // Stops the reading threads, whatever way this ends.
+    let stop = cancel.child_token();
+    let _stops_readers = stop.clone().drop_guard();
+    tokio::select! {
+        done = index(ctx, ingest, &tracker, &stop) => done?,
+        lost = progress::beat(&ctx.store, ingest.id, &ctx.worker, &tracker) => return Err(lost),
+    }
+    progress::note(&ctx.store, ingest.id, &ctx.worker, &tracker).await?;
+    Ok(tracker.counts())
+}
+
+async fn index(
+    ctx: &Context,
+    ingest: &Ingest,
+    tracker: &Arc<Tracker>,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    let repository =
+        repositories::by_id(&ctx.store, ingest.repository).await?.ok_or(Error::Lost)?;
+    let origin = source::parse(&repository.location)?;
+    let checkout = source::checkout(&origin, &ingest.requested_ref, &ctx.cache, stop).await?;
+    let known = files::known(&ctx.store, repository.id).await?;
+    let job = Arc::new(Job {
+        root: Root::open(&checkout.root)?,
+        tree: walk_tree(&checkout.root, ctx.walk, stop).await?,
+        known,
+        next: AtomicUsize::new(0),
+        ctx: ctx.clone(),
+        namespace: repository.namespace.clone(),
+    });
+    tracker.begin(&job.tree);
+
+    let mut writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
+    let mut kept = std::collections::HashSet::new();
+    let mut looked = read_all(&job, stop);
+    while let Some(Looked { path, seen }) = looked.recv().await {
+        match seen {
+            Seen::Unchanged => tracker.unchanged(),
+            Seen::Skipped(skip) => {
+                tracker.skipped(skip);
+                // What can't be read now is not gone: what is stored of it stays.
+                if skip != walk::Skip::Unreadable {
+                    continue;
+                }
+            }
+            Seen::Changed(prepared) => writer.write(*prepared).await?,
+        }
+        kept.insert(path);
+    }
+    if stop.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    let mut changed = writer.finish().await?;
+    let gone: Vec<(&String, FileId)> = job
+        .known
+        .iter()
+        .filter(|(path, _)| !kept.contains(*path))
+        .map(|(path, file)| (path, file.id))
+        .collect();
+    delete(&ctx.store, &gone.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
+    tracker.deleted(gone.len());
+    changed.extend(gone.into_iter().map(|(path, _)| path.clone()));
+    // An attempt that broke off may have written files and told nobody.
+    if ingest.attempt > 1 {
+        changed.extend(kept);
+    }
+    tell(ctx, &repository, changed).await?;
+    Ok(repositories::indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
+}
+
+/// What the reading threads share.
+struct Job {
+    root: Root,
+    tree: Tree,
+    known: HashMap<String, KnownFile>,
+    /// Index of the next candidate to read.
+    next: AtomicUsize,
+    ctx: Context,
+    namespace: String,
+}
+
+async fn walk_tree(
+    root: &std::path::Path,
+    limits: walk::Limits,
+    stop: &CancellationToken,
+) -> Result<Tree, Error> {
+    let (root, stop) = (root.to_owned(), stop.clone());
+    match tokio::task::spawn_blocking(move || walk::walk(&root, limits, &|| stop.is_cancelled()))
+        .await
+    {
+        Ok(tree) => tree,
+        // The runtime is shutting down, or the walk panicked.
+        Err(_) => Err(Error::Cancelled),
+    }
+}
+
+/// Reads and cuts every candidate on blocking threads.
+fn read_all(job: &Arc<Job>, stop: &CancellationToken) -> mpsc::Receiver<Looked> {
+    let (looked, receiver) = mpsc::channel(PREPARED);
+    let readers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_READERS);
+    for _ in 0..readers {
+        let (job, stop, looked) = (Arc::clone(job), stop.clone(), looked.clone());
+        tokio::task::spawn_blocking(move || {
+            while let Some(candidate) =
+                job.tree.candidates.get(job.next.fetch_add(1, Ordering::Relaxed))
+            {
+                let seen = prepare::look(&job, &candidate.path);
+                let looked_at = Looked { path: candidate.path.clone(), seen };
+                if stop.is_cancelled() || looked.blocking_send(looked_at).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    receiver
+}
+
+async fn delete(store: &Store, gone: &[FileId]) -> Result<(), Error> {
+    const BATCH: usize = 200;
+    for batch in gone.chunks(BATCH) {
+        let mut tx = store.begin().await?;
+        files::delete(&mut tx, batch).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+async fn tell(
+    ctx: &Context,
+    repository: &Repository,
+    mut changed: Vec<String>,
+) -> Result<(), Error> {
+    const BATCH: usize = 500;
+    changed.sort();
+    changed.dedup();
+    for paths in changed.chunks(BATCH) {
+        ctx.observer.files_changed(repository.project_id, paths).await.map_err(Error::Observer)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! From a path to rows that are ready to be written; no database here.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mc_sanitizer::{Sanitized, mask};
+use mc_store::docs::NewDoc;
+use mc_store::files::{NewChunk, NewFile, NewSymbol};
+use mc_store::passages::NewPassage;
+
+use super::Job;
+use crate::cut::{self, Chunk, Cut, Symbol};
+use crate::document::{self, Page};
+use crate::walk::{Skip, Source};
+use crate::{hash, text};
+
+/// A file that was looked at.
+pub(super) struct Looked {
+    pub path: String,
+    pub seen: Seen,
+}
+
+/// What was found.
+pub(super) enum Seen {
+    /// As stored.
+    Unchanged,
+    /// Not to be indexed.
+    Skipped(Skip),
+    /// To be written.
+    Changed(Box<Prepared>),
+}
+
+/// A file, ready to be written.
+pub(super) struct Prepared {
+    pub file: NewFile,
+    pub body: Body,
+}
+
+pub(super) enum Body {
+    Code { chunks: Vec<NewChunk>, symbols: Vec<NewSymbol> },
+    Doc { doc: NewDoc, passages: Vec<NewPassage> },
+}
+
+impl Prepared {
+    /// Bytes of text, roughly: what decides how many files make a batch.
+    pub fn weight(&self) -> i64 {
+        self.file.size
+    }
+}
+
+/// Reads a file and cuts it, if it is not stored as it is.
+pub(super) fn look(job: &Job, path: &str) -> Seen {
+    // A fault in a parser costs one file, not the run.
+    let looked = catch_unwind(AssertUnwindSafe(|| look_at(job, path)));
+    match looked {
+        Ok(Ok(seen)) => seen,
+        Ok(Err(skip)) => Seen::Skipped(skip),
+        Err(_) => {
+            tracing::error!(file.path = path, "cutting the file failed; it is left out");
+            Seen::Skipped(Skip::Failed)
+        }
+    }
+}
+
+fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
+    if job.tree.is_generated_by_path(path) {
+        return Err(Skip::Generated);
+    }
+    let bytes = job.root.read(path, job.ctx.walk.file_bytes)?;
+    let content_hash = hash::of(&bytes);
+    let is_stored = job
+        .known
+        .get(path)
+        .is_some_and(|file| file.content_hash == content_hash && file.chunker == cut::VERSION);
+    if is_stored {
+        return Ok(Seen::Unchanged);
+    }
+    let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
+    // Before it is cut: a secret must not be split, nor come into a name or a summary.
+    let text = mask(&text).text;
+    let (line_count, body) = if language == "markdown" {
+        let line_count = text::Lines::of(text.as_str()).count();
+        let (doc, passages) = document::cut(Page::of_file(&job.namespace, path, text), job.ctx.cut);
+        (line_count, Body::Doc { doc, passages })
+    } else {
+        let Cut { chunks, symbols, line_count } =
+            cut::cut(path, language, text.as_str(), job.ctx.cut);
+        let chunks = chunks.into_iter().map(|chunk| code_chunk(path, language, chunk)).collect();
+        (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
+    };
+    let file = NewFile {
+        path: path.to_owned(),
+        content_hash: content_hash.to_vec(),
+        size: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        language: language.to_owned(),
+        line_count: number(line_count),
+        chunker: cut::VERSION,
+    };
+    Ok(Seen::Changed(Box::new(Prepared { file, body })))
+}
+
+fn code_chunk(path: &str, language: &str, chunk: Chunk) -> NewChunk {
+    let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
+    NewChunk {
+        passage: NewPassage {
+            record_kind: None,
+            title,
+            place: path.to_owned(),
+            symbols: chunk.symbols,
+            scope: Vec::new(),
+            tags: Vec::new(),
+            language: language.to_owned(),
+            text: again(&chunk.text),
+        },
+        chunk_index: number(chunk.index),
+        line_start: number(chunk.line_start),
+        line_end: number(chunk.line_end),
+        overlap_lines: number(chunk.overlap_lines),
+        chunk_hash: chunk.chunk_hash.to_vec(),
+        span_hash: chunk.span_hash.to_vec(),
+        summary: chunk.summary,
+        parent_symbol: chunk.parent_symbol,
+    }
+}
+
+fn symbol(symbol: Symbol) -> NewSymbol {
+    NewSymbol {
+        name: symbol.name,
+        kind: symbol.kind.to_owned(),
+        line_start: number(symbol.line_start),
+        line_end: number(symbol.line_end),
+        span_hash: symbol.span_hash.to_vec(),
+    }
+}
+
+/// A piece of a masked text as what it is. Masking again changes nothing that was masked.
+fn again(piece: &str) -> Sanitized {
+    mask(piece).text
+}
+
+fn number(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}

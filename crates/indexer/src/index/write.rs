@@ -1,0 +1,124 @@
+//! Writes prepared files, several to a transaction, each whole or not at all.
+
+use mc_domain::{Classified, ErrorKind};
+use mc_store::files::{self, Written};
+use mc_store::repositories::Repository;
+use mc_store::{Store, Tx, docs};
+
+use super::prepare::{Body, Prepared};
+use super::progress::Tracker;
+use crate::Error;
+use crate::walk::Skip;
+
+/// Files in a transaction: enough that the commit costs little.
+const BATCH_FILES: usize = 32;
+/// Bytes in a transaction: few enough that a broken batch is soon written again.
+const BATCH_BYTES: i64 = 512 * 1024;
+
+pub(super) struct Writer<'a> {
+    store: &'a Store,
+    repository: &'a Repository,
+    source_ref: &'a str,
+    tracker: &'a Tracker,
+    batch: Vec<Prepared>,
+    /// Paths that were written.
+    changed: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(
+        store: &'a Store,
+        repository: &'a Repository,
+        source_ref: &'a str,
+        tracker: &'a Tracker,
+    ) -> Self {
+        Self { store, repository, source_ref, tracker, batch: Vec::new(), changed: Vec::new() }
+    }
+
+    /// Takes a file; it is stored when its batch is full.
+    pub async fn write(&mut self, prepared: Prepared) -> Result<(), Error> {
+        self.batch.push(prepared);
+        let bytes: i64 = self.batch.iter().map(Prepared::weight).sum();
+        if self.batch.len() >= BATCH_FILES || bytes >= BATCH_BYTES {
+            self.flush().await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Stores what is left and answers the paths of all that was written.
+    pub async fn finish(mut self) -> Result<Vec<String>, Error> {
+        self.flush().await?;
+        Ok(self.changed)
+    }
+
+    async fn flush(&mut self) -> Result<(), Error> {
+        let batch = std::mem::take(&mut self.batch);
+        match self.store_all(&batch).await {
+            Ok(written) => self.note(&batch, written),
+            Err(error) if is_about_a_file(&error) => self.store_singly(batch).await?,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// One file of the batch can't be stored: the others shall be.
+    async fn store_singly(&mut self, batch: Vec<Prepared>) -> Result<(), Error> {
+        for prepared in batch {
+            let one = std::slice::from_ref(&prepared);
+            match self.store_all(one).await {
+                Ok(written) => self.note(one, written),
+                Err(error) if is_about_a_file(&error) => {
+                    tracing::error!(
+                        file.path = prepared.file.path,
+                        ?error,
+                        "the file can't be stored; it is left out"
+                    );
+                    self.tracker.skipped(Skip::Failed);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    async fn store_all(&self, batch: &[Prepared]) -> Result<Written, mc_store::Error> {
+        let mut tx = self.store.begin().await?;
+        let mut total = Written::default();
+        for prepared in batch {
+            let written = self.store_one(&mut tx, prepared).await?;
+            total.written += written.written;
+            total.reused += written.reused;
+        }
+        tx.commit().await?;
+        Ok(total)
+    }
+
+    async fn store_one(
+        &self,
+        tx: &mut Tx,
+        prepared: &Prepared,
+    ) -> Result<Written, mc_store::Error> {
+        let file = files::put(tx, self.repository, &prepared.file).await?;
+        match &prepared.body {
+            Body::Code { chunks, symbols } => {
+                files::put_code(tx, self.repository, file, self.source_ref, chunks, symbols).await
+            }
+            Body::Doc { doc, passages } => {
+                let doc = docs::NewDoc { file: Some(file), ..doc.clone() };
+                docs::upsert(tx, self.repository.project_id, &doc, passages).await?;
+                Ok(Written { written: passages.len(), reused: 0 })
+            }
+        }
+    }
+
+    fn note(&mut self, batch: &[Prepared], written: Written) {
+        self.tracker.written(batch.len(), written);
+        self.changed.extend(batch.iter().map(|prepared| prepared.file.path.clone()));
+    }
+}
+
+/// Whether the database refused a row, rather than being away or without the repository.
+fn is_about_a_file(error: &mc_store::Error) -> bool {
+    error.kind() == ErrorKind::Internal
+}

@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+pub mod cut;
+pub mod document;
+pub mod embed;
+mod error;
+mod grammar;
+pub mod hash;
+pub mod index;
+pub mod language;
+pub mod markdown;
+pub mod source;
+pub mod text;
+pub mod walk;
+pub mod worker;
+
+pub use error::Error;

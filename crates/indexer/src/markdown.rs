@@ -1,0 +1,278 @@
+//! Cuts Markdown by its headings.
+
+use serde::Deserialize;
+
+use crate::cut::{Limits, UNCLEAN, pack};
+use crate::text::Lines;
+
+/// A Markdown document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// From the front matter, else the first heading; empty where there is neither.
+    pub title: String,
+    /// From the front matter.
+    pub tags: Vec<String>,
+    /// From the front matter: the paths or areas that the document is about.
+    pub scope: Vec<String>,
+    /// In order; white space alone makes no section.
+    pub sections: Vec<Section>,
+}
+
+/// A piece of a document, within one heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The headings from the outermost to the one it stands under.
+    pub heading_path: Vec<String>,
+    /// First line in the file, 1-based.
+    pub line_start: usize,
+    /// Last line, 1-based, inclusive.
+    pub line_end: usize,
+    /// The lines, joined by LF, the heading included.
+    pub text: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FrontMatter {
+    title: Option<String>,
+    tags: Words,
+    scope: Words,
+}
+
+/// A list, or one text with commas.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    List(Vec<String>),
+    Text(String),
+    // `tags:` without a value.
+    Nothing(()),
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::Nothing(())
+    }
+}
+
+/// Cuts a normalised text. Front matter that is no YAML of the expected shape is text.
+pub fn parse(text: &str, limits: Limits) -> Document {
+    let lines = Lines::of(text);
+    let (front, first) = front_matter(&lines).unwrap_or_default();
+    let (headings, fenced) = scan(&lines, first);
+    let mut sections = Vec::new();
+    let mut path: Vec<(usize, String)> = Vec::new();
+    let mut start = first;
+    for (number, heading) in headings.iter().enumerate() {
+        // A heading with nothing under it goes with the next section.
+        if (start..heading.line)
+            .any(|line| !is_heading_line(&headings[..number], line) && !lines.is_blank(line))
+        {
+            push(&mut sections, &lines, &fenced, &path, start, heading.line, limits);
+            start = heading.line;
+        }
+        path.retain(|(level, _)| *level < heading.level);
+        path.push((heading.level, heading.text.clone()));
+    }
+    push(&mut sections, &lines, &fenced, &path, start, lines.count(), limits);
+    let title = front.title.or_else(|| headings.first().map(|heading| heading.text.clone()));
+    Document {
+        title: title.unwrap_or_default(),
+        tags: front.tags.into_list(),
+        scope: front.scope.into_list(),
+        sections,
+    }
+}
+
+impl Words {
+    fn into_list(self) -> Vec<String> {
+        let words = match self {
+            Self::List(words) => words,
+            Self::Text(text) => text.split(',').map(str::to_owned).collect(),
+            Self::Nothing(()) => Vec::new(),
+        };
+        words
+            .iter()
+            .map(|word| word.trim())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// The front matter, and the line after it.
+fn front_matter(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
+    const MAX_LINES: usize = 200;
+    if lines.count() == 0 || lines.get(0).trim_end() != "---" {
+        return None;
+    }
+    let end = (1..lines.count().min(MAX_LINES))
+        .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
+    let front = serde_norway::from_str::<Option<FrontMatter>>(lines.span(1, end)).ok()?;
+    Some((front.unwrap_or_default(), end + 1))
+}
+
+struct Heading {
+    /// 0-based.
+    line: usize,
+    /// One past its last line: a setext heading takes two.
+    end: usize,
+    level: usize,
+    text: String,
+}
+
+fn is_heading_line(headings: &[Heading], line: usize) -> bool {
+    headings
+        .iter()
+        .rev()
+        .take_while(|heading| heading.end > line)
+        .any(|heading| heading.line <= line)
+}
+
+/// Finds the headings from line `first` on, and which lines lie inside a code fence.
+fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
+    let mut headings = Vec::new();
+    let mut fenced = vec![false; lines.count()];
+    let mut fence: Option<&str> = None;
+    for line in first..lines.count() {
+        let text = lines.get(line);
+        if let Some(open) = fence {
+            fenced[line] = true;
+            if closes(text, open) {
+                fence = None;
+            }
+            continue;
+        }
+        fence = opening_fence(text);
+        if fence.is_some() {
+            continue;
+        }
+        if let Some((level, text)) = atx_heading(text) {
+            headings.push(Heading { line, end: line + 1, level, text });
+        } else if let Some(level) = setext_level(text)
+            && line > first
+            && is_setext_text(lines.get(line - 1))
+        {
+            let text = lines.get(line - 1).trim().to_owned();
+            headings.push(Heading { line: line - 1, end: line + 1, level, text });
+        }
+    }
+    (headings, fenced)
+}
+
+/// The text without up to three spaces; four make a code block.
+fn unindented(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches(' ');
+    (line.len() - text.len() < 4).then_some(text)
+}
+
+/// The run of marks that opens a fence.
+fn opening_fence(line: &str) -> Option<&str> {
+    let text = unindented(line)?;
+    let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let run = &text[..text.len() - text.trim_start_matches(mark).len()];
+    // The info string of a backtick fence holds no backtick, else it is inline code.
+    let is_fence = run.len() >= 3 && (mark == '~' || !text[run.len()..].contains('`'));
+    is_fence.then_some(run)
+}
+
+fn closes(line: &str, open: &str) -> bool {
+    unindented(line).is_some_and(|text| {
+        let rest = text.trim_start_matches(&open[..1]);
+        text.len() - rest.len() >= open.len() && rest.trim().is_empty()
+    })
+}
+
+fn atx_heading(line: &str) -> Option<(usize, String)> {
+    let text = unindented(line)?;
+    let rest = text.trim_start_matches('#');
+    let level = text.len() - rest.len();
+    if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+        return None;
+    }
+    let title = rest.trim();
+    let closed = title.trim_end_matches('#');
+    let title =
+        if closed.is_empty() || closed.ends_with([' ', '\t']) { closed.trim_end() } else { title };
+    Some((level, title.to_owned()))
+}
+
+fn setext_level(line: &str) -> Option<usize> {
+    let text = unindented(line)?.trim_end();
+    let level = match text.chars().next()? {
+        '=' => 1,
+        '-' => 2,
+        _ => return None,
+    };
+    (text.len() >= 2
+        && text.trim_matches(['=', '-']).is_empty()
+        && !(text.contains('=') && text.contains('-')))
+    .then_some(level)
+}
+
+/// Whether the line can be the text of a setext heading: a paragraph, not a list, table or quote.
+fn is_setext_text(line: &str) -> bool {
+    unindented(line).is_some_and(|text| {
+        !text.trim().is_empty()
+            && !text.starts_with(['#', '>', '|', '-', '*', '+', '`', '~', '='])
+            && !text.contains(" | ")
+    })
+}
+
+/// Adds the lines as one section, or as several where they are too many.
+fn push(
+    sections: &mut Vec<Section>,
+    lines: &Lines<'_>,
+    fenced: &[bool],
+    path: &[(usize, String)],
+    start: usize,
+    end: usize,
+    limits: Limits,
+) {
+    let text = lines.span(start, end);
+    if text.trim().is_empty() {
+        return;
+    }
+    let part = Lines::of(text);
+    let costs = costs(&part, &fenced[start..end]);
+    for span in pack(&part, &costs, Limits { overlap: 0, ..limits }) {
+        let text = match &span.part {
+            Some(bytes) => &part.get(span.start)[bytes.clone()],
+            None => part.span(span.start, span.end),
+        };
+        if text.trim().is_empty() {
+            continue;
+        }
+        sections.push(Section {
+            heading_path: path
+                .iter()
+                .map(|(_, text)| text.clone())
+                .filter(|text| !text.is_empty())
+                .collect(),
+            line_start: start + span.start + 1,
+            line_end: start + span.end,
+            text: text.to_owned(),
+        });
+    }
+}
+
+/// Best between paragraphs, then between items and lines, worst inside a code fence.
+fn costs(lines: &Lines<'_>, fenced: &[bool]) -> Vec<u32> {
+    (0..lines.count())
+        .map(|line| {
+            let follows_blank = line > 0 && lines.is_blank(line - 1);
+            let opens_item = lines.get(line).trim_start().starts_with(['-', '*', '+', '|']);
+            let within = if follows_blank {
+                0
+            } else if opens_item {
+                10
+            } else {
+                20
+            };
+            within + if fenced[line] { UNCLEAN } else { 0 }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+use insta::assert_debug_snapshot;
+use proptest::prelude::*;
+
+use super::*;
+
+fn outline(text: &str) -> Vec<String> {
+    parse(text, Limits::default())
+        .sections
+        .iter()
+        .map(|s| format!("{}-{} {}", s.line_start, s.line_end, s.heading_path.join(" > ")))
+        .collect()
+}
+
+#[test]
+fn sections_carry_the_path_of_their_headings() {
+    let text = "Intro.\n\n# Guide\n\n## Setup\n\nRun it.\n\n### Linux\napt\n\n## Use\nCall it.\n";
+    assert_debug_snapshot!(outline(text), @r#"
+    [
+        "1-1 ",
+        "3-7 Guide > Setup",
+        "9-10 Guide > Setup > Linux",
+        "12-13 Guide > Use",
+    ]
+    "#);
+}
+
+#[test]
+fn headings_inside_fences_are_code() {
+    let text = "# A\n```sh\n# no heading\n```\n~~~~\n## nor here\n~~~\n# still not\n~~~~\n# B\nb\n";
+    assert_eq!(outline(text), ["1-9 A", "10-11 B"]);
+}
+
+#[test]
+fn underlined_headings_count_and_rules_do_not() {
+    let text = "Title\n=====\ntext\n\nSub\n---\nmore\n\n---\n\n- item\n---\n| a | b |\n|---|---|\n";
+    assert_eq!(outline(text), ["1-3 Title", "5-14 Title > Sub"]);
+}
+
+#[test]
+fn front_matter_gives_title_tags_and_scope() {
+    let text = "---\ntitle: Delays\ntags: [cart, delay]\nscope: app/models, lib\nother: {a: 1}\n---\n# H\ntext\n";
+    let document = parse(text, Limits::default());
+    assert_eq!(document.title, "Delays");
+    assert_eq!(document.tags, ["cart", "delay"]);
+    assert_eq!(document.scope, ["app/models", "lib"]);
+    assert_eq!(document.sections[0].line_start, 7);
+    assert_eq!(document.sections[0].text, "# H\ntext");
+}
+
+#[test]
+fn malformed_front_matter_is_text() {
+    for text in ["---\ntitle: [\n---\ntext\n", "---\ntitle: a\ntext", "---\n- list\n---\ntext\n"] {
+        let document = parse(text, Limits::default());
+        assert!(document.sections[0].text.starts_with("---"), "{text}");
+        assert!(document.tags.is_empty());
+    }
+}
+
+#[test]
+fn long_sections_are_cut_between_paragraphs() {
+    let text =
+        format!("# A\n\n{}", "A paragraph of some words, and then some more.\n\n".repeat(100));
+    let document = parse(&text, Limits::default());
+    assert!(document.sections.len() > 2);
+    for section in &document.sections {
+        assert!(section.text.len() <= Limits::default().bytes);
+        assert_eq!(section.heading_path, ["A"]);
+    }
+    assert!(document.sections[1].text.starts_with("A paragraph"));
+}
+
+proptest! {
+    #[test]
+    fn every_word_is_in_some_section(
+        lines in prop::collection::vec("(#{0,7} |[-=]{2,5}|```|~~~|    |)[a-z]{0,9}", 0..60),
+        bytes in 16_usize..200,
+    ) {
+        let text = lines.join("\n");
+        let limits = Limits { bytes, ..Limits::default() };
+        let document = parse(&text, limits);
+        let mut last = 0;
+        for section in &document.sections {
+            prop_assert!(section.line_start > last && section.line_end >= section.line_start);
+            last = section.line_end;
+        }
+        // Front matter apart, what is not blank is in exactly one section.
+        if !text.starts_with("---") {
+            let covered: String = document.sections.iter().flat_map(|s| s.text.split_whitespace()).collect();
+            let all: String = text.split_whitespace().collect();
+            prop_assert_eq!(covered, all);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Copies of repositories, one folder each, fetched without history.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::{Checkout, git::Git};
+use crate::{Error, hash, walk};
+
+/// How long a fetch may take.
+const FETCH_LIMIT: Duration = Duration::from_mins(15);
+/// How long any other step may take.
+const STEP_LIMIT: Duration = Duration::from_mins(5);
+/// How often a copy that someone else uses is asked for again.
+const RETRY: Duration = Duration::from_millis(200);
+/// What git leaves behind when it is killed; nobody else works on the copy while we hold its lock.
+const STALE_LOCKS: &[&str] =
+    &["index.lock", "shallow.lock", "HEAD.lock", "config.lock", "FETCH_HEAD.lock"];
+
+/// The right to use one copy; given back when dropped, and by the system when the process dies.
+#[derive(Debug)]
+pub(super) struct Lock(
+    #[expect(dead_code, reason = "the lock lasts as long as the open file")] File,
+);
+
+/// Brings the copy of `url` to the requested ref (empty: the default branch); the tree is the folder
+/// `below` in it.
+pub(super) async fn checkout(
+    url: &Url,
+    requested_ref: &str,
+    below: &str,
+    cache: &Path,
+    cancel: &CancellationToken,
+) -> Result<Checkout, Error> {
+    let key = hash::of(url.as_str().as_bytes());
+    let copy = cache.join(hex::encode(&key[..12]));
+    create(&copy)?;
+    let lock = lock(&copy.with_extension("lock"), cancel).await?;
+    for stale in STALE_LOCKS {
+        match std::fs::remove_file(copy.join(".git").join(stale)) {
+            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::Io { path: copy.display().to_string(), cause });
+            }
+            _ => {}
+        }
+    }
+    let git = Git::in_folder(&copy);
+    if !copy.join(".git").exists() {
+        git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
+    }
+    let sha = fetch(&git, url, requested_ref, cancel).await?;
+    git.run(&["checkout", "--quiet", "--force", "--detach", &sha, "--"], STEP_LIMIT, cancel)
+        .await?;
+    git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
+    let root = walk::resolve(&copy.join(below))?;
+    Ok(Checkout { root, source_ref: sha, _lock: Some(lock) })
+}
+
+/// Fetches the one commit; servers that give no commits by name are asked for everything.
+async fn fetch(
+    git: &Git,
+    url: &Url,
+    requested_ref: &str,
+    cancel: &CancellationToken,
+) -> Result<String, Error> {
+    let wanted = if requested_ref.is_empty() { "HEAD" } else { requested_ref };
+    let one = [
+        "fetch",
+        "--quiet",
+        "--force",
+        "--depth=1",
+        "--no-tags",
+        "--end-of-options",
+        url.as_str(),
+        wanted,
+    ];
+    let failure = match git.run(&one, FETCH_LIMIT, cancel).await {
+        Ok(_) => return commit(git, "FETCH_HEAD", cancel).await,
+        Err(Error::Unreachable(reason)) => reason,
+        Err(error) => return Err(error),
+    };
+    let is_commit =
+        requested_ref.len() >= 7 && requested_ref.chars().all(|c| c.is_ascii_hexdigit());
+    if is_commit {
+        let all = [
+            "fetch",
+            "--quiet",
+            "--force",
+            "--unshallow",
+            "--no-tags",
+            "--end-of-options",
+            url.as_str(),
+            "+refs/heads/*:refs/copy/heads/*",
+            "+refs/tags/*:refs/copy/tags/*",
+        ];
+        // A copy that is complete already can't be unshallowed; then a plain fetch does it.
+        let plain: Vec<&str> = all.iter().copied().filter(|word| *word != "--unshallow").collect();
+        if git.run(&all, FETCH_LIMIT, cancel).await.is_err() {
+            git.run(&plain, FETCH_LIMIT, cancel).await?;
+        }
+        return commit(git, requested_ref, cancel)
+            .await
+            .map_err(|_| Error::UnknownRef(requested_ref.into()));
+    }
+    if failure.contains("couldn't find remote ref") && !requested_ref.is_empty() {
+        return Err(Error::UnknownRef(requested_ref.into()));
+    }
+    Err(Error::Unreachable(failure))
+}
+
+async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<String, Error> {
+    let name = format!("{name}^{{commit}}");
+    git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], STEP_LIMIT, cancel)
+        .await
+}
+
+fn create(copy: &PathBuf) -> Result<(), Error> {
+    std::fs::create_dir_all(copy)
+        .map_err(|cause| Error::Io { path: copy.display().to_string(), cause })
+}
+
+async fn lock(path: &Path, cancel: &CancellationToken) -> Result<Lock, Error> {
+    let io = |cause| Error::Io { path: path.display().to_string(), cause };
+    let file = File::create(path).map_err(io)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock(file)),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(cause)) => return Err(io(cause)),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(RETRY) => {}
+            () = cancel.cancelled() => return Err(Error::Cancelled),
+        }
+    }
+}

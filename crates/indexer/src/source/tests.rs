@@ -1,0 +1,185 @@
+use std::fs;
+use std::process::Command;
+
+use super::*;
+
+fn origin(location: &str) -> (String, String) {
+    let origin = parse(location).expect("a location");
+    (origin.owner, origin.name)
+}
+
+#[test]
+fn owner_and_name_come_from_the_url() {
+    for (location, owner, name) in [
+        ("https://example.org/acme/cart.git", "acme", "cart"),
+        ("https://example.org/group/sub/cart/", "sub", "cart"),
+        ("ssh://git@example.org:2222/acme/cart.git", "acme", "cart"),
+        ("git@example.org:acme/cart.git", "acme", "cart"),
+        ("https://example.org/cart", "example.org", "cart"),
+        ("file:///srv/git/my%20cart.git", "local", "my-20cart"),
+    ] {
+        assert_eq!(origin(location), (owner.to_owned(), name.to_owned()), "{location}");
+    }
+}
+
+#[test]
+fn a_folder_is_local() {
+    let folder = tempfile::tempdir().expect("folder");
+    let cart = folder.path().join("my cart");
+    fs::create_dir(&cart).expect("folder");
+    assert_eq!(origin(cart.to_str().expect("UTF-8")), ("local".into(), "my-cart".into()));
+}
+
+#[test]
+fn what_git_must_not_see_is_refused() {
+    for location in [
+        "",
+        "relative/path",
+        "/no/such/folder",
+        "/etc/hostname",
+        "ext::sh -c touch% /tmp/x",
+        "ext://x/y",
+        "http://example.org/a/b",
+        "https://token@example.org/acme/cart",
+        "https://user:secret@example.org/acme/cart",
+        "ssh://git:secret@example.org/acme/cart",
+        "ssh://-oProxyCommand=x/acme/cart",
+        "https://example.org/",
+        "https://example.org/a/b?token=x",
+        "--upload-pack=x",
+        "https://example.org/a\nb",
+    ] {
+        let error = parse(location).expect_err(location);
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+    for name in ["--upload-pack=x", "a..b", "a b", "HEAD~1", "a:b", "@{1}", "a\nb", "/a", "x."] {
+        assert!(matches!(check_ref(name), Err(Error::UnknownRef(_))), "{name}");
+    }
+    for name in ["", "main", "feature/x-1", "v1.2.3", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"] {
+        assert!(check_ref(name).is_ok(), "{name}");
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
+}
+
+/// A repository with two commits, and the sha of each.
+fn repository(folder: &Path) -> [String; 2] {
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    ["one", "two"].map(|content| {
+        fs::create_dir_all(folder.join("lib")).expect("folder");
+        fs::write(folder.join("lib/a.txt"), content).expect("file");
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "--quiet", "-m", content]);
+        git(folder, &["tag", content]);
+        git(folder, &["rev-parse", "HEAD"])
+    })
+}
+
+async fn content(location: &str, wanted: &str, cache: &Path) -> Result<(String, String), Error> {
+    let checkout = checkout(&parse(location)?, wanted, cache, &CancellationToken::new()).await?;
+    let file = ["lib/a.txt", "a.txt"]
+        .iter()
+        .find_map(|path| fs::read_to_string(checkout.root.join(path)).ok());
+    Ok((file.expect("a.txt"), checkout.source_ref))
+}
+
+#[tokio::test]
+async fn a_folder_is_read_as_it_lies_there_or_at_a_ref_without_touching_it() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    let [one, two] = repository(folder.path());
+    fs::write(folder.path().join("lib/a.txt"), "changed").expect("file");
+    let path = folder.path().to_str().expect("UTF-8");
+    let cache = cache.path();
+    assert_eq!(content(path, "", cache).await.expect("tree"), ("changed".into(), two.clone()));
+    assert_eq!(content(path, "one", cache).await.expect("tree"), ("one".into(), one.clone()));
+    assert_eq!(content(path, "main", cache).await.expect("tree"), ("two".into(), two));
+    assert_eq!(content(path, &one, cache).await.expect("tree"), ("one".into(), one.clone()));
+    assert_eq!(content(path, &one[..10], cache).await.expect("tree"), ("one".into(), one));
+    assert_eq!(content(&format!("{path}/lib"), "one", cache).await.expect("tree").0, "one");
+    assert_eq!(fs::read_to_string(folder.path().join("lib/a.txt")).expect("file"), "changed");
+    let unknown = content(path, "no-such-branch", cache).await;
+    assert!(matches!(unknown, Err(Error::UnknownRef(_))), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn a_url_is_fetched_and_brought_up_to_date_even_after_a_kill() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    repository(folder.path());
+    let url = Url::from_file_path(folder.path()).expect("a URL").to_string();
+    assert_eq!(content(&url, "", cache.path()).await.expect("tree").0, "two");
+    fs::write(folder.path().join("lib/a.txt"), "three").expect("file");
+    git(folder.path(), &["commit", "--quiet", "-a", "-m", "three"]);
+    let copy = fs::read_dir(cache.path()).expect("cache").map(|entry| entry.expect("entry").path());
+    let copy = copy.into_iter().find(|path| path.is_dir()).expect("a copy");
+    fs::write(copy.join(".git/index.lock"), "").expect("file");
+    fs::write(copy.join("left over"), "").expect("file");
+    assert_eq!(content(&url, "", cache.path()).await.expect("tree").0, "three");
+    assert!(!copy.join("left over").exists());
+}
+
+#[tokio::test]
+async fn nothing_of_the_repository_is_run() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    repository(folder.path());
+    let mark = folder.path().join("was run");
+    let script = folder.path().join("evil.sh");
+    fs::write(&script, format!("#!/bin/sh\ntouch '{}'\n", mark.display())).expect("file");
+    git(folder.path(), &["config", "core.fsmonitor", &format!("sh {}", script.display())]);
+    git(folder.path(), &["config", "filter.evil.smudge", &format!("sh {}", script.display())]);
+    fs::write(folder.path().join(".git/info/attributes"), "* filter=evil\n").expect("file");
+    fs::remove_file(&mark).ok();
+    let path = folder.path().to_str().expect("UTF-8");
+    content(path, "", cache.path()).await.expect("tree");
+    content(path, "one", cache.path()).await.expect("tree");
+    assert!(!mark.exists());
+}
+
+#[tokio::test]
+async fn a_folder_outside_of_git_has_no_refs() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    fs::write(folder.path().join("a.txt"), "plain").expect("file");
+    let path = folder.path().to_str().expect("UTF-8");
+    assert_eq!(
+        content(path, "", cache.path()).await.expect("tree"),
+        ("plain".into(), String::new())
+    );
+    assert!(matches!(content(path, "main", cache.path()).await, Err(Error::BadLocation(_))));
+}
+
+#[tokio::test]
+async fn a_repository_that_is_not_there_says_so() {
+    let cache = tempfile::tempdir().expect("folder");
+    let error =
+        content("file:///no/such/repository", "", cache.path()).await.expect_err("nothing there");
+    assert!(
+        matches!(&error, Error::Unreachable(reason) if reason.contains("/no/such/repository")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_fetch_gives_up() {
+    let cache = tempfile::tempdir().expect("folder");
+    let folder = tempfile::tempdir().expect("folder");
+    repository(folder.path());
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let origin = parse(folder.path().to_str().expect("UTF-8")).expect("a location");
+    let cancelled = checkout(&origin, "main", cache.path(), &cancel).await;
+    assert!(matches!(cancelled, Err(Error::Cancelled)));
+}

@@ -1,0 +1,182 @@
+//! From bytes on disk to lines of text.
+
+/// What the bytes of a text file turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, with or without a byte order mark.
+    Utf8,
+    /// UTF-16 with a byte order mark.
+    Utf16,
+    /// UTF-8 with stray bytes, or a legacy one-byte encoding.
+    Legacy,
+}
+
+/// Share of bytes that may be invalid UTF-8 before the file counts as binary: a legacy text in a
+/// language with its own alphabet may well have a third of them, random bytes have more.
+const MAX_INVALID_SHARE: f64 = 0.4;
+/// Share of control characters above which a file without NUL still counts as binary.
+const MAX_CONTROL_SHARE: f64 = 0.02;
+
+/// Decodes a file, or answers `None` where it is binary.
+///
+/// Line ends become LF. Bytes that are no UTF-8 are read as Latin-1, one by one: the valid rest
+/// stays as it is, ASCII identifiers stay findable, and nothing becomes a replacement character.
+pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
+    if let Some(text) = decode_utf16(bytes) {
+        return Some((normalise(&text?), Encoding::Utf16));
+    }
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    // PostgreSQL stores no NUL, and text has none.
+    if bytes.contains(&0) {
+        return None;
+    }
+    let controls = bytes.iter().filter(|b| is_binary_control(**b)).count();
+    if exceeds(controls, bytes.len(), MAX_CONTROL_SHARE) {
+        return None;
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Some((normalise(text), Encoding::Utf8));
+    }
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 4);
+    let mut invalid = 0;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().copied().map(char::from));
+        invalid += chunk.invalid().len();
+    }
+    if exceeds(invalid, bytes.len(), MAX_INVALID_SHARE) {
+        return None;
+    }
+    Some((normalise(&text), Encoding::Legacy))
+}
+
+/// `None`: no UTF-16 byte order mark; `Some(None)`: a mark, and then no UTF-16.
+fn decode_utf16(bytes: &[u8]) -> Option<Option<String>> {
+    let (rest, unit): (&[u8], fn([u8; 2]) -> u16) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => (rest, u16::from_be_bytes),
+        _ => return None,
+    };
+    let (pairs, odd) = rest.as_chunks::<2>();
+    let text: Result<String, _> =
+        char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect();
+    Some(text.ok().filter(|text| odd.is_empty() && !text.contains('\0')))
+}
+
+fn is_binary_control(byte: u8) -> bool {
+    matches!(byte, 1..=8 | 11 | 14..=26 | 28..=31 | 127)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of a file of at most some megabytes")]
+fn exceeds(count: usize, total: usize, share: f64) -> bool {
+    count as f64 > total as f64 * share
+}
+
+/// Every line end (CRLF, CR) as LF.
+pub fn normalise(text: &str) -> String {
+    if text.contains('\r') {
+        text.replace("\r\n", "\n").replace('\r', "\n")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The lines of a normalised text. The LF that ends the last line opens no further one, so line
+/// numbers are those of an editor; an empty text has no line.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    text: &'a str,
+    /// Byte offset of each line, then the offset past the last line and its (real or missing) LF.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// Finds the lines.
+    pub fn of(text: &'a str) -> Self {
+        if text.is_empty() {
+            return Self { text, starts: vec![0] };
+        }
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let mut starts = vec![0];
+        starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1));
+        starts.push(text.len() + 1);
+        Self { text, starts }
+    }
+
+    /// How many lines there are.
+    pub fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The line with this 0-based index, without its LF.
+    pub fn get(&self, line: usize) -> &'a str {
+        &self.text[self.starts[line]..self.starts[line + 1] - 1]
+    }
+
+    /// The lines from `start` (0-based) up to, not including, `end`, without the last LF.
+    pub fn span(&self, start: usize, end: usize) -> &'a str {
+        if start >= end { "" } else { &self.text[self.starts[start]..self.starts[end] - 1] }
+    }
+
+    /// Bytes of [`Lines::span`].
+    pub fn span_len(&self, start: usize, end: usize) -> usize {
+        if start >= end { 0 } else { self.starts[end] - 1 - self.starts[start] }
+    }
+
+    /// Whether the line holds nothing but white space.
+    pub fn is_blank(&self, line: usize) -> bool {
+        self.get(line).trim().is_empty()
+    }
+
+    /// Width of the line's leading white space, in characters.
+    pub fn indent(&self, line: usize) -> usize {
+        self.get(line).chars().take_while(|c| c.is_whitespace()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_numbers_are_those_of_an_editor() {
+        let lines = |text| {
+            let lines = Lines::of(text);
+            (0..lines.count()).map(|i| lines.get(i).to_owned()).collect::<Vec<_>>()
+        };
+        assert!(lines("").is_empty());
+        assert_eq!(lines("\n"), [""]);
+        assert_eq!(lines("a"), ["a"]);
+        assert_eq!(lines("a\n"), ["a"]);
+        assert_eq!(lines("a\n\n"), ["a", ""]);
+        assert_eq!(lines("a\nb"), ["a", "b"]);
+    }
+
+    #[test]
+    fn every_line_end_becomes_lf() {
+        assert_eq!(decode(b"a\r\nb\rc\n"), Some(("a\nb\nc\n".into(), Encoding::Utf8)));
+    }
+
+    #[test]
+    fn marks_are_dropped_and_utf_16_is_read() {
+        assert_eq!(decode(b"\xEF\xBB\xBFa"), Some(("a".into(), Encoding::Utf8)));
+        assert_eq!(decode(b"\xFF\xFEa\0\xE9\0"), Some(("a\u{e9}".into(), Encoding::Utf16)));
+        assert_eq!(decode(b"\xFE\xFF\0a"), Some(("a".into(), Encoding::Utf16)));
+        assert_eq!(decode(b"\xFF\xFE\0\xD8"), None, "half a surrogate pair");
+    }
+
+    #[test]
+    fn legacy_bytes_keep_their_neighbours() {
+        let (text, encoding) = decode(b"x = 'caf\xE9' # \xC3\xA9t\xC3\xA9").expect("text");
+        assert_eq!(text, "x = 'caf\u{e9}' # \u{e9}t\u{e9}");
+        assert_eq!(encoding, Encoding::Legacy);
+    }
+
+    #[test]
+    fn binaries_are_known_by_nul_controls_and_invalid_bytes() {
+        assert_eq!(decode(b"ab\0cd"), None);
+        assert_eq!(decode(&[1, 2, 3, b'a', b'b']), None);
+        assert_eq!(decode(&[0xFA; 64]), None);
+        assert!(decode(b"\x1b[31mred\x1b[0m").is_some(), "terminal colours are text");
+    }
+}

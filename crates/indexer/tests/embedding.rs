@@ -1,0 +1,132 @@
+//! The backlog of vectors, with an embedder that follows a script.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use mc_domain::ProjectId;
+use mc_indexer::embed::{self, Batch, Context};
+use mc_llm::{Embedder, Error, ModelId, Purpose};
+use mc_sanitizer::{Sanitized, mask};
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::NewPassage;
+use mc_store::vectors;
+use mc_testkit::TestDatabase;
+
+/// Refuses texts with "poison"; away when told so.
+struct Scripted {
+    model: ModelId,
+    away: AtomicBool,
+}
+
+impl Embedder for Scripted {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(
+        &self,
+        texts: Vec<Sanitized>,
+        _: Purpose,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>> {
+        let answer = if self.away.load(Ordering::SeqCst) {
+            let (server, reason) = ("example.org".into(), "no route".into());
+            Err(Error::Unavailable { server, reason, retry_after: None })
+        } else if texts.iter().any(|text| text.as_str().contains("poison")) {
+            Err(Error::Model { model: "scripted".into(), reason: "too spicy".into() })
+        } else {
+            Ok(vec![vec![1.0, 0.0, 0.0]; texts.len()])
+        };
+        async { answer }.boxed()
+    }
+}
+
+async fn context(database: &TestDatabase) -> (Context, Arc<Scripted>, ProjectId) {
+    let project = database.project("shop").await.id;
+    let model = ModelId { name: "scripted".into(), dimensions: 3 };
+    let embedder = Arc::new(Scripted { model, away: AtomicBool::new(false) });
+    let store = database.store().clone();
+    let provider = serde_json::json!({});
+    let model = vectors::register_model(&store, "scripted", 3, &provider).await.expect("a model");
+    (Context { store, embedder: embedder.clone(), model }, embedder, project)
+}
+
+async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
+    let passage = |text: &String| NewPassage {
+        record_kind: None,
+        title: String::new(),
+        place: String::new(),
+        symbols: Vec::new(),
+        scope: Vec::new(),
+        tags: Vec::new(),
+        language: String::new(),
+        text: mask(text).text,
+    };
+    let doc = NewDoc {
+        file: None,
+        source: "tests".into(),
+        doc_id: texts[0].clone(),
+        title: mask("t").text,
+        url: String::new(),
+        content: mask("c").text,
+        scope: Vec::new(),
+        tags: Vec::new(),
+    };
+    let passages: Vec<_> = texts.iter().map(passage).collect();
+    let mut tx = ctx.store.begin().await.expect("a transaction");
+    docs::upsert(&mut tx, project, &doc, &passages).await.expect("a document");
+    tx.commit().await.expect("committed");
+}
+
+fn texts(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("{prefix} {n}")).collect()
+}
+
+async fn drain(ctx: &Context) -> usize {
+    let mut stored = 0;
+    loop {
+        match embed::work_batch(ctx).await {
+            Batch::Stored(count) => stored += count,
+            Batch::Empty => return stored,
+            Batch::Away => panic!("the script says that the provider is there"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_backlog_is_worked_off_in_batches() {
+    let database = TestDatabase::create().await;
+    let (ctx, _, project) = context(&database).await;
+    add(&ctx, project, &texts("fine", 100)).await;
+    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 100);
+    assert_eq!(drain(&ctx).await, 100);
+    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 0);
+    assert_eq!(vectors::count(&ctx.store, &ctx.model).await.expect("a database"), 100);
+}
+
+#[tokio::test]
+async fn a_poisonous_passage_holds_up_no_other() {
+    let database = TestDatabase::create().await;
+    let (ctx, _, project) = context(&database).await;
+    let mut all = texts("fine", 40);
+    all.insert(17, "poison".into());
+    add(&ctx, project, &all).await;
+    assert_eq!(drain(&ctx).await, 40);
+    assert_eq!(
+        vectors::queue_length(&ctx.store, None).await.expect("a database"),
+        1,
+        "it stays visible"
+    );
+}
+
+#[tokio::test]
+async fn while_the_provider_is_away_nothing_is_lost_or_blamed() {
+    let database = TestDatabase::create().await;
+    let (ctx, embedder, project) = context(&database).await;
+    add(&ctx, project, &texts("fine", 5)).await;
+    embedder.away.store(true, Ordering::SeqCst);
+    assert_eq!(embed::work_batch(&ctx).await, Batch::Away);
+    embedder.away.store(false, Ordering::SeqCst);
+    assert_eq!(drain(&ctx).await, 5);
+}

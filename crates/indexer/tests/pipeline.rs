@@ -1,0 +1,356 @@
+//! A real folder, a real database: what a run leaves behind.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use mc_domain::{IngestStatus, ProjectId};
+use mc_indexer::index::{Context, FilesObserver};
+use mc_indexer::{cut, walk, worker};
+use mc_store::files::KnownFile;
+use mc_store::ingests::{self, Counts, Ingest};
+use mc_store::passages::{self, IndexedPassage};
+use mc_store::repositories::{self, Repository};
+use mc_store::{citations, docs, files};
+use mc_testkit::TestDatabase;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// Remembers what it was told.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl FilesObserver for Told {
+    fn files_changed<'a>(
+        &'a self,
+        _: ProjectId,
+        paths: &'a [String],
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        self.0.lock().expect("not poisoned").extend_from_slice(paths);
+        async { Ok(()) }.boxed()
+    }
+}
+
+struct Bench {
+    database: TestDatabase,
+    project: ProjectId,
+    tree: TempDir,
+    cache: TempDir,
+    told: Arc<Told>,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let database = TestDatabase::create().await;
+        let project = database.project("shop").await.id;
+        let folder = || tempfile::tempdir().expect("a folder");
+        Self { database, project, tree: folder(), cache: folder(), told: Arc::default() }
+    }
+
+    fn context(&self) -> Context {
+        Context {
+            store: self.database.store().clone(),
+            cache: self.cache.path().to_owned(),
+            worker: "tests".into(),
+            walk: walk::Limits::default(),
+            cut: cut::Limits::default(),
+            observer: Arc::clone(&self.told) as Arc<dyn FilesObserver>,
+        }
+    }
+
+    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.tree.path().join(path);
+        fs::create_dir_all(path.parent().expect("below the root")).expect("a folder");
+        fs::write(path, content).expect("a file");
+    }
+
+    fn remove(&self, path: &str) {
+        fs::remove_file(self.tree.path().join(path)).expect("it was there");
+    }
+
+    async fn repository(&self, location: &str) -> Repository {
+        repositories::ensure(self.database.store(), self.project, "local", "tree", location)
+            .await
+            .expect("a repository")
+    }
+
+    async fn enqueue(&self) -> Ingest {
+        let repository = self.repository(self.tree.path().to_str().expect("UTF-8")).await;
+        ingests::enqueue(self.database.store(), &repository, "").await.expect("a run")
+    }
+
+    async fn status(&self, run: &Ingest) -> Ingest {
+        ingests::find(self.database.store(), run.id).await.expect("a database").expect("the run")
+    }
+
+    /// Indexes the tree; answers the counts and what the observer was told.
+    async fn index(&self) -> (Counts, Vec<String>) {
+        let run = self.enqueue().await;
+        assert!(
+            worker::work_one(&self.context(), &CancellationToken::new()).await.expect("a database")
+        );
+        let run = self.status(&run).await;
+        assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+        assert_eq!(run.counts.files_done, run.counts.files_total);
+        (run.counts, std::mem::take(&mut *self.told.0.lock().expect("not poisoned")))
+    }
+
+    async fn passages(&self) -> Vec<IndexedPassage> {
+        passages::indexed_after(self.database.store(), None, 1000).await.expect("a database")
+    }
+
+    async fn known(&self) -> Vec<(String, KnownFile)> {
+        let repository = self.repository(self.tree.path().to_str().expect("UTF-8")).await;
+        let known = files::known(self.database.store(), repository.id).await.expect("a database");
+        let mut known: Vec<_> = known.into_iter().collect();
+        known.sort_by(|a, b| a.0.cmp(&b.0));
+        known
+    }
+
+    async fn paths(&self) -> Vec<String> {
+        self.known().await.into_iter().map(|(path, _)| path).collect()
+    }
+
+    async fn lines(&self, path: &str) -> String {
+        citations::file_lines(self.database.store(), self.project, path)
+            .await
+            .expect("a database")
+            .expect("an indexed file")
+            .join("\n")
+    }
+}
+
+const SETTING: &str = "module CartSessions\n  class Setting\n    # Minutes.\n    def trigger_delay_time_in_minutes\n      30\n    end\n  end\nend\n";
+const GUIDE: &str =
+    "---\ntags: [cart]\nscope: [app/models]\n---\n# Guide\n\nIntro.\n\n## Delays\n\nNever zero.\n";
+
+#[tokio::test]
+async fn a_first_run_stores_code_symbols_and_documents() {
+    let bench = Bench::new().await;
+    bench.write("app/models/setting.rb", SETTING);
+    bench.write("docs/guide.md", GUIDE);
+    let (counts, told) = bench.index().await;
+    assert_eq!((counts.files_total, counts.files_changed), (2, 2));
+    assert_eq!(told, ["app/models/setting.rb", "docs/guide.md"]);
+
+    let all = bench.passages().await;
+    let code = all.iter().find(|p| p.place == "app/models/setting.rb").expect("code");
+    assert!(
+        code.symbols.contains(&"CartSessions::Setting#trigger_delay_time_in_minutes".to_owned())
+    );
+    assert_eq!((code.language.as_str(), code.text.as_str()), ("ruby", SETTING.trim_end()));
+    assert_eq!(bench.lines("app/models/setting.rb").await, SETTING.trim_end());
+
+    let titles: Vec<_> =
+        all.iter().filter(|p| p.place == "docs/guide.md").map(|p| p.title.as_str()).collect();
+    assert_eq!(titles, ["Guide", "Guide > Delays"]);
+    let doc = docs::by_url(bench.database.store(), bench.project, "docs/guide.md")
+        .await
+        .expect("a database");
+    let doc = doc.expect("a document");
+    assert_eq!((doc.source.as_str(), doc.title.as_str()), ("repo:local/tree", "Guide"));
+    assert_eq!((doc.tags, doc.scope), (vec!["cart".to_owned()], vec!["app/models".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_second_run_over_the_same_tree_touches_nothing() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.write("b.md", GUIDE);
+    bench.index().await;
+    let ids =
+        |passages: Vec<IndexedPassage>| passages.into_iter().map(|p| p.id).collect::<Vec<_>>();
+    let before = ids(bench.passages().await);
+    let permissions = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(bench.tree.path().join("a.rb"), permissions).expect("a new mode");
+    let (counts, told) = bench.index().await;
+    assert_eq!((counts.files_changed, counts.files_deleted, counts.chunks_written), (0, 0, 0));
+    assert!(told.is_empty());
+    assert_eq!(ids(bench.passages().await), before);
+}
+
+#[tokio::test]
+async fn edits_renames_and_removals_touch_only_what_changed() {
+    let bench = Bench::new().await;
+    for name in ["edited.rb", "renamed.rb", "removed.rb", "same.rb"] {
+        bench.write(name, SETTING);
+    }
+    bench.write("gone.md", GUIDE);
+    bench.index().await;
+    let same =
+        bench.known().await.into_iter().find(|(path, _)| path == "same.rb").expect("stored").1;
+    let long_tail: String =
+        (0..200).map(|n| format!("\ndef helper_{n}\n  compute({n})\nend\n")).collect();
+    bench.write("edited.rb", format!("{SETTING}{long_tail}"));
+    bench.index().await;
+    bench.write("edited.rb", format!("{}{long_tail}", SETTING.replace("30", "45")));
+    fs::rename(bench.tree.path().join("renamed.rb"), bench.tree.path().join("new.rb"))
+        .expect("renamed");
+    bench.remove("removed.rb");
+    bench.remove("gone.md");
+    let (counts, told) = bench.index().await;
+    assert_eq!((counts.files_changed, counts.files_deleted), (2, 3));
+    assert_eq!(
+        counts.chunks_written, 2,
+        "the first chunk of the edited file and the one of the new file"
+    );
+    assert!(counts.chunks_reused > 2, "{counts:?}");
+    assert_eq!(told, ["edited.rb", "gone.md", "new.rb", "removed.rb", "renamed.rb"]);
+    assert_eq!(bench.paths().await, ["edited.rb", "new.rb", "same.rb"]);
+    assert!(bench.known().await.contains(&("same.rb".into(), same)));
+    assert!(bench.lines("edited.rb").await.contains("45"));
+    let left =
+        docs::by_url(bench.database.store(), bench.project, "gone.md").await.expect("a database");
+    assert!(left.is_none(), "the document goes with its file");
+}
+
+#[tokio::test]
+async fn no_file_stops_a_run() {
+    let bench = Bench::new().await;
+    bench.write("good.rb", SETTING);
+    bench.write("broken.rb", "class (((\n def \u{feff}\n\u{202e}");
+    bench.write("latin.c", b"/* caf\xE9 */ int a;\n");
+    bench.write("logo.png", b"\x89PNG\0\x01");
+    bench.write("huge.txt", vec![b'a'; 2 << 20]);
+    bench.write("long_line.rb", format!("x = '{}'\n", "a".repeat(1900)));
+    bench.write("empty.rb", "");
+    bench.write("Cargo.lock", "[[package]]\n");
+    bench.write("bad_front.md", "---\ntitle: [\n---\n# Still here\n");
+    bench.write("nested.js", format!("{}{}", "[".repeat(30_000), "]".repeat(30_000)));
+    symlink("/etc/passwd", bench.tree.path().join("link.rb")).expect("a link");
+    symlink("link_loop", bench.tree.path().join("link_loop")).expect("a link");
+    let (counts, _) = bench.index().await;
+    let skipped: Vec<_> =
+        counts.files_skipped.iter().map(|(reason, n)| (reason.as_str(), *n)).collect();
+    assert_eq!(
+        skipped,
+        [("binary", 1), ("empty", 1), ("generated", 2), ("symlink", 2), ("too_large", 1)]
+    );
+    assert_eq!(
+        bench.paths().await,
+        ["bad_front.md", "broken.rb", "good.rb", "latin.c", "long_line.rb"]
+    );
+    assert!(bench.lines("latin.c").await.contains("caf\u{e9}"));
+}
+
+#[tokio::test]
+async fn a_file_that_becomes_binary_is_taken_out() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.write("b.rb", SETTING);
+    bench.index().await;
+    bench.write("b.rb", b"\0\x01");
+    let (counts, told) = bench.index().await;
+    assert_eq!(counts.files_deleted, 1);
+    assert_eq!(told, ["b.rb"]);
+    assert_eq!(bench.paths().await, ["a.rb"]);
+}
+
+#[tokio::test]
+async fn secrets_are_masked_before_anything_is_stored() {
+    let bench = Bench::new().await;
+    let key = format!("AKIA{}", "Q3EGRIV7PLMX2WNT");
+    bench.write("config.rb", format!("# first\nKEY = \"{key}\"\n# last\n"));
+    bench.write("notes.md", format!("# Keys\n\nUse {key} here.\n"));
+    bench.index().await;
+    for passage in bench.passages().await {
+        assert!(
+            !passage.text.contains(&key) && passage.text.contains("[secret:"),
+            "{}",
+            passage.text
+        );
+    }
+    assert!(bench.lines("config.rb").await.ends_with("\n# last"), "the lines stay in place");
+}
+
+#[tokio::test]
+async fn an_attempt_that_broke_off_is_taken_up_again_and_tells_of_all_files() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.index().await;
+    bench.write("b.rb", SETTING);
+    // A worker takes the run and dies.
+    let run = bench.enqueue().await;
+    let store = bench.database.store();
+    ingests::claim(store, "dead", 30.0).await.expect("a database").expect("the run");
+    assert!(
+        !worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
+    );
+    ingests::release(store, "dead").await.expect("a database");
+    assert!(
+        worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
+    );
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 2));
+    assert_eq!((run.counts.files_total, run.counts.files_changed), (2, 1));
+    let told = bench.told.0.lock().expect("not poisoned").clone();
+    assert_eq!(told, ["a.rb", "b.rb"], "all files, not only the one that was new");
+}
+
+#[tokio::test]
+async fn a_cancelled_run_goes_on_later() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    let run = bench.enqueue().await;
+    let shutdown = CancellationToken::new();
+    shutdown.cancel();
+    assert!(worker::work_one(&bench.context(), &shutdown).await.expect("a database"));
+    assert_eq!(bench.status(&run).await.status, IngestStatus::Running, "neither failed nor done");
+    worker::run(&bench.context(), &shutdown).await;
+    assert_eq!(bench.status(&run).await.status, IngestStatus::Queued);
+}
+
+#[tokio::test]
+async fn a_location_that_is_gone_fails_at_once_and_says_why() {
+    let bench = Bench::new().await;
+    let repository = bench.repository("/no/such/folder").await;
+    let run = ingests::enqueue(bench.database.store(), &repository, "").await.expect("a run");
+    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Failed, 1));
+    let message = run.last_error.expect("a reason")["message"].to_string();
+    assert!(message.contains("/no/such/folder"), "{message}");
+}
+
+#[tokio::test]
+async fn a_repository_that_is_away_is_tried_again() {
+    let bench = Bench::new().await;
+    let repository = bench.repository("file:///no/such/repository").await;
+    let run = ingests::enqueue(bench.database.store(), &repository, "").await.expect("a run");
+    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    let run = bench.status(&run).await;
+    assert_eq!(run.status, IngestStatus::Queued);
+    assert!(run.last_error.is_some());
+}
+
+#[tokio::test]
+async fn a_run_that_kills_its_process_ends() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    let run = bench.enqueue().await;
+    let store = bench.database.store();
+    for _ in 0..run.max_attempts {
+        ingests::claim(store, "dead", 30.0).await.expect("a database").expect("the run");
+        ingests::release(store, "dead").await.expect("a database");
+    }
+    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    assert_eq!(bench.status(&run).await.status, IngestStatus::Failed);
+}
+
+/// The folder that a test works in is gone from the tree's point of view, never from the disk.
+#[tokio::test]
+async fn a_tree_is_never_written_to() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.index().await;
+    let names = |folder: &Path| -> Vec<_> {
+        fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect()
+    };
+    assert_eq!(names(bench.tree.path()), ["a.rb"]);
+}
