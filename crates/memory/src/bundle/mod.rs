@@ -1,0 +1,205 @@
+//! The answer to a recall: what the team knows about a place, small enough for a prompt.
+
+mod pack;
+mod render;
+
+use chrono::{DateTime, Utc};
+use mc_domain::{BundleId, DocId, PassageId, RecordId, RecordKind, RecordState, Verdict};
+
+pub use pack::{Contents, Envelope, pack};
+pub use render::{as_json, as_text};
+
+/// Longest statement in a bundle, in characters (seed 001, section 6).
+pub const STATEMENT_MAX_CHARS: usize = 300;
+/// Most worked examples in a bundle (seed 001, section 6).
+pub const FEW_SHOTS_MAX: usize = 3;
+/// Most statements of fact.
+pub const FACTS_MAX: usize = 12;
+/// Most rules and warnings.
+pub const GOTCHAS_MAX: usize = 6;
+/// Most links.
+pub const LINKS_MAX: usize = 5;
+/// Most places in the code.
+pub const CODE_MAX: usize = 5;
+/// Most steps of a worked example.
+pub const STEPS_MAX: usize = 8;
+/// Longest step of a worked example, in characters.
+pub const STEP_MAX_CHARS: usize = 160;
+
+/// What was recalled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bundle {
+    /// Names this answer when feedback comes.
+    pub id: BundleId,
+    /// Rules and warnings about the place; they come first.
+    pub gotchas: Vec<Statement>,
+    /// Short statements, the best first.
+    pub facts: Vec<Statement>,
+    /// Worked examples.
+    pub few_shots: Vec<FewShot>,
+    /// Decisions and documents.
+    pub links: Vec<Link>,
+    /// Places in the code.
+    pub code: Vec<CodePlace>,
+    /// How sure it is that this helps, 0 to 1.
+    pub confidence: f32,
+    /// Size of the bundle as JSON, in tokens.
+    pub tokens: usize,
+    /// Parts of the search that were late or away.
+    pub degraded: Vec<String>,
+    /// Why the bundle is empty.
+    pub reason: Option<String>,
+    /// The task that was asked about, as far as it is known.
+    pub task: Option<TaskHead>,
+}
+
+impl Bundle {
+    /// Whether nothing was found that is good enough.
+    pub fn is_empty(&self) -> bool {
+        self.gotchas.is_empty()
+            && self.facts.is_empty()
+            && self.few_shots.is_empty()
+            && self.links.is_empty()
+            && self.code.is_empty()
+    }
+}
+
+/// A record that states something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// The record.
+    pub id: RecordId,
+    /// The passage it was found through.
+    pub passage: PassageId,
+    /// At most [`STATEMENT_MAX_CHARS`] characters.
+    pub text: String,
+    /// Kind.
+    pub kind: RecordKind,
+    /// Parts of the system it is about.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Rank score, 0 to 1.
+    pub score: f32,
+    /// Active or stale.
+    pub state: RecordState,
+    /// Places in the code that it was true of.
+    pub citations: Vec<CitedPlace>,
+    /// What to be careful about.
+    pub warning: Option<String>,
+    /// Last change.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A place in the code with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CitedPlace {
+    /// Path within the repository.
+    pub file: String,
+    /// Qualified name.
+    pub symbol: Option<String>,
+    /// First and last line, from 1, inclusive.
+    pub lines: Option<(i32, i32)>,
+    /// Commit at which it was true.
+    pub commit: Option<String>,
+    /// What the code looks like now, beside what it was.
+    pub verdict: Verdict,
+}
+
+/// A worked example.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FewShot {
+    /// The record.
+    pub id: RecordId,
+    /// The passage it was found through.
+    pub passage: PassageId,
+    /// Title.
+    pub title: String,
+    /// What was done, in order; at most [`STEPS_MAX`].
+    pub steps: Vec<String>,
+    /// The patch that did it.
+    pub patch_ref: Option<String>,
+    /// What it is about, when it has no steps.
+    pub text: Option<String>,
+    /// Parts of the system it is about.
+    pub scope: Vec<String>,
+    /// Rank score, 0 to 1.
+    pub score: f32,
+    /// What to be careful about.
+    pub warning: Option<String>,
+}
+
+/// A decision or document: where to read on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Title.
+    pub title: String,
+    /// Address; empty for a document that has none.
+    pub url: String,
+    /// What it leads to.
+    pub target: LinkTarget,
+    /// The passage it was found through.
+    pub passage: PassageId,
+    /// Rank score, 0 to 1.
+    pub score: f32,
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkTarget {
+    /// A record of kind `adr_link`.
+    Record(RecordId),
+    /// A document of the project.
+    Doc(DocId),
+}
+
+/// A place in the code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodePlace {
+    /// The passage.
+    pub passage: PassageId,
+    /// Path within the repository.
+    pub place: String,
+    /// First line, from 1.
+    pub line_start: i32,
+    /// Last line, inclusive.
+    pub line_end: i32,
+    /// Enclosing definition.
+    pub symbol: Option<String>,
+    /// Short description.
+    pub summary: String,
+    /// Rank score, 0 to 1.
+    pub score: f32,
+}
+
+/// A task as a bundle shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskHead {
+    /// The tracker's own id.
+    pub external_id: String,
+    /// Title; empty until the tracker is synced.
+    pub title: String,
+    /// The tracker's word for the state.
+    pub status: String,
+}
+
+/// What to be careful about with a record whose cited code is not what it was.
+pub fn staleness_warning(citations: &[CitedPlace]) -> Option<String> {
+    let bad: Vec<_> = citations
+        .iter()
+        .filter(|c| matches!(c.verdict, Verdict::Drifted | Verdict::Orphaned))
+        .collect();
+    let first = bad.first()?;
+    let what = match first.verdict {
+        Verdict::Orphaned => "cited code is gone from",
+        _ => "cited code changed in",
+    };
+    let more = match bad.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    Some(format!("{what} {}{more} since this was saved; check before you rely on it", first.file))
+}
+
+#[cfg(test)]
+mod tests;

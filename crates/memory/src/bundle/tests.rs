@@ -1,0 +1,161 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::tokens::{self, TokenBudget};
+
+fn statement(kind: RecordKind, text: &str) -> Statement {
+    Statement {
+        id: RecordId::generate(),
+        passage: PassageId::generate(),
+        text: text.to_owned(),
+        kind,
+        scope: vec!["cart_sessions".into()],
+        tags: vec!["bugfix".into(), "unit".into()],
+        score: 0.812_345,
+        state: RecordState::Active,
+        citations: vec![],
+        warning: None,
+        updated_at: Utc::now(),
+    }
+}
+
+fn envelope() -> Envelope {
+    Envelope {
+        id: BundleId::generate(),
+        confidence: 0.84,
+        degraded: vec![],
+        reason: None,
+        task: None,
+    }
+}
+
+fn contents() -> Contents {
+    Contents {
+        gotchas: vec![statement(RecordKind::Gotcha, "delay_unit must equal trigger_delay_unit")],
+        facts: (0..30)
+            .map(|n| statement(RecordKind::Fact, &format!("fact {n} says something of the place")))
+            .collect(),
+        few_shots: (0..5)
+            .map(|n| FewShot {
+                id: RecordId::generate(),
+                passage: PassageId::generate(),
+                title: format!("Fix nil delay {n}"),
+                steps: vec!["find nil".into(), "check units".into()],
+                patch_ref: Some("sha1".into()),
+                text: None,
+                scope: vec![],
+                score: 0.5,
+                warning: None,
+            })
+            .collect(),
+        links: vec![Link {
+            title: "ADR Timing Rules".into(),
+            url: "https://wiki.example/adr/7".into(),
+            target: LinkTarget::Doc(DocId::generate()),
+            passage: PassageId::generate(),
+            score: 0.4,
+        }],
+        code: vec![CodePlace {
+            passage: PassageId::generate(),
+            place: "app/models/cart.rb".into(),
+            line_start: 1,
+            line_end: 9,
+            symbol: Some("Cart#total".into()),
+            summary: "def total".into(),
+            score: 0.3,
+        }],
+    }
+}
+
+#[test]
+fn a_roomy_budget_holds_every_section_up_to_its_limit() {
+    let bundle = pack(envelope(), contents(), TokenBudget::new(8_000).unwrap());
+    let sizes = (
+        bundle.gotchas.len(),
+        bundle.facts.len(),
+        bundle.few_shots.len(),
+        bundle.links.len(),
+        bundle.code.len(),
+    );
+    assert_eq!(sizes, (1, FACTS_MAX, FEW_SHOTS_MAX, 1, 1));
+    assert_eq!(bundle.facts[0].text, "fact 0 says something of the place");
+    assert_eq!(bundle.tokens, tokens::count(&as_json(&bundle).to_string()));
+}
+
+#[test]
+fn a_small_budget_holds_the_gotcha_first() {
+    let bundle = pack(envelope(), contents(), TokenBudget::new(180).unwrap());
+    assert_eq!(bundle.gotchas.len(), 1);
+    assert!(bundle.facts.len() < 3 && bundle.tokens <= 180, "{}", bundle.tokens);
+}
+
+#[test]
+fn a_budget_too_small_for_anything_says_so() {
+    let full = Contents {
+        facts: vec![statement(RecordKind::Fact, &"long ".repeat(50))],
+        ..Contents::default()
+    };
+    let bundle = pack(envelope(), full, TokenBudget::new(100).unwrap());
+    assert!(bundle.is_empty());
+    assert_eq!(bundle.reason.as_deref(), Some("limit_tokens is too small for what was found"));
+    assert_eq!(bundle.confidence, 0.0);
+}
+
+#[test]
+fn the_text_form_is_marked_as_data_and_names_every_item() {
+    let bundle = pack(envelope(), contents(), TokenBudget::default());
+    let text = as_text(&bundle);
+    assert!(text.starts_with("Team memory. This is data"), "{text}");
+    for needle in [
+        "Watch out:",
+        "delay_unit must equal",
+        "ADR Timing Rules https://",
+        "1. find nil",
+        "app/models/cart.rb:1-9 Cart#total",
+    ] {
+        assert!(text.contains(needle), "{needle} in {text}");
+    }
+}
+
+#[test]
+fn stale_records_say_what_changed() {
+    let place = |file: &str, verdict| CitedPlace {
+        file: file.into(),
+        symbol: None,
+        lines: None,
+        commit: None,
+        verdict,
+    };
+    let warning = |places: &[CitedPlace]| staleness_warning(places).unwrap_or_default();
+    assert_eq!(warning(&[place("a.rb", Verdict::Fresh), place("b.rb", Verdict::Unchecked)]), "");
+    assert!(
+        warning(&[place("a.rb", Verdict::Drifted)]).starts_with("cited code changed in a.rb since")
+    );
+    assert!(
+        warning(&[place("a.rb", Verdict::Orphaned), place("b.rb", Verdict::Drifted)])
+            .starts_with("cited code is gone from a.rb and 1 more")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_bundle_ever_costs_more_than_its_limit(
+        limit in 64usize..1_500,
+        texts in prop::collection::vec("[ a-zA-Zа-я0-9\"\\\\{}\n😀]{0,300}", 0..12),
+        reason in prop::option::of("[ a-zа-я]{0,200}"),
+        title in prop::option::of("[ a-zа-я😀]{0,300}"),
+        degraded in prop::collection::vec("[a-z]{3,8}", 0..3),
+    ) {
+        let mut full = contents();
+        full.facts = texts.iter().map(|text| statement(RecordKind::Fact, text)).collect();
+        full.gotchas = texts.iter().rev().map(|text| statement(RecordKind::Rule, text)).collect();
+        let task = title.map(|title| TaskHead { external_id: "CS-214".into(), title, status: "open".into() });
+        let bundle = pack(Envelope { reason, task, degraded, ..envelope() }, full, TokenBudget::new(limit).unwrap());
+        prop_assert!(tokens::count(&as_json(&bundle).to_string()) <= limit);
+        prop_assert!(tokens::count(&as_text(&bundle)) <= limit);
+        prop_assert!(bundle.tokens <= limit);
+    }
+}

@@ -1,0 +1,286 @@
+//! One citation held against the indexed code.
+
+use mc_domain::Verdict;
+use mc_store::citations::{Citation, SymbolSpan};
+use sha2::{Digest, Sha256};
+
+/// A window of cited lines that was found elsewhere in the file proves something only when it
+/// holds this many letters and digits: `end` and `}` stand everywhere.
+const TELLING_CHARS_MIN: usize = 12;
+
+/// What is indexed of the cited place.
+#[derive(Debug, Clone, Default)]
+pub struct CodeView {
+    /// The file's lines; `None` when no indexed repository has the file.
+    pub lines: Option<Vec<String>>,
+    /// Where the cited symbol is defined, in any file.
+    pub spans: Vec<SymbolSpan>,
+}
+
+/// The citation with its verdict, and with path and lines where its text stands now.
+pub fn check(citation: &Citation, code: &CodeView) -> Citation {
+    let checked = match (&citation.symbol, citation.lines, &code.lines) {
+        (Some(_), _, _) => check_symbol(citation, code),
+        (None, _, None) => Err(missing(citation)),
+        (None, Some(span), Some(lines)) => check_span(citation, span, lines),
+        (None, None, Some(lines)) => check_file(citation, lines),
+    };
+    match checked {
+        Ok(fresh) => Citation { verdict: Verdict::Fresh, ..fresh },
+        Err(verdict) => Citation { verdict, ..citation.clone() },
+    }
+}
+
+/// What can be said of code that is not in the index: gone, if it was there before.
+fn missing(citation: &Citation) -> Verdict {
+    match citation.verdict {
+        Verdict::Unchecked => Verdict::Unchecked,
+        Verdict::Fresh | Verdict::Drifted | Verdict::Orphaned => Verdict::Orphaned,
+    }
+}
+
+/// A definition is found by name, and by its text wherever it moved.
+fn check_symbol(citation: &Citation, code: &CodeView) -> Result<Citation, Verdict> {
+    let here = |span: &&SymbolSpan| span.path == citation.file_path;
+    let at = |span: &SymbolSpan| Citation {
+        file_path: span.path.clone(),
+        lines: Some((span.line_start, span.line_end)),
+        content_hash: Some(span.span_hash.clone()),
+        ..citation.clone()
+    };
+    let in_file = code.spans.iter().find(here);
+    let Some(hash) = &citation.content_hash else {
+        // Nothing is known of the text as it was: what stands there now is what was meant.
+        let only = if code.spans.len() == 1 { code.spans.first() } else { None };
+        return match in_file.or(only) {
+            Some(span) => Ok(at(span)),
+            None if code.spans.is_empty() && code.lines.is_none() => Err(missing(citation)),
+            None if code.spans.is_empty() => Err(Verdict::Orphaned),
+            None => Err(Verdict::Drifted),
+        };
+    };
+    let same = |span: &&SymbolSpan| span.span_hash == *hash;
+    match code.spans.iter().filter(here).find(same).or_else(|| code.spans.iter().find(same)) {
+        Some(span) => Ok(at(span)),
+        None if !code.spans.is_empty() => Err(Verdict::Drifted),
+        None if code.lines.is_none() => Err(missing(citation)),
+        None => Err(Verdict::Orphaned),
+    }
+}
+
+/// Lines are fresh where they were cited, or wherever in the file the same lines stand now.
+fn check_span(
+    citation: &Citation,
+    (start, end): (i32, i32),
+    lines: &[String],
+) -> Result<Citation, Verdict> {
+    let first = usize::try_from(start).unwrap_or(1).max(1) - 1;
+    let count = usize::try_from(end.saturating_sub(start)).unwrap_or(0) + 1;
+    let cited = lines.get(first..(first + count).min(lines.len()));
+    let Some(hash) = &citation.content_hash else {
+        return match cited {
+            Some(cited) if !cited.is_empty() => {
+                Ok(Citation { content_hash: Some(hash_lines(cited)), ..citation.clone() })
+            }
+            _ => Err(Verdict::Orphaned),
+        };
+    };
+    if cited.is_some_and(|cited| is_hash_of(hash, cited)) {
+        return Ok(citation.clone());
+    }
+    match find_window(lines, first, count, hash) {
+        Some(at) => {
+            let line = |index: usize| i32::try_from(index).unwrap_or(i32::MAX);
+            Ok(Citation { lines: Some((line(at + 1), line(at + count))), ..citation.clone() })
+        }
+        None => Err(Verdict::Drifted),
+    }
+}
+
+fn check_file(citation: &Citation, lines: &[String]) -> Result<Citation, Verdict> {
+    match &citation.content_hash {
+        None => Ok(Citation { content_hash: Some(hash_lines(lines)), ..citation.clone() }),
+        Some(hash) if is_hash_of(hash, lines) => Ok(citation.clone()),
+        Some(_) => Err(Verdict::Drifted),
+    }
+}
+
+/// Where `count` lines of this hash start, from 0; the place nearest to `origin` first.
+fn find_window(lines: &[String], origin: usize, count: usize, hash: &[u8]) -> Option<usize> {
+    let last = lines.len().checked_sub(count)?;
+    let origin = origin.min(last);
+    let outwards = (0..=last).flat_map(|step| [origin.checked_sub(step), Some(origin + step)]);
+    outwards.flatten().filter(|at| *at <= last).find(|at| {
+        let window = &lines[*at..at + count];
+        is_hash_of(hash, window) && is_telling(window)
+    })
+}
+
+fn is_telling(window: &[String]) -> bool {
+    window.iter().flat_map(|line| line.chars()).filter(|c| c.is_alphanumeric()).count()
+        >= TELLING_CHARS_MIN
+}
+
+/// sha256 of lines joined by line feeds.
+pub fn hash_lines(lines: &[String]) -> Vec<u8> {
+    hash(lines, false)
+}
+
+/// Whether `expected` is the hash of these lines, with or without a line feed after the last one:
+/// callers cut spans with tools that keep it.
+fn is_hash_of(expected: &[u8], lines: &[String]) -> bool {
+    hash(lines, false) == expected || hash(lines, true) == expected
+}
+
+fn hash(lines: &[String], trailing: bool) -> Vec<u8> {
+    let mut digest = Sha256::new();
+    for (at, line) in lines.iter().enumerate() {
+        if at > 0 {
+            digest.update(b"\n");
+        }
+        digest.update(line.trim_end_matches('\r'));
+    }
+    if trailing {
+        digest.update(b"\n");
+    }
+    digest.finalize().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use mc_domain::{CitationId, RecordId};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FILE: &str = "class Cart\n  def total\n    items.sum(&:price)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
+
+    fn lines(text: &str) -> Vec<String> {
+        text.split('\n').map(str::to_owned).collect()
+    }
+
+    fn citation(symbol: Option<&str>, span: Option<(i32, i32)>) -> Citation {
+        Citation {
+            id: CitationId::generate(),
+            record: RecordId::generate(),
+            file_path: "app/models/cart.rb".into(),
+            symbol: symbol.map(str::to_owned),
+            lines: span,
+            commit: None,
+            content_hash: None,
+            verdict: Verdict::Unchecked,
+        }
+    }
+
+    fn file(text: &str) -> CodeView {
+        CodeView { lines: Some(lines(text)), spans: vec![] }
+    }
+
+    fn span(path: &str, at: i32, text: &str) -> SymbolSpan {
+        SymbolSpan {
+            path: path.into(),
+            line_start: at,
+            line_end: at + 2,
+            span_hash: hash_lines(&lines(text)),
+        }
+    }
+
+    #[test]
+    fn a_span_follows_its_lines_and_drifts_with_them() {
+        let saved = check(&citation(None, Some((2, 4))), &file(FILE));
+        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
+
+        let shifted = check(&saved, &file(&format!("# frozen\n\n{FILE}")));
+        assert_eq!((shifted.verdict, shifted.lines), (Verdict::Fresh, Some((4, 6))));
+
+        let changed = check(&saved, &file(&FILE.replace("price", "cost")));
+        assert_eq!((changed.verdict, changed.lines), (Verdict::Drifted, Some((2, 4))));
+
+        let elsewhere = check(&saved, &file(&FILE.replace("none?", "empty?")));
+        assert_eq!(elsewhere.verdict, Verdict::Fresh);
+
+        let gone = check(&saved, &CodeView::default());
+        assert_eq!(gone.verdict, Verdict::Orphaned);
+        assert_eq!(check(&gone, &file(FILE)).verdict, Verdict::Fresh);
+    }
+
+    #[test]
+    fn a_span_of_no_telling_line_is_not_found_elsewhere() {
+        let saved = check(&citation(None, Some((4, 4))), &file(FILE));
+        let changed = FILE.replacen("  end", "  end # total", 1);
+        assert_eq!(check(&saved, &file(&changed)).verdict, Verdict::Drifted);
+    }
+
+    #[test]
+    fn lines_beyond_the_file_are_orphaned_and_unknown_files_unchecked() {
+        assert_eq!(check(&citation(None, Some((90, 95))), &file(FILE)).verdict, Verdict::Orphaned);
+        assert_eq!(
+            check(&citation(None, Some((1, 2))), &CodeView::default()).verdict,
+            Verdict::Unchecked
+        );
+        assert_eq!(check(&citation(None, None), &CodeView::default()).verdict, Verdict::Unchecked);
+    }
+
+    #[test]
+    fn a_symbol_stays_fresh_when_it_moves_and_drifts_when_it_changes() {
+        let body = "def total\n  sum\nend";
+        let view = |spans| CodeView { lines: Some(lines(FILE)), spans };
+        let saved = check(
+            &citation(Some("Cart#total"), None),
+            &view(vec![span("app/models/cart.rb", 2, body)]),
+        );
+        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
+
+        let moved = check(&saved, &view(vec![span("lib/cart.rb", 9, body)]));
+        assert_eq!(
+            (moved.verdict, moved.file_path.as_str(), moved.lines),
+            (Verdict::Fresh, "lib/cart.rb", Some((9, 11)))
+        );
+
+        let changed =
+            check(&saved, &view(vec![span("app/models/cart.rb", 2, "def total\n  0\nend")]));
+        assert_eq!(
+            (changed.verdict, changed.file_path.as_str()),
+            (Verdict::Drifted, "app/models/cart.rb")
+        );
+
+        assert_eq!(check(&saved, &view(vec![])).verdict, Verdict::Orphaned);
+        assert_eq!(check(&saved, &CodeView::default()).verdict, Verdict::Orphaned);
+    }
+
+    #[test]
+    fn a_callers_hash_counts_with_and_without_the_last_line_feed() {
+        for text in ["    items.sum(&:price)", "    items.sum(&:price)\n"] {
+            let given = Citation {
+                content_hash: Some(Sha256::digest(text).to_vec()),
+                ..citation(None, Some((3, 3)))
+            };
+            assert_eq!(check(&given, &file(FILE)).verdict, Verdict::Fresh, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_edit_of_a_cited_line_drifts_and_no_edit_elsewhere_does(
+            edited in 0usize..40, start in 1usize..30, count in 1usize..8,
+        ) {
+            let original: Vec<String> = (0..40).map(|n| format!("let value_{n} = compute({n});")).collect();
+            let end = (start + count - 1).min(40);
+            let span = (i32::try_from(start).unwrap(), i32::try_from(end).unwrap());
+            let view = |lines: &[String]| CodeView { lines: Some(lines.to_vec()), spans: vec![] };
+            let saved = check(&citation(None, Some(span)), &view(&original));
+            let mut changed = original.clone();
+            changed[edited].push_str(" // edited");
+            let is_cited = (start - 1..end).contains(&edited);
+            let verdict = check(&saved, &view(&changed)).verdict;
+            prop_assert_eq!(verdict, if is_cited { Verdict::Drifted } else { Verdict::Fresh });
+            changed[edited] = original[edited].clone();
+            changed.insert(edited, "inserted".to_owned());
+            let splits = (start..end).contains(&edited);
+            let verdict = check(&saved, &view(&changed)).verdict;
+            prop_assert_eq!(verdict, if splits { Verdict::Drifted } else { Verdict::Fresh });
+        }
+    }
+}

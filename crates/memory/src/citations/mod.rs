@@ -1,0 +1,181 @@
+//! Whether what a record cites is still there: at save, at recall and after a re-index.
+
+mod check;
+
+use std::collections::{HashMap, HashSet};
+
+use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
+use mc_store::Store;
+use mc_store::citations::{self, Citation};
+use mc_store::records;
+
+pub use check::{CodeView, check, hash_lines};
+
+use crate::Error;
+
+/// A place in the code that a record is about, as its sender names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCitation {
+    /// Path within the repository.
+    pub file: String,
+    /// Qualified name of a definition.
+    pub symbol: Option<String>,
+    /// First and last line, from 1, inclusive.
+    pub lines: Option<(i32, i32)>,
+    /// Commit at which the record was true.
+    pub commit: Option<String>,
+    /// sha256 of the cited lines (joined by line feeds), of the definition, or of the file.
+    pub content_hash: Option<Vec<u8>>,
+}
+
+/// What a check changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rechecked {
+    /// Records whose citations were looked at.
+    pub records: usize,
+    /// Records that turned stale.
+    pub turned_stale: usize,
+    /// Records that turned active again.
+    pub turned_active: usize,
+}
+
+/// Holds new citations against the indexed code; nothing is written.
+pub(crate) async fn check_new(
+    store: &Store,
+    project: ProjectId,
+    new: &[NewCitation],
+) -> Result<Vec<Citation>, Error> {
+    let drafts: Vec<_> = new.iter().map(draft).collect();
+    let mut code = Code::default();
+    let mut checked = Vec::with_capacity(drafts.len());
+    for citation in &drafts {
+        checked.push(check(citation, &code.view(store, project, citation).await?));
+    }
+    Ok(checked)
+}
+
+fn draft(new: &NewCitation) -> Citation {
+    Citation {
+        id: CitationId::generate(),
+        record: RecordId::generate(),
+        file_path: plain_path(&new.file),
+        symbol: new.symbol.clone(),
+        lines: new.lines,
+        commit: new.commit.clone(),
+        content_hash: new.content_hash.clone(),
+        verdict: Verdict::Unchecked,
+    }
+}
+
+/// A path as the indexer writes it: `/` between parts, nothing before the first.
+fn plain_path(path: &str) -> String {
+    path.replace('\\', "/").trim_start_matches("./").trim_start_matches('/').to_owned()
+}
+
+/// Re-checks the citations of records, writes what changed, and sets the records stale or active
+/// accordingly. Answers the citations as they are now.
+pub async fn recheck_records(
+    store: &Store,
+    project: ProjectId,
+    ids: &[RecordId],
+) -> Result<(HashMap<RecordId, Vec<Citation>>, Rechecked), Error> {
+    let mut code = Code::default();
+    let mut changed = Vec::new();
+    let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
+    for citation in citations::of_records(store, ids).await? {
+        let checked = check(&citation, &code.view(store, project, &citation).await?);
+        if differs(&citation, &checked) {
+            changed.push(checked.clone());
+        }
+        by_record.entry(checked.record).or_default().push(checked);
+    }
+    let mut done = Rechecked { records: by_record.len(), ..Rechecked::default() };
+    write(store, &changed, &by_record, &mut done).await?;
+    Ok((by_record, done))
+}
+
+/// Re-checks every record that cites one of these files: to be called with the paths that a
+/// re-index changed, added or deleted.
+pub async fn recheck_files(
+    store: &Store,
+    project: ProjectId,
+    paths: &[String],
+) -> Result<Rechecked, Error> {
+    let ids = citations::records_citing(store, project, paths).await?;
+    Ok(recheck_records(store, project, &ids).await?.1)
+}
+
+async fn write(
+    store: &Store,
+    changed: &[Citation],
+    by_record: &HashMap<RecordId, Vec<Citation>>,
+    done: &mut Rechecked,
+) -> Result<(), Error> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    // In one order everywhere, so that two checks of the same records can't block each other.
+    let mut records: Vec<_> =
+        changed.iter().map(|c| c.record).collect::<HashSet<_>>().into_iter().collect();
+    records.sort_unstable();
+    let mut tx = store.begin().await?;
+    for record in records {
+        for citation in changed.iter().filter(|c| c.record == record) {
+            citations::record_check(&mut tx, citation).await?;
+        }
+        let Some(stale) = by_record.get(&record).and_then(|all| is_stale(all)) else { continue };
+        if records::set_stale(&mut tx, record, stale).await? {
+            *(if stale { &mut done.turned_stale } else { &mut done.turned_active }) += 1;
+        }
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Whether a record with these citations is stale; `None` when they don't decide it.
+pub(crate) fn is_stale(citations: &[Citation]) -> Option<bool> {
+    let is_bad = |c: &Citation| matches!(c.verdict, Verdict::Drifted | Verdict::Orphaned);
+    if citations.iter().any(is_bad) {
+        return Some(true);
+    }
+    let all_fresh = citations.iter().all(|c| c.verdict == Verdict::Fresh);
+    (all_fresh && !citations.is_empty()).then_some(false)
+}
+
+fn differs(a: &Citation, b: &Citation) -> bool {
+    (a.verdict, &a.file_path, a.lines, &a.content_hash)
+        != (b.verdict, &b.file_path, b.lines, &b.content_hash)
+}
+
+/// Indexed code, each file and symbol read once.
+#[derive(Default)]
+struct Code {
+    files: HashMap<String, Option<Vec<String>>>,
+    symbols: HashMap<String, Vec<mc_store::citations::SymbolSpan>>,
+}
+
+impl Code {
+    async fn view(
+        &mut self,
+        store: &Store,
+        project: ProjectId,
+        citation: &Citation,
+    ) -> Result<CodeView, Error> {
+        let path = &citation.file_path;
+        if !self.files.contains_key(path) {
+            let lines = citations::file_lines(store, project, path).await?;
+            self.files.insert(path.clone(), lines);
+        }
+        let spans = match &citation.symbol {
+            None => Vec::new(),
+            Some(symbol) => {
+                if !self.symbols.contains_key(symbol) {
+                    let spans = citations::symbol_spans(store, project, symbol).await?;
+                    self.symbols.insert(symbol.clone(), spans);
+                }
+                self.symbols[symbol].clone()
+            }
+        };
+        Ok(CodeView { lines: self.files[path].clone(), spans })
+    }
+}

@@ -1,0 +1,160 @@
+//! How sure it is that a passage helps with a question, and a bundle as a whole: similarity,
+//! words, names and place taken together as a probability.
+
+use mc_domain::SourceKind;
+use mc_search::Hit;
+
+use crate::judge::Note;
+
+/// Evidence below which a hit is left out: nothing is better than a guess.
+pub const FLOOR: f32 = 0.35;
+
+/// Cosine at which a passage is as likely about the question as not. Measured with the int8
+/// all-MiniLM-L6-v2 on notes of a team: questions and the note that answers them lie at 0.45 to
+/// 0.8, questions about other things of the same system at 0.1 to 0.4.
+const COSINE_EVEN: f32 = 0.46;
+/// How fast certainty grows around that point.
+const COSINE_SLOPE: f32 = 0.06;
+/// Most that similarity alone can say.
+const COSINE_WEIGHT: f32 = 0.80;
+/// Most that it can say of text in scripts that the default model was not trained on: there, any
+/// two texts lie near each other.
+const COSINE_WEIGHT_FOREIGN: f32 = 0.20;
+/// Most that shared words alone can say.
+const WORDS_WEIGHT: f32 = 0.75;
+/// What a symbol of the question, found in the passage, says.
+const SYMBOL_WEIGHT: f32 = 0.70;
+/// What a signal of the question (`nil-delay`), found in the passage, says.
+const SIGNAL_WEIGHT: f32 = 0.45;
+/// What it says that a record is about the part of the system that the question names.
+const SCOPE_WEIGHT: f32 = 0.45;
+/// A mark (number, identifier) among the words weighs as much as this many words.
+const MARK_WORDS: f32 = 2.5;
+
+/// A question, taken apart.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// Free text and task title, each on its own: a passage need only speak of one.
+    pub texts: Vec<Note>,
+    /// Symbols, in lower case: qualified names and the part after the last separator.
+    pub symbols: Vec<String>,
+    /// Signals, each taken apart.
+    pub signals: Vec<Note>,
+    /// Parts of the system, in lower case.
+    pub scope: Vec<String>,
+    /// Whether the texts are mostly in Latin script.
+    pub is_latin: bool,
+}
+
+/// How sure it is that the hit is about the question, 0 to 1.
+pub fn evidence(question: &Question, hit: &Hit) -> f32 {
+    let indexed = &hit.passage.indexed;
+    let text =
+        format!("{} {} {} {}", indexed.title, indexed.text, indexed.place, indexed.tags.join(" "));
+    let note = Note::read(&text);
+    let lower = text.to_lowercase();
+    let words = question.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
+    let signals = question.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
+    let names_symbol = question.symbols.iter().any(|symbol| has_name(&lower, symbol))
+        || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()));
+    let in_scope = indexed.source == SourceKind::Memory
+        && indexed.scope.iter().any(|own| question.scope.contains(&own.to_lowercase()));
+    let cosine_weight = if question.is_latin && is_latin(&indexed.text) {
+        COSINE_WEIGHT
+    } else {
+        COSINE_WEIGHT_FOREIGN
+    };
+    any_of([
+        cosine_weight * hit.similarity.map_or(0.0, likely),
+        WORDS_WEIGHT * words * words,
+        SIGNAL_WEIGHT * signals,
+        if names_symbol { SYMBOL_WEIGHT } else { 0.0 },
+        if in_scope { SCOPE_WEIGHT } else { 0.0 },
+    ])
+}
+
+/// Confidence of a bundle with this evidence behind its items: mostly the best, raised a little
+/// where others agree. 0 to 1.
+pub fn confidence(mut evidence: Vec<f32>) -> f32 {
+    const WEIGHTS: [f32; 3] = [0.95, 0.25, 0.15];
+    evidence.sort_by(|a, b| b.total_cmp(a));
+    any_of(evidence.iter().zip(WEIGHTS).map(|(one, weight)| one * weight)).min(0.99)
+}
+
+/// The probability that one of several independent signs is right.
+fn any_of(signs: impl IntoIterator<Item = f32>) -> f32 {
+    1.0 - signs.into_iter().map(|sign| 1.0 - sign.clamp(0.0, 1.0)).product::<f32>()
+}
+
+fn likely(cosine: f32) -> f32 {
+    1.0 / (1.0 + (-(cosine - COSINE_EVEN) / COSINE_SLOPE).exp())
+}
+
+/// The share of a question's words and marks that a passage has, 0 to 1. A single word proves
+/// little, so questions count as at least two words long.
+fn coverage(question: &Note, passage: &Note) -> f32 {
+    let has_word = |stem: &str| passage.words.iter().any(|word| word.stem == stem);
+    let weigh = |words: usize, marks: usize| small(words) + MARK_WORDS * small(marks);
+    let words = question
+        .words
+        .iter()
+        .filter(|w| has_word(&w.stem) || passage.spelled.contains(&w.written))
+        .count();
+    let marks = question.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
+    let all = weigh(question.words.len(), question.marks.len()).max(2.0);
+    weigh(words, marks) / all
+}
+
+/// Whether `text` holds `name` with no letter, digit or underscore on either side.
+fn has_name(text: &str, name: &str) -> bool {
+    let outside = |c: char| !c.is_alphanumeric() && c != '_';
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            text[..at].chars().next_back().is_none_or(outside)
+                && text[at + name.len()..].chars().next().is_none_or(outside)
+        })
+}
+
+/// Whether most letters are Latin.
+pub fn is_latin(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic());
+    let (latin, other) = letters.fold((0_usize, 0_usize), |(latin, other), c| {
+        if c < '\u{250}' { (latin + 1, other) } else { (latin, other + 1) }
+    });
+    latin >= other
+}
+
+fn small(n: usize) -> f32 {
+    f32::from(u16::try_from(n).unwrap_or(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_add_up_and_stay_below_one() {
+        assert!((any_of([0.5, 0.5]) - 0.75).abs() < 1e-6);
+        assert!(confidence(vec![]) == 0.0);
+        assert!(confidence(vec![1.0, 1.0, 1.0, 1.0]) <= 0.99);
+        assert!(confidence(vec![0.6, 0.6]) > confidence(vec![0.6]));
+    }
+
+    #[test]
+    fn similarity_speaks_only_above_chance() {
+        assert!(likely(0.2) < 0.02 && likely(0.75) > 0.98);
+    }
+
+    #[test]
+    fn coverage_counts_marks_more_and_one_word_little() {
+        let passage = Note::read("decision E0123: the payments worker retries 3 times");
+        assert!(coverage(&Note::read("why does E0123 retry"), &passage) > 0.9);
+        assert!(coverage(&Note::read("E0124 retries"), &passage) < 0.4);
+        assert!(coverage(&Note::read("worker"), &passage) <= 0.5);
+    }
+
+    #[test]
+    fn names_are_found_whole() {
+        assert!(has_name("see cart#total here", "total") && !has_name("subtotal_x", "total"));
+    }
+}

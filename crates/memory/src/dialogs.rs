@@ -1,0 +1,154 @@
+//! Conversations: kept, condensed to what is worth finding, linked to tasks and records.
+
+use mc_domain::{DialogId, ProjectId, RecordId, TaskId};
+use mc_sanitizer::{Sanitized, mask};
+use mc_store::dialogs::{self, Message, NewDialog};
+use mc_store::passages::{self, NewPassage, PassageSource};
+use mc_store::{Tx, tasks};
+
+use crate::distil::{MAX_CHARS, condense};
+use crate::judge::reject;
+use crate::text::cut;
+use crate::{Error, MemoryContext};
+
+/// A dialog to keep.
+#[derive(Debug, Clone)]
+pub struct SaveDialog {
+    /// Project.
+    pub project: ProjectId,
+    /// The dialog, if it is known already: it is replaced.
+    pub id: Option<DialogId>,
+    /// The task it belongs to, by the tracker's id.
+    pub task_external_id: Option<String>,
+    /// Who spoke with the assistant.
+    pub developer: Option<String>,
+    /// Role and content of each message, oldest first.
+    pub messages: Vec<(String, String)>,
+    /// What is worth finding of it, if the caller knows; else it is condensed here.
+    pub distilled: Option<String>,
+}
+
+/// A link between a task, a dialog and records.
+#[derive(Debug, Clone)]
+pub struct LinkIssue {
+    /// Project.
+    pub project: ProjectId,
+    /// The task, by the tracker's id; one that is not synced yet is noted by its id alone.
+    pub task_external_id: String,
+    /// The dialog; a new one is opened when none is named.
+    pub dialog: Option<DialogId>,
+    /// Who speaks in the new dialog.
+    pub developer: Option<String>,
+    /// Records that belong to the task.
+    pub records: Vec<RecordId>,
+}
+
+/// What was linked.
+#[derive(Debug, Clone)]
+pub struct Linked {
+    /// The task as it is known.
+    pub task: tasks::Task,
+    /// The dialog.
+    pub dialog: DialogId,
+    /// How many records were linked.
+    pub records: u64,
+}
+
+/// Keeps a dialog, masked, and makes it searchable by what it comes to.
+pub async fn save_dialog(ctx: &MemoryContext, request: &SaveDialog) -> Result<DialogId, Error> {
+    let id = request.id.unwrap_or_else(DialogId::generate);
+    let messages: Vec<Message> = request
+        .messages
+        .iter()
+        .map(|(role, content)| Message { role: role.clone(), content: mask(content).text })
+        .collect();
+    let distilled = distilled(request, &messages);
+    let developer = request.developer.as_ref().map(|name| mask(name).text.into_string());
+    let mut tx = ctx.store.begin().await?;
+    let task = match &request.task_external_id {
+        Some(external) => Some(tasks::ensure(&mut tx, request.project, external).await?),
+        None => None,
+    };
+    let dialog = NewDialog {
+        id,
+        task,
+        developer: developer.as_deref(),
+        messages: &messages,
+        distilled: &distilled,
+    };
+    if !dialogs::put(&mut tx, request.project, &dialog).await? {
+        return Err(Error::UnknownDialog(id));
+    }
+    put_passage(&mut tx, request, id, &distilled).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// Links an issue with the dialog at hand and with records.
+pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Linked, Error> {
+    let mut tx = ctx.store.begin().await?;
+    let task = tasks::ensure(&mut tx, request.project, &request.task_external_id).await?;
+    let dialog = link_dialog(&mut tx, request, task).await?;
+    let records = tasks::link_records(&mut tx, request.project, task, &request.records).await?;
+    tx.commit().await?;
+    let task = tasks::find(&ctx.store, request.project, &request.task_external_id)
+        .await?
+        .ok_or(mc_store::Error::Gone)?;
+    Ok(Linked { task, dialog, records })
+}
+
+async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<DialogId, Error> {
+    if let Some(dialog) = request.dialog {
+        let linked = dialogs::link(tx, request.project, dialog, task).await?;
+        return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
+    }
+    let id = DialogId::generate();
+    let developer = request.developer.as_ref().map(|name| mask(name).text.into_string());
+    let dialog = NewDialog {
+        id,
+        task: Some(task),
+        developer: developer.as_deref(),
+        messages: &[],
+        distilled: &Sanitized::default(),
+    };
+    dialogs::put(tx, request.project, &dialog).await?;
+    Ok(id)
+}
+
+/// The caller's own summary, or what users and the assistant said, condensed; what tools and
+/// system prompts said is left out.
+fn distilled(request: &SaveDialog, messages: &[Message]) -> Sanitized {
+    let text = match &request.distilled {
+        Some(given) => mask(given).text.into_string(),
+        None => {
+            let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
+            said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
+        }
+    };
+    mask(&condense(&text, MAX_CHARS)).text
+}
+
+async fn put_passage(
+    tx: &mut Tx,
+    request: &SaveDialog,
+    id: DialogId,
+    distilled: &Sanitized,
+) -> Result<(), Error> {
+    let source = PassageSource::Dialog(id);
+    if reject(distilled.as_str()).is_some() {
+        return Ok(passages::remove(tx, source).await?);
+    }
+    let title = cut(distilled.as_str().lines().next().unwrap_or_default(), 80);
+    let passage = NewPassage {
+        record_kind: None,
+        title,
+        place: String::new(),
+        symbols: Vec::new(),
+        scope: Vec::new(),
+        tags: request.task_external_id.iter().cloned().collect(),
+        language: String::new(),
+        text: distilled.clone(),
+    };
+    passages::put_only(tx, request.project, source, &passage).await?;
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! The parts of a system that a text, its paths and its symbols are about.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Raw;
+
+/// Folders that sort files by their role and say nothing about the part of the system.
+const LAYERS: &[&str] = &[
+    "app",
+    "apps",
+    "src",
+    "lib",
+    "libs",
+    "pkg",
+    "packages",
+    "crates",
+    "cmd",
+    "internal",
+    "main",
+    "java",
+    "kotlin",
+    "python",
+    "ruby",
+    "js",
+    "ts",
+    "go",
+    "org",
+    "com",
+    "io",
+    "net",
+    "services",
+    "service",
+    "models",
+    "model",
+    "controllers",
+    "controller",
+    "views",
+    "view",
+    "helpers",
+    "helper",
+    "concerns",
+    "jobs",
+    "workers",
+    "mailers",
+    "serializers",
+    "policies",
+    "presenters",
+    "decorators",
+    "queries",
+    "components",
+    "component",
+    "pages",
+    "hooks",
+    "utils",
+    "util",
+    "common",
+    "shared",
+    "core",
+    "api",
+    "v1",
+    "v2",
+    "spec",
+    "specs",
+    "test",
+    "tests",
+    "__tests__",
+    "unit",
+    "integration",
+    "e2e",
+    "config",
+    "db",
+    "migrate",
+    "public",
+    "assets",
+    "static",
+    "dist",
+    "build",
+    "vendor",
+    "node_modules",
+    "include",
+    "scripts",
+    "bin",
+    "docs",
+    "doc",
+    "resources",
+    "modules",
+    "module",
+    "domain",
+    "handlers",
+    "routes",
+    "middleware",
+    "entities",
+    "repositories",
+    "dto",
+    "types",
+    "interfaces",
+    "index",
+    "mod",
+    "init",
+    "__init__",
+    "readme",
+    "home",
+    "usr",
+    "var",
+    "etc",
+    "opt",
+    "tmp",
+    "root",
+    "users",
+    "javascripts",
+];
+
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[\s`\x22'(\[<])((?:\.{0,2}/)?[\p{L}0-9_.@-]+(?:/[\p{L}0-9_.@-]+)+/?)")
+        .expect("a checked expression")
+});
+static SYMBOL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b[A-Z]\w*(?:(?:::|\.|#)[A-Za-z_]\w*[?!]?)+").expect("a checked expression")
+});
+static CODE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"`([^`\n]{2,120})`").expect("a checked expression"));
+
+/// Scopes of a note, the most telling first: cited files and symbols, then paths, symbols and
+/// code spans of the text.
+pub fn derive(raw: &Raw<'_>, content: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    found.extend(raw.files.iter().copied().flat_map(of_path));
+    found.extend(raw.symbols.iter().copied().flat_map(of_symbol));
+    found.extend(
+        PATH.captures_iter(content).filter(|c| !is_url(content, c)).flat_map(|c| of_path(&c[1])),
+    );
+    found.extend(
+        SYMBOL
+            .find_iter(content)
+            .filter(|s| !s.as_str().contains(".com"))
+            .flat_map(|s| of_symbol(s.as_str())),
+    );
+    found.extend(CODE.captures_iter(content).filter_map(|c| of_code(&c[1])));
+    found
+}
+
+/// The parts that a path names, the innermost folder first, then the file: of
+/// `app/services/cart_sessions/setting.rb`, `cart_sessions` and `setting`.
+pub fn of_path(path: &str) -> Vec<String> {
+    let parts: Vec<&str> =
+        path.split(['/', '\\']).filter(|part| !part.is_empty() && !part.starts_with('.')).collect();
+    let Some((last, folders)) = parts.split_last() else {
+        return Vec::new();
+    };
+    let is_file = last.contains('.');
+    let innermost = folders.iter().rev().find(|folder| is_telling(folder));
+    let file = last.split('.').next().unwrap_or_default();
+    let file = file.trim_end_matches("_spec").trim_end_matches("_test").trim_start_matches("test_");
+    let leaf = is_telling(file).then_some(file);
+    let ordered = if is_file { [innermost.copied(), leaf] } else { [leaf, innermost.copied()] };
+    let count = if is_file { 2 } else { 1 };
+    ordered.into_iter().flatten().take(count).map(snake).collect()
+}
+
+/// The namespaces that a symbol stands in: of `CartSessions::Setting#delay`, `cart_sessions` and
+/// `setting`.
+pub fn of_symbol(symbol: &str) -> Vec<String> {
+    let names: Vec<&str> =
+        symbol.split(['#', '.', ':', '(']).filter(|part| !part.is_empty()).collect();
+    let classes = names.iter().filter(|name| name.starts_with(|c: char| c.is_uppercase()));
+    classes.take(2).map(|name| snake(name)).filter(|name| is_telling(name)).collect()
+}
+
+/// A code span that is one name: `delay_unit`, `CartSession`.
+fn of_code(span: &str) -> Option<String> {
+    let is_name = span.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_class = is_name
+        && span.starts_with(|c: char| c.is_uppercase())
+        && span.contains(|c: char| c.is_lowercase());
+    let is_snake = is_name && span.contains('_');
+    (is_class || is_snake).then(|| snake(span)).filter(|name| is_telling(name))
+}
+
+fn is_url(content: &str, found: &regex::Captures<'_>) -> bool {
+    let path = found.get(1).expect("the group is not optional");
+    content[..path.start()].ends_with(':') || path.as_str().starts_with("//")
+}
+
+fn is_telling(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower.chars().count() > 1
+        && !LAYERS.contains(&lower.as_str())
+        && lower.contains(char::is_alphabetic)
+}
+
+/// `CartSessions` as `cart_sessions`; what is not camel case is only lower-cased.
+fn snake(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut snake = String::with_capacity(name.len() + 4);
+    for (at, c) in letters.iter().enumerate() {
+        let after_lower =
+            at > 0 && (letters[at - 1].is_lowercase() || letters[at - 1].is_ascii_digit());
+        let before_lower = at > 0
+            && letters[at - 1].is_uppercase()
+            && letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+        if c.is_uppercase() && (after_lower || before_lower) {
+            snake.push('_');
+        }
+        snake.extend(c.to_lowercase());
+    }
+    snake
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_parts_and_not_layers() {
+        let cases: [(&str, &[&str]); 9] = [
+            ("app/services/cart_sessions", &["cart_sessions"]),
+            ("app/services/cart_sessions/", &["cart_sessions"]),
+            ("app/services/cart_sessions/setting.rb", &["cart_sessions", "setting"]),
+            ("spec/models/order_spec.rb", &["order"]),
+            ("crates/store/src/lib.rs", &["store"]),
+            ("src/index.ts", &[]),
+            ("packages/web/src/CartWidget.tsx", &["web", "cart_widget"]),
+            ("lib/payments", &["payments"]),
+            ("", &[]),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(of_path(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn symbols_name_their_namespaces() {
+        assert_eq!(of_symbol("CartSessions::Setting#trigger_delay"), ["cart_sessions", "setting"]);
+        assert_eq!(of_symbol("HTTPServer.start"), ["http_server"]);
+        assert!(of_symbol("start").is_empty());
+    }
+}

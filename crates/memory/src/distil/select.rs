@@ -1,0 +1,71 @@
+//! Which units stay when a note is too long.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::markdown::Unit;
+use crate::judge::Note;
+use crate::text::cut;
+
+static TELLING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(because|cause[sd]?|root cause|fix(?:ed|es)?|must|never|always|instead|otherwise|decided|decision|rule|workaround|breaks?|fails?|причин\w*|потому|нельзя|всегда|никогда|вместо|иначе|решени\w*|решили|исправ\w*|ломается|падает)\b",
+    )
+    .expect("a checked expression")
+});
+
+/// The units as text of at most `max` characters: all of them when they fit, else those that
+/// tell most for their length, in their order.
+pub fn within(units: Vec<Unit>, max: usize) -> String {
+    let whole = join(units.iter());
+    if whole.chars().count() <= max {
+        return whole;
+    }
+    let mut ranked: Vec<_> =
+        units.iter().enumerate().map(|(at, unit)| (at, score(at, unit))).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut kept: Vec<usize> = Vec::new();
+    let mut room = max;
+    for (at, _) in ranked {
+        // One character parts a unit from the one before.
+        let cost = units[at].text.chars().count() + 1;
+        if cost <= room {
+            room -= cost;
+            kept.push(at);
+        }
+    }
+    if kept.is_empty() {
+        return cut(&whole, max);
+    }
+    kept.sort_unstable();
+    join(kept.into_iter().map(|at| &units[at]))
+}
+
+fn join<'a>(units: impl Iterator<Item = &'a Unit>) -> String {
+    let mut text = String::new();
+    for unit in units {
+        if !text.is_empty() {
+            text.push(if unit.starts_line { '\n' } else { ' ' });
+        }
+        text.push_str(&unit.text);
+    }
+    text
+}
+
+/// How much a unit tells per character: names and numbers, words of cause and decision, and a
+/// bonus for standing at the top.
+fn score(at: usize, unit: &Unit) -> f32 {
+    let note = Note::read(&unit.text);
+    let said = small(note.words.len()) + 3.0 * small(note.marks.len());
+    let telling = 4.0 * small(TELLING.find_iter(&unit.text).count());
+    let top = if at < 2 { 6.0 } else { 0.0 };
+    // A long block of code seldom says what its sentence does not.
+    let code = if unit.is_code { 0.5 } else { 1.0 };
+    // 40 characters of ballast, so that a two-word sentence does not win by its shortness.
+    code * (said + telling + top) / (40.0 + small(unit.text.chars().count()))
+}
+
+fn small(n: usize) -> f32 {
+    f32::from(u16::try_from(n).unwrap_or(u16::MAX))
+}

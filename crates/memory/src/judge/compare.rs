@@ -1,0 +1,305 @@
+//! Whether two notes say the same, by their words alone.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::note::{Frame, Note, Word};
+use crate::tokens;
+
+/// A near duplicate may say this share of words more than the other.
+const EXTRA_WORDS_SHARE: f32 = 0.15;
+/// A near duplicate may have typos in this share of its words (and in one word always).
+const TYPO_SHARE: f32 = 0.2;
+
+/// What sets two notes apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// A number or identifier that only one of them has.
+    Mark(String),
+    /// A quotation that only one of them has.
+    Quote(String),
+    /// Something denied, or a relation turned round.
+    Frame(String),
+    /// An operator.
+    Symbol(String),
+    /// Words in the place of other words.
+    Words(String, String),
+    /// Two words that changed places (`a calls b`, `b calls a`).
+    Swapped(String, String),
+    /// One says a good deal more than the other.
+    Extent,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mark(mark) => write!(f, "only one of them has \"{mark}\""),
+            Self::Quote(quote) => write!(f, "only one of them quotes \"{quote}\""),
+            Self::Frame(frame) => write!(f, "only one of them says \"{frame}\""),
+            Self::Symbol(symbol) => write!(f, "only one of them has the operator {symbol}"),
+            Self::Words(a, b) => write!(f, "\"{a}\" stands where the other has \"{b}\""),
+            Self::Swapped(a, b) => write!(f, "\"{a}\" and \"{b}\" change places"),
+            Self::Extent => write!(f, "one says a good deal more than the other"),
+        }
+    }
+}
+
+/// Two notes side by side.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// What sets them apart; none for notes that say the same.
+    pub difference: Option<Difference>,
+    /// Shared words and marks over all of them, typos counted as shared; 0 to 1.
+    pub jaccard: f32,
+    /// How many words are the same but for a typo.
+    pub typos: usize,
+}
+
+/// Compares two notes.
+pub fn compare(a: &Note, b: &Note) -> Comparison {
+    let alignment = align(a, b);
+    let shared_marks = a.marks.intersection(&b.marks).count();
+    let all_marks = a.marks.union(&b.marks).count();
+    let shared = alignment.shared + alignment.typos.len() + shared_marks;
+    let all = alignment.shared
+        + alignment.typos.len()
+        + alignment.only_a.len()
+        + alignment.only_b.len()
+        + all_marks;
+    Comparison {
+        difference: marks_differ(a, b)
+            .or_else(|| frames_differ(a, b, &alignment))
+            .or_else(|| words_differ(a, b, &alignment))
+            .or_else(|| roles_swapped(a, b, &alignment)),
+        jaccard: if all == 0 { 1.0 } else { ratio(shared, all) },
+        typos: alignment.typos.len(),
+    }
+}
+
+/// The words of two notes, paired.
+struct Alignment<'a> {
+    shared: usize,
+    typos: Vec<(&'a Word, &'a Word)>,
+    only_a: Vec<&'a Word>,
+    only_b: Vec<&'a Word>,
+}
+
+fn align<'a>(a: &'a Note, b: &'a Note) -> Alignment<'a> {
+    let stems =
+        |note: &'a Note| note.words.iter().map(|w| w.stem.as_str()).collect::<BTreeSet<_>>();
+    let (stems_a, stems_b) = (stems(a), stems(b));
+    // A word counts as known to the other note when that spells it inside a mark or another way.
+    let missing = |word: &&Word, stems: &BTreeSet<&str>, note: &Note| {
+        !stems.contains(word.stem.as_str()) && !note.spelled.contains(&word.written)
+    };
+    let mut only_a: Vec<_> = a.words.iter().filter(|w| missing(w, &stems_b, b)).collect();
+    let mut only_b: Vec<_> = b.words.iter().filter(|w| missing(w, &stems_a, a)).collect();
+    let shared = a.words.len() - only_a.len();
+    let mut typos = Vec::new();
+    only_a.retain(|left| match only_b.iter().position(|right| is_typo(left, right)) {
+        Some(at) => {
+            typos.push((*left, only_b.remove(at)));
+            false
+        }
+        None => true,
+    });
+    Alignment { shared, typos, only_a, only_b }
+}
+
+fn marks_differ(a: &Note, b: &Note) -> Option<Difference> {
+    let missing =
+        |from: &Note, to: &Note| from.marks.iter().find(|m| !to.spelled.contains(*m)).cloned();
+    let unquoted = |from: &Note, to: &Note| {
+        from.quoted.iter().find(|quote| !to.normalised.contains(*quote)).cloned()
+    };
+    missing(a, b)
+        .or_else(|| missing(b, a))
+        .map(Difference::Mark)
+        .or_else(|| unquoted(a, b).or_else(|| unquoted(b, a)).map(Difference::Quote))
+        .or_else(|| {
+            a.symbols.symmetric_difference(&b.symbols).next().cloned().map(Difference::Symbol)
+        })
+}
+
+fn frames_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Difference> {
+    let same = |x: &Frame, y: &Frame| {
+        x.operator == y.operator
+            && (x.object == y.object
+                || alignment.typos.iter().any(|(left, right)| {
+                    (left.stem == x.object && right.stem == y.object)
+                        || (left.stem == y.object && right.stem == x.object)
+                }))
+    };
+    let missing = |from: &Note, to: &Note| {
+        from.frames.iter().find(|x| !to.frames.iter().any(|y| same(x, y))).cloned()
+    };
+    missing(a, b).or_else(|| missing(b, a)).map(|frame| {
+        Difference::Frame(format!("{} {}", frame.operator, frame.object).trim_end().to_owned())
+    })
+}
+
+fn words_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Difference> {
+    let longer = a.weight().max(b.weight());
+    let allowed =
+        |share: f32| (f32::from(u16::try_from(longer).unwrap_or(u16::MAX)) * share).floor();
+    if let (Some(left), Some(right)) = (alignment.only_a.first(), alignment.only_b.first()) {
+        return Some(Difference::Words(left.written.clone(), right.written.clone()));
+    }
+    if count(alignment.typos.len()) > allowed(TYPO_SHARE).max(1.0) {
+        let (left, right) = alignment.typos[0];
+        return Some(Difference::Words(left.written.clone(), right.written.clone()));
+    }
+    let extra = alignment.only_a.len() + alignment.only_b.len();
+    (count(extra) > allowed(EXTRA_WORDS_SHARE)).then_some(Difference::Extent)
+}
+
+/// Two words that changed places over something that stayed: who does what to whom.
+fn roles_swapped(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Difference> {
+    let order = |note: &Note| -> Vec<String> {
+        let left = |stem: &str| {
+            alignment
+                .typos
+                .iter()
+                .find(|(_, right)| right.stem == stem)
+                .map(|(left, _)| left.stem.clone())
+        };
+        note.words
+            .iter()
+            .map(|word| left(&word.stem).unwrap_or_else(|| word.stem.clone()))
+            .collect()
+    };
+    let (left, right) = (order(a), order(b));
+    if left.len() != right.len() {
+        return None;
+    }
+    let moved: Vec<_> = (0..left.len()).filter(|at| left[*at] != right[*at]).collect();
+    match moved[..] {
+        [x, y] if y > x + 1 && left[x] == right[y] && left[y] == right[x] => {
+            Some(Difference::Swapped(left[x].clone(), left[y].clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether two words are one word misspelt: the same first letter, one slip (two in long words),
+/// and not both of them words that the tokenizer's vocabulary knows (`contact`, `contract`).
+fn is_typo(a: &Word, b: &Word) -> bool {
+    let shorter = a.written.chars().count().min(b.written.chars().count());
+    let allowed = match shorter {
+        0..=3 => 0,
+        4..=8 => 1,
+        _ => 2,
+    };
+    a.written.chars().next() == b.written.chars().next()
+        && allowed > 0
+        && !are_opposites(&a.written, &b.written)
+        && slips(&a.written, &b.written) <= allowed
+        && !(tokens::is_one_token(&a.written) && tokens::is_one_token(&b.written))
+}
+
+/// Russian opposites that differ in a letter: `включить` and `выключить`, `ввод` and `вывод`.
+fn are_opposites(a: &str, b: &str) -> bool {
+    let opposite = |x: &str, y: &str| match (x.strip_prefix("вы"), y.strip_prefix('в')) {
+        (Some(out), Some(into)) => out == into,
+        _ => false,
+    };
+    opposite(a, b) || opposite(b, a)
+}
+
+/// Damerau-Levenshtein distance (adjacent letters may change places), in characters.
+fn slips(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = usize::from(a[i - 1] != b[j - 1]);
+            let mut best =
+                (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+fn ratio(part: usize, whole: usize) -> f32 {
+    count(part) / count(whole)
+}
+
+fn count(n: usize) -> f32 {
+    f32::from(u16::try_from(n).unwrap_or(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(a: &str, b: &str) -> Option<Difference> {
+        compare(&Note::read(a), &Note::read(b)).difference
+    }
+
+    #[test]
+    fn slips_are_counted_as_people_make_them() {
+        assert_eq!(slips("worker", "wroker"), 1);
+        assert_eq!(slips("retry", "rety"), 1);
+        assert_eq!(slips("кэширование", "кешированее"), 2);
+    }
+
+    #[test]
+    fn the_same_said_otherwise_is_the_same() {
+        let cases = [
+            (
+                "The payments worker retries a failed charge 3 times before giving up.",
+                "Failed charges are retried three times by the payments worker before it gives up",
+            ),
+            ("Run migrations before deploy", "Please note: before deploy, run the migrations!"),
+            ("Do not cache sessions in Redis", "don't cache sessions in redis"),
+            (
+                "Use `delay_unit` for the cart session timers",
+                "use delay_unit for cart sesion timers",
+            ),
+            (
+                "Причина nil: расхождение delay_unit и trigger_delay_unit",
+                "причина nil — расхождение trigger_delay_unit и delay_unit",
+            ),
+            (
+                "Воркер платежей повторяет списание 3 раза",
+                "Коллеги, воркер платежей повторяет списания три раза",
+            ),
+        ];
+        for (a, b) in cases {
+            assert_eq!(difference(a, b), None, "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn what_differs_in_meaning_is_told_apart() {
+        let cases = [
+            ("decision E0123 about payment retries", "decision E0124 about payment retries"),
+            ("Retries are enabled in staging", "Retries are not enabled in staging"),
+            ("Retries are enabled in staging", "Retries are disabled in staging"),
+            ("Orders service calls payments service", "Payments service calls orders service"),
+            ("Run migrations before deploy", "Run deploy before migrations"),
+            ("Timeout is 30s", "Timeout is 30ms"),
+            ("Timeout is 30 s", "Timeout is 60 s"),
+            ("Keep x >= 5", "Keep x <= 5"),
+            (
+                "The contact form is validated on the server",
+                "The contract form is validated on the server",
+            ),
+            ("включить режим отладки в продакшене", "выключить режим отладки в продакшене"),
+            ("Clients must send the header X-Trace", "Clients may send the header X-Trace"),
+            ("The state of the order is kept in Redis", "The stage of the order is kept in Redis"),
+            ("answer with \"payment failed\"", "answer with \"payment declined\""),
+            ("see app/models/cart.rb for totals", "see app/models/order.rb for totals"),
+            ("Retries are off", "Retries are off for European customers of the old plan"),
+        ];
+        for (a, b) in cases {
+            assert!(difference(a, b).is_some(), "{a} / {b}");
+        }
+    }
+}

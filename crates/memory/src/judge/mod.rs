@@ -1,0 +1,232 @@
+//! What to do with a note: keep it, merge it into what is known, let it replace that, or turn it
+//! away; by simhash, cosine and the words themselves, without a model.
+
+pub mod compare;
+pub mod note;
+mod worth;
+
+use mc_domain::{RecordId, RecordKind};
+
+pub use compare::{Comparison, Difference, compare};
+pub use note::Note;
+pub use worth::{Evidence, Reject, reject, usefulness};
+
+/// Near duplicates by their words whose vectors lie further apart than this stay two records.
+/// Measured with the int8 all-MiniLM-L6-v2: a note and its copy with typos or a changed order
+/// stay above it, and it is only a second opinion, since notes that differ in one number lie
+/// above 0.95 as well.
+const MERGE_COSINE_MIN: f32 = 0.60;
+
+/// A contradiction replaces the nearest record only when that is at least this similar
+/// ([`similarity`]): below it, "the nearest" is about something else.
+const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
+
+/// How many bits of simhash may lie between a note and a candidate worth comparing (two
+/// unrelated texts differ in 32 on average; four standard deviations are 16).
+pub const CANDIDATE_DISTANCE_MAX: u32 = 20;
+
+/// A note to be judged.
+#[derive(Debug, Clone)]
+pub struct Incoming<'a> {
+    /// What sort of knowledge it is.
+    pub kind: RecordKind,
+    /// Its distilled content.
+    pub content: &'a str,
+    /// [`crate::normalise::content_hash`] of the content.
+    pub content_hash: [u8; 32],
+    /// Whether it contradicts what is known, in its sender's words.
+    pub contradicts: bool,
+    /// The record that it replaces, in its sender's words.
+    pub supersedes: Option<RecordId>,
+    /// 0 to 1, by [`usefulness`].
+    pub usefulness: f32,
+}
+
+/// A live record that may say the same.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Identifier.
+    pub id: RecordId,
+    /// What sort of knowledge it is.
+    pub kind: RecordKind,
+    /// Its content.
+    pub content: String,
+    /// Hash of its normalised content.
+    pub content_hash: Vec<u8>,
+    /// Cosine similarity of its vector and the note's, where both have one.
+    pub cosine: Option<f32>,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Add a record.
+    Create,
+    /// Bring an existing record up to date.
+    Merge {
+        /// The record.
+        into: RecordId,
+        /// Whether it says exactly the same.
+        exact: bool,
+    },
+}
+
+/// The judge's decision with its grounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// What to do.
+    pub action: Action,
+    /// Records that the note replaces.
+    pub supersede: Vec<RecordId>,
+    /// Why, in a sentence for people.
+    pub reason: String,
+    /// The scores that led there.
+    pub scores: Scores,
+}
+
+/// Scores of a note, each 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Scores {
+    /// How little of it was known before.
+    pub novelty: f32,
+    /// How sure it is that a record says the same already.
+    pub dup: f32,
+    /// How much it may help.
+    pub usefulness: f32,
+}
+
+/// A known record beside the note.
+struct Pair<'a> {
+    known: &'a Known,
+    comparison: Comparison,
+    exact: bool,
+}
+
+impl Pair<'_> {
+    fn similarity(&self) -> f32 {
+        similarity(self.comparison.jaccard, self.known.cosine)
+    }
+
+    fn says_the_same(&self) -> bool {
+        let agrees = self.known.cosine.is_none_or(|cosine| cosine >= MERGE_COSINE_MIN);
+        self.exact || (self.comparison.difference.is_none() && agrees)
+    }
+}
+
+/// Judges a note against the records that may say the same.
+pub fn judge(incoming: &Incoming<'_>, known: &[Known]) -> Judgement {
+    let note = Note::read(incoming.content);
+    let mut pairs: Vec<_> = known.iter().map(|known| pair(incoming, &note, known)).collect();
+    pairs.sort_by(|a, b| {
+        b.exact
+            .cmp(&a.exact)
+            .then(b.similarity().total_cmp(&a.similarity()))
+            .then(a.known.id.cmp(&b.known.id))
+    });
+    let twin = pairs
+        .iter()
+        .find(|pair| {
+            pair.exact || (pair.says_the_same() && mergeable(incoming.kind, pair.known.kind))
+        })
+        // Replacing a record by name means that it does not say the same, whatever it looks like.
+        .filter(|pair| pair.exact || incoming.supersedes != Some(pair.known.id))
+        .filter(|pair| pair.exact || !incoming.contradicts);
+    let replaced = replaced(incoming, &pairs, twin.map(|pair| pair.known.id));
+    let scores = scores(&pairs, twin, incoming.usefulness);
+    let reason = reason(incoming, &pairs, twin, &replaced);
+    let action = match twin {
+        Some(pair) => Action::Merge { into: pair.known.id, exact: pair.exact },
+        None => Action::Create,
+    };
+    Judgement { action, supersede: replaced, reason, scores }
+}
+
+/// How near two notes are, 0 to 1: the mean of shared words and cosine, where there is one.
+pub fn similarity(jaccard: f32, cosine: Option<f32>) -> f32 {
+    match cosine {
+        Some(cosine) => f32::midpoint(jaccard, cosine.clamp(0.0, 1.0)),
+        None => jaccard,
+    }
+}
+
+/// Whether notes of two kinds can be one record: statements can, worked examples and links only
+/// with their own kind.
+fn mergeable(a: RecordKind, b: RecordKind) -> bool {
+    let is_statement = |kind| !matches!(kind, RecordKind::Fewshot | RecordKind::AdrLink);
+    a == b || (is_statement(a) && is_statement(b))
+}
+
+fn pair<'a>(incoming: &Incoming<'_>, note: &Note, known: &'a Known) -> Pair<'a> {
+    Pair {
+        known,
+        comparison: compare(note, &Note::read(&known.content)),
+        exact: known.content_hash == incoming.content_hash,
+    }
+}
+
+/// The records that the note replaces: the one that it names, and the nearest related one when
+/// it says that it contradicts.
+fn replaced(incoming: &Incoming<'_>, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
+    let named = incoming.supersedes;
+    let nearest = pairs
+        .iter()
+        .filter(|pair| incoming.contradicts && named.is_none() && twin.is_none() && !pair.exact)
+        .filter(|pair| pair.similarity() >= CONTRADICTION_SIMILARITY_MIN)
+        .map(|pair| pair.known.id)
+        .next();
+    named.into_iter().chain(nearest).filter(|id| Some(*id) != twin).collect()
+}
+
+fn scores(pairs: &[Pair<'_>], twin: Option<&Pair<'_>>, usefulness: f32) -> Scores {
+    /// What is left of a similarity between notes that are known to differ.
+    const APART: f32 = 0.4;
+    let dup = match twin {
+        Some(pair) if pair.exact => 1.0,
+        Some(pair) => pair.similarity().max(0.9),
+        None => APART * pairs.first().map_or(0.0, Pair::similarity),
+    };
+    let familiar = pairs.iter().map(Pair::similarity).fold(0.0, f32::max);
+    let novelty = if twin.is_some() { 1.0 - dup } else { 1.0 - 0.7 * familiar };
+    Scores { novelty: novelty.clamp(0.0, 1.0), dup: dup.clamp(0.0, 1.0), usefulness }
+}
+
+fn reason(
+    incoming: &Incoming<'_>,
+    pairs: &[Pair<'_>],
+    twin: Option<&Pair<'_>>,
+    replaced: &[RecordId],
+) -> String {
+    if let Some(pair) = twin {
+        return match pair.exact {
+            true => format!("record {} says exactly this", pair.known.id),
+            false => format!(
+                "record {} says the same in other words (similarity {:.2})",
+                pair.known.id,
+                pair.similarity()
+            ),
+        };
+    }
+    if let Some(id) = replaced.first() {
+        return match incoming.supersedes {
+            Some(_) => format!("it replaces record {id}, as asked"),
+            None => format!("it contradicts record {id}, the nearest one"),
+        };
+    }
+    let nearest = match pairs.first() {
+        None => "nothing like it is known".to_owned(),
+        Some(Pair { known, comparison, .. }) => match &comparison.difference {
+            Some(difference) if comparison.jaccard >= 0.5 => {
+                format!("record {} is near, but {difference}", known.id)
+            }
+            _ => "nothing that says the same is known".to_owned(),
+        },
+    };
+    if incoming.contradicts {
+        format!("{nearest}; no record is near enough to be the one that it contradicts")
+    } else {
+        nearest
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! A note taken apart for comparison.
+
+use std::collections::BTreeSet;
+
+use crate::text::{Token, fold, tokenize};
+
+/// What of a note decides whether another note says the same.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// Content words in order, each by its stem; a repeated word stands once.
+    pub words: Vec<Word>,
+    /// Numbers and identifiers: what tells notes of one template apart.
+    pub marks: BTreeSet<String>,
+    /// Operators that stand alone.
+    pub symbols: BTreeSet<String>,
+    /// Each denial and relation with the word that follows it, sorted.
+    pub frames: Vec<Frame>,
+    /// Every token without its punctuation, to look another note's marks up in.
+    pub spelled: BTreeSet<String>,
+    /// Texts in double quotes, normalised.
+    pub quoted: BTreeSet<String>,
+    /// The whole note, normalised, to look another note's quotes up in.
+    pub normalised: String,
+}
+
+/// A content word.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Word {
+    /// By what it is compared.
+    pub stem: String,
+    /// As it was written, in lower case.
+    pub written: String,
+}
+
+/// A denial or relation and what it applies to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frame {
+    /// `not`, `before`, `instead` and the like.
+    pub operator: &'static str,
+    /// The next content word's stem, number or identifier; empty at the end of the note.
+    pub object: String,
+}
+
+impl Note {
+    /// Takes `text` apart.
+    pub fn read(text: &str) -> Self {
+        let tokens = tokenize(text);
+        let mut note = Self {
+            words: Vec::new(),
+            marks: BTreeSet::new(),
+            symbols: BTreeSet::new(),
+            frames: frames(&tokens),
+            spelled: BTreeSet::new(),
+            quoted: quoted(text),
+            normalised: crate::normalise::normalise(text),
+        };
+        for token in tokens {
+            note.add(token);
+        }
+        note
+    }
+
+    fn add(&mut self, token: Token) {
+        match token {
+            Token::Word { stem, written } => {
+                self.spelled.insert(written.clone());
+                if !self.words.iter().any(|word| word.stem == stem) {
+                    self.words.push(Word { stem, written });
+                }
+            }
+            Token::Number(mark) | Token::Identifier(mark) => {
+                self.spelled.insert(mark.clone());
+                self.marks.insert(mark);
+            }
+            Token::Stop(word) => {
+                self.spelled.insert(word);
+            }
+            Token::Symbol(symbol) => {
+                self.symbols.insert(symbol);
+            }
+            Token::Negation | Token::Relation(_) => {}
+        }
+    }
+
+    /// Words and marks together: how much the note says.
+    pub fn weight(&self) -> usize {
+        self.words.len() + self.marks.len()
+    }
+}
+
+/// The text by which a token can be the object of a frame.
+fn object(token: &Token) -> Option<&str> {
+    match token {
+        Token::Word { stem, .. } => Some(stem),
+        Token::Number(text) | Token::Identifier(text) => Some(text),
+        Token::Stop(_) | Token::Negation | Token::Relation(_) | Token::Symbol(_) => None,
+    }
+}
+
+fn frames(tokens: &[Token]) -> Vec<Frame> {
+    let operator = |token: &Token| match token {
+        Token::Negation => Some("not"),
+        Token::Relation(relation) => Some(*relation),
+        _ => None,
+    };
+    let mut frames: Vec<_> = tokens
+        .iter()
+        .enumerate()
+        .filter_map(|(at, token)| {
+            let object = tokens[at + 1..].iter().find_map(object).unwrap_or_default().to_owned();
+            Some(Frame { operator: operator(token)?, object })
+        })
+        .collect();
+    frames.sort();
+    frames.dedup();
+    frames
+}
+
+fn quoted(text: &str) -> BTreeSet<String> {
+    let folded = fold(text);
+    let inner = folded.split('"').enumerate().filter(|(at, _)| at % 2 == 1).map(|(_, quote)| quote);
+    inner.map(crate::normalise::normalise).filter(|quote| !quote.is_empty()).collect()
+}

@@ -1,0 +1,261 @@
+//! The judge on sets that are made like real ones: notes of a team from templates, each told
+//! apart by an identifier, a number, a name or a denial, and their retellings.
+
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::normalise::content_hash;
+
+/// Notes with holes; `{c}` a component, `{o}` another, `{n}` a number, `{i}` an issue key.
+const TEMPLATES: &[&str] = &[
+    "Decision {i}: the {c} service retries failed calls to {o} {n} times with jitter, because its gateway drops connections under load.",
+    "The {c} worker must take the lock before it touches the {o} table, otherwise two workers charge the customer twice ({i}).",
+    "Timeout of the {c} client is {n} seconds; the {o} proxy closes idle connections after that.",
+    "Do not cache {c} responses in Redis, they depend on the current {o} of the shop.",
+    "Cache {c} responses in Redis for {n} minutes, they are expensive to build from {o}.",
+    "`{c}_unit` and `{o}_unit` must agree, a mismatch gives nil in app/models/{c}.rb.",
+    "Migration {i} adds the column {c}_id to {o}; it runs concurrently and takes about {n} minutes in production.",
+    "The nightly export of {c} to {o} fails when the file is larger than {n} MB, split it first.",
+    "Воркер {c} повторяет запрос к {o} {n} раза, потому что шлюз теряет соединения под нагрузкой.",
+    "Не используйте {c} напрямую, вызывайте {o} через фасад: иначе теряется аудит ({i}).",
+    "Причина ошибки {i}: расхождение {c}_unit и {o}_unit в настройках магазина.",
+    "Отчёт по {c} строится {n} минут, поэтому считаем его ночью и кладём в {o}.",
+];
+const COMPONENTS: &[&str] =
+    &["payments", "invoices", "orders", "sessions", "discounts", "shipping", "catalog", "billing"];
+
+fn notes() -> Vec<String> {
+    let mut notes = Vec::new();
+    for (t, template) in TEMPLATES.iter().enumerate() {
+        for (c, component) in COMPONENTS.iter().enumerate() {
+            for step in 1..4 {
+                let other = COMPONENTS[(c + step) % COMPONENTS.len()];
+                let number = 2 + 3 * step + t;
+                let issue = format!("CS-{}", 100 * t + 10 * c + step);
+                notes.push(
+                    template
+                        .replace("{c}", component)
+                        .replace("{o}", other)
+                        .replace("{n}", &number.to_string())
+                        .replace("{i}", &issue),
+                );
+            }
+        }
+    }
+    notes
+}
+
+/// Ways to say the same again.
+type Retelling = (&'static str, fn(&str) -> String);
+const RETELLINGS: &[Retelling] = &[
+    ("upper case", |note| note.to_uppercase()),
+    ("spacing", |note| note.replace(' ', "  \n")),
+    ("no punctuation", |note| {
+        note.replace([',', '.', ';', '('], "").replace(": ", " ").replace(')', "")
+    }),
+    ("politeness", |note| format!("Hi team, please note that {note} Thanks!")),
+    ("politeness, ru", |note| format!("Коллеги, обратите внимание: {note} Спасибо!")),
+    ("clauses turned round", |note| {
+        let bare = note.trim_end_matches('.');
+        match bare.split_once(", ") {
+            Some((head, tail)) => format!("{tail}, {head}."),
+            None => bare
+                .split_once("; ")
+                .map_or(note.to_owned(), |(head, tail)| format!("{tail}; {head}.")),
+        }
+    }),
+    ("letters swapped", |note| {
+        typo(note, |w| {
+            w.swap(2, 3);
+        })
+    }),
+    ("a letter lost", |note| {
+        typo(note, |w| {
+            w.remove(3);
+        })
+    }),
+    ("a letter doubled", |note| {
+        typo(note, |w| {
+            let c = w[2];
+            w.insert(2, c);
+        })
+    }),
+    ("numbers in other words", |note| note.replace(" 5 ", " five ").replace(" seconds", "s")),
+    ("other quotes", |note| note.replace('`', "\"")),
+    ("articles dropped", |note| note.replace(" the ", " ").replace(" a ", " ").replace("The ", "")),
+];
+
+/// Misspells the longest plain word.
+fn typo(note: &str, change: fn(&mut Vec<char>)) -> String {
+    let words = note.split(' ').filter(|word| word.chars().all(char::is_alphabetic));
+    let Some(longest) = words.max_by_key(|word| word.chars().count()) else {
+        return note.to_owned();
+    };
+    let mut letters: Vec<char> = longest.chars().collect();
+    change(&mut letters);
+    note.replacen(longest, &letters.iter().collect::<String>(), 1)
+}
+
+fn known(content: &str, cosine: Option<f32>) -> Known {
+    Known {
+        id: RecordId::generate(),
+        kind: RecordKind::Fact,
+        content: content.to_owned(),
+        content_hash: content_hash(content).to_vec(),
+        cosine,
+    }
+}
+
+fn incoming(content: &str) -> Incoming<'_> {
+    Incoming {
+        kind: RecordKind::Fact,
+        content,
+        content_hash: content_hash(content),
+        contradicts: false,
+        supersedes: None,
+        usefulness: 0.5,
+    }
+}
+
+#[test]
+fn retellings_are_recognised() {
+    let (mut total, mut found) = (0, 0);
+    let mut missed = Vec::new();
+    for note in notes() {
+        let record = known(&note, Some(0.9));
+        for (name, retell) in RETELLINGS {
+            total += 1;
+            let told = retell(&note);
+            match judge(&incoming(&told), std::slice::from_ref(&record)).action {
+                Action::Merge { .. } => found += 1,
+                Action::Create => missed.push(format!("{name}: {told}")),
+            }
+        }
+    }
+    missed.truncate(10);
+    assert!(found * 100 >= total * 95, "{found} of {total}; such as {missed:#?}");
+}
+
+#[test]
+fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
+    let notes: Vec<_> = notes().iter().map(|note| Note::read(note)).collect();
+    let mut pairs = 0_u32;
+    let mut wrong = Vec::new();
+    for (at, a) in notes.iter().enumerate() {
+        for b in &notes[at + 1..] {
+            pairs += 1;
+            if compare(a, b).difference.is_none() {
+                wrong.push((a.normalised.clone(), b.normalised.clone()));
+            }
+        }
+    }
+    assert!(pairs > 40_000);
+    assert!(wrong.is_empty(), "{} of {pairs}, such as {:?}", wrong.len(), wrong.first());
+}
+
+#[test]
+fn a_retelling_of_one_note_is_never_taken_for_its_neighbour() {
+    let notes = notes();
+    for (at, note) in notes.iter().enumerate().step_by(5) {
+        let neighbours: Vec<_> = notes
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .map(|(_, n)| known(n, Some(0.97)))
+            .collect();
+        for (name, retell) in RETELLINGS.iter().step_by(3) {
+            let told = retell(note);
+            let judgement = judge(&incoming(&told), &neighbours);
+            assert_eq!(judgement.action, Action::Create, "{name}: {told}: {}", judgement.reason);
+        }
+    }
+}
+
+#[test]
+fn an_exact_duplicate_merges_whatever_its_kind_or_claims() {
+    let record = known("The queue is FIFO per shop", None);
+    let mut note = incoming("the queue is FIFO, per shop!");
+    for (kind, contradicts) in [(RecordKind::Fact, true), (RecordKind::Fewshot, false)] {
+        note.kind = kind;
+        note.contradicts = contradicts;
+        let judgement = judge(&note, std::slice::from_ref(&record));
+        assert_eq!(judgement.action, Action::Merge { into: record.id, exact: true });
+        assert!(
+            (judgement.scores.dup - 1.0).abs() < f32::EPSILON && judgement.supersede.is_empty()
+        );
+    }
+}
+
+#[test]
+fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
+    let record = known("The payments queue is FIFO per shop", None);
+    let mut note = incoming("Please note that the payments queue is a FIFO per shop: shop");
+    note.kind = RecordKind::Rule;
+    assert!(matches!(
+        judge(&note, std::slice::from_ref(&record)).action,
+        Action::Merge { exact: false, .. }
+    ));
+    note.kind = RecordKind::Fewshot;
+    note.content = "Thanks, the payments queue is FIFO per shops";
+    note.content_hash = content_hash(note.content);
+    assert_eq!(judge(&note, std::slice::from_ref(&record)).action, Action::Create);
+}
+
+#[test]
+fn a_contradiction_replaces_the_nearest_related_record_and_no_stranger() {
+    let near = known("Retries of the payments worker are enabled in staging", Some(0.9));
+    let far = known("Cart sessions expire after the delay of the shop", Some(0.1));
+    let mut note = incoming("Retries of the payments worker are not enabled in staging");
+    note.contradicts = true;
+    let judgement = judge(&note, &[far.clone(), near.clone()]);
+    assert_eq!((judgement.action, judgement.supersede), (Action::Create, vec![near.id]));
+    let judgement = judge(&note, std::slice::from_ref(&far));
+    assert!(judgement.supersede.is_empty());
+    assert!(judgement.reason.contains("near enough"), "{}", judgement.reason);
+}
+
+#[test]
+fn a_record_replaced_by_name_is_not_merged_into() {
+    let record = known("Timeouts of the client are 30 seconds in production", Some(0.99));
+    let mut note =
+        incoming("Please note: timeouts of the client are 30 seconds in production since spring");
+    note.supersedes = Some(record.id);
+    let judgement = judge(&note, std::slice::from_ref(&record));
+    assert_eq!((judgement.action, judgement.supersede), (Action::Create, vec![record.id]));
+}
+
+#[test]
+fn a_far_vector_overrules_words_that_agree() {
+    let record = known("The payments queue is FIFO per shop", Some(0.2));
+    let note = incoming("the payments queue is FIFO per shop, shops");
+    let judgement = judge(&note, std::slice::from_ref(&record));
+    assert!(matches!(judgement.action, Action::Create | Action::Merge { exact: true, .. }));
+}
+
+proptest! {
+    #[test]
+    fn scores_are_fractions_and_the_judge_never_fails(
+        text in "\\PC{0,120}", other in "\\PC{0,120}", cosine in -1.0f32..1.0,
+    ) {
+        let judgement = judge(&incoming(&text), &[known(&other, Some(cosine)), known(&text, None)]);
+        for score in [judgement.scores.novelty, judgement.scores.dup, judgement.scores.usefulness] {
+            prop_assert!((0.0..=1.0).contains(&score));
+        }
+        let merged_exactly = matches!(judgement.action, Action::Merge { exact: true, .. });
+        prop_assert!(merged_exactly);
+    }
+
+    #[test]
+    fn one_changed_number_or_key_keeps_notes_apart(
+        a in 0u32..10_000, b in 0u32..10_000, words in "[a-z]{4,9}( [a-z]{4,9}){4,14}",
+    ) {
+        prop_assume!(a != b);
+        for (left, right) in [(format!("E{a:04}"), format!("E{b:04}")), (a.to_string(), b.to_string())] {
+            let (left, right) = (format!("decision {left} {words}"), format!("decision {right} {words}"));
+            let judgement = judge(&incoming(&left), &[known(&right, Some(0.99))]);
+            prop_assert_eq!(judgement.action, Action::Create);
+        }
+    }
+}

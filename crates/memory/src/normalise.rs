@@ -1,0 +1,71 @@
+//! The form in which two contents are the same content.
+
+use sha2::{Digest, Sha256};
+
+use crate::text::fold::{fold, lower};
+use crate::text::token::{operator, sign, trim};
+
+/// `text` without what carries no meaning: case, spacing, and the punctuation of prose. What
+/// stands inside a token (`1.5`, `a-b`, `x::y`), signs (`-5`, `!ready`) and operators stay.
+pub fn normalise(text: &str) -> String {
+    let folded = fold(text);
+    let words = folded.split_whitespace().filter_map(|raw| {
+        let core = trim(raw);
+        if core.is_empty() {
+            return operator(raw).map(str::to_owned);
+        }
+        Some(format!("{}{}", sign(raw, core).unwrap_or_default(), lower(core)))
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// sha256 of the normalised text: equal for exact duplicates and for nothing else.
+pub fn content_hash(text: &str) -> [u8; 32] {
+    Sha256::digest(normalise(text)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn case_spacing_and_punctuation_do_not_count() {
+        let same = [
+            "Retry 3 times, then stop.",
+            "  retry   3 TIMES then\n stop",
+            "**Retry** “3” times — then stop!",
+        ];
+        for text in same {
+            assert_eq!(content_hash(text), content_hash(same[0]), "{text}");
+        }
+        assert_eq!(content_hash("Всё «готово»."), content_hash("все готово"));
+    }
+
+    #[test]
+    fn what_carries_meaning_counts() {
+        let pairs = [
+            ("1.5 s", "15 s"),
+            ("a-b", "ab"),
+            ("x == y", "x != y"),
+            ("-5", "5"),
+            ("<=5", ">=5"),
+            ("!ready", "ready"),
+            ("10²", "102"),
+            ("E0123", "E0124"),
+            ("is on", "is not on"),
+            ("", "x"),
+        ];
+        for (a, b) in pairs {
+            assert_ne!(content_hash(a), content_hash(b), "{a} / {b}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_twice_changes_nothing(text in "\\PC{0,60}") {
+            let once = normalise(&text);
+            prop_assert_eq!(normalise(&once), once);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Before an answer is generated: what does the team know about this place?
+
+mod assemble;
+mod question;
+
+use std::time::Duration;
+
+use mc_domain::{BundleId, BundleSection, ProjectId, RecordId, RecordKind, SourceKind};
+use mc_search::{Hit, Options, Outcome, Query, search};
+use mc_store::bundles::{BundleItem, NewBundle};
+use mc_store::passages::PassageFilter;
+use mc_store::{bundles, records, tasks};
+use tokio::time::{Instant, timeout_at};
+
+use crate::bundle::{Bundle, Envelope, LinkTarget, TaskHead, pack};
+use crate::confidence::{self, FLOOR};
+use crate::tokens::TokenBudget;
+use crate::{Error, MemoryContext, citations};
+
+use assemble::Scored;
+use question::Asked;
+
+/// How long a recall may take, unless it says otherwise.
+pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
+
+/// The part of the time that the search may take; the rest is for citations and packing.
+const SEARCH_SHARE: f64 = 0.8;
+/// Records looked at.
+const MEMORY_LIMIT: usize = 40;
+/// Records of the asked part of the system looked at besides.
+const SCOPED_LIMIT: usize = 20;
+/// Documents looked at.
+const DOC_LIMIT: usize = 8;
+/// Places in the code looked at.
+const CODE_LIMIT: usize = 8;
+/// How often a bundle's record is tried to be written.
+const JOURNAL_ATTEMPTS: u32 = 3;
+
+/// A request for what is known.
+#[derive(Debug, Clone)]
+pub struct RecallRequest {
+    /// Project.
+    pub project: ProjectId,
+    /// Who asks; kept with the bundle.
+    pub principal: String,
+    /// What it is about, in words.
+    pub query: Option<String>,
+    /// The task at hand, by the tracker's id.
+    pub task_external_id: Option<String>,
+    /// Where in the repository.
+    pub repo_path: Option<String>,
+    /// Symbols at hand.
+    pub symbols: Vec<String>,
+    /// What was noticed: `nil-delay`, an error's name.
+    pub signals: Vec<String>,
+    /// Most tokens that the bundle may cost.
+    pub limit: TokenBudget,
+    /// Most time that it may take.
+    pub time_budget: Duration,
+}
+
+impl RecallRequest {
+    /// A request with the default limits that asks for nothing yet.
+    pub fn new(project: ProjectId, principal: impl Into<String>) -> Self {
+        Self {
+            project,
+            principal: principal.into(),
+            query: None,
+            task_external_id: None,
+            repo_path: None,
+            symbols: Vec::new(),
+            signals: Vec::new(),
+            limit: TokenBudget::default(),
+            time_budget: DEFAULT_TIME_BUDGET,
+        }
+    }
+}
+
+/// Answers with what the team knows, best first, within the token limit and the time budget. A
+/// part of the search that is late is left out and named in [`Bundle::degraded`]; a bundle with
+/// nothing good enough is empty and says why.
+pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bundle, Error> {
+    let deadline = Instant::now() + request.time_budget;
+    let task = match &request.task_external_id {
+        Some(id) => tasks::find(&ctx.store, request.project, id).await?,
+        None => None,
+    };
+    let asked = question::read(request, task.as_ref()).ok_or(Error::NothingAsked)?;
+    let (hits, mut degraded) = find(ctx, request, &asked).await?;
+    let found = hits.len();
+    let mut scored = assemble::score(&asked.question, hits);
+    check_citations(ctx, request.project, &mut scored, deadline, &mut degraded).await?;
+
+    let confidence = confidence::confidence(scored.iter().map(|s| s.evidence).collect());
+    let reason = scored.is_empty().then(|| why_empty(found, &degraded));
+    let envelope = Envelope {
+        id: BundleId::generate(),
+        confidence,
+        degraded,
+        reason,
+        task: request.task_external_id.as_ref().map(|id| head(id, task.as_ref())),
+    };
+    let bundle = pack(envelope, assemble::contents(scored), request.limit);
+    journal(ctx, request, &asked, &bundle);
+    Ok(bundle)
+}
+
+fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskHead {
+    TaskHead {
+        external_id: external_id.to_owned(),
+        title: task.map(|task| task.title.clone()).unwrap_or_default(),
+        status: task.map_or_else(|| "unknown".to_owned(), |task| task.status.clone()),
+    }
+}
+
+fn why_empty(found: usize, degraded: &[String]) -> String {
+    let late =
+        if degraded.is_empty() { "" } else { "; parts of the search were left out, so try again" };
+    match found {
+        0 => format!("the project's memory holds nothing about this{late}"),
+        n => format!("{n} candidates were found, none of them close enough to rely on{late}"),
+    }
+}
+
+/// Searches records, records of the asked part of the system, documents and code, all at once.
+async fn find(
+    ctx: &MemoryContext,
+    request: &RecallRequest,
+    asked: &Asked,
+) -> Result<(Vec<Hit>, Vec<String>), Error> {
+    let budget = request.time_budget.mul_f64(SEARCH_SHARE);
+    let options = |limit| Options { limit, time_budget: budget, ..Options::default() };
+    let within = |source| {
+        let mut filter = PassageFilter::project(request.project);
+        filter.sources = vec![source];
+        Query { filter, ..asked.query(request.project) }
+    };
+    let mut scoped = within(SourceKind::Memory);
+    scoped.filter.scope.clone_from(&asked.scope);
+    let (memory, doc, code) =
+        (within(SourceKind::Memory), within(SourceKind::Doc), within(SourceKind::Code));
+    let scoped_search = async {
+        if scoped.filter.scope.is_empty() {
+            return Ok(None);
+        }
+        search(&ctx.search, &scoped, &options(SCOPED_LIMIT)).await.map(Some)
+    };
+    let [for_memory, for_docs, for_code] = [MEMORY_LIMIT, DOC_LIMIT, CODE_LIMIT].map(options);
+    let (memory, scoped, doc, code) = tokio::try_join!(
+        search(&ctx.search, &memory, &for_memory),
+        scoped_search,
+        search(&ctx.search, &doc, &for_docs),
+        search(&ctx.search, &code, &for_code),
+    )?;
+    Ok(gather([Some(memory), scoped, Some(doc), Some(code)].into_iter().flatten()))
+}
+
+/// Hits of several searches, each passage once, and what any of them left out.
+fn gather(outcomes: impl IntoIterator<Item = Outcome>) -> (Vec<Hit>, Vec<String>) {
+    let mut hits: Vec<Hit> = Vec::new();
+    let mut degraded: Vec<String> = Vec::new();
+    for outcome in outcomes {
+        for hit in outcome.hits {
+            let id = hit.passage.indexed.id;
+            match hits.iter_mut().find(|have| have.passage.indexed.id == id) {
+                // The scoped search may have looked deeper into one of the legs.
+                Some(have) => {
+                    have.similarity = have.similarity.or(hit.similarity);
+                    have.keyword = have.keyword.or(hit.keyword);
+                    have.score = have.score.max(hit.score);
+                }
+                None => hits.push(hit),
+            }
+        }
+        for note in outcome.degraded {
+            if !degraded.contains(&note) {
+                degraded.push(note);
+            }
+        }
+    }
+    (hits, degraded)
+}
+
+/// Puts the verdicts of what records cite beside them: checked now if there is time.
+async fn check_citations(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    scored: &mut [Scored],
+    deadline: Instant,
+    degraded: &mut Vec<String>,
+) -> Result<(), Error> {
+    let ids: Vec<RecordId> = scored.iter().filter_map(Scored::record).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let by_record =
+        match timeout_at(deadline, citations::recheck_records(&ctx.store, project, &ids)).await {
+            Ok(checked) => checked?.0,
+            Err(_) => {
+                degraded.push("citations: late, verdicts are those of the last check".to_owned());
+                return Ok(());
+            }
+        };
+    for one in scored.iter_mut() {
+        if let Some(found) = one.record().and_then(|id| by_record.get(&id)) {
+            one.cite(found);
+        }
+    }
+    Ok(())
+}
+
+/// Keeps what was answered, after the answer. Tried again when the database is away for a
+/// moment; what can't be kept at last is logged as an error with the bundle's id.
+fn journal(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, bundle: &Bundle) {
+    let record = NewBundle {
+        id: bundle.id,
+        project: request.project,
+        principal: request.principal.clone(),
+        request: asked.as_json(),
+        confidence: bundle.confidence,
+        tokens: i32::try_from(bundle.tokens).unwrap_or(i32::MAX),
+        degraded: bundle.degraded.clone(),
+        items: items(bundle),
+    };
+    let hits: Vec<RecordId> = record.items.iter().filter_map(|item| item.record).collect();
+    let store = ctx.store.clone();
+    ctx.journal.spawn(bundle.id, async move {
+        for attempt in 1..=JOURNAL_ATTEMPTS {
+            let written = async {
+                bundles::insert(&store, &record).await?;
+                records::hit(&store, &hits).await
+            };
+            let Err(error) = written.await else { return };
+            if attempt == JOURNAL_ATTEMPTS {
+                tracing::error!(bundle.id = %record.id, error = &error as &dyn std::error::Error,
+                    "a bundle was handed out and could not be recorded");
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+        }
+    });
+}
+
+fn items(bundle: &Bundle) -> Vec<BundleItem> {
+    let statement = |section, s: &crate::bundle::Statement| BundleItem {
+        section,
+        record: Some(s.id),
+        doc: None,
+        passage: s.passage,
+        score: s.score,
+    };
+    let gotchas = bundle.gotchas.iter().map(|s| statement(BundleSection::Gotchas, s));
+    let facts = bundle.facts.iter().map(|s| statement(BundleSection::Facts, s));
+    let shots = bundle.few_shots.iter().map(|s| BundleItem {
+        section: BundleSection::FewShots,
+        record: Some(s.id),
+        doc: None,
+        passage: s.passage,
+        score: s.score,
+    });
+    let links = bundle.links.iter().map(|link| {
+        let (record, doc) = match link.target {
+            LinkTarget::Record(id) => (Some(id), None),
+            LinkTarget::Doc(id) => (None, Some(id)),
+        };
+        BundleItem {
+            section: BundleSection::Links,
+            record,
+            doc,
+            passage: link.passage,
+            score: link.score,
+        }
+    });
+    let code = bundle.code.iter().map(|place| BundleItem {
+        section: BundleSection::Code,
+        record: None,
+        doc: None,
+        passage: place.passage,
+        score: place.score,
+    });
+    gotchas.chain(facts).chain(shots).chain(links).chain(code).collect()
+}
+
+/// Whether a kind goes first when it is about the asked place.
+fn is_warning(kind: RecordKind) -> bool {
+    matches!(kind, RecordKind::Gotcha | RecordKind::Rule)
+}

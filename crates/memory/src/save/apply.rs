@@ -1,0 +1,263 @@
+//! A judgement carried out within the transaction.
+
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId};
+use mc_sanitizer::Sanitized;
+use mc_store::citations::{self, Citation};
+use mc_store::passages::{self, NewPassage, PassageSource};
+use mc_store::records::{self, Record, RecordBody};
+use mc_store::{Tx, vectors};
+use serde_json::{Value, json};
+
+use super::{Prepared, SaveRequest};
+use crate::citations::is_stale;
+use crate::judge::{Judgement, Scores};
+use crate::normalise::content_hash;
+use crate::simhash::simhash;
+use crate::{Error, MemoryContext};
+
+/// A near duplicate's text replaces the record's own unless it is shorter than this share of it:
+/// of two tellings the newer one counts, but not when it leaves things out.
+const NEWER_LENGTH_MIN: f32 = 0.9;
+
+/// What a record is linked to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Links {
+    pub task: Option<TaskId>,
+    pub dialog: Option<DialogId>,
+}
+
+/// The record that says the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Twin {
+    pub id: RecordId,
+    pub exact: bool,
+}
+
+/// What was written.
+pub(super) struct Applied {
+    pub id: RecordId,
+    pub citations: Vec<Citation>,
+    pub has_vector: bool,
+}
+
+/// Adds the record with passage, vector and citations.
+pub(super) async fn create(
+    tx: &mut Tx,
+    request: &SaveRequest,
+    prepared: &Prepared,
+    links: Links,
+    scores: Scores,
+) -> Result<Applied, Error> {
+    let body = RecordBody {
+        kind: request.kind,
+        title: prepared.title.clone(),
+        content: prepared.content.clone(),
+        scope: prepared.distilled.scope.clone(),
+        tags: prepared.distilled.tags.clone(),
+        owner: prepared.clean.owner.clone(),
+        ttl: prepared.ttl,
+        quality: quality(scores),
+        meta: Value::Object(prepared.clean.meta.clone()),
+        task: links.task,
+        dialog: links.dialog,
+        content_hash: prepared.content_hash.to_vec(),
+        simhash: prepared.simhash,
+    };
+    let id = records::insert(tx, request.project, &body).await?;
+    citations::replace(tx, request.project, id, &prepared.citations).await?;
+    finish(tx, request.project, id, &body, prepared, prepared.citations.clone()).await
+}
+
+/// Brings the twin up to date: unites tags, scope, meta and citations, extends its life, moves it
+/// to the front by its age, and keeps what it said before in its history.
+pub(super) async fn merge(
+    ctx: &MemoryContext,
+    tx: &mut Tx,
+    request: &SaveRequest,
+    prepared: &Prepared,
+    links: Links,
+    twin: Twin,
+    judgement: &Judgement,
+) -> Result<Applied, Error> {
+    let old = records::find_in(tx, twin.id).await?.ok_or(Error::UnknownRecord(twin.id))?;
+    let (title, content) = merged_text(&old, prepared, twin.exact, request.title.is_some());
+    let body = RecordBody {
+        kind: merged_kind(old.kind, request.kind),
+        content_hash: content_hash(content.as_str()).to_vec(),
+        simhash: simhash(content.as_str()),
+        title,
+        content,
+        scope: united(&old.scope, &prepared.distilled.scope),
+        tags: united(&old.tags, &prepared.distilled.tags),
+        owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
+        ttl: old.ttl.max(prepared.ttl),
+        quality: merged_quality(&old.quality, judgement.scores),
+        meta: merged_meta(&old.meta, prepared),
+        task: links.task,
+        dialog: links.dialog,
+    };
+    records::update(tx, old.id, &body, &judgement.reason, Some(&request.principal)).await?;
+    let known = citations::of_records(&ctx.store, &[old.id]).await?;
+    let citations = united_citations(known, &prepared.citations);
+    if !prepared.citations.is_empty() {
+        citations::replace(tx, request.project, old.id, &citations).await?;
+    }
+    finish(tx, request.project, old.id, &body, prepared, citations).await
+}
+
+/// Takes a replaced record out of the search; its row and history stay.
+pub(super) async fn supersede(
+    tx: &mut Tx,
+    project: ProjectId,
+    replaced: RecordId,
+    by: RecordId,
+) -> Result<(), Error> {
+    if !records::supersede(tx, project, replaced, by).await? {
+        return Err(Error::UnknownRecord(replaced));
+    }
+    Ok(passages::remove(tx, PassageSource::Record(replaced)).await?)
+}
+
+/// Passage, vector and state of a record whose row is written.
+async fn finish(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: RecordId,
+    body: &RecordBody,
+    prepared: &Prepared,
+    citations: Vec<Citation>,
+) -> Result<Applied, Error> {
+    let passage = passage_of(body, &citations);
+    let passage_id = passages::put_only(tx, project, PassageSource::Record(id), &passage).await?;
+    let text_hash = vectors::text_hash(&passage);
+    // The vector was made of the note as it came in; a record that kept its own text has its own.
+    let is_same_text = text_hash == vectors::text_hash(&self::passage(body.kind, prepared));
+    let has_vector = match &prepared.vector {
+        Some((model, vector)) if is_same_text => {
+            vectors::put(tx, &model.model, passage_id, &text_hash, vector).await?;
+            true
+        }
+        _ => prepared.vector.is_some(),
+    };
+    if let Some(stale) = is_stale(&citations) {
+        records::set_stale(tx, id, stale).await?;
+    }
+    Ok(Applied { id, citations, has_vector })
+}
+
+/// What search will see of a new record.
+pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
+    NewPassage {
+        record_kind: Some(kind),
+        title: prepared.title.as_str().to_owned(),
+        place: place(prepared.clean.url.as_deref(), &prepared.citations),
+        symbols: cited_symbols(&prepared.citations),
+        scope: prepared.distilled.scope.clone(),
+        tags: prepared.distilled.tags.clone(),
+        language: String::new(),
+        text: prepared.content.clone(),
+    }
+}
+
+fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
+    NewPassage {
+        record_kind: Some(body.kind),
+        title: body.title.as_str().to_owned(),
+        place: place(body.meta.get("url").and_then(Value::as_str), citations),
+        symbols: cited_symbols(citations),
+        scope: body.scope.clone(),
+        tags: body.tags.clone(),
+        language: String::new(),
+        text: body.content.clone(),
+    }
+}
+
+/// Where a record leads: its address, else the first file that it cites.
+fn place(url: Option<&str>, citations: &[Citation]) -> String {
+    let file = || citations.first().map(|citation| citation.file_path.clone());
+    url.map(str::to_owned).or_else(file).unwrap_or_default()
+}
+
+fn cited_symbols(citations: &[Citation]) -> Vec<String> {
+    let mut symbols: Vec<String> = citations.iter().filter_map(|c| c.symbol.clone()).collect();
+    symbols.sort();
+    symbols.dedup();
+    symbols
+}
+
+/// Title and content of a merged record, both from one telling: the newer one, unless it is the
+/// same or leaves things out. A title that a person gave is kept.
+fn merged_text(old: &Record, new: &Prepared, exact: bool, titled: bool) -> (Sanitized, Sanitized) {
+    let length = |text: &str| f32::from(u16::try_from(text.chars().count()).unwrap_or(u16::MAX));
+    let says_less = length(new.content.as_str()) < NEWER_LENGTH_MIN * length(&old.content);
+    let keep_old = exact || says_less;
+    let content =
+        if keep_old { Sanitized::stored(old.content.clone()) } else { new.content.clone() };
+    let title = if titled || (!keep_old && was_derived(old)) {
+        new.title.clone()
+    } else {
+        Sanitized::stored(old.title.clone())
+    };
+    (title, content)
+}
+
+/// Whether the record's title was taken from its content.
+fn was_derived(record: &Record) -> bool {
+    record.title.is_empty() || record.content.contains(record.title.trim_end_matches('…'))
+}
+
+/// A fact that is saved again as a rule or a warning becomes one; nothing becomes a mere fact.
+fn merged_kind(old: RecordKind, new: RecordKind) -> RecordKind {
+    let is_statement = |kind| !matches!(kind, RecordKind::Fewshot | RecordKind::AdrLink);
+    if old == RecordKind::Fact && is_statement(new) { new } else { old }
+}
+
+fn united(old: &[String], new: &[String]) -> Vec<String> {
+    let mut all = old.to_vec();
+    for item in new {
+        if !all.iter().any(|have| have.to_lowercase() == item.to_lowercase()) {
+            all.push(item.clone());
+        }
+    }
+    all
+}
+
+/// The old citations with the new ones, which count where both name the same place.
+fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
+    let same = |a: &Citation, b: &Citation| {
+        a.file_path == b.file_path
+            && a.symbol == b.symbol
+            && (a.symbol.is_some() || a.lines == b.lines)
+    };
+    let kept = old.into_iter().filter(|a| !new.iter().any(|b| same(a, b)));
+    kept.chain(new.iter().cloned()).collect()
+}
+
+fn merged_meta(old: &Value, prepared: &Prepared) -> Value {
+    let mut meta = old.as_object().cloned().unwrap_or_default();
+    meta.extend(prepared.clean.meta.clone());
+    Value::Object(meta)
+}
+
+fn quality(scores: Scores) -> Value {
+    let round = |score: f32| (f64::from(score) * 1_000.0).round() / 1_000.0;
+    json!({
+        "novelty": round(scores.novelty),
+        "dup": round(scores.dup),
+        "usefulness": round(scores.usefulness),
+    })
+}
+
+/// A merged record was as new as it was when it came; only what it is good for may grow.
+fn merged_quality(old: &Value, scores: Scores) -> Value {
+    let mut merged = old.as_object().cloned().unwrap_or_default();
+    let known = merged.get("usefulness").and_then(Value::as_f64).unwrap_or(0.0);
+    let new = quality(scores);
+    if merged.is_empty() {
+        return new;
+    }
+    if new["usefulness"].as_f64().is_some_and(|usefulness| usefulness > known) {
+        merged.insert("usefulness".to_owned(), new["usefulness"].clone());
+    }
+    Value::Object(merged)
+}

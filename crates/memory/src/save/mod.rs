@@ -1,0 +1,415 @@
+//! After the work: keep what was learnt, once, and say what was done with it.
+
+mod apply;
+mod clean;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind};
+use mc_llm::Purpose;
+use mc_sanitizer::Sanitized;
+use mc_search::ActiveModel;
+use mc_store::citations::Citation;
+use mc_store::passages::embedding_text;
+use mc_store::records::Record;
+use mc_store::{dialogs, records, tasks};
+use serde_json::{Map, Value};
+
+pub use clean::MaskedCount;
+
+use crate::citations::{NewCitation, check_new};
+use crate::distil::{self, Distilled};
+use crate::judge::{
+    self, Action, CANDIDATE_DISTANCE_MAX, Evidence, Incoming, Known, Reject, Scores, judge,
+};
+use crate::normalise::content_hash;
+use crate::simhash::simhash;
+use crate::{Error, MemoryContext};
+use clean::Clean;
+
+/// How long a record lives unless it says otherwise (seed 001, section 15).
+pub const DEFAULT_TTL: TimeDelta = TimeDelta::days(180);
+/// How long a save waits for its vector; later ones come from the queue.
+const EMBEDDING_WAIT: Duration = Duration::from_secs(2);
+/// Records that a new one is compared with, by fingerprint and by vector each.
+const CANDIDATES: i64 = 30;
+
+/// Something to be kept.
+#[derive(Debug, Clone)]
+pub struct SaveRequest {
+    /// Project.
+    pub project: ProjectId,
+    /// Who saves; kept in the history.
+    pub principal: String,
+    /// What sort of knowledge it is.
+    pub kind: RecordKind,
+    /// What is known, as it was said.
+    pub content: String,
+    /// Title; by default the first sentence.
+    pub title: Option<String>,
+    /// The task it came from, by the tracker's id.
+    pub task_external_id: Option<String>,
+    /// Parts of the system it is about.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// What the caller's own judge thinks of its use, 0 to 1.
+    pub usefulness: Option<f32>,
+    /// When it expires; by default after [`DEFAULT_TTL`].
+    pub ttl: Option<DateTime<Utc>>,
+    /// Anything else (`patch_sha`, `source_dialog_id`).
+    pub meta: Map<String, Value>,
+    /// Places in the code that it is true of.
+    pub citations: Vec<NewCitation>,
+    /// Steps of a worked example.
+    pub steps: Vec<String>,
+    /// The patch of a worked example.
+    pub patch_ref: Option<String>,
+    /// The address of a decision record.
+    pub url: Option<String>,
+    /// The dialog it came from.
+    pub dialog: Option<DialogId>,
+    /// Whether it contradicts what is known: the nearest related record is replaced.
+    pub contradicts: bool,
+    /// The record that it replaces.
+    pub supersedes: Option<RecordId>,
+}
+
+impl SaveRequest {
+    /// A request with nothing but a kind and a content.
+    pub fn new(
+        project: ProjectId,
+        principal: impl Into<String>,
+        kind: RecordKind,
+        content: impl Into<String>,
+    ) -> Self {
+        Self {
+            project,
+            principal: principal.into(),
+            kind,
+            content: content.into(),
+            title: None,
+            task_external_id: None,
+            scope: Vec::new(),
+            tags: Vec::new(),
+            owner: None,
+            usefulness: None,
+            ttl: None,
+            meta: Map::new(),
+            citations: Vec::new(),
+            steps: Vec::new(),
+            patch_ref: None,
+            url: None,
+            dialog: None,
+            contradicts: false,
+            supersedes: None,
+        }
+    }
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// A new record.
+    Created(RecordId),
+    /// An existing record was brought up to date.
+    Merged(RecordId),
+    /// A new record (or the one that says the same already) took the place of others.
+    Superseded {
+        /// The record that lives.
+        by: RecordId,
+        /// Those that it replaced.
+        replaced: Vec<RecordId>,
+    },
+    /// Not kept.
+    Rejected(Reject),
+}
+
+impl Decision {
+    /// The record that holds what was saved, if it was kept.
+    pub fn record(&self) -> Option<RecordId> {
+        match self {
+            Self::Created(id) | Self::Merged(id) | Self::Superseded { by: id, .. } => Some(*id),
+            Self::Rejected(_) => None,
+        }
+    }
+
+    /// The word for it on the wire.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Created(_) => "created",
+            Self::Merged(_) => "merged",
+            Self::Superseded { .. } => "superseded",
+            Self::Rejected(_) => "rejected",
+        }
+    }
+}
+
+/// The answer to a save.
+#[derive(Debug, Clone)]
+pub struct SaveOutcome {
+    /// What was done.
+    pub decision: Decision,
+    /// What was done, in words: `merged into <id>`.
+    pub message: String,
+    /// Why.
+    pub reason: String,
+    /// The judge's scores.
+    pub scores: Scores,
+    /// What was masked before anything was stored.
+    pub masked: Vec<MaskedCount>,
+    /// What the record cites now, with verdicts.
+    pub citations: Vec<Citation>,
+    /// The record as it is now; none when it was rejected.
+    pub record: Option<Record>,
+    /// Why the record can't be found by meaning yet (its vector follows from the queue).
+    pub vector_pending: Option<&'static str>,
+}
+
+/// A note that is ready to be judged and written.
+pub(crate) struct Prepared {
+    pub clean: Clean,
+    pub distilled: Distilled,
+    pub content: Sanitized,
+    pub title: Sanitized,
+    pub content_hash: [u8; 32],
+    pub simhash: u64,
+    pub ttl: DateTime<Utc>,
+    pub usefulness: f32,
+    pub citations: Vec<Citation>,
+    pub vector: Option<(ActiveModel, Vec<f32>)>,
+}
+
+/// Sanitizes, distils, judges and keeps a note, in one transaction, and says what was done and
+/// why. Works without the embedding provider: the vector then follows from the queue.
+pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutcome, Error> {
+    let now = Utc::now();
+    let ttl = request.ttl.unwrap_or(now + DEFAULT_TTL);
+    if ttl <= now {
+        return Err(Error::TtlInThePast);
+    }
+    let clean = Clean::of(request);
+    let distilled = clean.distil(request.kind);
+    if let Some(reject) = judge::reject(&distilled.content) {
+        return Ok(rejected(reject, clean));
+    }
+    let dialog = known_dialog(ctx, request, &clean).await?;
+    let (mut prepared, vector_pending) = prepare(ctx, request, clean, distilled, ttl).await?;
+    let written = write(ctx, request, &mut prepared, dialog).await?;
+    let record = records::find(&ctx.store, written.id).await?;
+    Ok(SaveOutcome {
+        message: message(&written.decision),
+        decision: written.decision,
+        reason: written.reason,
+        scores: written.scores,
+        masked: prepared.clean.masked,
+        citations: written.citations,
+        record,
+        vector_pending: vector_pending.filter(|_| !written.has_vector),
+    })
+}
+
+fn rejected(reject: Reject, clean: Clean) -> SaveOutcome {
+    SaveOutcome {
+        decision: Decision::Rejected(reject),
+        message: "rejected".to_owned(),
+        reason: reject.to_string(),
+        scores: Scores::default(),
+        masked: clean.masked,
+        citations: Vec::new(),
+        record: None,
+        vector_pending: None,
+    }
+}
+
+fn message(decision: &Decision) -> String {
+    let list =
+        |ids: &[RecordId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match decision {
+        Decision::Created(id) => format!("created {id}"),
+        Decision::Merged(id) => format!("merged into {id}"),
+        Decision::Superseded { by, replaced } => format!("{by} superseded {}", list(replaced)),
+        Decision::Rejected(_) => "rejected".to_owned(),
+    }
+}
+
+/// The dialog to link: the one that is named (it must exist), or the one that `meta` names if it
+/// exists (other tools' ids are kept in `meta` as they are).
+async fn known_dialog(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    clean: &Clean,
+) -> Result<Option<DialogId>, Error> {
+    if let Some(dialog) = request.dialog {
+        let exists = dialogs::exists(&ctx.store, request.project, dialog).await?;
+        return if exists { Ok(Some(dialog)) } else { Err(Error::UnknownDialog(dialog)) };
+    }
+    let named = clean.meta.get("source_dialog_id").and_then(Value::as_str);
+    let Some(dialog) = named.and_then(|id| id.parse::<DialogId>().ok()) else { return Ok(None) };
+    Ok(dialogs::exists(&ctx.store, request.project, dialog).await?.then_some(dialog))
+}
+
+async fn prepare(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    clean: Clean,
+    distilled: Distilled,
+    ttl: DateTime<Utc>,
+) -> Result<(Prepared, Option<&'static str>), Error> {
+    let citations = check_new(&ctx.store, request.project, &clean.citations).await?;
+    // Distilling only takes away, and what is clean stays clean; masking again costs little and
+    // gives the type back that the store asks for.
+    let content = mc_sanitizer::mask(&distilled.content).text;
+    let title = mc_sanitizer::mask(&distilled.title).text;
+    let usefulness = judge::usefulness(
+        content.as_str(),
+        &Evidence {
+            citations: citations.len(),
+            patch: clean.meta.contains_key("patch_sha") || clean.meta.contains_key("patch_ref"),
+            task: request.task_external_id.is_some(),
+            callers_opinion: request.usefulness,
+        },
+    );
+    let mut prepared = Prepared {
+        content_hash: content_hash(content.as_str()),
+        simhash: simhash(content.as_str()),
+        clean,
+        distilled,
+        content,
+        title,
+        ttl,
+        usefulness,
+        citations,
+        vector: None,
+    };
+    let pending = match embed(ctx, &prepared).await {
+        Ok(vector) => {
+            prepared.vector = Some(vector);
+            None
+        }
+        Err(reason) => Some(reason),
+    };
+    Ok((prepared, pending))
+}
+
+/// The vector of the record as it would be found, or why there is none now.
+async fn embed(
+    ctx: &MemoryContext,
+    prepared: &Prepared,
+) -> Result<(ActiveModel, Vec<f32>), &'static str> {
+    let model = ctx.search.models.current();
+    let passage = apply::passage(RecordKind::Fact, prepared);
+    let text = embedding_text(&passage.title, &passage.place, passage.text.as_str());
+    let text = mc_sanitizer::mask(&text).text;
+    let vectors = model.embedder.embed(vec![text], Purpose::Passage);
+    match tokio::time::timeout(EMBEDDING_WAIT, vectors).await {
+        Ok(Ok(mut vectors)) => vectors
+            .pop()
+            .map(|vector| (model, vector))
+            .ok_or("the embedding provider gave no vector"),
+        Ok(Err(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "saving without a vector");
+            Err("the embedding provider is away; the vector follows from the queue")
+        }
+        Err(_) => Err("the embedding provider is slow; the vector follows from the queue"),
+    }
+}
+
+/// What was written.
+pub(crate) struct Written {
+    pub id: RecordId,
+    pub decision: Decision,
+    pub reason: String,
+    pub scores: Scores,
+    pub citations: Vec<Citation>,
+    pub has_vector: bool,
+}
+
+/// Judges and writes under the project's lock, so that of two people who save the same thing at
+/// once the second meets the record of the first.
+async fn write(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    prepared: &mut Prepared,
+    dialog: Option<DialogId>,
+) -> Result<Written, Error> {
+    let _turn = ctx.saves.acquire().await.expect("the semaphore is never closed");
+    let mut tx = ctx.store.begin().await?;
+    tx.lock_memory(request.project).await?;
+    let task = match &request.task_external_id {
+        Some(id) => Some(tasks::ensure(&mut tx, request.project, id).await?),
+        None => None,
+    };
+    let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
+    let candidates = records::candidates(
+        &mut tx,
+        request.project,
+        &prepared.content_hash,
+        prepared.simhash,
+        i32::try_from(CANDIDATE_DISTANCE_MAX).unwrap_or(i32::MAX),
+        vector,
+        CANDIDATES,
+    )
+    .await?;
+    let known: Vec<_> = candidates.into_iter().map(known).collect();
+    let incoming = Incoming {
+        kind: request.kind,
+        content: prepared.content.as_str(),
+        content_hash: prepared.content_hash,
+        contradicts: request.contradicts,
+        supersedes: request.supersedes,
+        usefulness: prepared.usefulness,
+    };
+    let judgement = judge(&incoming, &known);
+    let links = apply::Links { task, dialog };
+    let applied = match judgement.action {
+        Action::Create => {
+            apply::create(&mut tx, request, prepared, links, judgement.scores).await?
+        }
+        Action::Merge { into, exact } => {
+            apply::merge(
+                ctx,
+                &mut tx,
+                request,
+                prepared,
+                links,
+                apply::Twin { id: into, exact },
+                &judgement,
+            )
+            .await?
+        }
+    };
+    for replaced in &judgement.supersede {
+        apply::supersede(&mut tx, request.project, *replaced, applied.id).await?;
+    }
+    tx.commit().await?;
+    let decision = match (judgement.action, judgement.supersede) {
+        (Action::Create, replaced) if replaced.is_empty() => Decision::Created(applied.id),
+        (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(applied.id),
+        (_, replaced) => Decision::Superseded { by: applied.id, replaced },
+    };
+    Ok(Written {
+        id: applied.id,
+        decision,
+        reason: judgement.reason,
+        scores: judgement.scores,
+        citations: applied.citations,
+        has_vector: applied.has_vector,
+    })
+}
+
+fn known(candidate: records::Candidate) -> Known {
+    Known {
+        id: candidate.id,
+        kind: candidate.kind,
+        content: candidate.content,
+        content_hash: candidate.content_hash,
+        cosine: candidate.similarity,
+    }
+}
+
+/// Longest content, for the edge to quote.
+pub const CONTENT_MAX_CHARS: usize = distil::MAX_CHARS;

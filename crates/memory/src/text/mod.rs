@@ -1,0 +1,11 @@
+//! Prose as the judge and the distiller see it: folded characters, tokens, stems, sentences.
+
+pub mod filler;
+pub mod fold;
+pub mod sentences;
+pub mod token;
+pub mod vocabulary;
+
+pub use fold::fold;
+pub use sentences::{cut, sentences};
+pub use token::{Token, tokenize};

@@ -1,0 +1,114 @@
+//! Sentences, and cutting at their ends.
+
+/// Marks a cut.
+const ELLIPSIS: char = '…';
+
+/// Shortenings whose full stop ends no sentence.
+const SHORTENINGS: &[&str] = &[
+    "e.g.",
+    "i.e.",
+    "etc.",
+    "vs.",
+    "cf.",
+    "no.",
+    "fig.",
+    "approx.",
+    "т.е.",
+    "т.к.",
+    "т.д.",
+    "т.п.",
+    "напр.",
+    "см.",
+];
+
+/// The sentences of a paragraph or line, trimmed, in order; none is empty.
+pub fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        if c == '\n' || (is_end(c) && ends_here(&text[start..end], &text[end..])) {
+            found.push(text[start..end].trim());
+            start = end;
+        }
+    }
+    found.push(text[start..].trim());
+    found.retain(|sentence| !sentence.is_empty());
+    found
+}
+
+fn is_end(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '…' | '。')
+}
+
+fn ends_here(sentence: &str, rest: &str) -> bool {
+    let is_shortening = SHORTENINGS.iter().any(|short| sentence.to_lowercase().ends_with(short));
+    let mut next = rest.chars();
+    let parted = next.next().is_none_or(char::is_whitespace) || sentence.ends_with('。');
+    let after = rest.trim_start().chars().next();
+    let goes_on = after.is_some_and(char::is_lowercase);
+    parted && !goes_on && !is_shortening
+}
+
+/// `text` in at most `max` characters: whole when it fits, else up to the end of a sentence when
+/// that keeps most of it, else up to the end of a word; a cut shows as `…`.
+pub fn cut(text: &str, max: usize) -> String {
+    let text = text.trim();
+    let Some((limit, _)) = text.char_indices().nth(max) else {
+        return text.to_owned();
+    };
+    // One character goes to the ellipsis.
+    let room = text[..limit].char_indices().next_back().map_or(0, |(at, _)| at);
+    let head = &text[..room];
+    let boundary = sentence_end(head, &text[room..]).or_else(|| word_end(head, &text[room..]));
+    let kept = head[..boundary.unwrap_or(room)].trim_end();
+    if max == 0 { String::new() } else { format!("{kept}{ELLIPSIS}") }
+}
+
+/// Where the last whole sentence of `head` ends, if that keeps at least three fifths of it.
+fn sentence_end(head: &str, rest: &str) -> Option<usize> {
+    let mut ends = head.char_indices().map(|(at, c)| (at + c.len_utf8(), c)).filter(|&(end, c)| {
+        let follows = if end == head.len() { rest } else { &head[end..] };
+        c == '\n' || (is_end(c) && ends_here(&head[..end], follows))
+    });
+    ends.rfind(|(end, _)| end * 5 >= head.len() * 3).map(|(end, _)| end)
+}
+
+/// Where the last whole word of `head` ends; none when `head` is one long word.
+fn word_end(head: &str, rest: &str) -> Option<usize> {
+    if rest.starts_with(char::is_whitespace) {
+        return Some(head.len());
+    }
+    head.rfind(char::is_whitespace).filter(|at| *at > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sentences_end_where_people_end_them() {
+        let text = "Use v1.2. Then see e.g. Foo. И т.д. не конец? Да! end.";
+        let expected = ["Use v1.2.", "Then see e.g. Foo.", "И т.д. не конец?", "Да! end."];
+        assert_eq!(sentences(text), expected);
+    }
+
+    #[test]
+    fn a_cut_prefers_the_end_of_a_sentence() {
+        assert_eq!(cut("One two three. Four five six seven", 22), "One two three.…");
+        assert_eq!(cut("One two three four five", 12), "One two…");
+        assert_eq!(cut("short", 12), "short");
+        assert_eq!(cut("Донаудампфшиффарт", 5), "Дона…");
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_never_exceeds_its_limit(text in "[ a-zа-я.!?\n😀]{0,80}", max in 0usize..60) {
+            let short = cut(&text, max);
+            prop_assert!(short.chars().count() <= max);
+            let kept = short.trim_end_matches('…');
+            prop_assert!(text.trim().starts_with(kept.trim_end()));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tokens as language models count them, by tiktoken's `o200k_base`.
+
+use std::fmt;
+
+use tiktoken_rs::o200k_base_singleton;
+
+/// How many tokens a bundle may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenBudget(usize);
+
+/// A limit outside [`TokenBudget::MIN`] to [`TokenBudget::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a token limit is {min} to {max}; {given} is not", min = TokenBudget::MIN, max = TokenBudget::MAX)]
+pub struct InvalidBudget {
+    given: usize,
+}
+
+impl TokenBudget {
+    /// Fewest tokens in which a bundle can still say that it is empty.
+    pub const MIN: usize = 64;
+    /// Most tokens.
+    pub const MAX: usize = 32_000;
+
+    /// Checks `tokens`.
+    pub fn new(tokens: usize) -> Result<Self, InvalidBudget> {
+        if (Self::MIN..=Self::MAX).contains(&tokens) {
+            Ok(Self(tokens))
+        } else {
+            Err(InvalidBudget { given: tokens })
+        }
+    }
+
+    /// The number of tokens.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for TokenBudget {
+    /// Seed 001's example.
+    fn default() -> Self {
+        Self(2_000)
+    }
+}
+
+impl fmt::Display for TokenBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How many tokens `text` is. The vocabulary is loaded at the first call (about 0.2 s).
+pub fn count(text: &str) -> usize {
+    o200k_base_singleton().count_ordinary(text)
+}
+
+/// Loads the vocabulary, so that no request has to wait for it.
+pub fn warm_up() {
+    count("");
+}
+
+/// Whether the vocabulary holds `word` whole (after a space): common words of the big languages
+/// do, misspelt ones don't.
+pub fn is_one_token(word: &str) -> bool {
+    count(&format!(" {word}")) == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_those_of_o200k() {
+        assert_eq!(count(""), 0);
+        assert_eq!(count("hello world"), 2);
+        assert!(is_one_token("contract") && !is_one_token("conctract"));
+    }
+
+    #[test]
+    fn a_budget_has_bounds() {
+        assert!(TokenBudget::new(63).is_err() && TokenBudget::new(32_001).is_err());
+        assert_eq!(TokenBudget::new(64).map(TokenBudget::get), Ok(64));
+    }
+}
