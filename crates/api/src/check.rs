@@ -1,0 +1,294 @@
+//! From what the wire says to what the domain accepts. Each function takes the field's name, so
+//! that a refusal can say where it happened.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use mc_domain::{ProjectKey, check_line, check_text};
+use serde_json::{Map, Value};
+
+use crate::limits;
+use crate::problem::Problem;
+
+/// A value that is well-formed JSON and still not acceptable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// The field at fault, as the wire spells it (`citations[1].file`).
+    pub field: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A wire type that becomes a [`Check::Checked`] value once every part of it was looked at, so that
+/// handlers only ever see what the domain accepts.
+pub trait Check: Sized {
+    /// The value with all of its rules kept.
+    type Checked;
+
+    /// Looks at every part; the first one that breaks a rule is named.
+    fn check(self) -> Result<Self::Checked, Invalid>;
+}
+
+impl Invalid {
+    /// `reason` is wrong with `field`.
+    pub fn new(field: impl Into<String>, reason: impl fmt::Display) -> Self {
+        Self { field: field.into(), reason: reason.to_string() }
+    }
+
+    /// The same refusal seen from the outside, where the value stands in `parent`.
+    pub fn within(self, parent: &str) -> Self {
+        Self { field: format!("{parent}.{}", self.field), ..self }
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        Self::invalid(invalid.reason).field(invalid.field)
+    }
+}
+
+/// One line of text that says something: not blank, no control characters, at most `max` characters.
+/// Blanks around it are dropped.
+pub fn line(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
+    let text = text.trim();
+    check_line(text).map_err(|e| Invalid::new(field, e))?;
+    measured(field, text, max)
+}
+
+/// Like [`line`], for texts that may have several lines. Blanks around it are kept.
+pub fn text(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
+    check_text(text).map_err(|e| Invalid::new(field, e))?;
+    measured(field, text, max)
+}
+
+fn measured(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
+    if text.trim().is_empty() {
+        return Err(Invalid::new(field, "must not be empty"));
+    }
+    let length = text.chars().count();
+    if length > max {
+        return Err(Invalid::new(field, format!("holds {length} characters; the limit is {max}")));
+    }
+    Ok(text.to_owned())
+}
+
+/// Applies `check` where there is a value.
+pub fn optional<T, U>(
+    field: &str,
+    value: Option<T>,
+    check: impl FnOnce(&str, T) -> Result<U, Invalid>,
+) -> Result<Option<U>, Invalid> {
+    value.map(|value| check(field, value)).transpose()
+}
+
+/// An optional [`line`].
+pub fn optional_line(
+    field: &str,
+    value: Option<String>,
+    max: usize,
+) -> Result<Option<String>, Invalid> {
+    optional(field, value, |field, value| line(field, &value, max))
+}
+
+/// An optional [`text`].
+pub fn optional_text(
+    field: &str,
+    value: Option<String>,
+    max: usize,
+) -> Result<Option<String>, Invalid> {
+    optional(field, value, |field, value| text(field, &value, max))
+}
+
+/// At most `max` items, each checked under its own name (`tags[3]`).
+pub fn list<T, U>(
+    field: &str,
+    items: Vec<T>,
+    max: usize,
+    check: impl Fn(&str, T) -> Result<U, Invalid>,
+) -> Result<Vec<U>, Invalid> {
+    if items.len() > max {
+        return Err(Invalid::new(
+            field,
+            format!("holds {} items; the limit is {max}", items.len()),
+        ));
+    }
+    items
+        .into_iter()
+        .enumerate()
+        .map(|(index, item)| check(&format!("{field}[{index}]"), item))
+        .collect()
+}
+
+/// At most `max` wire values, each refused under its own name (`citations[1].file`).
+pub fn records<T: Check>(
+    field: &str,
+    items: Vec<T>,
+    max: usize,
+) -> Result<Vec<T::Checked>, Invalid> {
+    list(field, items, max, |field, item| item.check().map_err(|invalid| invalid.within(field)))
+}
+
+/// Like [`records`], with at least one.
+pub fn filled_records<T: Check>(
+    field: &str,
+    items: Vec<T>,
+    max: usize,
+) -> Result<Vec<T::Checked>, Invalid> {
+    if items.is_empty() {
+        return Err(Invalid::new(field, "must hold at least one item"));
+    }
+    records(field, items, max)
+}
+
+/// An optional wire value, refused under its own name (`quality.dup`).
+pub fn nested<T: Check>(field: &str, value: Option<T>) -> Result<Option<T::Checked>, Invalid> {
+    optional(field, value, |field, value| value.check().map_err(|invalid| invalid.within(field)))
+}
+
+/// Tags, scopes, labels and the like.
+pub fn words(field: &str, items: Vec<String>) -> Result<Vec<String>, Invalid> {
+    list(field, items, limits::WORDS, |field, item| line(field, &item, limits::WORD))
+}
+
+/// A whole number within `range`; `N` must hold every number of it.
+pub fn range<N: TryFrom<i64>>(
+    field: &str,
+    value: i64,
+    range: &RangeInclusive<i64>,
+) -> Result<N, Invalid> {
+    let refused = || {
+        Invalid::new(
+            field,
+            format!("must be from {} to {}, not {value}", range.start(), range.end()),
+        )
+    };
+    if !range.contains(&value) {
+        return Err(refused());
+    }
+    N::try_from(value).map_err(|_| refused())
+}
+
+/// A time budget.
+pub fn milliseconds(field: &str, value: i64) -> Result<Duration, Invalid> {
+    range(field, value, &limits::TIME_BUDGET_MS).map(Duration::from_millis)
+}
+
+/// A share between 0 and 1.
+#[expect(clippy::cast_possible_truncation, reason = "a score needs no more than f32 holds")]
+pub fn share(field: &str, value: f64) -> Result<f32, Invalid> {
+    if (0.0..=1.0).contains(&value) {
+        Ok(value as f32)
+    } else {
+        Err(Invalid::new(field, format!("must be from 0 to 1, not {value}")))
+    }
+}
+
+/// A project's key.
+pub fn project_key(field: &str, key: &str) -> Result<ProjectKey, Invalid> {
+    ProjectKey::parse(key).map_err(|e| Invalid::new(field, e))
+}
+
+/// The end of a record's life, as a date (through that day, UTC) or as an RFC 3339 time: later
+/// than `now` and at most [`limits::TTL_DAYS`] ahead.
+pub fn ttl(field: &str, text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, Invalid> {
+    let end = end_of_day(text).or_else(|| text.parse::<DateTime<Utc>>().ok());
+    let Some(end) = end else {
+        let reason = "must be a date (2027-06-01) or an RFC 3339 time (2027-06-01T12:00:00Z)";
+        return Err(Invalid::new(field, reason));
+    };
+    if end <= now {
+        return Err(Invalid::new(field, "must be in the future"));
+    }
+    if end - now > TimeDelta::days(limits::TTL_DAYS) {
+        return Err(Invalid::new(field, "must be at most 10 years ahead"));
+    }
+    Ok(end)
+}
+
+fn end_of_day(text: &str) -> Option<DateTime<Utc>> {
+    let day: NaiveDate = text.parse().ok()?;
+    Some(day.checked_add_days(Days::new(1))?.and_time(NaiveTime::MIN).and_utc())
+}
+
+/// A path inside a repository: relative, `/` between the parts, no way up. `./` in front and `/` at
+/// the end are dropped.
+pub fn relative_path(field: &str, path: &str) -> Result<String, Invalid> {
+    let path = line(field, path, limits::PATH)?;
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    let is_absolute = path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':');
+    let climbs = path.split(['/', '\\']).any(|part| part == "..");
+    if path.is_empty() || is_absolute || climbs {
+        let reason = "must be a path inside the repository, relative to its root, without \"..\"";
+        return Err(Invalid::new(field, reason));
+    }
+    Ok(path.to_owned())
+}
+
+/// A glob over places, such as `app/**/*.rb`, as the regular expression that the store matches.
+pub fn glob(field: &str, text: &str) -> Result<String, Invalid> {
+    let text = line(field, text, limits::PATH)?;
+    mc_search::glob::to_regex(&text).map_err(|e| Invalid::new(field, e))
+}
+
+/// An `http` or `https` URL.
+pub fn http_url(field: &str, text: &str) -> Result<String, Invalid> {
+    let text = line(field, text, limits::URL)?;
+    let is_web = url::Url::parse(&text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if is_web { Ok(text) } else { Err(Invalid::new(field, "must be an http or https URL")) }
+}
+
+/// Hexadecimal digits, lower-cased; the count must be within `digits`.
+pub fn hex(field: &str, text: &str, digits: &RangeInclusive<usize>) -> Result<String, Invalid> {
+    let is_hex = text.bytes().all(|b| b.is_ascii_hexdigit());
+    if !is_hex || !digits.contains(&text.len()) {
+        let (start, end) = (digits.start(), digits.end());
+        return Err(Invalid::new(field, format!("must be {start} to {end} hexadecimal digits")));
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+/// Free-form JSON that PostgreSQL can hold: bounded in size and depth, no control characters in
+/// keys or texts.
+pub fn object(field: &str, object: Map<String, Value>) -> Result<Map<String, Value>, Invalid> {
+    let bytes =
+        object.iter().map(|(key, value)| key.len() + value.to_string().len()).sum::<usize>();
+    if bytes > limits::META_BYTES {
+        let limit = limits::META_BYTES;
+        return Err(Invalid::new(
+            field,
+            format!("holds {bytes} bytes of JSON; the limit is {limit}"),
+        ));
+    }
+    members(field, &object, limits::META_DEPTH)?;
+    Ok(object)
+}
+
+fn members(field: &str, object: &Map<String, Value>, depth: usize) -> Result<(), Invalid> {
+    object.iter().try_for_each(|(key, value)| {
+        check_line(key).map_err(|e| Invalid::new(field, format!("a key {e}")))?;
+        member(&format!("{field}.{key}"), value, depth)
+    })
+}
+
+fn member(field: &str, value: &Value, depth: usize) -> Result<(), Invalid> {
+    let Some(depth) = depth.checked_sub(1) else {
+        let limit = limits::META_DEPTH;
+        return Err(Invalid::new(field, format!("is nested deeper than {limit} levels")));
+    };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        Value::String(text) => check_text(text).map_err(|e| Invalid::new(field, e)),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, item)| member(&format!("{field}[{index}]"), item, depth)),
+        Value::Object(object) => members(field, object, depth),
+    }
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

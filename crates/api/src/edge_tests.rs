@@ -1,0 +1,332 @@
+//! Claims about everything around the handlers, held against a few tiny ones: no database needed.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderMap, Request, StatusCode, header};
+use mc_domain::{Classified, ErrorKind};
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+use uuid::Uuid;
+
+use crate::auth::{Principal, Token};
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits::BODY_BYTES;
+use crate::middleware::{around_everything, guarded};
+use crate::problem::{PROBLEM_JSON, Problem};
+use crate::protect;
+
+const SECRET: &str = "a-local-token";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    title: String,
+    #[serde(default)]
+    parts: Vec<Part>,
+    limit: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    id: Uuid,
+    label: String,
+}
+
+impl Check for Note {
+    type Checked = String;
+
+    fn check(self) -> Result<String, Invalid> {
+        check::optional("limit", self.limit, |f, n| check::range::<u8>(f, n, &(1..=100)))?;
+        check::records("parts", self.parts, 4)?;
+        check::line("title", &self.title, 20)
+    }
+}
+
+impl Check for Part {
+    type Checked = Uuid;
+
+    fn check(self) -> Result<Uuid, Invalid> {
+        check::line("label", &self.label, 10)?;
+        Ok(self.id)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ById {
+    id: Uuid,
+}
+
+impl Check for ById {
+    type Checked = Uuid;
+
+    fn check(self) -> Result<Uuid, Invalid> {
+        Ok(self.id)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("connection to postgres://user:hunter2@db failed")]
+struct Broken;
+
+impl Classified for Broken {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Internal
+    }
+}
+
+fn app_within(limit: Duration) -> Router {
+    let protected = Router::new()
+        .route("/notes", post(async |ValidJson(title): ValidJson<Note>| title))
+        .route("/notes/{id}", get(async |ValidPath(id): ValidPath<ById>| id.to_string()))
+        .route("/find", get(async |ValidQuery(id): ValidQuery<ById>| id.to_string()))
+        .route("/who", get(async |principal: Principal| principal.name().to_owned()))
+        .route("/never", get(std::future::pending::<()>))
+        .route("/broken", get(async || Problem::from(Broken)))
+        .route("/panic", get(async || -> () { panic!("hunter2") }));
+    let public = Router::new().route("/open", get(async || "open"));
+    let app = guarded(protected, Token::new(SECRET), limit).merge(public);
+    around_everything(app.fallback(async || Problem::unknown_path()))
+}
+
+fn app() -> Router {
+    app_within(Duration::from_mins(1))
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Answer {
+    async fn of(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Self { status: parts.status, headers: parts.headers, text }
+    }
+
+    /// The problem document, after checking what all of them must have.
+    fn problem(&self) -> Value {
+        assert_eq!(self.headers[header::CONTENT_TYPE], PROBLEM_JSON, "{}", self.text);
+        let problem: Value = serde_json::from_str(&self.text).unwrap();
+        assert_eq!(problem["status"], self.status.as_u16());
+        assert_eq!(problem["request_id"], self.headers["x-request-id"].to_str().unwrap());
+        assert!(problem["type"].as_str().unwrap().starts_with("urn:memory-copilot:problem:"));
+        problem
+    }
+}
+
+fn request(method: &str, path: &str) -> http::request::Builder {
+    let token = format!("Bearer {SECRET}");
+    Request::builder().method(method).uri(path).header(header::AUTHORIZATION, token)
+}
+
+async fn send(app: Router, request: Request<Body>) -> Answer {
+    Answer::of(app.oneshot(request).await.unwrap()).await
+}
+
+async fn get_path(path: &str) -> Answer {
+    send(app(), request("GET", path).body(Body::empty()).unwrap()).await
+}
+
+async fn post_json(body: impl Into<Body>) -> Answer {
+    let request = request("POST", "/notes").header(header::CONTENT_TYPE, "application/json");
+    send(app(), request.body(body.into()).unwrap()).await
+}
+
+#[tokio::test]
+async fn only_the_right_token_opens_a_protected_route() {
+    for credential in
+        ["", "Bearer", "Bearer ", "Bearer wrong", "Basic a-local-token", "a-local-token"]
+    {
+        let request = Request::get("/who").header(header::AUTHORIZATION, credential);
+        let answer = send(app(), request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{credential}");
+        assert_eq!(answer.headers[header::WWW_AUTHENTICATE], "Bearer");
+        assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:unauthenticated");
+    }
+    let without = send(app(), Request::get("/who").body(Body::empty()).unwrap()).await;
+    assert_eq!(without.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(get_path("/who").await.text, "local");
+}
+
+#[tokio::test]
+async fn a_public_route_needs_no_token() {
+    let answer = send(app(), Request::get("/open").body(Body::empty()).unwrap()).await;
+    assert_eq!((answer.status, answer.text.as_str()), (StatusCode::OK, "open"));
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_problems() {
+    let unknown = get_path("/nowhere").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    assert_eq!(unknown.problem()["title"], "Not found");
+    let method = get_path("/notes").await;
+    assert_eq!(method.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(method.headers[header::ALLOW], "POST");
+    assert_eq!(method.problem()["type"], "urn:memory-copilot:problem:method-not-allowed");
+}
+
+#[tokio::test]
+async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
+    let with = async |id: &str| {
+        let request = Request::get("/open").header("x-request-id", id);
+        let answer = send(app(), request.body(Body::empty()).unwrap()).await;
+        answer.headers["x-request-id"].to_str().unwrap().parse::<Uuid>().unwrap()
+    };
+    let id = Uuid::now_v7();
+    assert_eq!(with(&id.to_string()).await, id);
+    assert_eq!(with("not-a-uuid").await.get_version_num(), 7);
+    assert_ne!(with("").await, with("").await);
+}
+
+#[tokio::test]
+async fn no_answer_is_kept_by_caches() {
+    for path in ["/who", "/nowhere", "/panic"] {
+        assert_eq!(get_path(path).await.headers[header::CACHE_CONTROL], "no-store", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn faults_and_panics_answer_without_their_cause() {
+    for path in ["/broken", "/panic"] {
+        let answer = get_path(path).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:internal");
+        assert!(!answer.text.contains("hunter2"), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_given_up() {
+    let request = request("GET", "/never").body(Body::empty()).unwrap();
+    let answer = send(app_within(Duration::from_millis(1)), request).await;
+    assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
+    assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:timeout");
+}
+
+#[tokio::test]
+async fn a_body_above_the_limit_is_refused_declared_or_not() {
+    let large = format!(r#"{{"title":"{}"}}"#, "x".repeat(BODY_BYTES));
+    let declared = request("POST", "/notes")
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::CONTENT_LENGTH, large.len());
+    let answer = send(app(), declared.body(Body::from("{}")).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let answer = post_json(large).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:too-large");
+}
+
+#[tokio::test]
+async fn a_body_must_be_declared_as_json() {
+    for (declared, expected) in [
+        ("application/json", 200),
+        ("application/json; charset=utf-8", 200),
+        ("application/vnd.note+json", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("", 415),
+    ] {
+        let request = request("POST", "/notes").header(header::CONTENT_TYPE, declared);
+        let answer = send(app(), request.body(Body::from(r#"{"title":"x"}"#)).unwrap()).await;
+        assert_eq!(answer.status, expected, "{declared:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_body_is_refused_with_its_field() {
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let label = json!({"title": "x", "parts": [{"id": id, "label": "x\u{0}"}]}).to_string();
+    for (body, field) in [
+        ("", "body"),
+        ("{", "body"),
+        ("[]", "body"),
+        ("null", "body"),
+        (r#"{"title":"x"} {}"#, "body"),
+        (r#"{"title":"\ud800"}"#, "body"),
+        ("{}", "title"),
+        (r#"{"title":7}"#, "title"),
+        (r#"{"title":null}"#, "title"),
+        (r#"{"title":" "}"#, "title"),
+        (r#"{"title":"x","title":"y"}"#, "title"),
+        (r#"{"title":"x","colour":1}"#, "colour"),
+        (r#"{"title":"x","limit":-1}"#, "limit"),
+        (r#"{"title":"x","limit":1.5}"#, "limit"),
+        (r#"{"title":"x","limit":99999999999999999999}"#, "limit"),
+        (r#"{"title":"x","parts":[{"id":"7","label":"x"}]}"#, "parts[0].id"),
+        (r#"{"title":"x","parts":[{"label":"x"}]}"#, "parts[0].id"),
+        (r#"{"title":"x","parts":{}}"#, "parts"),
+        (&label, "parts[0].label"),
+    ] {
+        let answer = post_json(body.to_owned()).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{body}");
+        assert_eq!(answer.problem()["field"], field, "{body}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_path_or_query_is_refused_with_its_field() {
+    for path in ["/notes/7", "/notes/%00", "/notes/%ff", "/find", "/find?id=7", "/find?id="] {
+        let answer = get_path(path).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+        assert_eq!(answer.problem()["field"], "id", "{path}: {}", answer.text);
+    }
+    let id = Uuid::now_v7();
+    let unknown = get_path(&format!("/find?id={id}&limit=1")).await;
+    assert_eq!(unknown.problem()["field"], "limit");
+    assert_eq!(get_path(&format!("/find?id={id}")).await.text, id.to_string());
+}
+
+#[tokio::test]
+async fn another_edge_is_protected_alike() {
+    let mcp =
+        protect(Router::new().route("/mcp", post(async |body: String| body)), Token::new(SECRET));
+    let without = Request::post("/mcp").body(Body::empty()).unwrap();
+    assert_eq!(send(mcp.clone(), without).await.problem()["status"], 401);
+    let with = request("POST", "/mcp").body(Body::from("hello")).unwrap();
+    assert_eq!(send(mcp, with).await.text, "hello");
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map("title|parts|id|label|limit|.*", inner, 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_json_makes_a_server_error(body in any_json()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let answer = runtime.block_on(post_json(body.to_string()));
+        if !answer.status.is_success() {
+            prop_assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+            prop_assert!(answer.problem()["field"].is_string());
+        }
+    }
+}

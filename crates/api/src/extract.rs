@@ -1,0 +1,141 @@
+//! Extractors that answer every bad request with a problem that names the field.
+
+use axum::RequestExt as _;
+use axum::extract::path::ErrorKind as PathErrorKind;
+use axum::extract::rejection::{BytesRejection, FailedToBufferBody, PathRejection};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use url::form_urlencoded;
+
+use crate::check::Check;
+use crate::limits::BODY_BYTES;
+use crate::problem::Problem;
+
+/// A JSON body of wire type `T`, read and checked.
+#[derive(Debug)]
+pub struct ValidJson<T: Check>(pub T::Checked);
+
+/// The query string as wire type `T`, read and checked.
+#[derive(Debug)]
+pub struct ValidQuery<T: Check>(pub T::Checked);
+
+/// The path's parameters as wire type `T`, read and checked. `T` must have named fields.
+#[derive(Debug)]
+pub struct ValidPath<T: Check>(pub T::Checked);
+
+impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequest<S> for ValidJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        if !declares_json(request.headers()) {
+            return Err(Problem::unsupported_media_type());
+        }
+        let bytes: Bytes = request.extract().await.map_err(|rejection| unread(&rejection))?;
+        Ok(Self(from_json::<T>(&bytes)?.check()?))
+    }
+}
+
+impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequestParts<S> for ValidQuery<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        Ok(Self(from_query::<T>(parts.uri.query().unwrap_or_default())?.check()?))
+    }
+}
+
+impl<S: Send + Sync, T: Check + DeserializeOwned + Send> FromRequestParts<S> for ValidPath<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Path::<T>::from_request_parts(parts, state).await {
+            Ok(Path(path)) => Ok(Self(path.check()?)),
+            Err(rejection) => Err(unmatched(&rejection)),
+        }
+    }
+}
+
+/// `application/json` and its kin (`application/merge-patch+json`), whatever their parameters.
+fn declares_json(headers: &HeaderMap) -> bool {
+    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+fn unread(rejection: &BytesRejection) -> Problem {
+    match rejection {
+        BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
+            Problem::too_large(BODY_BYTES)
+        }
+        _ => Problem::invalid("the body broke off"),
+    }
+}
+
+fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.is_data() {
+            misfit(&path, &inner.to_string())
+        } else {
+            Problem::invalid(format!("the body is not valid JSON: {inner}")).field("body")
+        }
+    })?;
+    deserializer.end().map_err(|error| {
+        Problem::invalid(format!("the body goes on after its JSON value: {error}")).field("body")
+    })?;
+    Ok(value)
+}
+
+fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    let deserializer = serde_urlencoded::Deserializer::new(pairs);
+    serde_path_to_error::deserialize(deserializer)
+        .map_err(|error| misfit(&error.path().to_string(), &error.inner().to_string()))
+}
+
+fn unmatched(rejection: &PathRejection) -> Problem {
+    let PathRejection::FailedToDeserializePathParams(failure) = rejection else {
+        return Problem::unknown_path();
+    };
+    match failure.kind() {
+        PathErrorKind::ParseErrorAtKey { key, expected_type, .. } => {
+            Problem::invalid(format!("must be of type {expected_type}")).field(key)
+        }
+        PathErrorKind::DeserializeError { key, message, .. } => {
+            Problem::invalid(message).field(key)
+        }
+        PathErrorKind::InvalidUtf8InPathParam { key } => {
+            Problem::invalid("must be UTF-8 once it is percent-decoded").field(key)
+        }
+        other => Problem::invalid(other.to_string()).field("path"),
+    }
+}
+
+/// A value that is JSON, but not of the shape asked for.
+fn misfit(path: &str, message: &str) -> Problem {
+    Problem::invalid(message).field(field_at(path, message))
+}
+
+/// serde reports a missing or repeated field at its parent; its message alone has the name.
+fn field_at(path: &str, message: &str) -> String {
+    let parent = if path == "." { "" } else { path };
+    match (named_in(message), parent) {
+        (Some(name), "") => name.to_owned(),
+        (Some(name), parent) => format!("{parent}.{name}"),
+        (None, "") => "body".to_owned(),
+        (None, path) => path.to_owned(),
+    }
+}
+
+fn named_in(message: &str) -> Option<&str> {
+    let named = message
+        .strip_prefix("missing field `")
+        .or_else(|| message.strip_prefix("duplicate field `"))?;
+    named.split('`').next()
+}

@@ -1,0 +1,81 @@
+//! Every limit of the API in one place. Texts are measured in characters unless a name says bytes.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// Largest request body.
+pub const BODY_BYTES: usize = 2 * 1024 * 1024;
+/// How long one request may take before it is given up.
+pub const REQUEST_TIME: Duration = Duration::from_secs(30);
+/// How long open requests may go on after the service was told to stop.
+pub const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// A title or a name.
+pub const TITLE: usize = 300;
+/// A tracker's issue id, a document's id in its source.
+pub const EXTERNAL_ID: usize = 200;
+/// A person, a tracker's status, a source's name.
+pub const NAME: usize = 120;
+/// A qualified symbol.
+pub const SYMBOL: usize = 512;
+/// A path inside a repository.
+pub const PATH: usize = 1024;
+/// A URL.
+pub const URL: usize = 2048;
+/// A search or recall query.
+pub const QUERY: usize = 4_000;
+/// The text of a memory before it is distilled.
+pub const CONTENT: usize = 32_000;
+/// One step of a worked example, one comment on a bundle.
+pub const REMARK: usize = 4_000;
+/// One message of a dialog.
+pub const MESSAGE: usize = 200_000;
+/// The text of one document.
+pub const DOCUMENT: usize = 1_000_000;
+/// One tag, scope, label, signal or language.
+pub const WORD: usize = 120;
+
+/// Tags, scopes, labels, signals, symbols or languages in one list.
+pub const WORDS: usize = 64;
+/// Steps of a worked example.
+pub const STEPS: usize = 32;
+/// Citations of one record.
+pub const CITATIONS: usize = 32;
+/// Ids in one list (feedback, links to a task).
+pub const IDS: usize = 200;
+/// Messages of one dialog.
+pub const MESSAGES: usize = 500;
+/// Tasks in one synchronisation.
+pub const TASKS: usize = 500;
+/// Links of one task.
+pub const LINKS: usize = 32;
+/// Documents in one batch.
+pub const DOCUMENTS: usize = 200;
+
+/// The free-form `meta` of a record, as JSON.
+pub const META_BYTES: usize = 16 * 1024;
+/// Levels of nesting in `meta`.
+pub const META_DEPTH: usize = 8;
+
+/// Tokens in a recall's bundle.
+pub const LIMIT_TOKENS: RangeInclusive<i64> = 64..=32_000;
+/// Tokens in a recall's bundle when the caller names no limit.
+pub const DEFAULT_LIMIT_TOKENS: i64 = 2_000;
+/// Milliseconds that a recall or search may take.
+pub const TIME_BUDGET_MS: RangeInclusive<i64> = 1..=30_000;
+/// Milliseconds for a recall when the caller names none.
+pub const DEFAULT_TIME_BUDGET_MS: i64 = 300;
+/// Milliseconds for a search when the caller names none: people wait for it, a prompt does not.
+pub const DEFAULT_SEARCH_BUDGET_MS: i64 = 2_000;
+/// Results of a search.
+pub const SEARCH_LIMIT: RangeInclusive<i64> = 1..=100;
+/// Results of a search when the caller names no limit.
+pub const DEFAULT_SEARCH_LIMIT: i64 = 10;
+/// Rows of one page of a list.
+pub const PAGE_LIMIT: RangeInclusive<i64> = 1..=200;
+/// Rows of one page when the caller names no limit.
+pub const DEFAULT_PAGE_LIMIT: i64 = 50;
+/// 1-based line numbers.
+pub const LINE_NUMBER: RangeInclusive<i64> = 1..=10_000_000;
+/// Days from today that a record may live.
+pub const TTL_DAYS: i64 = 3_653;

@@ -1,0 +1,38 @@
+//! How much a request may send and how long it may take.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderMap, header};
+use http_body_util::Limited;
+
+use crate::limits::BODY_BYTES;
+use crate::problem::Problem;
+
+/// Refuses bodies above [`BODY_BYTES`]: at once where the length is declared, else while reading.
+pub async fn limit_body(request: Request, next: Next) -> Result<Response, Problem> {
+    if declared_length(request.headers()).is_some_and(|length| length > BODY_BYTES) {
+        return Err(Problem::too_large(BODY_BYTES));
+    }
+    let request = request.map(|body| Body::new(Limited::new(body, BODY_BYTES)));
+    Ok(next.run(request).await)
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Gives a request up after `limit`. Dropping the handler rolls its transaction back.
+pub async fn limit_time(
+    State(limit): State<Duration>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    tokio::time::timeout(limit, next.run(request)).await.map_err(|_elapsed| {
+        tracing::warn!(limit_ms = limit.as_millis(), "request ran out of time");
+        Problem::timeout()
+    })
+}

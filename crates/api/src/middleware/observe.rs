@@ -1,0 +1,43 @@
+//! A span and one log line for each request: method, route, status and time; no query string, no
+//! headers, no bodies.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::{Instrument as _, Span, field};
+
+use super::request_id::RequestId;
+
+/// Runs the rest inside a span that carries the request id.
+pub async fn trace_request(request: Request, next: Next) -> Response {
+    let span = span_of(&request);
+    let started = Instant::now();
+    let response = next.run(request).instrument(span.clone()).await;
+
+    let status = response.status();
+    span.record("http.status", status.as_u16());
+    let duration_ms = started.elapsed().as_millis();
+    span.in_scope(|| {
+        if status.is_server_error() {
+            tracing::warn!(http.duration_ms = duration_ms, "request answered with a server error");
+        } else {
+            tracing::info!(http.duration_ms = duration_ms, "request answered");
+        }
+    });
+    response
+}
+
+fn span_of(request: &Request) -> Span {
+    // The route's pattern, never the path: paths hold titles and names of people's tasks.
+    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str);
+    let id = request.extensions().get::<RequestId>().map(|id| field::display(id.0));
+    tracing::info_span!(
+        "request",
+        http.request_id = id,
+        http.method = %request.method(),
+        http.route = route,
+        http.status = field::Empty,
+    )
+}

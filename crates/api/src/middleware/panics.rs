@@ -1,0 +1,19 @@
+//! A panic in a handler ends that request, not the service.
+
+use std::any::Any;
+
+use axum::response::{IntoResponse as _, Response};
+
+use crate::problem::Problem;
+
+/// Logs the panic's message and answers without it.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that the layer asks for")]
+pub fn as_problem(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a message");
+    tracing::error!(error.cause = message, "handler panicked");
+    Problem::internal().into_response()
+}

@@ -1,0 +1,280 @@
+//! RFC 9457 problem documents: the only shape in which this API says no.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use mc_domain::{Classified, ErrorKind};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// Media type of a problem document.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+/// Seconds after which a transient refusal is worth another try.
+const RETRY_AFTER_SECONDS: u16 = 1;
+
+/// An answer other than success. It travels in the response's extensions too, so that the outermost
+/// layer can add the request id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    class: &'static Class,
+    detail: String,
+    field: Option<String>,
+    hint: Option<String>,
+}
+
+/// What all problems of one type share. The slug and the title never change once published.
+#[derive(Debug, PartialEq, Eq)]
+struct Class {
+    slug: &'static str,
+    title: &'static str,
+    status: StatusCode,
+}
+
+macro_rules! classes {
+    ($($name:ident = $status:ident $slug:literal $title:literal;)+) => {
+        $(static $name: Class =
+            Class { slug: $slug, title: $title, status: StatusCode::$status };)+
+    };
+}
+
+classes! {
+    INVALID = BAD_REQUEST "invalid-request" "The request is not valid";
+    UNAUTHENTICATED = UNAUTHORIZED "unauthenticated" "A bearer token is needed";
+    FORBIDDEN = FORBIDDEN "forbidden" "Not allowed";
+    NOT_FOUND = NOT_FOUND "not-found" "Not found";
+    METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED "method-not-allowed" "Method not allowed";
+    CONFLICT = CONFLICT "conflict" "The current state forbids it";
+    TOO_LARGE = PAYLOAD_TOO_LARGE "too-large" "The request is too large";
+    UNSUPPORTED_MEDIA_TYPE =
+        UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" "Unsupported media type";
+    RATE_LIMITED = TOO_MANY_REQUESTS "rate-limited" "Too many requests";
+    INTERNAL = INTERNAL_SERVER_ERROR "internal" "The service failed";
+    UNAVAILABLE = SERVICE_UNAVAILABLE "unavailable" "Unavailable for now";
+    TIMEOUT = GATEWAY_TIMEOUT "timeout" "The request took too long";
+}
+
+/// The one mapping from kinds of error to HTTP.
+fn class_of(kind: ErrorKind) -> &'static Class {
+    match kind {
+        ErrorKind::Invalid => &INVALID,
+        ErrorKind::Unauthenticated => &UNAUTHENTICATED,
+        ErrorKind::Forbidden => &FORBIDDEN,
+        ErrorKind::NotFound => &NOT_FOUND,
+        ErrorKind::Conflict => &CONFLICT,
+        ErrorKind::TooLarge => &TOO_LARGE,
+        ErrorKind::RateLimited => &RATE_LIMITED,
+        ErrorKind::Unavailable => &UNAVAILABLE,
+        ErrorKind::Internal => &INTERNAL,
+    }
+}
+
+impl Problem {
+    /// A request that breaks a rule in a part that is no single field.
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::of(&INVALID, detail)
+    }
+
+    /// No valid credential came with the request.
+    pub fn unauthenticated() -> Self {
+        Self::of(&UNAUTHENTICATED, "send the header `Authorization: Bearer <token>`")
+            .hint("the token is in the file that `memory-copilot config show` names")
+    }
+
+    /// What the request names is not there.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::of(&NOT_FOUND, detail)
+    }
+
+    /// No route has this path.
+    pub fn unknown_path() -> Self {
+        Self::not_found("no such path").hint("GET /openapi.json lists the paths")
+    }
+
+    /// The path exists, but not with this method.
+    pub fn method_not_allowed() -> Self {
+        Self::of(&METHOD_NOT_ALLOWED, "this path does not answer to that method")
+            .hint("GET /openapi.json lists the methods of every path")
+    }
+
+    /// The body is larger than `limit` bytes.
+    pub fn too_large(limit: usize) -> Self {
+        Self::of(&TOO_LARGE, format!("the body is larger than {limit} bytes"))
+    }
+
+    /// The body is not declared as JSON.
+    pub fn unsupported_media_type() -> Self {
+        Self::of(&UNSUPPORTED_MEDIA_TYPE, "send the header `Content-Type: application/json`")
+    }
+
+    /// Something the service needs is away.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::of(&UNAVAILABLE, detail)
+    }
+
+    /// The request was given up after its time limit; what it had begun was rolled back.
+    pub fn timeout() -> Self {
+        Self::of(&TIMEOUT, "the request was given up; nothing of it was kept")
+    }
+
+    /// A fault of the service. The cause is for the log, never for the answer.
+    pub fn internal() -> Self {
+        Self::of(&INTERNAL, "a fault of the service; its log names the cause by the request id")
+    }
+
+    /// Names the part of the request at fault, as the wire spells it (`scope[2]`).
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Says what to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The HTTP status this problem answers with.
+    pub fn status(&self) -> StatusCode {
+        self.class.status
+    }
+
+    /// The answer, with the id of the request it belongs to.
+    pub fn respond(self, request_id: Option<Uuid>) -> Response {
+        let mut response = (self.status(), Json(self.document(request_id))).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if self.class == &UNAUTHENTICATED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.class == &UNAVAILABLE || self.class == &RATE_LIMITED {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+
+    fn of(class: &'static Class, detail: impl Into<String>) -> Self {
+        Self { class, detail: detail.into(), field: None, hint: None }
+    }
+
+    fn document(&self, request_id: Option<Uuid>) -> ProblemDocument {
+        ProblemDocument {
+            r#type: format!("urn:memory-copilot:problem:{}", self.class.slug),
+            title: self.class.title.to_owned(),
+            status: self.class.status.as_u16(),
+            detail: self.detail.clone(),
+            field: self.field.clone(),
+            hint: self.hint.clone(),
+            request_id,
+        }
+    }
+}
+
+impl<E: Classified> From<E> for Problem {
+    fn from(error: E) -> Self {
+        let kind = error.kind();
+        if kind == ErrorKind::Internal {
+            tracing::error!(error.cause = %with_sources(&error), "request failed");
+            return Self::internal();
+        }
+        if kind == ErrorKind::Unavailable {
+            tracing::warn!(error.cause = %with_sources(&error), "a dependency is unavailable");
+        }
+        let problem = Self::of(class_of(kind), error.to_string());
+        match error.field() {
+            Some(field) => problem.field(field),
+            None => problem,
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        self.respond(None)
+    }
+}
+
+/// The message with those of its causes, for the log.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// An error as RFC 9457 has it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct ProblemDocument {
+    /// A stable name of the kind of problem.
+    #[schema(example = "urn:memory-copilot:problem:invalid-request")]
+    r#type: String,
+    /// The kind of problem in words.
+    #[schema(example = "The request is not valid")]
+    title: String,
+    /// The HTTP status.
+    #[schema(example = 400)]
+    status: u16,
+    /// What is wrong with this request.
+    #[schema(example = "must not be empty")]
+    detail: String,
+    /// The part of the request at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "scope[2]")]
+    field: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// The id of this request, as in the header `x-request-id` and in the service's log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<Uuid>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("password of postgres://secret is wrong")]
+    struct Fault(ErrorKind);
+
+    impl Classified for Fault {
+        fn kind(&self) -> ErrorKind {
+            self.0
+        }
+        fn field(&self) -> Option<String> {
+            Some("owner".into())
+        }
+    }
+
+    #[test]
+    fn an_internal_error_shows_nothing_of_its_cause() {
+        let problem = Problem::from(Fault(ErrorKind::Internal));
+        assert_eq!(problem, Problem::internal());
+    }
+
+    #[test]
+    fn every_other_kind_keeps_its_message_and_field() {
+        for kind in [
+            ErrorKind::Invalid,
+            ErrorKind::Unauthenticated,
+            ErrorKind::Forbidden,
+            ErrorKind::NotFound,
+            ErrorKind::Conflict,
+            ErrorKind::TooLarge,
+            ErrorKind::RateLimited,
+            ErrorKind::Unavailable,
+        ] {
+            let problem = Problem::from(Fault(kind));
+            assert_eq!(problem.detail, Fault(kind).to_string());
+            assert_eq!(problem.field.as_deref(), Some("owner"));
+            assert!(!problem.status().is_success());
+        }
+    }
+}

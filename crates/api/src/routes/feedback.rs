@@ -1,0 +1,67 @@
+//! `/feedback`: what of a bundle was used.
+
+use axum::Json;
+use axum::extract::State;
+use mc_domain::BundleId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::ApiState;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidJson;
+use crate::limits;
+use crate::problem::Problem;
+
+/// What of a bundle was used.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "bundle_id": "019a0000-0000-7000-8000-000000000001",
+    "used": ["019a0000-0000-7000-8000-000000000002"]
+}))]
+pub struct FeedbackRequest {
+    bundle_id: Uuid,
+    /// Ids of facts, examples, links or gotchas of the bundle; at most 200.
+    used: Vec<Uuid>,
+}
+
+/// A [`FeedbackRequest`] as checked.
+#[derive(Debug)]
+pub struct CheckedFeedback {
+    bundle: BundleId,
+    used: Vec<Uuid>,
+}
+
+impl Check for FeedbackRequest {
+    type Checked = CheckedFeedback;
+
+    fn check(self) -> Result<CheckedFeedback, Invalid> {
+        Ok(CheckedFeedback {
+            bundle: BundleId(self.bundle_id),
+            used: check::list("used", self.used, limits::IDS, |_, id| Ok(id))?,
+        })
+    }
+}
+
+/// What was taken note of.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FeedbackAnswer {
+    /// How many items are now marked as used.
+    recorded: usize,
+    /// Ids that the bundle does not hold.
+    unknown: Vec<Uuid>,
+}
+
+/// Say what of a bundle was used.
+#[utoipa::path(
+    post, path = "/feedback", tag = "memory", request_body = FeedbackRequest,
+    responses((status = 200, description = "Noted", body = FeedbackAnswer))
+)]
+pub async fn feedback(
+    State(api): State<ApiState>,
+    ValidJson(feedback): ValidJson<FeedbackRequest>,
+) -> Result<Json<FeedbackAnswer>, Problem> {
+    let noted = mc_memory::feedback(&api.memory, feedback.bundle, &feedback.used).await?;
+    Ok(Json(FeedbackAnswer { recorded: noted.recorded, unknown: noted.unknown }))
+}

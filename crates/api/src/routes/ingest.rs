@@ -1,0 +1,281 @@
+//! `/ingest`: repositories and documents to index, and how far that is.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use mc_domain::{IngestId, ProjectKey};
+use mc_indexer::source::{self, Origin};
+use mc_store::ingests::{self, Ingest};
+use mc_store::repositories::{self, Repository};
+use mc_store::{Store, vectors};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::projects;
+use crate::ApiState;
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits;
+use crate::problem::Problem;
+use crate::wire::RunStatus;
+
+/// A repository to index.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"project_key": "insales", "location": "https://git.example.org/shop/core.git"}))]
+pub struct GitIngest {
+    project_key: String,
+    /// A folder on the service's machine, or the URL of a git repository.
+    location: String,
+    /// Branch, tag or commit; what is checked out, or the default branch, when absent.
+    r#ref: Option<String>,
+    /// Under which owner it is known; taken from the location when absent.
+    owner: Option<String>,
+    /// Under which name it is known; taken from the location when absent.
+    name: Option<String>,
+}
+
+/// A [`GitIngest`] as checked.
+#[derive(Debug)]
+pub struct CheckedGit {
+    project: ProjectKey,
+    location: String,
+    r#ref: String,
+    owner: Option<String>,
+    name: Option<String>,
+}
+
+impl Check for GitIngest {
+    type Checked = CheckedGit;
+
+    fn check(self) -> Result<CheckedGit, Invalid> {
+        let git_ref = check::optional("ref", self.r#ref, |field, name| git_ref(field, &name))?;
+        Ok(CheckedGit {
+            project: check::project_key("project_key", &self.project_key)?,
+            location: check::line("location", &self.location, limits::URL)?,
+            r#ref: git_ref.unwrap_or_default(),
+            owner: check::optional("owner", self.owner, |field, name| segment(field, &name))?,
+            name: check::optional("name", self.name, |field, name| segment(field, &name))?,
+        })
+    }
+}
+
+/// A branch, tag or commit that git can't take for an option.
+fn git_ref(field: &str, name: &str) -> Result<String, Invalid> {
+    let name = check::line(field, name, limits::NAME)?;
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/+#".contains(c));
+    if name.starts_with(['-', '/', '.']) || name.contains("..") || !is_plain {
+        return Err(Invalid::new(field, "must be the name of a branch or tag, or a commit"));
+    }
+    Ok(name)
+}
+
+/// An owner or name of a repository: one part of a path.
+fn segment(field: &str, name: &str) -> Result<String, Invalid> {
+    let name = check::line(field, name, limits::NAME)?;
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
+    if name.starts_with(['-', '.']) || !is_plain {
+        return Err(Invalid::new(field, "must be letters, digits, \".\", \"_\" or \"-\""));
+    }
+    Ok(name)
+}
+
+/// A run's id in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RunPath {
+    /// The run's id.
+    id: Uuid,
+}
+
+impl Check for RunPath {
+    type Checked = IngestId;
+
+    fn check(self) -> Result<IngestId, Invalid> {
+        Ok(IngestId(self.id))
+    }
+}
+
+/// A repository in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RepositoryPath {
+    /// Such as `pallets`; `local` for a folder.
+    owner: String,
+    /// Such as `flask`.
+    name: String,
+}
+
+impl Check for RepositoryPath {
+    type Checked = (String, String);
+
+    fn check(self) -> Result<(String, String), Invalid> {
+        Ok((segment("owner", &self.owner)?, segment("name", &self.name)?))
+    }
+}
+
+/// Which project.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RepositoryQuery {
+    /// The project's key.
+    project_key: String,
+}
+
+impl Check for RepositoryQuery {
+    type Checked = ProjectKey;
+
+    fn check(self) -> Result<ProjectKey, Invalid> {
+        check::project_key("project_key", &self.project_key)
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct IngestView {
+    ingest_id: Uuid,
+    repo_owner: String,
+    repo_name: String,
+    /// `repo:owner/name`.
+    namespace: String,
+    status: RunStatus,
+    /// The repository can be searched: a run of it has succeeded.
+    ready: bool,
+    attempt: i32,
+    max_attempts: i32,
+    files_total: i32,
+    files_done: i32,
+    files_changed: i32,
+    files_deleted: i32,
+    /// Files passed over, by reason.
+    files_skipped: BTreeMap<String, i32>,
+    chunks_written: i32,
+    /// Chunks that were kept with their vectors.
+    chunks_reused: i32,
+    /// Passages of the project that keyword search finds and vector search does not yet.
+    pending_vectors: i64,
+    /// By the pace so far; absent unless the run is at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eta_seconds: Option<u64>,
+    /// Why the last attempt failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    last_error: Option<serde_json::Value>,
+    queued_at: DateTime<Utc>,
+    started_at: Option<DateTime<Utc>>,
+    completed_at: Option<DateTime<Utc>>,
+    /// Commit that was indexed last; empty outside git.
+    source_ref: String,
+}
+
+/// Ask for a repository to be indexed. An open run of the same repository is answered instead of
+/// a second one.
+#[utoipa::path(
+    post, path = "/ingest/git", tag = "ingest", request_body = GitIngest,
+    responses((status = 202, description = "Queued", body = IngestView))
+)]
+pub async fn git(
+    State(api): State<ApiState>,
+    ValidJson(request): ValidJson<GitIngest>,
+) -> Result<(StatusCode, Json<IngestView>), Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let origin = understood(request.location).await?;
+    let owner = request.owner.unwrap_or(origin.owner);
+    let name = request.name.unwrap_or(origin.name);
+    let location = origin.location.as_text();
+    let repository = repositories::ensure(&api.store, project.id, &owner, &name, &location).await?;
+    let run = ingests::enqueue(&api.store, &repository, &request.r#ref).await?;
+    Ok((StatusCode::ACCEPTED, Json(IngestView::of(&api.store, run, repository).await?)))
+}
+
+/// Looks at the disk where the location is a folder.
+async fn understood(location: String) -> Result<Origin, Problem> {
+    match tokio::task::spawn_blocking(move || source::parse(&location)).await {
+        Ok(origin) => origin.map_err(|error| Problem::from(error).field("location")),
+        Err(_panic) => Err(Problem::internal()),
+    }
+}
+
+/// See how far a run is.
+#[utoipa::path(
+    get, path = "/ingest/{id}", tag = "ingest", params(RunPath),
+    responses((status = 200, description = "The run", body = IngestView))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    ValidPath(id): ValidPath<RunPath>,
+) -> Result<Json<IngestView>, Problem> {
+    let unknown = || Problem::not_found(format!("there is no ingest run {id}")).field("id");
+    let run = ingests::find(&api.store, id).await?.ok_or_else(unknown)?;
+    let repository = repositories::by_id(&api.store, run.repository).await?.ok_or_else(unknown)?;
+    Ok(Json(IngestView::of(&api.store, run, repository).await?))
+}
+
+/// See how far the newest run of a repository is.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{name}/index", tag = "ingest",
+    params(RepositoryPath, RepositoryQuery),
+    responses((status = 200, description = "Its newest run", body = IngestView))
+)]
+pub async fn of_repository(
+    State(api): State<ApiState>,
+    ValidPath((owner, name)): ValidPath<RepositoryPath>,
+    ValidQuery(project): ValidQuery<RepositoryQuery>,
+) -> Result<Json<IngestView>, Problem> {
+    let project = projects::named(&api.store, &project).await?;
+    let unknown = || {
+        Problem::not_found(format!("the project has no repository {owner}/{name}"))
+            .field("name")
+            .hint("index it with POST /ingest/git")
+    };
+    let repository = repositories::find(&api.store, project.id, &owner, &name).await?;
+    let repository = repository.ok_or_else(unknown)?;
+    let newest = ingests::of_repository(&api.store, repository.id, 1).await?.into_iter().next();
+    let run = newest.ok_or_else(unknown)?;
+    Ok(Json(IngestView::of(&api.store, run, repository).await?))
+}
+
+impl IngestView {
+    async fn of(store: &Store, run: Ingest, repository: Repository) -> Result<Self, Problem> {
+        let pending_vectors = vectors::queue_length(store, Some(run.project)).await?;
+        Ok(Self {
+            eta_seconds: eta(&run, Utc::now()).map(|eta| eta.as_secs()),
+            ingest_id: run.id.into(),
+            repo_owner: repository.owner,
+            repo_name: repository.name,
+            namespace: repository.namespace,
+            status: run.status.into(),
+            ready: repository.indexed_at.is_some(),
+            attempt: run.attempt,
+            max_attempts: run.max_attempts,
+            files_total: run.counts.files_total,
+            files_done: run.counts.files_done,
+            files_changed: run.counts.files_changed,
+            files_deleted: run.counts.files_deleted,
+            files_skipped: run.counts.files_skipped,
+            chunks_written: run.counts.chunks_written,
+            chunks_reused: run.counts.chunks_reused,
+            pending_vectors,
+            last_error: run.last_error,
+            queued_at: run.queued_at,
+            started_at: run.started_at,
+            completed_at: run.completed_at,
+            source_ref: repository.source_ref,
+        })
+    }
+}
+
+/// Time left at the pace so far.
+fn eta(run: &Ingest, now: DateTime<Utc>) -> Option<Duration> {
+    let is_at_work = run.completed_at.is_none() && run.status == mc_domain::IngestStatus::Running;
+    let elapsed = (now - run.started_at?).to_std().ok()?;
+    let done = u32::try_from(run.counts.files_done).ok().filter(|done| *done > 0)?;
+    let left = u32::try_from(run.counts.files_total - run.counts.files_done).ok()?;
+    is_at_work.then(|| elapsed / done * left)
+}

@@ -1,0 +1,174 @@
+//! `/ingest/docs`: ADRs, wiki pages and guides, as their source sends them.
+
+use axum::Json;
+use axum::extract::State;
+use mc_domain::ProjectKey;
+use mc_indexer::cut;
+use mc_indexer::document::{self, Page};
+use mc_sanitizer::mask;
+use mc_store::docs::{self, Outcome};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::projects;
+use crate::ApiState;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidJson;
+use crate::limits;
+use crate::problem::Problem;
+
+/// Documents to keep, all or none of them.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "insales",
+    "source": "confluence",
+    "documents": [{
+        "doc_id": "12345",
+        "title": "ADR Timing Rules",
+        "content": "# Decision\n\nDelays are stored with their unit.",
+        "url": "https://wiki.example.org/x/12345",
+        "tags": ["adr"]
+    }]
+}))]
+pub struct DocsIngest {
+    project_key: String,
+    /// Where they come from, such as `confluence`.
+    source: String,
+    /// 1 to 200.
+    documents: Vec<DocumentEntry>,
+}
+
+/// A document; one with the same source and id is replaced.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentEntry {
+    /// Its id at its source.
+    doc_id: String,
+    title: String,
+    /// Markdown or plain text; tags and scope of a YAML front matter are added to those given.
+    content: String,
+    url: Option<String>,
+    #[serde(default)]
+    scope: Vec<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+/// A [`DocsIngest`] as checked; not yet masked.
+#[derive(Debug)]
+pub struct CheckedDocs {
+    project: ProjectKey,
+    source: String,
+    documents: Vec<CheckedDocument>,
+}
+
+/// A [`DocumentEntry`] as checked.
+#[derive(Debug)]
+pub struct CheckedDocument {
+    doc_id: String,
+    title: String,
+    content: String,
+    url: String,
+    scope: Vec<String>,
+    tags: Vec<String>,
+}
+
+impl Check for DocsIngest {
+    type Checked = CheckedDocs;
+
+    fn check(self) -> Result<CheckedDocs, Invalid> {
+        Ok(CheckedDocs {
+            project: check::project_key("project_key", &self.project_key)?,
+            source: check::line("source", &self.source, limits::WORD)?,
+            documents: check::filled_records("documents", self.documents, limits::DOCUMENTS)?,
+        })
+    }
+}
+
+impl Check for DocumentEntry {
+    type Checked = CheckedDocument;
+
+    fn check(self) -> Result<CheckedDocument, Invalid> {
+        let url = check::optional("url", self.url, |field, url| check::http_url(field, &url))?;
+        Ok(CheckedDocument {
+            doc_id: check::line("doc_id", &self.doc_id, limits::EXTERNAL_ID)?,
+            title: check::line("title", &self.title, limits::TITLE)?,
+            content: check::text("content", &self.content, limits::DOCUMENT)?,
+            url: url.unwrap_or_default(),
+            scope: check::words("scope", self.scope)?,
+            tags: check::words("tags", self.tags)?,
+        })
+    }
+}
+
+/// What was done with the documents.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub struct DocsAnswer {
+    created: usize,
+    updated: usize,
+    unchanged: usize,
+    /// In the order of the request.
+    documents: Vec<DocumentOutcome>,
+}
+
+/// What was done with one document.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DocumentOutcome {
+    /// Its id at its source.
+    doc_id: String,
+    /// Its id here.
+    id: Uuid,
+    /// `created`, `updated` or `unchanged`.
+    outcome: &'static str,
+}
+
+/// Keep documents.
+#[utoipa::path(
+    post, path = "/ingest/docs", tag = "ingest", request_body = DocsIngest,
+    responses((status = 200, description = "Kept, and keyword-searchable", body = DocsAnswer))
+)]
+pub async fn ingest(
+    State(api): State<ApiState>,
+    ValidJson(request): ValidJson<DocsIngest>,
+) -> Result<Json<DocsAnswer>, Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let source = mask(&request.source).text.into_string();
+    let mut answer = DocsAnswer::default();
+    let mut tx = api.store.begin().await?;
+    for entry in request.documents {
+        let (doc, passages) = document::cut(entry.into_page(&source), cut::Limits::default());
+        let (id, outcome) = docs::upsert(&mut tx, project.id, &doc, &passages).await?;
+        answer.note(doc.doc_id, id.into(), outcome);
+    }
+    tx.commit().await?;
+    Ok(Json(answer))
+}
+
+impl CheckedDocument {
+    fn into_page(self, source: &str) -> Page {
+        let masked = |text: &str| mask(text).text;
+        Page {
+            source: source.to_owned(),
+            doc_id: masked(&self.doc_id).into_string(),
+            title: masked(&self.title).into_string(),
+            url: masked(&self.url).into_string(),
+            content: masked(&self.content),
+            scope: self.scope.iter().map(|word| masked(word).into_string()).collect(),
+            tags: self.tags.iter().map(|word| masked(word).into_string()).collect(),
+        }
+    }
+}
+
+impl DocsAnswer {
+    fn note(&mut self, doc_id: String, id: Uuid, outcome: Outcome) {
+        let (count, outcome) = match outcome {
+            Outcome::Created => (&mut self.created, "created"),
+            Outcome::Updated => (&mut self.updated, "updated"),
+            Outcome::Unchanged => (&mut self.unchanged, "unchanged"),
+        };
+        *count += 1;
+        self.documents.push(DocumentOutcome { doc_id, id, outcome });
+    }
+}

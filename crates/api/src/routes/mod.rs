@@ -1,0 +1,14 @@
+//! The resources, one a file: wire types, their checks, handlers, conversions.
+
+pub mod dialogs;
+pub mod documents;
+pub mod feedback;
+pub mod ingest;
+pub mod ingest_docs;
+pub mod projects;
+pub mod recall;
+pub mod records;
+pub mod save;
+pub mod search;
+pub mod status;
+pub mod tasks;

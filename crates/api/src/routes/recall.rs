@@ -1,0 +1,333 @@
+//! `/recall`: what the team knows about a place, before work on it begins.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use mc_domain::{ProjectId, ProjectKey};
+use mc_memory::TokenBudget;
+use mc_memory::bundle::{
+    Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, TaskHead,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::projects;
+use super::records::CitationView;
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidJson;
+use crate::limits;
+use crate::problem::Problem;
+use crate::wire::{Kind, State as RecordState};
+
+/// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
+/// `symbols` and `signals` says so.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "insales",
+    "task_external_id": "CS-214",
+    "repo_path": "app/services/cart_sessions",
+    "symbols": ["CartSessions::Setting#trigger_delay_time_in_minutes"],
+    "signals": ["nil-delay", "unit-mismatch"],
+    "limit_tokens": 2000
+}))]
+pub struct RecallRequest {
+    project_key: String,
+    /// The question in words.
+    query: Option<String>,
+    task_external_id: Option<String>,
+    /// File or folder, relative to the repository's root.
+    repo_path: Option<String>,
+    /// Qualified names.
+    #[serde(default)]
+    symbols: Vec<String>,
+    /// Short marks of the trouble.
+    #[serde(default)]
+    signals: Vec<String>,
+    /// Size of the bundle in tokens: 64 to 32,000; 2,000 when absent.
+    limit_tokens: Option<i64>,
+    /// Milliseconds after which a late leg is left out: 1 to 30,000; 300 when absent.
+    time_budget_ms: Option<i64>,
+    /// Who asks, for the record of what was handed out.
+    developer: Option<String>,
+}
+
+/// A [`RecallRequest`] as checked.
+#[derive(Debug)]
+pub struct CheckedRecall {
+    project: ProjectKey,
+    query: Option<String>,
+    task: Option<String>,
+    repo_path: Option<String>,
+    symbols: Vec<String>,
+    signals: Vec<String>,
+    limit: TokenBudget,
+    time_budget: Duration,
+    developer: Option<String>,
+}
+
+impl Check for RecallRequest {
+    type Checked = CheckedRecall;
+
+    fn check(self) -> Result<CheckedRecall, Invalid> {
+        let task = self.task_external_id;
+        let tokens = self.limit_tokens.unwrap_or(limits::DEFAULT_LIMIT_TOKENS);
+        let budget = self.time_budget_ms.unwrap_or(limits::DEFAULT_TIME_BUDGET_MS);
+        let checked = CheckedRecall {
+            project: check::project_key("project_key", &self.project_key)?,
+            query: check::optional_text("query", self.query, limits::QUERY)?,
+            task: check::optional_line("task_external_id", task, limits::EXTERNAL_ID)?,
+            repo_path: check::optional("repo_path", self.repo_path, |field, path| {
+                check::relative_path(field, &path)
+            })?,
+            symbols: check::list("symbols", self.symbols, limits::WORDS, |field, symbol| {
+                check::line(field, &symbol, limits::SYMBOL)
+            })?,
+            signals: check::words("signals", self.signals)?,
+            limit: TokenBudget::new(check::range("limit_tokens", tokens, &limits::LIMIT_TOKENS)?)
+                .map_err(|error| Invalid::new("limit_tokens", error))?,
+            time_budget: check::milliseconds("time_budget_ms", budget)?,
+            developer: check::optional_line("developer", self.developer, limits::NAME)?,
+        };
+        if checked.asks_for_nothing() {
+            return Err(Invalid::new(
+                "query",
+                "say what it is about: query, task_external_id, repo_path, symbols or signals",
+            ));
+        }
+        Ok(checked)
+    }
+}
+
+impl CheckedRecall {
+    fn into_domain(self, project: ProjectId, principal: &str) -> mc_memory::RecallRequest {
+        mc_memory::RecallRequest {
+            project,
+            principal: self.developer.unwrap_or_else(|| principal.to_owned()),
+            query: self.query,
+            task_external_id: self.task,
+            repo_path: self.repo_path,
+            symbols: self.symbols,
+            signals: self.signals,
+            limit: self.limit,
+            time_budget: self.time_budget,
+        }
+    }
+
+    fn asks_for_nothing(&self) -> bool {
+        let named = [&self.query, &self.task, &self.repo_path];
+        named.iter().all(|part| part.is_none())
+            && self.symbols.is_empty()
+            && self.signals.is_empty()
+    }
+}
+
+/// What the team knows about the place, within the token limit.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecallAnswer {
+    /// Short statements, at most 300 characters each, best first.
+    facts: Vec<FactView>,
+    /// Worked examples, at most 3.
+    few_shots: Vec<FewShotView>,
+    /// Decisions and documents to read.
+    links: Vec<LinkView>,
+    /// Rules and warnings that match the place.
+    gotchas: Vec<FactView>,
+    /// Places in the code.
+    code: Vec<CodeView>,
+    /// How sure it is that this helps, from 0 to 1.
+    confidence: f64,
+    /// What `POST /feedback` wants to know about.
+    bundle_id: Uuid,
+    /// Size as counted by tiktoken.
+    tokens: usize,
+    /// Legs that were late or failed and were left out.
+    degraded: Vec<String>,
+    /// Why there is nothing, when there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskBrief>,
+}
+
+/// A fact, gotcha or rule.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FactView {
+    id: Uuid,
+    text: String,
+    kind: Kind,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    score: f64,
+    state: RecordState,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    citations: Vec<CitationView>,
+    /// What to be careful about: the code that it cites changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+}
+
+/// A worked example.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FewShotView {
+    id: Uuid,
+    title: String,
+    steps: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_ref: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    scope: Vec<String>,
+    score: f64,
+    /// What to be careful about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+}
+
+/// A decision or document to read.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LinkView {
+    title: String,
+    /// Empty for a document that has none.
+    url: String,
+    /// The record or document that it leads to.
+    id: Uuid,
+}
+
+/// A place in the code.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CodeView {
+    /// Path within the repository.
+    place: String,
+    line_start: i32,
+    line_end: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<String>,
+    summary: String,
+}
+
+/// The task that the recall was about.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaskBrief {
+    external_id: String,
+    title: String,
+    status: String,
+}
+
+/// Recall what the team knows before work begins.
+#[utoipa::path(
+    post, path = "/recall", tag = "memory", request_body = RecallRequest,
+    responses((status = 200, description = "The bundle; empty with a reason when nothing is good enough", body = RecallAnswer))
+)]
+pub async fn recall(
+    State(api): State<ApiState>,
+    principal: Principal,
+    ValidJson(request): ValidJson<RecallRequest>,
+) -> Result<Json<RecallAnswer>, Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let request = request.into_domain(project.id, principal.name());
+    Ok(Json(mc_memory::recall(&api.memory, &request).await?.into()))
+}
+
+impl From<Bundle> for RecallAnswer {
+    fn from(bundle: Bundle) -> Self {
+        Self {
+            facts: all(bundle.facts),
+            few_shots: all(bundle.few_shots),
+            links: all(bundle.links),
+            gotchas: all(bundle.gotchas),
+            code: all(bundle.code),
+            confidence: rounded(bundle.confidence),
+            bundle_id: bundle.id.into(),
+            tokens: bundle.tokens,
+            degraded: bundle.degraded,
+            reason: bundle.reason,
+            task: bundle.task.map(Into::into),
+        }
+    }
+}
+
+fn all<T: Into<U>, U>(items: Vec<T>) -> Vec<U> {
+    items.into_iter().map(Into::into).collect()
+}
+
+/// A score with two decimals: more would cost the reader tokens and say nothing.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 100.0).round() / 100.0
+}
+
+impl From<Statement> for FactView {
+    fn from(statement: Statement) -> Self {
+        Self {
+            id: statement.id.into(),
+            text: statement.text,
+            kind: statement.kind.into(),
+            scope: statement.scope,
+            tags: statement.tags,
+            score: rounded(statement.score),
+            state: statement.state.into(),
+            citations: all(statement.citations),
+            warning: statement.warning,
+        }
+    }
+}
+
+impl From<CitedPlace> for CitationView {
+    fn from(place: CitedPlace) -> Self {
+        Self {
+            file: place.file,
+            symbol: place.symbol,
+            line_start: place.lines.map(|(start, _)| start),
+            line_end: place.lines.map(|(_, end)| end),
+            commit: place.commit,
+            verdict: place.verdict.into(),
+        }
+    }
+}
+
+impl From<FewShot> for FewShotView {
+    fn from(shot: FewShot) -> Self {
+        Self {
+            id: shot.id.into(),
+            title: shot.title,
+            steps: shot.steps,
+            patch_ref: shot.patch_ref,
+            text: shot.text,
+            scope: shot.scope,
+            score: rounded(shot.score),
+            warning: shot.warning,
+        }
+    }
+}
+
+impl From<Link> for LinkView {
+    fn from(link: Link) -> Self {
+        let id = match link.target {
+            LinkTarget::Record(id) => id.into(),
+            LinkTarget::Doc(id) => id.into(),
+        };
+        Self { title: link.title, url: link.url, id }
+    }
+}
+
+impl From<CodePlace> for CodeView {
+    fn from(place: CodePlace) -> Self {
+        Self {
+            place: place.place,
+            line_start: place.line_start,
+            line_end: place.line_end,
+            symbol: place.symbol,
+            summary: place.summary,
+        }
+    }
+}
+
+impl From<TaskHead> for TaskBrief {
+    fn from(task: TaskHead) -> Self {
+        Self { external_id: task.external_id, title: task.title, status: task.status }
+    }
+}

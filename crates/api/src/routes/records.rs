@@ -1,0 +1,267 @@
+//! `/records`: what the team knows, row by row.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use mc_domain::{ProjectKey, RecordId, RecordKind};
+use mc_store::citations::{self, Citation};
+use mc_store::passages::{self, PassageSource};
+use mc_store::records::{self, Record, Version};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::projects;
+use crate::ApiState;
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidPath, ValidQuery};
+use crate::limits;
+use crate::problem::Problem;
+use crate::wire::{CitationVerdict, Kind, State as RecordState};
+
+/// A record's id in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct RecordPath {
+    /// The record's id.
+    id: Uuid,
+}
+
+impl Check for RecordPath {
+    type Checked = RecordId;
+
+    fn check(self) -> Result<RecordId, Invalid> {
+        Ok(RecordId(self.id))
+    }
+}
+
+/// Which records, and how many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RecordQuery {
+    /// The project's key.
+    project_key: String,
+    /// Only this kind.
+    kind: Option<Kind>,
+    /// Only records after this one: the `next` of the page before.
+    after: Option<Uuid>,
+    /// 1 to 200; 50 when absent.
+    limit: Option<i64>,
+}
+
+/// A [`RecordQuery`] as checked.
+#[derive(Debug)]
+pub struct CheckedQuery {
+    project: ProjectKey,
+    kind: Option<RecordKind>,
+    after: Option<RecordId>,
+    limit: i64,
+}
+
+impl Check for RecordQuery {
+    type Checked = CheckedQuery;
+
+    fn check(self) -> Result<CheckedQuery, Invalid> {
+        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
+        Ok(CheckedQuery {
+            project: check::project_key("project_key", &self.project_key)?,
+            kind: self.kind.map(Into::into),
+            after: self.after.map(RecordId),
+            limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
+        })
+    }
+}
+
+/// A memory record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecordView {
+    id: Uuid,
+    kind: Kind,
+    title: String,
+    content: String,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    state: RecordState,
+    owner: Option<String>,
+    /// When it expires.
+    ttl: DateTime<Utc>,
+    #[schema(value_type = Object)]
+    quality: serde_json::Value,
+    #[schema(value_type = Object)]
+    meta: serde_json::Value,
+    task_external_id: Option<String>,
+    dialog_id: Option<Uuid>,
+    superseded_by: Option<Uuid>,
+    /// From 1, one more with every change.
+    version: i32,
+    /// How often it was recalled.
+    hits: i32,
+    /// How often feedback said that it was used.
+    used: i32,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+}
+
+/// A place in the code that a record cites.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CitationView {
+    pub(super) file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) symbol: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line_start: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line_end: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) commit: Option<String>,
+    pub(super) verdict: CitationVerdict,
+}
+
+/// What a record said before.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VersionView {
+    version: i32,
+    title: String,
+    content: String,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    /// Why it was changed.
+    reason: String,
+    changed_by: Option<String>,
+    changed_at: DateTime<Utc>,
+}
+
+/// A record with all that is known of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecordDetails {
+    #[serde(flatten)]
+    record: RecordView,
+    citations: Vec<CitationView>,
+    /// Earlier states, newest first.
+    versions: Vec<VersionView>,
+}
+
+/// A page of records.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecordPage {
+    records: Vec<RecordView>,
+    /// What to send as `after` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<Uuid>,
+}
+
+/// Page through a project's live records, oldest first.
+#[utoipa::path(
+    get, path = "/records", tag = "memory", params(RecordQuery),
+    responses((status = 200, description = "A page", body = RecordPage))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    ValidQuery(query): ValidQuery<RecordQuery>,
+) -> Result<Json<RecordPage>, Problem> {
+    let project = projects::named(&api.store, &query.project).await?;
+    let after = query.after;
+    let records = records::list(&api.store, project.id, query.kind, after, query.limit).await?;
+    let is_full = i64::try_from(records.len()) == Ok(query.limit);
+    let next = records.last().filter(|_| is_full).map(|record| record.id.into());
+    Ok(Json(RecordPage { records: records.into_iter().map(Into::into).collect(), next }))
+}
+
+/// See a record, what it cites and what it said before.
+#[utoipa::path(
+    get, path = "/records/{id}", tag = "memory", params(RecordPath),
+    responses((status = 200, description = "The record, whatever its state", body = RecordDetails))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    ValidPath(id): ValidPath<RecordPath>,
+) -> Result<Json<RecordDetails>, Problem> {
+    let record = records::find(&api.store, id).await?.ok_or_else(|| unknown(id))?;
+    let citations = citations::of_records(&api.store, &[id]).await?;
+    let versions = records::versions(&api.store, id).await?;
+    Ok(Json(RecordDetails {
+        record: record.into(),
+        citations: citations.into_iter().map(Into::into).collect(),
+        versions: versions.into_iter().map(Into::into).collect(),
+    }))
+}
+
+/// Take a record out of memory.
+#[utoipa::path(
+    delete, path = "/records/{id}", tag = "memory", params(RecordPath),
+    responses((status = 204, description = "No longer recalled"))
+)]
+pub async fn remove(
+    State(api): State<ApiState>,
+    ValidPath(id): ValidPath<RecordPath>,
+) -> Result<StatusCode, Problem> {
+    let mut tx = api.store.begin().await?;
+    if !records::delete(&mut tx, id).await? {
+        return Err(unknown(id));
+    }
+    passages::remove(&mut tx, PassageSource::Record(id)).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn unknown(id: RecordId) -> Problem {
+    Problem::not_found(format!("there is no such record: {id}"))
+        .field("id")
+        .hint("GET /records lists those of a project")
+}
+
+impl From<Record> for RecordView {
+    fn from(record: Record) -> Self {
+        Self {
+            id: record.id.into(),
+            kind: record.kind.into(),
+            title: record.title,
+            content: record.content,
+            scope: record.scope,
+            tags: record.tags,
+            state: record.state.into(),
+            owner: record.owner,
+            ttl: record.ttl,
+            quality: record.quality,
+            meta: record.meta,
+            task_external_id: record.task_external_id,
+            dialog_id: record.dialog.map(Into::into),
+            superseded_by: record.superseded_by.map(Into::into),
+            version: record.version,
+            hits: record.hits,
+            used: record.used,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+        }
+    }
+}
+
+impl From<Citation> for CitationView {
+    fn from(citation: Citation) -> Self {
+        Self {
+            file: citation.file_path,
+            symbol: citation.symbol,
+            line_start: citation.lines.map(|(start, _)| start),
+            line_end: citation.lines.map(|(_, end)| end),
+            commit: citation.commit,
+            verdict: citation.verdict.into(),
+        }
+    }
+}
+
+impl From<Version> for VersionView {
+    fn from(version: Version) -> Self {
+        Self {
+            version: version.version,
+            title: version.title,
+            content: version.content,
+            scope: version.scope,
+            tags: version.tags,
+            reason: version.reason,
+            changed_by: version.changed_by,
+            changed_at: version.changed_at,
+        }
+    }
+}

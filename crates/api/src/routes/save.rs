@@ -1,0 +1,333 @@
+//! `/save`: what was learnt.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use mc_domain::{DialogId, ProjectId, ProjectKey, RecordId, RecordKind};
+use mc_memory::{Decision, NewCitation, SaveOutcome};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::projects;
+use super::records::{CitationView, RecordView};
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidJson;
+use crate::limits;
+use crate::problem::Problem;
+use crate::wire::Kind;
+
+/// Digits of a commit's or patch's hash, abbreviated or whole.
+const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 4..=64;
+/// Digits of a sha256.
+const SHA256_DIGITS: std::ops::RangeInclusive<usize> = 64..=64;
+
+/// Something worth remembering.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "insales",
+    "task_external_id": "CS-214",
+    "kind": "fact",
+    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
+    "scope": ["cart_sessions", "settings"],
+    "tags": ["bugfix", "unit"],
+    "quality": {"novelty": 0.74, "dup": 0.06, "usefulness": 0.81},
+    "ttl": "2027-06-01",
+    "meta": {"patch_sha": "abc123", "source_dialog_id": "dlg-7"},
+    "citations": [{"file": "app/services/cart_sessions/setting.rb", "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes"}]
+}))]
+pub struct SaveRequest {
+    project_key: String,
+    kind: Kind,
+    /// Distilled to at most 2,000 characters before it is kept.
+    content: String,
+    title: Option<String>,
+    task_external_id: Option<String>,
+    /// Parts of the system it is about.
+    #[serde(default)]
+    scope: Vec<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Who answers for it.
+    owner: Option<String>,
+    quality: Option<QualityEntry>,
+    /// A date (through that day) or an RFC 3339 time, at most 10 years ahead; 180 days when absent.
+    ttl: Option<String>,
+    /// `patch_sha`, `source_dialog_id` and whatever else belongs to it; at most 16 KiB of JSON.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    meta: Map<String, Value>,
+    /// The places in the code that it is true of.
+    #[serde(default)]
+    citations: Vec<CitationEntry>,
+    /// Of a worked example.
+    #[serde(default)]
+    steps: Vec<String>,
+    /// The patch of a worked example.
+    patch_ref: Option<String>,
+    /// Where to read on.
+    url: Option<String>,
+    dialog_id: Option<Uuid>,
+    /// It contradicts what is known: near duplicates are superseded instead of merged into.
+    #[serde(default)]
+    contradicts: bool,
+    /// The record that it replaces.
+    supersedes: Option<Uuid>,
+}
+
+/// What the caller thinks of it; each from 0 to 1.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QualityEntry {
+    novelty: Option<f64>,
+    dup: Option<f64>,
+    usefulness: Option<f64>,
+}
+
+/// A place in the code.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CitationEntry {
+    /// Relative to the repository's root.
+    file: String,
+    /// Qualified name of a definition.
+    symbol: Option<String>,
+    /// First line, from 1.
+    line_start: Option<i64>,
+    /// Last line, inclusive.
+    line_end: Option<i64>,
+    /// The commit at which it was true.
+    commit: Option<String>,
+    /// sha256 of the cited lines, in hexadecimal.
+    content_hash: Option<String>,
+}
+
+/// A [`SaveRequest`] as checked; not yet masked, which is the memory's own first step.
+#[derive(Debug)]
+pub struct CheckedSave {
+    project: ProjectKey,
+    kind: RecordKind,
+    content: String,
+    title: Option<String>,
+    task: Option<String>,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    owner: Option<String>,
+    usefulness: Option<f32>,
+    ttl: Option<DateTime<Utc>>,
+    meta: Map<String, Value>,
+    citations: Vec<NewCitation>,
+    steps: Vec<String>,
+    patch_ref: Option<String>,
+    url: Option<String>,
+    dialog: Option<DialogId>,
+    contradicts: bool,
+    supersedes: Option<RecordId>,
+}
+
+impl Check for SaveRequest {
+    type Checked = CheckedSave;
+
+    fn check(self) -> Result<CheckedSave, Invalid> {
+        let now = Utc::now();
+        let task = self.task_external_id;
+        Ok(CheckedSave {
+            project: check::project_key("project_key", &self.project_key)?,
+            kind: self.kind.into(),
+            content: check::text("content", &self.content, limits::CONTENT)?,
+            title: check::optional_line("title", self.title, limits::TITLE)?,
+            task: check::optional_line("task_external_id", task, limits::EXTERNAL_ID)?,
+            scope: check::words("scope", self.scope)?,
+            tags: check::words("tags", self.tags)?,
+            owner: check::optional_line("owner", self.owner, limits::NAME)?,
+            usefulness: check::nested("quality", self.quality)?.flatten(),
+            ttl: check::optional("ttl", self.ttl, |field, ttl| check::ttl(field, &ttl, now))?,
+            meta: check_meta("meta", self.meta)?,
+            citations: check::records("citations", self.citations, limits::CITATIONS)?,
+            steps: check::list("steps", self.steps, limits::STEPS, |field, step| {
+                check::text(field, &step, limits::REMARK)
+            })?,
+            patch_ref: check::optional_line("patch_ref", self.patch_ref, limits::URL)?,
+            url: check::optional("url", self.url, |field, url| check::http_url(field, &url))?,
+            dialog: self.dialog_id.map(DialogId),
+            contradicts: self.contradicts,
+            supersedes: self.supersedes.map(RecordId),
+        })
+    }
+}
+
+impl Check for QualityEntry {
+    /// The judge finds novelty and duplication by itself; how useful it is, the caller knows best.
+    type Checked = Option<f32>;
+
+    fn check(self) -> Result<Option<f32>, Invalid> {
+        check::optional("novelty", self.novelty, check::share)?;
+        check::optional("dup", self.dup, check::share)?;
+        check::optional("usefulness", self.usefulness, check::share)
+    }
+}
+
+impl Check for CitationEntry {
+    type Checked = NewCitation;
+
+    fn check(self) -> Result<NewCitation, Invalid> {
+        let hash = |field: &str, hash: String| {
+            let digits = check::hex(field, &hash, &SHA256_DIGITS)?;
+            hex::decode(digits).map_err(|error| Invalid::new(field, error))
+        };
+        Ok(NewCitation {
+            file: check::relative_path("file", &self.file)?,
+            symbol: check::optional_line("symbol", self.symbol, limits::SYMBOL)?,
+            lines: lines(self.line_start, self.line_end)?,
+            commit: check::optional("commit", self.commit, |field, commit| {
+                check::hex(field, &commit, &COMMIT_DIGITS)
+            })?,
+            content_hash: check::optional("content_hash", self.content_hash, hash)?,
+        })
+    }
+}
+
+/// A span needs its first line; the last one is the first one when absent.
+fn lines(start: Option<i64>, end: Option<i64>) -> Result<Option<(i32, i32)>, Invalid> {
+    let Some(start) = start else {
+        return match end {
+            None => Ok(None),
+            Some(_) => Err(Invalid::new("line_start", "is needed beside line_end")),
+        };
+    };
+    let end = end.unwrap_or(start);
+    let span = (
+        check::range("line_start", start, &limits::LINE_NUMBER)?,
+        check::range("line_end", end, &limits::LINE_NUMBER)?,
+    );
+    if end < start {
+        return Err(Invalid::new("line_end", "must not be before line_start"));
+    }
+    Ok(Some(span))
+}
+
+/// Free-form, but the two names that seed and tools know hold texts.
+fn check_meta(field: &str, meta: Map<String, Value>) -> Result<Map<String, Value>, Invalid> {
+    for name in ["patch_sha", "source_dialog_id"] {
+        if meta.get(name).is_some_and(|value| !value.is_string() && !value.is_null()) {
+            return Err(Invalid::new(format!("{field}.{name}"), "must be a text"));
+        }
+    }
+    check::object(field, meta)
+}
+
+/// What became of a save.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SaveAnswer {
+    /// `created`, `merged`, `superseded` or `rejected`.
+    outcome: &'static str,
+    /// The record that holds it; absent when it was rejected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Uuid>,
+    /// What was done: `merged into <id>`.
+    message: String,
+    /// Why.
+    reason: String,
+    scores: ScoresView,
+    /// Records that it replaced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    superseded: Vec<Uuid>,
+    /// What was masked before anything was stored.
+    masked: Vec<MaskedView>,
+    /// The places that the record cites, with verdicts.
+    citations: Vec<CitationView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<RecordView>,
+    /// Why it can't be found by meaning yet; by its words it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vector_pending: Option<&'static str>,
+}
+
+/// The judge's scores, each from 0 to 1.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ScoresView {
+    novelty: f32,
+    dup: f32,
+    usefulness: f32,
+}
+
+/// A kind of secret that was masked.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MaskedView {
+    category: &'static str,
+    count: usize,
+}
+
+/// Save what was learnt.
+#[utoipa::path(
+    post, path = "/save", tag = "memory", request_body = SaveRequest,
+    responses((status = 200, description = "What was done with it, and why", body = SaveAnswer))
+)]
+pub async fn save(
+    State(api): State<ApiState>,
+    principal: Principal,
+    ValidJson(request): ValidJson<SaveRequest>,
+) -> Result<Json<SaveAnswer>, Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let request = request.into_domain(project.id, principal.name());
+    Ok(Json(mc_memory::save(&api.memory, &request).await?.into()))
+}
+
+impl CheckedSave {
+    fn into_domain(self, project: ProjectId, principal: &str) -> mc_memory::SaveRequest {
+        mc_memory::SaveRequest {
+            project,
+            principal: principal.to_owned(),
+            kind: self.kind,
+            content: self.content,
+            title: self.title,
+            task_external_id: self.task,
+            scope: self.scope,
+            tags: self.tags,
+            owner: self.owner,
+            usefulness: self.usefulness,
+            ttl: self.ttl,
+            meta: self.meta,
+            citations: self.citations,
+            steps: self.steps,
+            patch_ref: self.patch_ref,
+            url: self.url,
+            dialog: self.dialog,
+            contradicts: self.contradicts,
+            supersedes: self.supersedes,
+        }
+    }
+}
+
+impl From<SaveOutcome> for SaveAnswer {
+    fn from(saved: SaveOutcome) -> Self {
+        let superseded = match &saved.decision {
+            Decision::Superseded { replaced, .. } => replaced.iter().map(|id| id.0).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            outcome: saved.decision.as_str(),
+            id: saved.decision.record().map(Into::into),
+            message: saved.message,
+            reason: saved.reason,
+            scores: ScoresView {
+                novelty: saved.scores.novelty,
+                dup: saved.scores.dup,
+                usefulness: saved.scores.usefulness,
+            },
+            superseded,
+            masked: saved
+                .masked
+                .into_iter()
+                .map(|masked| MaskedView { category: masked.category, count: masked.count })
+                .collect(),
+            citations: saved.citations.into_iter().map(Into::into).collect(),
+            record: saved.record.map(Into::into),
+            vector_pending: saved.vector_pending,
+        }
+    }
+}

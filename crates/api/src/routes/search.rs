@@ -1,0 +1,247 @@
+//! `/search`: hybrid search over memory, documents, code and dialogs.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use mc_domain::{ProjectId, ProjectKey};
+use mc_search::{Explain, Hit, Options, Query};
+use mc_store::passages::{Passage, PassageFilter};
+use mc_store::vectors;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::projects;
+use crate::ApiState;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidJson;
+use crate::limits;
+use crate::problem::Problem;
+use crate::wire::{Kind, Source, State as RecordState};
+
+/// What to look for, and where.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "insales",
+    "query": "CartSessions::Setting#trigger_delay_time_in_minutes",
+    "sources": ["code"],
+    "path": "app/**/*.rb",
+    "limit": 5
+}))]
+pub struct SearchRequest {
+    project_key: String,
+    query: String,
+    /// Any when empty.
+    #[serde(default)]
+    sources: Vec<Source>,
+    /// Kinds of memory record; any when empty.
+    #[serde(default)]
+    kinds: Vec<Kind>,
+    /// At least one of them; any when empty.
+    #[serde(default)]
+    scope: Vec<String>,
+    /// At least one of them; any when empty.
+    #[serde(default)]
+    tags: Vec<String>,
+    /// A glob that the place must match, such as `app/**/*.rb`.
+    path: Option<String>,
+    /// Such as `ruby`.
+    language: Option<String>,
+    /// 1 to 100; 10 when absent.
+    limit: Option<i64>,
+    /// Show how each score came about.
+    #[serde(default)]
+    explain: bool,
+    /// Milliseconds after which a late leg is left out.
+    time_budget_ms: Option<i64>,
+}
+
+/// A [`SearchRequest`] as checked.
+#[derive(Debug)]
+pub struct CheckedSearch {
+    project: ProjectKey,
+    text: String,
+    /// Its project is put in when that is known.
+    filter: PassageFilter,
+    options: Options,
+}
+
+impl Check for SearchRequest {
+    type Checked = CheckedSearch;
+
+    fn check(self) -> Result<CheckedSearch, Invalid> {
+        let limit = self.limit.unwrap_or(limits::DEFAULT_SEARCH_LIMIT);
+        let budget = self.time_budget_ms.unwrap_or(limits::DEFAULT_SEARCH_BUDGET_MS);
+        let language = check::optional_line("language", self.language, limits::WORD)?;
+        Ok(CheckedSearch {
+            project: check::project_key("project_key", &self.project_key)?,
+            text: check::text("query", &self.query, limits::QUERY)?,
+            filter: PassageFilter {
+                sources: check::list("sources", self.sources, limits::WORDS, into)?,
+                record_kinds: check::list("kinds", self.kinds, limits::WORDS, into)?,
+                scope: check::words("scope", self.scope)?,
+                tags: check::words("tags", self.tags)?,
+                languages: language.map(|name| name.to_lowercase()).into_iter().collect(),
+                path_regex: check::optional("path", self.path, |f, glob| check::glob(f, &glob))?,
+                ..PassageFilter::project(ProjectId(Uuid::nil()))
+            },
+            options: Options {
+                limit: check::range("limit", limit, &limits::SEARCH_LIMIT)?,
+                time_budget: check::milliseconds("time_budget_ms", budget)?,
+                explain: self.explain,
+                ..Options::default()
+            },
+        })
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form that check::list takes")]
+fn into<T: Into<U>, U>(_field: &str, value: T) -> Result<U, Invalid> {
+    Ok(value.into())
+}
+
+/// What was found, best first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchAnswer {
+    results: Vec<ResultView>,
+    /// Legs that were late or failed and were left out.
+    degraded: Vec<String>,
+    /// Passages of the project that keyword search finds and vector search does not yet.
+    pending_vectors: i64,
+}
+
+/// One passage.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ResultView {
+    /// The passage.
+    id: Uuid,
+    source: Source,
+    /// Of a memory record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    title: String,
+    /// File path or URL.
+    place: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_start: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_end: Option<i32>,
+    /// The enclosing definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<String>,
+    /// Definitions in it.
+    symbols: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    text: String,
+    score: f32,
+    /// Of a memory record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<RecordState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doc_id: Option<Uuid>,
+    updated_at: DateTime<Utc>,
+    /// How the score came about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<ExplainView>,
+}
+
+/// How a score came about: `fused` times every factor is `product`, and the score is
+/// `product / (1 + product)`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExplainView {
+    /// Where each leg put it.
+    legs: Vec<LegView>,
+    /// Sum of the legs' votes.
+    fused: f32,
+    adjustments: Vec<AdjustmentView>,
+    product: f32,
+}
+
+/// Where a leg put a result.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LegView {
+    /// `exact`, `keyword` or `vector`.
+    leg: &'static str,
+    /// From 1.
+    rank: usize,
+    /// The leg's own: weight of names, BM25, or cosine similarity.
+    score: f32,
+}
+
+/// A step of the rerank that changed a score.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AdjustmentView {
+    name: &'static str,
+    factor: f32,
+}
+
+/// Search memory, documents, code and dialogs.
+#[utoipa::path(
+    post, path = "/search", tag = "memory", request_body = SearchRequest,
+    responses((status = 200, description = "Best first", body = SearchAnswer))
+)]
+pub async fn search(
+    State(api): State<ApiState>,
+    ValidJson(request): ValidJson<SearchRequest>,
+) -> Result<Json<SearchAnswer>, Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let filter = PassageFilter { project: project.id, ..request.filter };
+    let query = Query::text(request.text, filter);
+    let found = mc_search::search(&api.search, &query, &request.options).await?;
+    Ok(Json(SearchAnswer {
+        results: found.hits.into_iter().map(Into::into).collect(),
+        degraded: found.degraded,
+        pending_vectors: vectors::queue_length(&api.store, Some(project.id)).await?,
+    }))
+}
+
+impl From<Hit> for ResultView {
+    fn from(hit: Hit) -> Self {
+        let Passage { indexed, updated_at, record, code, doc, dialog: _ } = hit.passage;
+        let lines = code.as_ref().map(|code| (code.line_start, code.line_end));
+        Self {
+            id: indexed.id.into(),
+            source: indexed.source.into(),
+            kind: record.as_ref().map(|record| record.kind.into()),
+            title: indexed.title,
+            place: indexed.place,
+            url: doc.as_ref().map(|doc| doc.url.clone()).filter(|url| !url.is_empty()),
+            line_start: lines.map(|(start, _)| start),
+            line_end: lines.map(|(_, end)| end),
+            symbol: code.and_then(|code| code.parent_symbol),
+            symbols: indexed.symbols,
+            language: Some(indexed.language).filter(|language| !language.is_empty()),
+            text: indexed.text,
+            score: hit.score,
+            state: record.as_ref().map(|record| record.state.into()),
+            record_id: record.map(|record| record.id.into()),
+            doc_id: doc.map(|doc| doc.id.into()),
+            updated_at,
+            explain: hit.explain.map(Into::into),
+        }
+    }
+}
+
+impl From<Explain> for ExplainView {
+    fn from(explain: Explain) -> Self {
+        let leg = |found: mc_search::LegRank| LegView {
+            leg: found.leg.as_str(),
+            rank: found.rank,
+            score: found.score,
+        };
+        let adjustment =
+            |step: mc_search::Adjustment| AdjustmentView { name: step.name, factor: step.factor };
+        Self {
+            legs: explain.legs.into_iter().map(leg).collect(),
+            fused: explain.fused,
+            adjustments: explain.adjustments.into_iter().map(adjustment).collect(),
+            product: explain.product,
+        }
+    }
+}

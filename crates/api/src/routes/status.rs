@@ -1,0 +1,119 @@
+//! How the service is: `/healthz` and `/readyz` for machines, `/status` for people.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use chrono::Utc;
+use mc_search::Phase;
+use mc_store::{server, vectors};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::problem::Problem;
+
+/// How long the database may take to say that it is there.
+const READY_TIME: Duration = Duration::from_secs(2);
+
+/// The process answers.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// Always `ok`.
+    status: &'static str,
+}
+
+/// What the service is made of and how far it is.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Status {
+    /// This service's version.
+    version: &'static str,
+    uptime_seconds: i64,
+    /// The database server's version.
+    postgres: String,
+    pgvector: String,
+    /// The embedding model at work.
+    model: ModelView,
+    index: IndexView,
+    /// Passages that keyword search finds and vector search does not yet, in all projects.
+    pending_vectors: i64,
+}
+
+/// The keyword index.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct IndexView {
+    phase: IndexPhase,
+    /// Passages in it so far.
+    passages: u64,
+}
+
+/// What the keyword index is doing.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexPhase {
+    /// Being filled from the database; searches see what is in so far.
+    Rebuilding,
+    /// Complete, and kept up to date.
+    Following,
+}
+
+/// An embedding model.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelView {
+    name: String,
+    dimensions: i32,
+}
+
+/// The service is alive.
+#[utoipa::path(
+    get, path = "/healthz", tag = "service", security(()),
+    responses((status = 200, description = "Alive", body = Health))
+)]
+pub async fn alive() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// The service can do its work: the database answers and the keyword index is complete.
+#[utoipa::path(
+    get, path = "/readyz", tag = "service", security(()),
+    responses((status = 200, description = "Ready", body = Health))
+)]
+pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
+    let answered = tokio::time::timeout(READY_TIME, server::ping(&api.store)).await;
+    if !matches!(answered, Ok(Ok(()))) {
+        return Err(Problem::unavailable("the database does not answer"));
+    }
+    if api.search.keyword.status().phase == Phase::Rebuilding {
+        return Err(Problem::unavailable("the keyword index is being rebuilt"));
+    }
+    Ok(Json(Health { status: "ok" }))
+}
+
+/// See what the service is made of and how far it is.
+#[utoipa::path(
+    get, path = "/status", tag = "service",
+    responses((status = 200, description = "The service", body = Status))
+)]
+pub async fn show(State(api): State<ApiState>) -> Result<Json<Status>, Problem> {
+    let versions = server::versions(&api.store).await?;
+    let model = api.search.models.current().model;
+    Ok(Json(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        uptime_seconds: (Utc::now() - api.started_at).num_seconds(),
+        postgres: versions.postgres,
+        pgvector: versions.pgvector,
+        model: ModelView { name: model.name, dimensions: model.dimensions },
+        index: api.search.keyword.status().into(),
+        pending_vectors: vectors::queue_length(&api.store, None).await?,
+    }))
+}
+
+impl From<mc_search::Status> for IndexView {
+    fn from(status: mc_search::Status) -> Self {
+        let phase = match status.phase {
+            Phase::Rebuilding => IndexPhase::Rebuilding,
+            Phase::Following => IndexPhase::Following,
+        };
+        Self { phase, passages: status.passages }
+    }
+}

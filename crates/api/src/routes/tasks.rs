@@ -1,0 +1,306 @@
+//! `/tasks`: what a tracker says of its issues, and what here belongs to them.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use mc_domain::{DialogId, ProjectKey, RecordId};
+use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::projects;
+use crate::ApiState;
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits;
+use crate::problem::Problem;
+
+/// Issues as their tracker has them now.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "project_key": "insales",
+    "tasks": [{
+        "external_id": "CS-214", "title": "Trigger delay is nil for new carts", "status": "open",
+        "assignee": "vera", "labels": ["bug"], "links": [{"title": "PR 88", "url": "https://git.example.org/pr/88"}]
+    }]
+}))]
+pub struct TaskSync {
+    project_key: String,
+    /// 1 to 500 tasks.
+    tasks: Vec<TaskEntry>,
+}
+
+/// One issue.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskEntry {
+    /// The tracker's own id.
+    external_id: String,
+    title: String,
+    /// The tracker's word for the state.
+    status: Option<String>,
+    assignee: Option<String>,
+    #[serde(default)]
+    labels: Vec<String>,
+    #[serde(default)]
+    links: Vec<LinkEntry>,
+}
+
+/// A link of an issue.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkEntry {
+    #[serde(default)]
+    title: String,
+    /// `http` or `https`.
+    url: String,
+}
+
+/// A [`TaskSync`] as checked.
+#[derive(Debug)]
+pub struct CheckedSync {
+    project: ProjectKey,
+    tasks: Vec<NewTask>,
+}
+
+impl Check for TaskSync {
+    type Checked = CheckedSync;
+
+    fn check(self) -> Result<CheckedSync, Invalid> {
+        Ok(CheckedSync {
+            project: check::project_key("project_key", &self.project_key)?,
+            tasks: check::filled_records("tasks", self.tasks, limits::TASKS)?,
+        })
+    }
+}
+
+impl Check for TaskEntry {
+    type Checked = NewTask;
+
+    fn check(self) -> Result<NewTask, Invalid> {
+        let title = check::line("title", &self.title, limits::TITLE)?;
+        let status = check::optional_line("status", self.status, limits::NAME)?;
+        Ok(NewTask {
+            external_id: check::line("external_id", &self.external_id, limits::EXTERNAL_ID)?,
+            title: mc_sanitizer::mask(&title).text,
+            status: status.unwrap_or_else(|| "unknown".to_owned()),
+            assignee: check::optional_line("assignee", self.assignee, limits::NAME)?,
+            labels: check::words("labels", self.labels)?,
+            links: check::records("links", self.links, limits::LINKS)?,
+        })
+    }
+}
+
+impl Check for LinkEntry {
+    type Checked = TaskLink;
+
+    fn check(self) -> Result<TaskLink, Invalid> {
+        let title = Some(self.title).filter(|title| !title.is_empty());
+        let title = check::optional_line("title", title, limits::TITLE)?;
+        Ok(TaskLink { title: title.unwrap_or_default(), url: check::http_url("url", &self.url)? })
+    }
+}
+
+/// How many tasks a synchronisation touched.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub struct SyncAnswer {
+    created: usize,
+    updated: usize,
+    unchanged: usize,
+}
+
+/// What belongs to an issue.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"project_key": "insales", "task_external_id": "CS-214"}))]
+pub struct TaskLinking {
+    project_key: String,
+    /// The tracker's own id; the task is created when no tracker has told of it yet.
+    task_external_id: String,
+    /// An existing dialog; a new, empty one is made when absent.
+    dialog_id: Option<Uuid>,
+    /// Live records to link too.
+    #[serde(default)]
+    record_ids: Vec<Uuid>,
+}
+
+/// A [`TaskLinking`] as checked.
+#[derive(Debug)]
+pub struct CheckedLinking {
+    project: ProjectKey,
+    task: String,
+    dialog: Option<DialogId>,
+    records: Vec<RecordId>,
+}
+
+impl Check for TaskLinking {
+    type Checked = CheckedLinking;
+
+    fn check(self) -> Result<CheckedLinking, Invalid> {
+        Ok(CheckedLinking {
+            project: check::project_key("project_key", &self.project_key)?,
+            task: check::line("task_external_id", &self.task_external_id, limits::EXTERNAL_ID)?,
+            dialog: self.dialog_id.map(DialogId),
+            records: check::list("record_ids", self.record_ids, limits::IDS, |_, id| {
+                Ok(RecordId(id))
+            })?,
+        })
+    }
+}
+
+/// What was linked.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LinkAnswer {
+    task: TaskView,
+    dialog_id: Uuid,
+    records_linked: u64,
+}
+
+/// An issue in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct TaskPath {
+    /// The tracker's own id.
+    external_id: String,
+}
+
+impl Check for TaskPath {
+    type Checked = String;
+
+    fn check(self) -> Result<String, Invalid> {
+        check::line("external_id", &self.external_id, limits::EXTERNAL_ID)
+    }
+}
+
+/// Which project.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TaskQuery {
+    /// The project's key.
+    project_key: String,
+}
+
+impl Check for TaskQuery {
+    type Checked = ProjectKey;
+
+    fn check(self) -> Result<ProjectKey, Invalid> {
+        check::project_key("project_key", &self.project_key)
+    }
+}
+
+/// An issue as the project knows it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaskView {
+    id: Uuid,
+    external_id: String,
+    /// Empty until the tracker was synced.
+    title: String,
+    /// `unknown` until the tracker was synced.
+    status: String,
+    assignee: Option<String>,
+    labels: Vec<String>,
+    links: Vec<LinkEntry>,
+    updated_at: DateTime<Utc>,
+}
+
+/// An issue and what belongs to it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaskDetails {
+    #[serde(flatten)]
+    task: TaskView,
+    dialog_ids: Vec<Uuid>,
+    record_ids: Vec<Uuid>,
+}
+
+/// Take over what a tracker says of its issues.
+#[utoipa::path(
+    post, path = "/tasks/sync", tag = "tasks", request_body = TaskSync,
+    responses((status = 200, description = "All of them, or none", body = SyncAnswer))
+)]
+pub async fn sync(
+    State(api): State<ApiState>,
+    ValidJson(request): ValidJson<TaskSync>,
+) -> Result<Json<SyncAnswer>, Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let mut answer = SyncAnswer::default();
+    let mut tx = api.store.begin().await?;
+    for task in &request.tasks {
+        match tasks::upsert(&mut tx, project.id, task).await? {
+            Upserted::Created => answer.created += 1,
+            Upserted::Updated => answer.updated += 1,
+            Upserted::Unchanged => answer.unchanged += 1,
+        }
+    }
+    tx.commit().await?;
+    Ok(Json(answer))
+}
+
+/// Link a dialog and records to an issue.
+#[utoipa::path(
+    post, path = "/tasks/link", tag = "tasks", request_body = TaskLinking,
+    responses((status = 200, description = "Linked", body = LinkAnswer))
+)]
+pub async fn link(
+    State(api): State<ApiState>,
+    ValidJson(request): ValidJson<TaskLinking>,
+) -> Result<Json<LinkAnswer>, Problem> {
+    let project = projects::named(&api.store, &request.project).await?;
+    let mut tx = api.store.begin().await?;
+    let task = tasks::ensure(&mut tx, project.id, &request.task).await?;
+    let dialog = super::dialogs::linked_to(&mut tx, project.id, task, request.dialog).await?;
+    let records_linked = tasks::link_records(&mut tx, project.id, task, &request.records).await?;
+    tx.commit().await?;
+    let task = found(&api, project.id, &request.task).await?;
+    Ok(Json(LinkAnswer { task: task.into(), dialog_id: dialog.into(), records_linked }))
+}
+
+/// See an issue and what belongs to it.
+#[utoipa::path(
+    get, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, TaskQuery),
+    responses((status = 200, description = "The issue", body = TaskDetails))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    ValidPath(external_id): ValidPath<TaskPath>,
+    ValidQuery(project): ValidQuery<TaskQuery>,
+) -> Result<Json<TaskDetails>, Problem> {
+    let project = projects::named(&api.store, &project).await?;
+    let task = found(&api, project.id, &external_id).await?;
+    let (dialogs, records) = tasks::linked(&api.store, task.id).await?;
+    Ok(Json(TaskDetails {
+        task: task.into(),
+        dialog_ids: dialogs.into_iter().map(Into::into).collect(),
+        record_ids: records.into_iter().map(Into::into).collect(),
+    }))
+}
+
+async fn found(
+    api: &ApiState,
+    project: mc_domain::ProjectId,
+    external_id: &str,
+) -> Result<Task, Problem> {
+    tasks::find(&api.store, project, external_id).await?.ok_or_else(|| {
+        Problem::not_found(format!("the project has no task \"{external_id}\""))
+            .field("external_id")
+            .hint("send it with POST /tasks/sync, or link something to it with POST /tasks/link")
+    })
+}
+
+impl From<Task> for TaskView {
+    fn from(task: Task) -> Self {
+        let link = |TaskLink { title, url }| LinkEntry { title, url };
+        Self {
+            id: task.id.into(),
+            external_id: task.external_id,
+            title: task.title,
+            status: task.status,
+            assignee: task.assignee,
+            labels: task.labels,
+            links: task.links.into_iter().map(link).collect(),
+            updated_at: task.updated_at,
+        }
+    }
+}

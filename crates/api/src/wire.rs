@@ -1,0 +1,129 @@
+//! Words that several resources share on the wire, mirrored from the domain's vocabularies so that
+//! OpenAPI lists them and a wrong one is refused with its field.
+
+use mc_domain::{IngestStatus, RecordKind, RecordState, SourceKind, Verdict};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+macro_rules! mirror {
+    ($(#[$attr:meta])* $name:ident of $domain:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        $(#[$attr])*
+        pub enum $name { $($(#[$doc])* $variant),+ }
+
+        impl From<$domain> for $name {
+            fn from(value: $domain) -> Self {
+                match value { $($domain::$variant => Self::$variant),+ }
+            }
+        }
+
+        impl From<$name> for $domain {
+            fn from(value: $name) -> Self {
+                match value { $($name::$variant => Self::$variant),+ }
+            }
+        }
+    };
+}
+
+mirror! {
+    /// What sort of knowledge a record holds.
+    #[serde(rename_all = "snake_case")]
+    Kind of RecordKind {
+        /// Something that is true of the code or the domain.
+        Fact,
+        /// A worked example.
+        Fewshot,
+        /// A recurring way of doing things here.
+        Pattern,
+        /// A pointer to a decision record.
+        AdrLink,
+        /// A trap.
+        Gotcha,
+        /// What the team agreed on.
+        Rule,
+    }
+}
+
+mirror! {
+    /// The life of a record.
+    #[serde(rename_all = "snake_case")]
+    State of RecordState {
+        /// Recalled as it stands.
+        Active,
+        /// Cited code changed or went away.
+        Stale,
+        /// Replaced by another record.
+        Superseded,
+        /// Removed by a person.
+        Deleted,
+    }
+}
+
+mirror! {
+    /// What a citation's code looks like now, beside what it was.
+    #[serde(rename_all = "snake_case")]
+    CitationVerdict of Verdict {
+        /// Unchanged.
+        Fresh,
+        /// Changed.
+        Drifted,
+        /// Gone.
+        Orphaned,
+        /// The file has not been indexed yet.
+        Unchecked,
+    }
+}
+
+mirror! {
+    /// What a passage was cut from.
+    #[serde(rename_all = "snake_case")]
+    Source of SourceKind {
+        /// A memory record.
+        Memory,
+        /// A dialog.
+        Dialog,
+        /// A document.
+        Doc,
+        /// Source code.
+        Code,
+    }
+}
+
+mirror! {
+    /// The life of an ingest run.
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    RunStatus of IngestStatus {
+        /// Waiting for a worker.
+        Queued,
+        /// A worker is on it.
+        Running,
+        /// Every file is in.
+        Succeeded,
+        /// Given up; `last_error` says why.
+        Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn spelled<T: Copy, W: From<T> + Serialize>(members: &[T]) -> Vec<String> {
+        let word = |member: &T| serde_json::to_value(W::from(*member)).unwrap();
+        members.iter().map(|member| word(member).as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_wire_spells_every_word_as_the_domain_does() {
+        fn domain<T: Copy + ToString>(members: &[T]) -> Vec<String> {
+            members.iter().map(ToString::to_string).collect()
+        }
+        assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
+        assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
+        assert_eq!(spelled::<_, CitationVerdict>(Verdict::ALL), domain(Verdict::ALL));
+        assert_eq!(spelled::<_, Source>(SourceKind::ALL), domain(SourceKind::ALL));
+        assert_eq!(spelled::<_, RunStatus>(IngestStatus::ALL), domain(IngestStatus::ALL));
+    }
+}

@@ -1,0 +1,1 @@
+//! `/ingest/docs` and `/documents`.

@@ -1,0 +1,171 @@
+//! Whatever is posted, the answer is a success or the caller's fault, never the service's.
+
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Map, Value, json};
+
+use crate::client::TestApi;
+
+/// A body that is accepted, for every route that takes one.
+fn accepted() -> Vec<(&'static str, Value)> {
+    let id = "019a0000-0000-7000-8000-000000000001";
+    vec![
+        ("/projects", json!({"key": "shop", "name": "Shop"})),
+        (
+            "/search",
+            json!({"project_key": "shop", "query": "delay", "sources": ["memory"], "kinds": ["fact"],
+                   "scope": ["cart"], "tags": ["unit"], "path": "app/**", "language": "ruby",
+                   "limit": 5, "explain": true, "time_budget_ms": 200}),
+        ),
+        (
+            "/dialogs",
+            json!({"project_key": "shop", "id": id, "task_external_id": "CS-1", "developer": "vera",
+                   "messages": [{"role": "user", "content": "why"}], "distilled": "because"}),
+        ),
+        (
+            "/tasks/sync",
+            json!({"project_key": "shop", "tasks": [{"external_id": "CS-1", "title": "t",
+                   "status": "open", "assignee": "vera", "labels": ["bug"],
+                   "links": [{"title": "PR", "url": "https://example.org/1"}]}]}),
+        ),
+        (
+            "/tasks/link",
+            json!({"project_key": "shop", "task_external_id": "CS-1", "record_ids": [id]}),
+        ),
+        (
+            "/ingest/git",
+            json!({"project_key": "shop", "location": "/usr/share", "owner": "o", "name": "n"}),
+        ),
+    ]
+}
+
+fn hostile_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        select(vec![
+            json!(null),
+            json!(true),
+            json!(-1),
+            json!(0),
+            json!(i64::MIN),
+            json!(u64::MAX),
+            json!(1e308),
+            json!(0.5),
+            json!([]),
+            json!({}),
+            json!([[[[]]]]),
+            json!([null]),
+            json!({"a": {"b": "\u{0}"}}),
+            json!(""),
+            json!(" \n\t"),
+            json!("\u{0}"),
+            json!("a\u{1b}[2Jb"),
+            json!("\u{202e}\u{feff}\u{10ffff}"),
+            json!("x".repeat(100_000)),
+            json!("'; drop table projects; --"),
+            json!("../../etc/passwd"),
+            json!("/"),
+            json!("*".repeat(500)),
+            json!("[!]{,}"),
+            json!("-1"),
+            json!("NaN"),
+            json!("9999-12-31"),
+            json!("019a0000-0000-7000-8000-00000000000"),
+        ]),
+        any::<String>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::collection::vec(any::<String>(), 0..4).prop_map(Value::from),
+    ]
+}
+
+/// The JSON pointers of everything inside `value`.
+fn places(value: &Value) -> Vec<String> {
+    let members: Vec<(String, &Value)> = match value {
+        Value::Object(object) => object.iter().map(|(key, v)| (key.clone(), v)).collect(),
+        Value::Array(items) => items.iter().enumerate().map(|(i, v)| (i.to_string(), v)).collect(),
+        _ => Vec::new(),
+    };
+    let below = |(key, member): (String, &Value)| {
+        let inside = places(member).into_iter().map({
+            let key = key.clone();
+            move |place| format!("/{key}{place}")
+        });
+        std::iter::once(format!("/{key}")).chain(inside).collect::<Vec<_>>()
+    };
+    members.into_iter().flat_map(below).collect()
+}
+
+/// Each change puts a value at some place of the body, or beside the known fields.
+fn damaged(mut body: Value, changes: &[(Index, Value)], extra: Option<&(String, Value)>) -> Value {
+    for (index, value) in changes {
+        let places = places(&body);
+        if let Some(place) = (!places.is_empty()).then(|| index.get(&places)) {
+            *body.pointer_mut(place).unwrap() = value.clone();
+        }
+    }
+    if let (Some((key, value)), Value::Object(object)) = (extra, &mut body) {
+        object.insert(key.clone(), value.clone());
+    }
+    body
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    hostile_value().prop_recursive(3, 24, 4, |inner| {
+        let key = "project_key|query|tasks|messages|key|content|kind|[a-z]{1,6}";
+        prop::collection::hash_map(key, inner, 0..5)
+            .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
+    })
+}
+
+/// Posts what `bodies` gives to the route that goes with it, until one answer is the service's fault.
+fn never_a_fault(cases: u32, bodies: &impl Strategy<Value = (&'static str, Value)>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let api = runtime.block_on(TestApi::start());
+    let mut runner =
+        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(bodies, |(path, body)| {
+        let answer = runtime.block_on(api.post(path, body));
+        match answer.complaint() {
+            None => Ok(()),
+            Some(complaint) => Err(TestCaseError::fail(complaint)),
+        }
+    });
+    runtime.block_on(async move { drop(api) });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn a_damaged_body_is_never_the_services_fault() {
+    let changes = prop::collection::vec((any::<Index>(), hostile_value()), 1..4);
+    let extra = prop::option::weighted(0.2, ("[a-z_]{1,12}", hostile_value()));
+    let bodies = (select(accepted()), changes, extra)
+        .prop_map(|((path, body), changes, extra)| (path, damaged(body, &changes, extra.as_ref())));
+    never_a_fault(400, &bodies);
+}
+
+#[test]
+fn no_json_at_all_is_the_services_fault() {
+    let paths: Vec<_> = accepted().into_iter().map(|(path, _)| path).collect();
+    never_a_fault(200, &(select(paths), any_json()));
+}
+
+#[tokio::test]
+async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
+    let api = TestApi::start().await;
+    for (path, body) in accepted() {
+        if path == "/ingest/git" {
+            continue;
+        }
+        let answer = api.post(path, body).await;
+        assert!(answer.status.is_success(), "{path}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn ten_megabytes_are_refused_before_they_are_looked_at() {
+    let api = TestApi::start().await;
+    for (path, _) in accepted() {
+        let answer = api.post(path, json!({"project_key": "x".repeat(10_000_000)})).await;
+        assert_eq!(answer.status, 413, "{path}");
+    }
+}

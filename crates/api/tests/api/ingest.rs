@@ -1,0 +1,56 @@
+//! `/ingest/git` and the state of runs.
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::client::TestApi;
+
+#[tokio::test]
+async fn a_second_request_for_a_repository_is_answered_with_the_open_run() {
+    let api = TestApi::start().await;
+    let folder = TempDir::new().unwrap();
+    let request = json!({"project_key": "shop", "location": folder.path(), "name": "core"});
+    let first = api.post("/ingest/git", request.clone()).await;
+    assert_eq!(first.status, 202, "{}", first.body);
+    assert_eq!(first.body["status"], "QUEUED");
+    assert_eq!(first.body["namespace"], "repo:local/core");
+    assert_eq!(first.body["ready"], false);
+
+    let second = api.post("/ingest/git", request).await.ok();
+    assert_eq!(second["ingest_id"], first.body["ingest_id"]);
+    let id = second["ingest_id"].as_str().unwrap();
+    assert_eq!(api.get(&format!("/ingest/{id}")).await.ok(), second);
+    let of_repository = api.get("/repos/local/core/index?project_key=shop").await.ok();
+    assert_eq!(of_repository, second);
+}
+
+#[tokio::test]
+async fn locations_that_cannot_be_indexed_are_refused() {
+    let api = TestApi::start().await;
+    for location in [
+        "relative/folder",
+        "ext::sh -c id",
+        "ftp://example.org/x.git",
+        "https://user:secret@example.org/x.git",
+        "--upload-pack=id",
+        "/no/such/folder",
+    ] {
+        let request = json!({"project_key": "shop", "location": location});
+        let answer = api.post("/ingest/git", request).await;
+        assert!(answer.status.is_client_error(), "{location}: {} {}", answer.status, answer.body);
+        assert_eq!(answer.body["field"], "location", "{location}");
+    }
+    let request = json!({"project_key": "shop", "location": "/tmp", "ref": "--output=x"});
+    assert_eq!(api.post("/ingest/git", request).await.fault(400), "ref");
+    assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
+}
+
+#[tokio::test]
+async fn unknown_runs_and_repositories_are_not_found() {
+    let api = TestApi::start().await;
+    let id = uuid::Uuid::now_v7();
+    assert_eq!(api.get(&format!("/ingest/{id}")).await.fault(404), "id");
+    assert_eq!(api.get("/repos/a/b/index?project_key=shop").await.fault(404), "name");
+    assert_eq!(api.get("/repos/a/..%2Fb/index?project_key=shop").await.fault(400), "name");
+    assert_eq!(api.get("/repos/a/b/index").await.fault(400), "project_key");
+}

@@ -1,0 +1,13 @@
+//! The API over a real database and the real local model, called as a client would.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod client;
+mod documents;
+mod hostile;
+mod ingest;
+mod openapi;
+mod projects;
+mod search;
+mod service;
+mod tasks;

@@ -1,0 +1,40 @@
+//! The OpenAPI document, as clients are generated from it.
+
+use serde_json::Value;
+
+fn document() -> Value {
+    serde_json::to_value(mc_api::openapi()).unwrap()
+}
+
+#[test]
+fn the_document_is_openapi_3_1_and_stays_as_reviewed() {
+    let document = document();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
+    insta::assert_json_snapshot!(document, { ".info.version" => "[version]" });
+}
+
+#[test]
+fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
+    let document = document();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let name = format!("{method} {path}");
+            let content = &operation["responses"]["default"]["content"];
+            let schema = &content["application/problem+json"]["schema"]["$ref"];
+            assert_eq!(schema, "#/components/schemas/Problem", "{name}");
+            assert!(operation["summary"].is_string(), "{name} has no summary");
+        }
+    }
+}
+
+#[test]
+fn all_but_the_probes_need_the_token() {
+    let document = document();
+    assert_eq!(document["security"][0]["bearer"], serde_json::json!([]));
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let is_probe = matches!(path.as_str(), "/healthz" | "/readyz");
+        for operation in item.as_object().unwrap().values() {
+            assert_eq!(operation.get("security").is_some(), is_probe, "{path}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `/projects`.
+
+use serde_json::json;
+
+use crate::client::TestApi;
+
+#[tokio::test]
+async fn a_project_is_created_once_and_found_by_any_case_of_its_key() {
+    let api = TestApi::start().await;
+    let created = api.post("/projects", json!({"key": "InSales", "name": "InSales core"})).await;
+    assert_eq!(created.status, 201);
+    let again = api.post("/projects", json!({"key": "insales"})).await;
+    assert_eq!(again.status, 200);
+    assert_eq!(created.body, again.body);
+
+    let listed = api.get("/projects").await.ok();
+    let keys: Vec<_> = listed["projects"].as_array().unwrap().iter().map(|p| &p["key"]).collect();
+    assert_eq!(keys, ["insales", "shop"]);
+    let overview = api.get("/projects/INSALES").await.ok();
+    assert_eq!(overview["name"], "InSales core");
+    assert_eq!(overview["records"], 0);
+    assert_eq!(overview["pending_vectors"], 0);
+}
+
+#[tokio::test]
+async fn an_unknown_project_is_named_with_the_way_to_create_it() {
+    let api = TestApi::start().await;
+    let answer = api.post("/search", json!({"project_key": "nowhere", "query": "x"})).await;
+    assert_eq!(answer.fault(404), "project_key");
+    assert!(answer.body["hint"].as_str().unwrap().contains("POST /projects"), "{}", answer.body);
+    assert_eq!(api.get("/projects/nowhere").await.fault(404), "key");
+    assert_eq!(api.get("/projects/no%20where").await.fault(400), "key");
+}
+
+#[tokio::test]
+async fn a_removed_project_is_gone_with_all_it_held() {
+    let api = TestApi::start().await;
+    api.post("/projects", json!({ "key": "gone" })).await.ok();
+    let saved = json!({ "project_key": "gone", "kind": "rule",
+        "content": "Invoices are numbered without gaps, the tax office checks it." });
+    let saved = api.post("/save", saved).await.ok();
+    assert_eq!(api.delete("/projects/gone").await.status, 204);
+    assert_eq!(api.get("/projects/gone").await.fault(404), "key");
+    let record = format!("/records/{}", saved["id"].as_str().unwrap());
+    assert_eq!(api.get(&record).await.status, 404);
+    assert_eq!(api.delete("/projects/gone").await.fault(404), "key");
+}

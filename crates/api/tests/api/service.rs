@@ -1,0 +1,49 @@
+//! Probes, status, the docs page.
+
+use axum::body::{Body, to_bytes};
+use http::Request;
+use tower::ServiceExt as _;
+
+use crate::client::TestApi;
+
+#[tokio::test]
+async fn probes_docs_and_the_document_need_no_token() {
+    let api = TestApi::start().await;
+    for (path, expected) in [
+        ("/healthz", r#"{"status":"ok"}"#),
+        ("/readyz", r#"{"status":"ok"}"#),
+        ("/openapi.json", r#""openapi":"3.1"#),
+        ("/docs/", "swagger-ui"),
+        ("/docs/swagger-ui-bundle.js", "Swagger"),
+    ] {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = api.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(expected), "{path}: {text:.300}");
+    }
+}
+
+#[tokio::test]
+async fn the_status_names_versions_model_and_index() {
+    let api = TestApi::start().await;
+    let status = api.get("/status").await.ok();
+    assert_eq!(status["model"]["dimensions"], 384);
+    assert_eq!(status["index"]["phase"], "following");
+    assert!(status["pgvector"].as_str().unwrap().starts_with("0."), "{status}");
+    assert_eq!(status["pending_vectors"], 0);
+}
+
+#[tokio::test]
+async fn without_its_database_the_service_is_alive_and_not_ready() {
+    let api = TestApi::start().await;
+    api.database.store().close().await;
+    assert_eq!(api.get("/healthz").await.status, 200);
+    let ready = api.get("/readyz").await;
+    assert_eq!(ready.status, 503);
+    assert_eq!(ready.body["detail"], "the database does not answer");
+    let search = api.get("/projects").await;
+    assert_eq!(search.status, 503);
+    assert_eq!(search.body["type"], "urn:memory-copilot:problem:unavailable");
+}

@@ -1,0 +1,89 @@
+//! `/tasks` and `/dialogs`.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::client::TestApi;
+
+fn sync(title: &str) -> Value {
+    json!({"project_key": "shop", "tasks": [
+        {"external_id": "CS-214", "title": title, "status": "open", "labels": ["bug"],
+         "links": [{"title": "PR", "url": "https://git.example.org/pr/88"}]},
+        {"external_id": "org/repo#7", "title": "Second"},
+    ]})
+}
+
+#[tokio::test]
+async fn a_second_synchronisation_changes_only_what_differs() {
+    let api = TestApi::start().await;
+    let first = api.post("/tasks/sync", sync("Nil delay")).await.ok();
+    assert_eq!(first, json!({"created": 2, "updated": 0, "unchanged": 0}));
+    let second = api.post("/tasks/sync", sync("Nil trigger delay")).await.ok();
+    assert_eq!(second, json!({"created": 0, "updated": 1, "unchanged": 1}));
+
+    let task = api.get("/tasks/CS-214?project_key=shop").await.ok();
+    assert_eq!(task["title"], "Nil trigger delay");
+    assert_eq!(task["links"][0]["url"], "https://git.example.org/pr/88");
+    let second = api.get("/tasks/org%2Frepo%237?project_key=shop").await.ok();
+    assert_eq!(second["title"], "Second");
+}
+
+#[tokio::test]
+async fn one_bad_task_of_a_batch_leaves_nothing_behind() {
+    let api = TestApi::start().await;
+    let mut request = sync("Nil delay");
+    request["tasks"][1]["links"] = json!([{"url": "javascript:alert(1)"}]);
+    assert_eq!(api.post("/tasks/sync", request).await.fault(400), "tasks[1].links[0].url");
+    assert_eq!(api.get("/tasks/CS-214?project_key=shop").await.fault(404), "external_id");
+}
+
+#[tokio::test]
+async fn a_key_in_a_title_is_masked() {
+    let api = TestApi::start().await;
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    api.post("/tasks/sync", sync(&format!("Rotate {key}"))).await.ok();
+    let task = api.get("/tasks/CS-214?project_key=shop").await.ok();
+    assert!(!task.to_string().contains(&key), "{task}");
+    assert!(task["title"].as_str().unwrap().contains("[secret:"), "{task}");
+}
+
+#[tokio::test]
+async fn a_dialog_is_kept_linked_and_replaced_by_its_id() {
+    let api = TestApi::start().await;
+    let dialog = json!({"project_key": "shop", "task_external_id": "CS-214", "developer": "vera",
+        "messages": [{"role": "user", "content": "Why is the delay nil?"}],
+        "distilled": "The delay was nil because the two units differed."});
+    let created = api.post("/dialogs", dialog.clone()).await;
+    assert_eq!(created.status, 201);
+    let id = created.body["id"].clone();
+    let task = api.get("/tasks/CS-214?project_key=shop").await.ok();
+    assert_eq!(task["dialog_ids"], json!([id]));
+    assert_eq!(task["status"], "unknown");
+
+    let mut again = dialog;
+    again["id"] = id.clone();
+    assert_eq!(api.post("/dialogs", again.clone()).await.ok()["id"], id);
+    assert_eq!(api.get("/projects/shop").await.ok()["dialogs"], 1);
+
+    api.database.project("bank").await;
+    again["project_key"] = json!("bank");
+    assert_eq!(api.post("/dialogs", again).await.fault(404), "id");
+}
+
+#[tokio::test]
+async fn a_task_is_linked_to_a_named_dialog_or_to_a_new_one() {
+    let api = TestApi::start().await;
+    let link = json!({"project_key": "shop", "task_external_id": "CS-9"});
+    let first = api.post("/tasks/link", link.clone()).await.ok();
+    assert_eq!(first["task"]["external_id"], "CS-9");
+    assert_eq!(first["records_linked"], 0);
+
+    let mut named = link.clone();
+    named["dialog_id"] = first["dialog_id"].clone();
+    assert_eq!(api.post("/tasks/link", named.clone()).await.ok()["dialog_id"], first["dialog_id"]);
+    named["dialog_id"] = json!(Uuid::now_v7());
+    named["task_external_id"] = json!("CS-10");
+    assert_eq!(api.post("/tasks/link", named).await.fault(404), "dialog_id");
+    let untouched = api.get("/tasks/CS-10?project_key=shop").await;
+    assert_eq!(untouched.fault(404), "external_id");
+}
