@@ -1,0 +1,147 @@
+//! The Core API as the tools see it: one call, JSON in, JSON out, over HTTP or in this process.
+//!
+//! Nothing is cached and no connection is required at the start, so a service that is started (or
+//! restarted with another token) later is found by the next call.
+
+mod error;
+mod transport;
+
+use std::path::PathBuf;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use http::{HeaderValue, Method, Request, StatusCode, header};
+use serde_json::Value;
+use tower::ServiceExt;
+
+pub use error::{CoreError, Problem};
+pub use transport::BadAddress;
+use transport::Transport;
+
+/// Longest answer that is read, in bytes. A page of search results is far below it.
+const MAX_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Calls the Core API. Cheap to clone.
+#[derive(Clone)]
+pub struct CoreClient {
+    transport: Transport,
+    credential: Credential,
+}
+
+#[derive(Clone)]
+enum Credential {
+    /// Read before each call: the service writes the file at its first start.
+    TokenFile(PathBuf),
+    /// The token that came with the MCP request is passed on.
+    Caller,
+}
+
+/// One request to the Core.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CoreCall {
+    /// HTTP method.
+    pub method: Method,
+    /// Path from the root of the API, percent-encoded where needed.
+    pub path: String,
+    /// Query parameters, not yet encoded.
+    pub query: Vec<(&'static str, String)>,
+    /// JSON body.
+    pub body: Option<Value>,
+}
+
+impl CoreCall {
+    /// A `GET` with query parameters.
+    pub fn get(path: impl Into<String>, query: Vec<(&'static str, String)>) -> Self {
+        Self { method: Method::GET, path: path.into(), query, body: None }
+    }
+
+    /// A `POST` of a JSON body.
+    pub fn post(path: impl Into<String>, body: Value) -> Self {
+        Self { method: Method::POST, path: path.into(), query: Vec::new(), body: Some(body) }
+    }
+
+    fn path_and_query(&self) -> String {
+        if self.query.is_empty() {
+            return self.path.clone();
+        }
+        let query =
+            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.query).finish();
+        format!("{}?{query}", self.path)
+    }
+}
+
+impl CoreClient {
+    /// A client of the service at `base_url`, with the bearer token in `token_file`.
+    pub fn over_http(base_url: &str, token_file: PathBuf) -> Result<Self, BadAddress> {
+        let transport = Transport::http(base_url)?;
+        Ok(Self { transport, credential: Credential::TokenFile(token_file) })
+    }
+
+    /// A client of the API in this process; each call carries its caller's own token.
+    pub fn in_process(api: Router) -> Self {
+        Self { transport: Transport::in_process(api), credential: Credential::Caller }
+    }
+
+    /// Sends `call` and returns the JSON of a successful answer, `Null` if it has no body.
+    ///
+    /// `caller` is the `Authorization` header of the MCP request, where there is one.
+    pub async fn send(
+        &self,
+        call: CoreCall,
+        caller: Option<&HeaderValue>,
+    ) -> Result<Value, CoreError> {
+        let authorization = self.authorization(caller).await?;
+        let mut request = Request::builder()
+            .method(call.method.clone())
+            .uri(call.path_and_query())
+            .header(header::ACCEPT, "application/json")
+            .header(header::AUTHORIZATION, authorization);
+        let body = match call.body {
+            Some(body) => {
+                request = request.header(header::CONTENT_TYPE, "application/json");
+                Body::from(body.to_string())
+            }
+            None => Body::empty(),
+        };
+        let request = request.body(body).map_err(|_| CoreError::BadRequest)?;
+        let answer = self.transport.service().oneshot(request).await?;
+        let status = answer.status();
+        let body = to_bytes(answer.into_body(), MAX_ANSWER)
+            .await
+            .map_err(|_| CoreError::BadAnswer { status })?;
+        read_answer(status, &body)
+    }
+
+    async fn authorization(&self, caller: Option<&HeaderValue>) -> Result<HeaderValue, CoreError> {
+        let mut value = match &self.credential {
+            Credential::Caller => caller.cloned().ok_or(CoreError::NoToken)?,
+            Credential::TokenFile(path) => {
+                let token = tokio::fs::read_to_string(path).await.map_err(|error| {
+                    CoreError::TokenUnreadable { path: path.clone(), why: error.kind() }
+                })?;
+                HeaderValue::try_from(format!("Bearer {}", token.trim())).map_err(|_| {
+                    CoreError::TokenUnreadable {
+                        path: path.clone(),
+                        why: std::io::ErrorKind::InvalidData,
+                    }
+                })?
+            }
+        };
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, CoreError> {
+    if status.is_success() {
+        // A deletion has nothing to say.
+        if body.is_empty() {
+            return Ok(Value::Null);
+        }
+        return serde_json::from_slice(body).map_err(|_| CoreError::BadAnswer { status });
+    }
+    match serde_json::from_slice::<Box<Problem>>(body) {
+        Ok(problem) => Err(CoreError::Refused { status, problem }),
+        Err(_) => Err(CoreError::BadAnswer { status }),
+    }
+}

@@ -1,0 +1,138 @@
+//! Two ways to the same API behind one `tower` service, so that the tools can't tell them apart.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use http::{Request, Response};
+use tower::util::BoxCloneSyncService;
+use tower::{ServiceExt, service_fn};
+use url::{Host, Url};
+
+use super::CoreError;
+
+/// How long a connection to the service may take; it usually runs on this machine.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a whole call may take. Recall has a budget of its own far below it.
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+
+type Service = BoxCloneSyncService<Request<Body>, Response<Body>, CoreError>;
+
+#[derive(Clone)]
+pub(super) struct Transport(Service);
+
+/// A base URL that can't be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the service's address \"{url}\" is not usable ({why}); give one like http://127.0.0.1:7717"
+)]
+pub struct BadAddress {
+    url: String,
+    why: String,
+}
+
+impl Transport {
+    pub(super) fn in_process(api: Router) -> Self {
+        let service = ServiceExt::<Request<Body>>::map_err(api, |never| match never {});
+        Self(BoxCloneSyncService::new(service))
+    }
+
+    pub(super) fn http(base_url: &str) -> Result<Self, BadAddress> {
+        let base = parse(base_url)?;
+        let client = http_client(&base)
+            .map_err(|error| BadAddress { url: base_url.into(), why: error.to_string() })?;
+        Ok(Self(BoxCloneSyncService::new(service_fn(move |request| {
+            forward(client.clone(), base.clone(), request)
+        }))))
+    }
+
+    pub(super) fn service(&self) -> Service {
+        self.0.clone()
+    }
+}
+
+fn parse(base_url: &str) -> Result<Url, BadAddress> {
+    let refuse = |why: &str| BadAddress { url: base_url.into(), why: why.into() };
+    let base = Url::parse(base_url).map_err(|error| refuse(&error.to_string()))?;
+    if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
+        return Err(refuse("it needs http:// or https:// and a host"));
+    }
+    Ok(base)
+}
+
+fn http_client(base: &Url) -> Result<reqwest::Client, reqwest::Error> {
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(CALL_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("memory-copilot-mcp/", env!("CARGO_PKG_VERSION")));
+    // A proxy of the environment can't reach this machine's loopback.
+    if is_loopback(base) {
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+fn is_loopback(base: &Url) -> bool {
+    match base.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+async fn forward(
+    client: reqwest::Client,
+    base: Url,
+    request: Request<Body>,
+) -> Result<Response<Body>, CoreError> {
+    let (parts, body) = request.into_parts();
+    // The body was built in memory by our own caller, so reading it has no limit to keep.
+    let body = to_bytes(body, usize::MAX).await.map_err(|_| CoreError::BadRequest)?;
+    let url = format!("{}{}", base.as_str().trim_end_matches('/'), parts.uri);
+    let answer = client
+        .request(parts.method, url)
+        .headers(parts.headers)
+        .body(body)
+        .send()
+        .await
+        .map_err(|error| unreachable_core(&base, &error))?;
+    let status = answer.status();
+    let mut response = Response::new(Body::from_stream(answer.bytes_stream()));
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+fn unreachable_core(base: &Url, error: &reqwest::Error) -> CoreError {
+    tracing::debug!(error = ?error, core.url = %base, "the core did not answer");
+    if error.is_timeout() && !error.is_connect() {
+        CoreError::TimedOut { seconds: CALL_TIMEOUT.as_secs() }
+    } else {
+        CoreError::NotRunning { url: base.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_scheme_or_host_is_refused() {
+        for address in ["", "127.0.0.1:7717", "ftp://example.org", "not a url"] {
+            assert!(parse(address).is_err(), "{address:?}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_called_past_the_proxy() {
+        for (address, expected) in [
+            ("http://127.0.0.1:7717", true),
+            ("http://[::1]:7717", true),
+            ("http://localhost", true),
+            ("https://memory.example.org", false),
+        ] {
+            assert_eq!(parse(address).map(|base| is_loopback(&base)), Ok(expected), "{address}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `/mcp` by plain HTTP requests, as a client of either era sends them.
+
+use axum::Json;
+use axum::body::Body;
+use axum::routing::post;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::*;
+
+const TOKEN: &str = "Bearer secret";
+
+/// An API that answers with the token and the project it was called with.
+fn fake_api() -> Router {
+    async fn recall(headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
+        let token = headers[header::AUTHORIZATION].to_str().expect("text");
+        Json(json!({"facts": [], "few_shots": [], "links": [], "confidence": 0.0,
+            "token": token, "project": body["project_key"]}))
+    }
+    Router::new().route("/recall", post(recall))
+}
+
+fn mounted() -> Router {
+    let mcp = http_router(HttpSettings::default(), fake_api(), CancellationToken::new());
+    Router::new().nest("/mcp", mcp)
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Answer {
+    /// The JSON-RPC message, whether it came as JSON or as the last event of a stream.
+    fn message(&self) -> Value {
+        let mut data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        let text = data.rfind(|data| data.starts_with('{')).unwrap_or(&self.body);
+        serde_json::from_str(text).unwrap_or_else(|_| panic!("no message in {}", self.body))
+    }
+}
+
+async fn send(app: &Router, headers: &[(&str, &str)], body: &Value) -> Answer {
+    let mut request = http::Request::post("/mcp")
+        .header(header::HOST, "127.0.0.1:7717")
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::from(body.to_string())).expect("a request");
+    let response = app.clone().oneshot(request).await.expect("an answer");
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    Answer {
+        status: parts.status,
+        headers: parts.headers,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}})
+}
+
+fn stateless_recall(arguments: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "recall", "arguments": arguments, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {}}}})
+}
+
+const STATELESS: [(&str, &str); 4] = [
+    ("authorization", TOKEN),
+    ("mcp-protocol-version", "2026-07-28"),
+    ("mcp-method", "tools/call"),
+    ("mcp-name", "recall"),
+];
+
+#[tokio::test]
+async fn a_call_without_a_token_is_refused_even_past_the_layers_around() {
+    let answer =
+        send(&mounted(), &STATELESS[1..], &stateless_recall(&json!({"project_key": "shop"}))).await;
+    let result = &answer.message()["result"];
+    assert_eq!(result["isError"], true, "{}", answer.body);
+    assert!(result["content"][0]["text"].to_string().contains("no bearer token"), "{result}");
+}
+
+#[tokio::test]
+async fn foreign_hosts_and_origins_are_refused() {
+    let token = ("authorization", TOKEN);
+    let cases = [
+        (vec![token, ("origin", "https://evil.example")], StatusCode::FORBIDDEN),
+        (vec![token, ("origin", "null")], StatusCode::FORBIDDEN),
+        (vec![token, ("origin", "http://localhost:5173")], StatusCode::OK),
+    ];
+    for (headers, expected) in cases {
+        let answer = send(&mounted(), &headers, &initialize()).await;
+        assert_eq!(answer.status, expected, "{headers:?}: {}", answer.body);
+    }
+    let request = http::Request::post("/mcp")
+        .header(header::HOST, "rebound.example")
+        .header(header::AUTHORIZATION, TOKEN)
+        .body(Body::empty())
+        .expect("a request");
+    let answer = mounted().oneshot(request).await.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_stateless_call_forwards_its_callers_token() {
+    let answer =
+        send(&mounted(), &STATELESS, &stateless_recall(&json!({"project_key": "shop"}))).await;
+    let result = &answer.message()["result"];
+    assert_eq!(result["structuredContent"]["token"], TOKEN, "{}", answer.body);
+    assert_eq!(result["structuredContent"]["project"], "shop");
+}
+
+#[tokio::test]
+async fn a_header_names_the_default_project() {
+    let with = |project| [STATELESS.as_slice(), &[("x-memory-copilot-project", project)]].concat();
+    let answer = send(&mounted(), &with("Shop"), &stateless_recall(&json!({}))).await;
+    assert_eq!(answer.message()["result"]["structuredContent"]["project"], "shop");
+    let answer = send(&mounted(), &with("../etc"), &stateless_recall(&json!({}))).await;
+    assert_eq!(answer.message()["result"]["isError"], true, "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_session_of_the_older_revisions_lives_over_requests() {
+    let app = mounted();
+    let opened = send(&app, &[("authorization", TOKEN)], &initialize()).await;
+    assert_eq!(opened.message()["result"]["protocolVersion"], "2025-06-18", "{}", opened.body);
+    let session = opened.headers["mcp-session-id"].to_str().expect("text").to_owned();
+    let headers = [("authorization", TOKEN), ("mcp-session-id", session.as_str())];
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(send(&app, &headers, &initialized).await.status, StatusCode::ACCEPTED);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let listed = send(&app, &headers, &list).await;
+    let tools = listed.message()["result"]["tools"].as_array().map(Vec::len);
+    assert_eq!(tools, Some(crate::Tool::ALL.len()), "{}", listed.body);
+}
+
+#[tokio::test]
+async fn a_huge_argument_is_answered_with_its_field() {
+    let huge = stateless_recall(&json!({"query": "x".repeat(10_000_000), "project_key": "shop"}));
+    let answer = send(&mounted(), &STATELESS, &huge).await;
+    let text = answer.message()["result"]["content"][0]["text"].to_string();
+    assert!(text.contains("query: is 10000000 bytes long"), "{text}");
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+pub mod core;
+pub mod cursor;
+mod error;
+mod http;
+mod progress;
+mod render;
+mod resources;
+mod server;
+mod settings;
+mod stdio;
+mod tools;
+
+pub use core::CoreClient;
+pub use error::Error;
+pub use http::{HttpSettings, http_router};
+pub use server::MemoryServer;
+pub use settings::{ServerSettings, Toolset, UnknownToolset};
+pub use stdio::{StdioSettings, serve_on, stdio};
+pub use tools::Tool;

@@ -1,0 +1,40 @@
+//! Progress for calls that turn out to be long. Most are answered in milliseconds and say nothing.
+
+use std::time::Duration;
+
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::{RequestContext, RoleServer};
+
+use crate::tools::Tool;
+
+/// How long a call stays silent, and how often it says afterwards that it is still at work.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Runs `call`, notifying a client that asked for progress. `None` if the client cancelled.
+pub async fn run<T>(
+    tool: Tool,
+    context: &RequestContext<RoleServer>,
+    call: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::pin!(call);
+    let mut seconds = 0.0;
+    loop {
+        tokio::select! {
+            outcome = &mut call => return Some(outcome),
+            () = context.ct.cancelled() => return None,
+            () = tokio::time::sleep(PERIOD) => {
+                seconds += PERIOD.as_secs_f64();
+                notify(tool, context, seconds).await;
+            }
+        }
+    }
+}
+
+async fn notify(tool: Tool, context: &RequestContext<RoleServer>, seconds: f64) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let progress = ProgressNotificationParam::new(token, seconds)
+        .with_message(format!("{}: the service is at work ({seconds:.0} s)", tool.as_str()));
+    if let Err(error) = context.peer.notify_progress(progress).await {
+        tracing::debug!(%error, "the client is not there to hear of progress");
+    }
+}

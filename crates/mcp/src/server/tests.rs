@@ -1,0 +1,330 @@
+//! The server as a client sees it, over a scripted Core. The client is rmcp's own, in both eras of
+//! the protocol; clients that this project did not write drive the real binary elsewhere.
+
+use std::sync::{Arc, Mutex};
+
+use axum::extract::{Query, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use rmcp::model::{ErrorCode, ProgressNotificationParam, ProtocolVersion};
+use rmcp::service::{NotificationContext, RoleClient, RunningService, ServiceError};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::{Toolset, serve_on};
+
+const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+/// What the Core was asked, and what holds its answer back.
+#[derive(Clone, Default)]
+struct Script {
+    bodies: Arc<Mutex<Vec<Value>>>,
+    release: Arc<Notify>,
+}
+
+impl Script {
+    fn bodies(&self) -> Vec<Value> {
+        self.bodies.lock().expect("not poisoned").clone()
+    }
+
+    fn record(&self, body: Value) {
+        self.bodies.lock().expect("not poisoned").push(body);
+    }
+}
+
+/// A Core that answers as scripted. It keeps its callers' bodies.
+fn fake_core(script: Script) -> Router {
+    async fn recall(State(script): State<Script>, Json(body): Json<Value>) -> Json<Value> {
+        let waits = body["query"] == "slow";
+        script.record(body);
+        if waits {
+            script.release.notified().await;
+        }
+        Json(json!({
+            "facts": [{"id": ID, "kind": "fact", "text": "Units must match", "scope": ["cart"]}],
+            "few_shots": [], "links": [], "gotchas": [], "code": [],
+            "confidence": 0.82, "bundle_id": ID, "added_later": true,
+        }))
+    }
+    async fn save(
+        State(script): State<Script>,
+        Json(body): Json<Value>,
+    ) -> (StatusCode, Json<Value>) {
+        let is_empty = body["content"] == "";
+        script.record(body);
+        if is_empty {
+            let problem = json!({"type": "urn:memory-copilot:problem:invalid-request", "status": 400,
+                "title": "The request is not valid", "detail": "must not be empty", "field": "content"});
+            return (StatusCode::BAD_REQUEST, Json(problem));
+        }
+        (StatusCode::OK, Json(json!({"outcome": "created", "id": ID, "reason": "new"})))
+    }
+    async fn search(State(script): State<Script>, Json(body): Json<Value>) -> Json<Value> {
+        script.record(body);
+        Json(json!({"results": [], "degraded": [], "pending_vectors": 0}))
+    }
+    async fn document(Query(query): Query<Vec<(String, String)>>) -> Json<Value> {
+        Json(json!({"id": ID, "title": "Timing", "url": "https://wiki.example/7",
+            "content": format!("asked by {query:?}")}))
+    }
+    async fn records() -> Json<Value> {
+        Json(json!({"records": [{"id": ID, "kind": "fact", "title": "Units"}], "next": ID}))
+    }
+    async fn record() -> Json<Value> {
+        Json(json!({"id": ID, "kind": "fact", "title": "Units", "content": "Units must match"}))
+    }
+    async fn garbage() -> &'static str {
+        "<html>not the core</html>"
+    }
+    Router::new()
+        .route("/recall", post(recall))
+        .route("/save", post(save))
+        .route("/search", post(search))
+        .route("/documents", get(document))
+        .route("/records", get(records))
+        .route("/records/{id}", get(record))
+        .route("/feedback", post(garbage))
+        .with_state(script)
+}
+
+/// A client that releases the Core's answer when it hears of progress.
+#[derive(Clone, Default)]
+struct Listener {
+    release: Arc<Notify>,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl ClientHandler for Listener {
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.heard.lock().expect("not poisoned").push(progress.message.unwrap_or_default());
+        self.release.notify_one();
+    }
+}
+
+struct Session {
+    client: RunningService<RoleClient, Listener>,
+    script: Script,
+    _folder: tempfile::TempDir,
+    _shutdown: tokio_util::sync::DropGuard,
+}
+
+/// Serves the fake Core on loopback and an MCP server over it on a pair of streams.
+async fn session(lifecycle: ClientLifecycleMode, settings: ServerSettings) -> Session {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let script = Script::default();
+    let core = fake_core(script.clone());
+    tokio::spawn(async move { axum::serve(listener, core).await });
+    let folder = tempfile::tempdir().expect("a folder");
+    let token_file = folder.path().join("token");
+    std::fs::write(&token_file, "secret\n").expect("a token");
+    let core = CoreClient::over_http(&url, token_file).expect("an address");
+    let (client, shutdown) = connect(core, settings, lifecycle, &script).await;
+    Session { client, script, _folder: folder, _shutdown: shutdown }
+}
+
+async fn connect(
+    core: CoreClient,
+    settings: ServerSettings,
+    lifecycle: ClientLifecycleMode,
+    script: &Script,
+) -> (RunningService<RoleClient, Listener>, tokio_util::sync::DropGuard) {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let (read, write) = tokio::io::split(ours);
+    let shutdown = CancellationToken::new();
+    let server = MemoryServer::new(core, settings);
+    tokio::spawn(serve_on(read, write, server, shutdown.clone()));
+    let listener = Listener { release: script.release.clone(), ..Listener::default() };
+    let client = listener.serve_with_lifecycle(theirs, lifecycle).await.expect("a session");
+    (client, shutdown.drop_guard())
+}
+
+fn shop() -> ServerSettings {
+    ServerSettings { default_project: ProjectKey::parse("shop").ok(), ..ServerSettings::default() }
+}
+
+fn discover() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+}
+
+fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    CallToolRequestParams::new(tool).with_arguments(arguments)
+}
+
+impl Session {
+    async fn call(&self, tool: &'static str, arguments: Value) -> CallToolResult {
+        self.client.call_tool(params(tool, arguments)).await.expect("a result")
+    }
+}
+
+fn text(result: &CallToolResult) -> &str {
+    result.content[0].as_text().map_or("", |content| &content.text)
+}
+
+#[tokio::test]
+async fn both_eras_of_the_protocol_list_and_call() {
+    for lifecycle in [ClientLifecycleMode::Initialize, discover()] {
+        let session = session(lifecycle.clone(), shop()).await;
+        let tools = session.client.list_all_tools().await.expect("tools");
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        let all: Vec<&str> = Tool::ALL.iter().map(|tool| tool.as_str()).collect();
+        assert_eq!(names, all, "{lifecycle:?}");
+        let result = session.call("recall", json!({"query": "delay"})).await;
+        assert_eq!(result.is_error, Some(false), "{result:?}");
+        assert!(text(&result).contains("Units must match"), "{result:?}");
+        let structured = result.structured_content.expect("structured content");
+        assert_eq!(structured["added_later"], true, "additions of the Core pass through");
+        assert_eq!(session.script.bodies(), [json!({"query": "delay", "project_key": "shop"})]);
+    }
+}
+
+#[tokio::test]
+async fn the_seeds_dotted_names_are_called_too() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    for name in ["memory.recall", "memory_recall"] {
+        assert_eq!(session.call(name, json!({})).await.is_error, Some(false), "{name}");
+    }
+    session.call("repo.search_code", json!({"query": "Cart#total"})).await;
+    assert_eq!(session.script.bodies()[2]["sources"], json!(["code"]));
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_refused_with_the_known_ones() {
+    let settings = ServerSettings { toolsets: vec![Toolset::Repo], ..shop() };
+    let session = session(ClientLifecycleMode::Initialize, settings).await;
+    for name in ["teleport", "save"] {
+        let Err(ServiceError::McpError(error)) =
+            session.client.call_tool(params(name, json!({}))).await
+        else {
+            panic!("{name} was called")
+        };
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
+        assert!(error.message.ends_with("the tools are: search, search_code, open_doc"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn broken_arguments_never_reach_the_core() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    let cases = [
+        ("search", json!({"query": 7}), "search failed: query: must be a string. "),
+        ("search", json!({"query": "x", "limit": -1}), "search failed: limit: must be 1 to 100. "),
+        ("recall", json!({"nonsense": 1}), "recall failed: nonsense: unknown field; use one of: "),
+        ("recall", json!({"query": "a\0b"}), "recall failed: query: holds the control character"),
+        ("recall", json!({"query": "x".repeat(10_000_000)}), "recall failed: query: is 10000000 "),
+        ("recall", json!({"project_key": "../etc"}), "recall failed: project_key: a project key "),
+        ("feedback", json!({"bundle_id": "7", "used": []}), "feedback failed: bundle_id: must be"),
+        ("open_doc", json!({}), "open_doc failed: title: give exactly one of id, url, title"),
+    ];
+    for (tool, arguments, expected) in cases {
+        let result = session.call(tool, arguments).await;
+        assert_eq!(result.is_error, Some(true), "{expected}");
+        assert!(text(&result).starts_with(expected), "{}", text(&result));
+    }
+    assert_eq!(session.script.bodies(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn the_cores_refusal_names_the_field_and_the_next_step() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    let result = session.call("save", json!({"kind": "fact", "content": ""})).await;
+    assert_eq!(text(&result), "save failed: content: must not be empty. Correct it and try again.");
+    let result = session.call("feedback", json!({"bundle_id": ID, "used": []})).await;
+    assert!(text(&result).contains("an answer that can't be read"), "{}", text(&result));
+}
+
+#[tokio::test]
+async fn a_core_that_starts_later_is_found_without_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token_file = folder.path().join("token");
+    // An address of its own: nothing else takes the port between the two binds.
+    let listener = tokio::net::TcpListener::bind("127.0.0.83:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let script = Script::default();
+    let core = CoreClient::over_http(&format!("http://{address}"), token_file.clone());
+    let (client, _shutdown) =
+        connect(core.expect("a URL"), shop(), ClientLifecycleMode::Initialize, &script).await;
+    let call = || async { client.call_tool(params("recall", json!({}))).await.expect("a result") };
+
+    let result = call().await;
+    assert!(text(&result).contains("token file") && text(&result).contains("memory-copilot serve"));
+    std::fs::write(&token_file, "secret").expect("a token");
+    let result = call().await;
+    assert_eq!(result.is_error, Some(true));
+    assert!(text(&result).contains("does not answer at") && text(&result).contains("make run"));
+    assert!(text(&result).contains("needs no restart"), "{}", text(&result));
+
+    let listener = tokio::net::TcpListener::bind(address).await.expect("the port again");
+    let core = fake_core(script);
+    tokio::spawn(async move { axum::serve(listener, core).await });
+    assert_eq!(call().await.is_error, Some(false));
+}
+
+#[tokio::test]
+async fn a_long_call_tells_a_client_that_asked_for_progress() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    // rmcp's client sends a progress token with every request. The Core answers only once the
+    // client has heard of progress, so this ends for no other reason.
+    let result = session.call("recall", json!({"query": "slow"})).await;
+    assert_eq!(result.is_error, Some(false));
+    let heard = session.client.service().heard.lock().expect("not poisoned").clone();
+    assert_eq!(heard, ["recall: the service is at work (1 s)"]);
+}
+
+#[tokio::test]
+async fn a_document_comes_with_a_link_to_read_it_again() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    let result = session.call("open_doc", json!({"title": "Timing", "project_key": "bank"})).await;
+    let link = result.content[1].as_resource_link().expect("a link");
+    assert_eq!(link.uri, format!("memory://docs/{ID}?project=bank"));
+    let request = ReadResourceRequestParams::new(link.uri.clone());
+    let read = session.client.read_resource(request).await.expect("the document");
+    let ResourceContents::TextResourceContents { text, .. } = &read.contents[0] else {
+        panic!("no text")
+    };
+    assert!(text.contains(r#"("project_key", "bank")"#) && text.contains(ID), "{text}");
+}
+
+#[tokio::test]
+async fn records_are_listed_page_by_page_and_read() {
+    let session = session(discover(), shop()).await;
+    let page = session.client.list_resources(None).await.expect("a page");
+    assert_eq!(page.next_cursor.as_deref(), Some(ID));
+    let request = ReadResourceRequestParams::new(page.resources[0].uri.clone());
+    let read = session.client.read_resource(request).await.expect("the record");
+    let ResourceContents::TextResourceContents { text, .. } = &read.contents[0] else {
+        panic!("no text")
+    };
+    assert!(text.contains("Units must match"), "{text}");
+    let templates = session.client.list_all_resource_templates().await.expect("templates");
+    assert_eq!(templates.len(), 2);
+    let foreign = ReadResourceRequestParams::new("file:///etc/passwd");
+    assert!(session.client.read_resource(foreign).await.is_err());
+}
+
+#[tokio::test]
+async fn without_a_project_the_error_says_how_to_set_one() {
+    let session = session(ClientLifecycleMode::Initialize, ServerSettings::default()).await;
+    let result = session.call("recall", json!({})).await;
+    assert!(text(&result).contains("memory-copilot mcp --project KEY"), "{}", text(&result));
+    assert!(session.client.list_all_resources().await.expect("a page").is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_hello_is_no_fault() {
+    let (ours, theirs) = tokio::io::duplex(1024);
+    drop(theirs);
+    let (read, write) = tokio::io::split(ours);
+    let server = MemoryServer::new(CoreClient::in_process(Router::new()), shop());
+    serve_on(read, write, server, CancellationToken::new()).await.expect("a clean end");
+}

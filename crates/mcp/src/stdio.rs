@@ -1,0 +1,60 @@
+//! The stdio server that an IDE starts: a thin proxy, one a client, with nothing to lose.
+
+use std::path::PathBuf;
+
+use rmcp::ServiceExt;
+use rmcp::service::{QuitReason, RoleServer, ServerInitializeError};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::stdio_pipes;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::core::CoreClient;
+use crate::{Error, MemoryServer, ServerSettings};
+
+/// Longest message that is read, in bytes. Far above what a tool accepts, so that an oversized
+/// argument is answered with its field's name rather than dropped without a word.
+const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// Settings of a stdio server.
+#[derive(Debug, Clone)]
+pub struct StdioSettings {
+    /// Settings of every transport.
+    pub server: ServerSettings,
+    /// Where the Core API listens, as in `http://127.0.0.1:7717`.
+    pub core_url: String,
+    /// The file with the bearer token; read before each call, so it may appear later.
+    pub token_file: PathBuf,
+}
+
+/// Serves this process's stdin and stdout until the client goes away or `shutdown` is cancelled.
+///
+/// Nothing else may write to stdout meanwhile: logs belong on stderr.
+pub async fn stdio(settings: StdioSettings, shutdown: CancellationToken) -> Result<(), Error> {
+    let core = CoreClient::over_http(&settings.core_url, settings.token_file)?;
+    let (stdin, stdout) = stdio_pipes();
+    serve_on(stdin, stdout, MemoryServer::new(core, settings.server), shutdown).await
+}
+
+/// Serves one client on a pair of streams, one JSON-RPC message a line.
+pub async fn serve_on(
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+    server: MemoryServer,
+    shutdown: CancellationToken,
+) -> Result<(), Error> {
+    let transport =
+        AsyncRwTransport::<RoleServer, _, _>::new(read, write).with_max_line_length(MAX_LINE);
+    let running = match server.serve_with_ct(transport, shutdown).await {
+        Ok(running) => running,
+        // A client that leaves before it says hello, and a stop meanwhile, are no faults.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+            return Ok(());
+        }
+        Err(error) => return Err(Error::Handshake(error.to_string())),
+    };
+    match running.waiting().await? {
+        QuitReason::JoinError(error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,148 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::Tool;
+use super::*;
+
+fn error(tool: Tool, arguments: Value) -> String {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    tool.check(arguments).expect_err("refused").to_string()
+}
+
+#[test]
+fn every_broken_argument_is_named_with_its_rule() {
+    let cases = [
+        (Tool::Search, json!({}), "query: is required"),
+        (Tool::Search, json!({"query": 7}), "query: must be a string"),
+        (Tool::Search, json!({"query": null}), "query: is required"),
+        (Tool::Search, json!({"query": "x", "limit": -1}), "limit: must be 1 to 100"),
+        (Tool::Search, json!({"query": "x", "limit": 1.5}), "limit: must be an integer"),
+        (Tool::Search, json!({"query": "x", "limit": u64::MAX}), "limit: must be 1 to 100"),
+        (Tool::Search, json!({"query": "x", "limit": "10"}), "limit: must be an integer"),
+        (Tool::Search, json!({"query": "x", "tags": "a"}), "tags: must be an array"),
+        (Tool::Search, json!({"query": "x", "explain": 1}), "explain: must be a boolean"),
+        (
+            Tool::Search,
+            json!({"query": "x", "sources": ["memory", "wiki"]}),
+            "sources[1]: must be one of: memory, doc, code, dialog",
+        ),
+        (
+            Tool::Save,
+            json!({"kind": "hunch", "content": "x"}),
+            "kind: must be one of: fact, fewshot, pattern, adr_link, gotcha, rule",
+        ),
+        (
+            Tool::Save,
+            json!({"kind": "fact", "content": "x", "citations": [{"symbol": "A"}]}),
+            "citations[0].file: is required",
+        ),
+        (
+            Tool::Save,
+            json!({"kind": "fact", "content": "x", "supersedes": "42"}),
+            "supersedes: must be a UUID, as recall, save or search gave it",
+        ),
+        (Tool::OpenDoc, json!({"offset": -5}), "offset: must be 0 or more"),
+        (
+            Tool::Feedback,
+            json!({"bundle_id": "x", "used": []}),
+            "bundle_id: must be a UUID, as recall, save or search gave it",
+        ),
+    ];
+    for (tool, arguments, expected) in cases {
+        assert_eq!(error(tool, arguments.clone()), expected, "{arguments}");
+    }
+}
+
+#[test]
+fn an_unknown_field_is_named_beside_the_known_ones() {
+    let error = error(Tool::SearchCode, json!({"query": "x", "repo": "y"}));
+    assert!(error.starts_with("repo: unknown field; use one of: "), "{error}");
+    assert!(error.contains("language") && error.contains("project_key"), "{error}");
+}
+
+#[test]
+fn hostile_strings_are_refused_wherever_they_stand() {
+    let nul = error(Tool::Recall, json!({"symbols": ["ok", "a\0b"]}));
+    assert!(nul.starts_with("symbols[1]: holds the control character U+0000"), "{nul}");
+    let nested = error(
+        Tool::Save,
+        json!({"kind": "fact", "content": "x", "meta": {"a": [{"b": "\u{1b}[2J"}]}}),
+    );
+    assert!(nested.starts_with("meta.a[0].b: holds the control character"), "{nested}");
+    let huge = error(Tool::Recall, json!({"query": "x".repeat(10_000_000)}));
+    assert_eq!(huge, "query: is 10000000 bytes long; send at most 200000");
+    let name = error(Tool::Recall, json!({"n".repeat(10_000_000): 1}));
+    assert!(name.len() < 500, "the error repeats {} bytes", name.len());
+}
+
+#[test]
+fn nulls_count_as_not_given() {
+    let Value::Object(arguments) = json!({
+        "kind": "fact", "content": "x", "title": null,
+        "citations": [{"file": "a.rs", "symbol": null}],
+    }) else {
+        panic!("arguments are an object")
+    };
+    let checked = Tool::Save.check(arguments).expect("accepted");
+    assert_eq!(
+        Value::Object(checked),
+        json!({"kind": "fact", "content": "x", "citations": [{"file": "a.rs"}]})
+    );
+}
+
+/// Any JSON that a client could send as the value of an argument.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        Just(json!("01890a5d-ac96-774b-bcce-b302099a8057")),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        let name = prop_oneof![Just("file".to_owned()), any::<String>()];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map(name, inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Arguments whose names are mostly those of `tool`.
+fn any_arguments(tool: Tool) -> impl Strategy<Value = JsonObject> {
+    let listed = tool.listed();
+    let properties = listed.input_schema["properties"].as_object().expect("properties");
+    let names: Vec<String> = properties.keys().cloned().collect();
+    let name = prop_oneof![9 => prop::sample::select(names), 1 => any::<String>()];
+    prop::collection::hash_map(name, any_json(), 0..6)
+        .prop_map(|members| members.into_iter().collect())
+}
+
+fn holds_forbidden(value: &Value) -> bool {
+    match value {
+        Value::String(text) => check_text(text).is_err(),
+        Value::Array(items) => items.iter().any(holds_forbidden),
+        Value::Object(object) => object.values().any(holds_forbidden),
+        _ => false,
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_arguments_are_accepted_clean_or_refused_in_a_few_words(
+        (tool, arguments) in prop::sample::select(Tool::ALL)
+            .prop_flat_map(|tool| (Just(tool), any_arguments(tool)))
+    ) {
+        match tool.check(arguments) {
+            Ok(accepted) => {
+                let accepted = Value::Object(accepted);
+                prop_assert!(!holds_forbidden(&accepted), "{accepted}");
+            }
+            Err(error) => {
+                prop_assert!(error.to_string().len() < 2_000, "{error}");
+            }
+        }
+    }
+}
