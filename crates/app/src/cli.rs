@@ -1,0 +1,228 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A team's long-term memory for people who code with an assistant.
+#[derive(Debug, Parser)]
+#[command(name = "memory-copilot", version, about, propagate_version = true)]
+pub struct Cli {
+    /// Configuration file (YAML).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the service: database, Core API, /mcp, indexing.
+    Serve,
+    /// Speak MCP on standard input and output, as an IDE starts it.
+    Mcp(McpArgs),
+    /// Index a repository (a path or a git URL) and follow its progress.
+    Ingest(IngestArgs),
+    /// Ask what the team knows about a place.
+    Recall(RecallArgs),
+    /// Save what was learnt.
+    Save(SaveArgs),
+    /// Search memory, documents, code and dialogs.
+    Search(SearchArgs),
+    /// Write the project's records as YAML.
+    Export(ExportArgs),
+    /// Save records from YAML.
+    Import(ImportArgs),
+    /// Measure retrieval on data in the BEIR layout.
+    Eval(EvalArgs),
+    /// Check the installation and say how to mend it.
+    Doctor,
+    /// Show the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Set up Cursor.
+    #[command(subcommand)]
+    Cursor(CursorCommand),
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The project a command is about.
+#[derive(Debug, Args)]
+pub struct ProjectArg {
+    /// Project key.
+    #[arg(long, short, env = "MEMORY_COPILOT_PROJECT", value_name = "KEY")]
+    pub project: String,
+}
+
+/// Arguments of `mcp`.
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Project of calls that name none.
+    #[arg(long, short, env = "MEMORY_COPILOT_PROJECT", value_name = "KEY")]
+    pub project: Option<String>,
+    /// Groups of tools to offer.
+    #[arg(long, value_delimiter = ',', default_value = "memory,repo", value_name = "NAMES")]
+    pub toolsets: Vec<String>,
+}
+
+/// Arguments of `ingest`.
+#[derive(Debug, Args)]
+pub struct IngestArgs {
+    /// Path or git URL.
+    pub location: String,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// Branch, tag or commit.
+    #[arg(long = "ref", value_name = "REF")]
+    pub git_ref: Option<String>,
+    /// Come back as soon as the run is queued.
+    #[arg(long)]
+    pub detach: bool,
+    /// Also wait until every passage has its vector.
+    #[arg(long)]
+    pub wait_vectors: bool,
+}
+
+/// Arguments of `recall`.
+#[derive(Debug, Args)]
+pub struct RecallArgs {
+    /// What it is about, in words.
+    pub query: Option<String>,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// Task in the tracker, such as CS-214.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// File or folder in the repository.
+    #[arg(long)]
+    pub path: Option<String>,
+    /// Qualified names.
+    #[arg(long = "symbol", value_name = "NAME")]
+    pub symbols: Vec<String>,
+    /// Words for what is going on, such as nil-delay.
+    #[arg(long = "signal", value_name = "WORD")]
+    pub signals: Vec<String>,
+    /// Size of the bundle.
+    #[arg(long, default_value_t = 2000, value_name = "N")]
+    pub limit_tokens: u32,
+}
+
+/// Arguments of `save`.
+#[derive(Debug, Args)]
+pub struct SaveArgs {
+    /// What was learnt; `-` reads standard input.
+    pub content: String,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// fact, fewshot, pattern, `adr_link`, gotcha or rule.
+    #[arg(long, default_value = "fact")]
+    pub kind: String,
+    /// Short title.
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Part of the system it is about; may be repeated.
+    #[arg(long)]
+    pub scope: Vec<String>,
+    /// Tag; may be repeated.
+    #[arg(long = "tag")]
+    pub tags: Vec<String>,
+    /// Task in the tracker.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// Place it was true of: `path`, `path:12-30` or `path#Symbol`; may be repeated.
+    #[arg(long = "cite", value_name = "PLACE")]
+    pub citations: Vec<String>,
+    /// Address, for `adr_link`.
+    #[arg(long)]
+    pub url: Option<String>,
+    /// Replaces the record that says otherwise.
+    #[arg(long)]
+    pub contradicts: bool,
+}
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Words, a symbol or a path.
+    pub query: String,
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// memory, doc, code or dialog; may be repeated.
+    #[arg(long = "source")]
+    pub sources: Vec<String>,
+    /// Only paths that match, such as `app/**/*.rb`.
+    #[arg(long)]
+    pub path: Option<String>,
+    /// Only this language.
+    #[arg(long)]
+    pub language: Option<String>,
+    /// How many.
+    #[arg(long, short = 'n', default_value_t = 10)]
+    pub limit: u32,
+    /// Say why each result ranks where it does.
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub project: ProjectArg,
+    /// File to write; standard output without it.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// YAML file, as `export` writes it; `-` reads standard input.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub project: ProjectArg,
+}
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// Folders with queries.jsonl, qrels.tsv and corpus.jsonl or meta.json.
+    #[arg(required = true)]
+    pub sets: Vec<PathBuf>,
+    /// For sets with meta.json: folder with clones, `<name>` or `<owner>/<name>`.
+    #[arg(long, value_name = "DIR")]
+    pub repo_dir: Option<PathBuf>,
+    /// Keep the scratch projects, so that a second run skips indexing.
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// Subcommands of `config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print what is in force, secrets masked.
+    Show,
+}
+
+/// Subcommands of `cursor`.
+#[derive(Debug, Subcommand)]
+pub enum CursorCommand {
+    /// Write .cursor/mcp.json and the rule that makes the assistant use the memory.
+    Install {
+        /// Folder of the project.
+        #[arg(long = "project", value_name = "DIR", default_value = ".")]
+        dir: PathBuf,
+        /// Project key; made of the folder's name without it.
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
+    },
+}

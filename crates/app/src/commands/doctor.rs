@@ -1,0 +1,139 @@
+//! `memory-copilot doctor`: checks one thing after the other and says how to mend what is amiss.
+
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use crate::config::{Config, Provider};
+use crate::output::{Format, line, text};
+use crate::remote::Remote;
+
+/// One check.
+struct Finding {
+    what: &'static str,
+    ok: bool,
+    says: String,
+    mend: &'static str,
+}
+
+/// Checks the installation; fails when something is amiss.
+pub async fn run(config: &Config, format: Format) -> Result<()> {
+    let remote = Remote::new(config)?;
+    let status = remote.get("/status", &[]).await;
+    let mut findings =
+        vec![git(), postgres(config).await, onnx(config), model(config), token(config)];
+    findings.push(match &status {
+        Ok(status) => {
+            good("service", format!("version {} at {}", text(status, "version"), config.base_url()))
+        }
+        Err(error) => bad("service", error.to_string(), "memory-copilot serve, or make run"),
+    });
+    if let Ok(status) = &status {
+        findings.push(good("inside", inside(status)));
+    }
+    let amiss = findings.iter().filter(|f| !f.ok).count();
+    match format {
+        Format::Json => line(&format!("{:#}", as_json(&findings))),
+        Format::Text => findings.iter().for_each(|finding| line(&as_text(finding))),
+    }
+    match amiss {
+        0 => Ok(()),
+        n => bail!("{n} of {} checks failed; the lines above say how to mend them", findings.len()),
+    }
+}
+
+fn git() -> Finding {
+    match std::process::Command::new("git").arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            good("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        _ => bad("git", "git does not run".into(), "install git"),
+    }
+}
+
+async fn postgres(config: &Config) -> Finding {
+    if !config.database.url.is_empty() {
+        return good("database", "a server of yours (DATABASE_URL)".into());
+    }
+    match mc_store::embedded::discover(&config.postgres_installations()).await {
+        Ok(found) => {
+            let programs = found.first().map(|i| i.bin.display().to_string()).unwrap_or_default();
+            good("database", format!("embedded, {programs}"))
+        }
+        Err(error) => bad("database", error.to_string(), "make setup, or set DATABASE_URL"),
+    }
+}
+
+fn onnx(config: &Config) -> Finding {
+    if config.embedding.provider == Provider::Openai {
+        return good("onnx runtime", "not needed by this provider".into());
+    }
+    let path = &config.embedding.onnx_library;
+    if path.exists() {
+        good("onnx runtime", path.display().to_string())
+    } else {
+        let says = format!("{} is missing", path.display());
+        bad("onnx runtime", says, "make setup, or set embedding.onnx_library")
+    }
+}
+
+fn model(config: &Config) -> Finding {
+    let embedding = &config.embedding;
+    if embedding.provider != Provider::Folder {
+        return good("model", format!("{} ({:?})", embedding.model, embedding.provider));
+    }
+    let path = embedding.dir.join("model.onnx");
+    if path.exists() {
+        good("model", format!("{} in {}", embedding.name, embedding.dir.display()))
+    } else {
+        let says = format!("{} is missing", path.display());
+        bad("model", says, "make setup, or set embedding.dir")
+    }
+}
+
+fn token(config: &Config) -> Finding {
+    let path = config.token_file();
+    let mend =
+        "start the service once: it makes the token; then chmod 600 it if others can read it";
+    match std::fs::metadata(&path) {
+        Ok(meta) if meta.permissions().mode().trailing_zeros() >= 6 => {
+            good("token", path.display().to_string())
+        }
+        Ok(_) => bad("token", format!("{} can be read by others", path.display()), mend),
+        Err(_) => bad("token", format!("{} is not there", path.display()), mend),
+    }
+}
+
+fn inside(status: &Value) -> String {
+    format!(
+        "PostgreSQL {}, pgvector {}, model {}, {} vectors to come",
+        text(&status["database"], "postgres"),
+        text(&status["database"], "pgvector"),
+        text(&status["embedding"], "model"),
+        status["pending_vectors"]
+    )
+}
+
+fn good(what: &'static str, says: String) -> Finding {
+    Finding { what, ok: true, says, mend: "" }
+}
+
+fn bad(what: &'static str, says: String, mend: &'static str) -> Finding {
+    Finding { what, ok: false, says, mend }
+}
+
+fn as_text(finding: &Finding) -> String {
+    if finding.ok {
+        format!("ok    {:<13} {}", finding.what, finding.says)
+    } else {
+        format!("FAIL  {:<13} {}\n      to mend: {}", finding.what, finding.says, finding.mend)
+    }
+}
+
+fn as_json(findings: &[Finding]) -> Value {
+    findings
+        .iter()
+        .map(|f| json!({ "check": f.what, "ok": f.ok, "says": f.says, "mend": f.mend }))
+        .collect()
+}

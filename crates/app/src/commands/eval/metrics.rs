@@ -1,0 +1,162 @@
+//! The figures of an evaluation.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Depth of MRR and nDCG.
+const DEPTH: usize = 10;
+
+/// What the queries of a set scored.
+#[derive(Debug, Default)]
+pub struct Scores {
+    recall_5: Vec<f64>,
+    recall_10: Vec<f64>,
+    mrr: Vec<f64>,
+    ndcg: Vec<f64>,
+    took: Vec<Duration>,
+    /// Queries in whose answer a leg was left out.
+    pub degraded: usize,
+}
+
+/// The averages of a set.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    name: String,
+    queries: usize,
+    /// recall@5, recall@10, MRR@10, nDCG@10.
+    figures: [f64; 4],
+    p50: f64,
+    p95: f64,
+    degraded: usize,
+}
+
+impl Scores {
+    /// Adds a query: ids in ranking order, and the grade of each relevant id.
+    pub fn add(&mut self, ranked: &[String], relevant: &HashMap<String, f64>, took: Duration) {
+        self.recall_5.push(recall(ranked, relevant, 5));
+        self.recall_10.push(recall(ranked, relevant, 10));
+        self.mrr.push(reciprocal_rank(ranked, relevant));
+        self.ndcg.push(ndcg(ranked, relevant));
+        self.took.push(took);
+    }
+
+    /// Averages over the queries.
+    pub fn summary(mut self, name: &str) -> Summary {
+        self.took.sort();
+        let percentile = |share: f64| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to len")]
+            let at = (share * self.took.len() as f64).ceil() as usize;
+            self.took.get(at.saturating_sub(1)).map_or(0.0, |d| d.as_secs_f64() * 1000.0)
+        };
+        Summary {
+            name: name.to_owned(),
+            queries: self.mrr.len(),
+            figures: [&self.recall_5, &self.recall_10, &self.mrr, &self.ndcg].map(|v| mean(v)),
+            p50: percentile(0.50),
+            p95: percentile(0.95),
+            degraded: self.degraded,
+        }
+    }
+}
+
+impl Summary {
+    /// As a row of the table.
+    pub fn row(&self) -> Vec<String> {
+        let mut row = vec![self.name.clone(), self.queries.to_string()];
+        row.extend(self.figures.iter().map(|figure| format!("{figure:.3}")));
+        row.extend([self.p50, self.p95].map(|ms| format!("{ms:.1}")));
+        row.push(self.degraded.to_string());
+        row
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let mut value = figures_json(self.figures);
+        value["set"] = json!(self.name);
+        value["queries"] = json!(self.queries);
+        value["latency_ms"] = json!({ "p50": self.p50, "p95": self.p95 });
+        value["degraded"] = json!(self.degraded);
+        value
+    }
+}
+
+/// Averages over sets, each counting the same.
+pub fn macro_average(summaries: &[Summary]) -> Value {
+    figures_json(averages(summaries))
+}
+
+/// The averages as the table's last row.
+pub fn average_row(summaries: &[Summary]) -> Vec<String> {
+    let queries: usize = summaries.iter().map(|s| s.queries).sum();
+    let mut row = vec!["macro average".to_owned(), queries.to_string()];
+    row.extend(averages(summaries).iter().map(|figure| format!("{figure:.3}")));
+    row.extend(["", "", ""].map(String::from));
+    row
+}
+
+fn averages(summaries: &[Summary]) -> [f64; 4] {
+    [0, 1, 2, 3].map(|i| mean(&summaries.iter().map(|s| s.figures[i]).collect::<Vec<_>>()))
+}
+
+fn figures_json([recall_5, recall_10, mrr, ndcg]: [f64; 4]) -> Value {
+    json!({ "recall@5": recall_5, "recall@10": recall_10, "mrr@10": mrr, "ndcg@10": ndcg })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// Share of the relevant ids among the first `depth`.
+fn recall(ranked: &[String], relevant: &HashMap<String, f64>, depth: usize) -> f64 {
+    let found = ranked.iter().take(depth).filter(|id| relevant.contains_key(*id)).count();
+    if relevant.is_empty() { 0.0 } else { found as f64 / relevant.len() as f64 }
+}
+
+fn reciprocal_rank(ranked: &[String], relevant: &HashMap<String, f64>) -> f64 {
+    let first = ranked.iter().take(DEPTH).position(|id| relevant.contains_key(id));
+    first.map_or(0.0, |at| 1.0 / (at + 1) as f64)
+}
+
+fn ndcg(ranked: &[String], relevant: &HashMap<String, f64>) -> f64 {
+    let gain = |grade: f64, at: usize| grade / ((at + 2) as f64).log2();
+    let found: f64 = ranked
+        .iter()
+        .take(DEPTH)
+        .enumerate()
+        .filter_map(|(at, id)| relevant.get(id).map(|grade| gain(*grade, at)))
+        .sum();
+    let mut grades: Vec<f64> = relevant.values().copied().collect();
+    grades.sort_by(|a, b| b.total_cmp(a));
+    let best: f64 = grades.into_iter().take(DEPTH).enumerate().map(|(at, g)| gain(g, at)).sum();
+    if best > 0.0 { found / best } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn figures_of_a_known_ranking() {
+        let relevant = HashMap::from([("b".to_owned(), 1.0), ("x".to_owned(), 1.0)]);
+        let ranked = ids("a b c d e x");
+        assert!((recall(&ranked, &relevant, 5) - 0.5).abs() < 1e-9);
+        assert!((recall(&ranked, &relevant, 10) - 1.0).abs() < 1e-9);
+        assert!((reciprocal_rank(&ranked, &relevant) - 0.5).abs() < 1e-9);
+        let ideal = 1.0 + 1.0 / 3f64.log2();
+        let found = 1.0 / 3f64.log2() + 1.0 / 7f64.log2();
+        assert!((ndcg(&ranked, &relevant) - found / ideal).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_found_scores_nothing() {
+        let relevant = HashMap::from([("b".to_owned(), 1.0)]);
+        assert!(reciprocal_rank(&[], &relevant).abs() < 1e-9);
+        assert!(ndcg(&ids("a"), &relevant).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,69 @@
+//! `memory-copilot import`: saves records from YAML, each through the judge like any other.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::cli::ImportArgs;
+use crate::output::{Format, text};
+use crate::remote::Remote;
+
+/// Saves every record of the file; a broken one is named and stops nothing else.
+pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()> {
+    let mut yaml = String::new();
+    if args.file.as_os_str() == "-" {
+        std::io::stdin().read_to_string(&mut yaml).context("standard input can't be read")?;
+    } else {
+        yaml = std::fs::read_to_string(&args.file)
+            .with_context(|| format!("{} can't be read", args.file.display()))?;
+    }
+    let records = parse(&yaml)?;
+    remote.ensure_project(&args.project.project).await?;
+    let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for (index, mut record) in records.into_iter().enumerate() {
+        record["project_key"] = args.project.project.clone().into();
+        match remote.post("/save", record).await {
+            Ok(answer) => {
+                *outcomes.entry(text(&answer, "outcome").to_owned()).or_default() += 1;
+            }
+            Err(error) => failures.push(format!("record {}: {error}", index + 1)),
+        }
+    }
+    let summary = json!({ "outcomes": outcomes, "failures": failures });
+    format.print(&summary, |_| {
+        let mut lines: Vec<_> = outcomes.iter().map(|(what, n)| format!("{n} {what}")).collect();
+        lines.extend(failures.iter().cloned());
+        lines.join("\n")
+    });
+    match failures.len() {
+        0 => Ok(()),
+        n => bail!("{n} records were not saved; correct them and import again, the rest is merged"),
+    }
+}
+
+/// One record, or a list of them.
+fn parse(yaml: &str) -> Result<Vec<Value>> {
+    let value: Value = serde_norway::from_str(yaml).context("the file is not YAML of records")?;
+    match value {
+        Value::Array(records) => Ok(records),
+        Value::Object(_) => Ok(vec![value]),
+        _ => bail!("the file holds no record; write a mapping with kind and content, or a list"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seeds_example_is_one_record() {
+        let yaml = "kind: fact\ncontent: \"проверь delay_unit\"\nscope: [\"cart_sessions\"]\nttl: 2026-06-01\n";
+        let records = parse(yaml).expect("records");
+        assert_eq!(records.len(), 1);
+        assert_eq!(records[0]["ttl"], "2026-06-01");
+        assert!(parse("just words").is_err());
+    }
+}

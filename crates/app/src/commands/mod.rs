@@ -1,0 +1,13 @@
+//! One file a command; each is a client of the running service unless it says otherwise.
+
+pub mod config;
+pub mod cursor;
+pub mod doctor;
+pub mod eval;
+pub mod export;
+pub mod import;
+pub mod ingest;
+pub mod mcp;
+pub mod recall;
+pub mod save;
+pub mod search;

@@ -1,0 +1,90 @@
+//! `memory-copilot recall`.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::cli::RecallArgs;
+use crate::output::{Format, list, number, text};
+use crate::remote::Remote;
+
+/// Asks for a bundle and prints it.
+pub async fn run(args: RecallArgs, remote: &Remote, format: Format) -> Result<()> {
+    let mut request = json!({
+        "project_key": args.project.project,
+        "symbols": args.symbols,
+        "signals": args.signals,
+        "limit_tokens": args.limit_tokens,
+    });
+    for (field, value) in
+        [("query", args.query), ("task_external_id", args.task), ("repo_path", args.path)]
+    {
+        if let Some(value) = value {
+            request[field] = value.into();
+        }
+    }
+    let bundle = remote.post("/recall", request).await?;
+    format.print(&bundle, readable);
+    Ok(())
+}
+
+/// The bundle as a person reads it.
+pub fn readable(bundle: &Value) -> String {
+    let mut out = String::new();
+    if let Some(reason) = bundle["reason"].as_str() {
+        out.push_str(&format!("Nothing to recall: {reason}\n"));
+    }
+    let statement = |item: &Value| {
+        let kind = match text(item, "kind") {
+            "fact" | "" => String::new(),
+            other => format!("[{other}] "),
+        };
+        let scope: Vec<_> = list(item, "scope").iter().filter_map(Value::as_str).collect();
+        let scope =
+            if scope.is_empty() { String::new() } else { format!("  ({})", scope.join(", ")) };
+        let warning =
+            item["warning"].as_str().map(|w| format!("\n      ! {w}")).unwrap_or_default();
+        format!("{kind}{}{scope}{warning}", text(item, "text"))
+    };
+    section(&mut out, "Mind", list(bundle, "gotchas"), statement);
+    section(&mut out, "Facts", list(bundle, "facts"), statement);
+    section(&mut out, "Worked examples", list(bundle, "few_shots"), |item| {
+        let steps: Vec<_> = list(item, "steps").iter().filter_map(Value::as_str).collect();
+        let patch = item["patch_ref"].as_str().map(|p| format!("  ({p})")).unwrap_or_default();
+        let steps = steps.iter().map(|step| format!("\n      - {step}")).collect::<String>();
+        format!("{}{patch}{steps}", text(item, "title"))
+    });
+    section(&mut out, "Links", list(bundle, "links"), |item| {
+        format!("{}  {}", text(item, "title"), text(item, "url"))
+    });
+    section(&mut out, "Code", list(bundle, "code"), |item| {
+        format!(
+            "{}:{}-{}  {}",
+            text(item, "place"),
+            number(item, "line_start"),
+            number(item, "line_end"),
+            text(item, "summary")
+        )
+    });
+    for leg in list(bundle, "degraded").iter().filter_map(Value::as_str) {
+        out.push_str(&format!("Left out: {leg}\n"));
+    }
+    out.push_str(&format!(
+        "confidence {:.2}, {} tokens, bundle {}\n",
+        bundle["confidence"].as_f64().unwrap_or_default(),
+        number(bundle, "tokens"),
+        text(bundle, "bundle_id")
+    ));
+    out
+}
+
+fn section(out: &mut String, title: &str, items: &[Value], show: impl Fn(&Value) -> String) {
+    if items.is_empty() {
+        return;
+    }
+    out.push_str(title);
+    out.push('\n');
+    for item in items {
+        out.push_str(&format!("  * {}\n", show(item)));
+    }
+    out.push('\n');
+}

@@ -1,0 +1,86 @@
+//! `memory-copilot save`.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::cli::SaveArgs;
+use crate::output::{Format, list, text};
+use crate::remote::Remote;
+
+/// Saves a record and prints what became of it.
+pub async fn run(args: SaveArgs, remote: &Remote, format: Format) -> Result<()> {
+    let mut content = args.content;
+    if content == "-" {
+        content.clear();
+        std::io::stdin().read_to_string(&mut content).context("standard input can't be read")?;
+    }
+    let citations =
+        args.citations.iter().map(|place| citation(place)).collect::<Result<Vec<_>>>()?;
+    let mut request = json!({
+        "project_key": args.project.project,
+        "kind": args.kind,
+        "content": content,
+        "scope": args.scope,
+        "tags": args.tags,
+        "citations": citations,
+        "contradicts": args.contradicts,
+    });
+    for (field, value) in
+        [("title", args.title), ("task_external_id", args.task), ("url", args.url)]
+    {
+        if let Some(value) = value {
+            request[field] = value.into();
+        }
+    }
+    let answer = remote.post("/save", request).await?;
+    format.print(&answer, readable);
+    Ok(())
+}
+
+/// What became of a save, as a person reads it.
+pub fn readable(answer: &Value) -> String {
+    let mut out = format!("{}: {}", text(answer, "message"), text(answer, "reason"));
+    for masked in list(answer, "masked") {
+        out.push_str(&format!(
+            "\nmasked before storing: {} × {}",
+            masked["count"],
+            text(masked, "category")
+        ));
+    }
+    for citation in list(answer, "citations") {
+        out.push_str(&format!("\ncites {}: {}", text(citation, "file"), text(citation, "verdict")));
+    }
+    out
+}
+
+/// Reads `path`, `path:12`, `path:12-30` or `path#Symbol`.
+fn citation(place: &str) -> Result<Value> {
+    if let Some((file, symbol)) = place.split_once('#') {
+        return Ok(json!({ "file": file, "symbol": symbol }));
+    }
+    let Some((file, lines)) = place.rsplit_once(':') else {
+        return Ok(json!({ "file": place }));
+    };
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    match (first.parse::<u32>(), last.parse::<u32>()) {
+        (Ok(first), Ok(last)) => Ok(json!({ "file": file, "line_start": first, "line_end": last })),
+        _ => bail!("--cite {place}: write path, path:12, path:12-30 or path#Symbol"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_in_all_their_forms() {
+        let read = |place| citation(place).expect("a place");
+        assert_eq!(read("a/b.rb"), json!({"file": "a/b.rb"}));
+        assert_eq!(read("a.rb:3-9"), json!({"file": "a.rb", "line_start": 3, "line_end": 9}));
+        assert_eq!(read("a.rb:3"), json!({"file": "a.rb", "line_start": 3, "line_end": 3}));
+        assert_eq!(read("a.rb#A::B#c"), json!({"file": "a.rb", "symbol": "A::B#c"}));
+        assert!(citation("a.rb:x").is_err());
+    }
+}

@@ -1,0 +1,249 @@
+//! Configuration: read once, checked, and handed down as plain values.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use figment::Figment;
+use figment::providers::{Env, Serialized};
+use serde::{Deserialize, Serialize};
+
+/// The annotated defaults; also the documentation of every key.
+const DEFAULTS: &str = include_str!("../../../config/memory-copilot.yaml");
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where the service keeps its state.
+    pub data_dir: PathBuf,
+    /// Where the set-up put programs and models.
+    pub cache_dir: PathBuf,
+    /// The listener.
+    pub server: Server,
+    /// The database.
+    pub database: Database,
+    /// The embedding model.
+    pub embedding: Embedding,
+    /// Logging.
+    pub log: Log,
+}
+
+/// The listener.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Host names that `/mcp` answers to, beside localhost.
+    pub allowed_hosts: Vec<String>,
+    /// Browser origins that may call `/mcp`.
+    pub allowed_origins: Vec<String>,
+}
+
+/// The database.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Database {
+    /// Server to use; empty for the embedded one.
+    pub url: String,
+    /// Installation for the embedded one; empty to look for it.
+    pub install_dir: PathBuf,
+    /// Size of the pool.
+    pub max_connections: u32,
+}
+
+/// The embedding model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Embedding {
+    /// Which of the three providers.
+    pub provider: Provider,
+    /// Name under which vectors are kept.
+    pub name: String,
+    /// `folder`: where the model is.
+    pub dir: PathBuf,
+    /// `hub` and `openai`: which model.
+    pub model: String,
+    /// `openai`: address of the server.
+    pub base_url: String,
+    /// `openai`: variable that holds the key.
+    pub api_key_env: String,
+    /// `openai`: length of the vectors, 0 to ask.
+    pub dimensions: usize,
+    /// The ONNX runtime library.
+    pub onnx_library: PathBuf,
+    /// Threads for the local model, 0 for all cores.
+    pub threads: usize,
+}
+
+/// Kinds of embedding provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// An ONNX model on disk.
+    Folder,
+    /// A named model of the hub.
+    Hub,
+    /// An OpenAI-compatible server.
+    Openai,
+}
+
+/// Logging.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// A level or a filter.
+    pub level: String,
+    /// Form of the lines.
+    pub format: LogFormat,
+}
+
+/// Forms of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines, one object a line.
+    Json,
+}
+
+impl Config {
+    /// Reads defaults, then the file (`--config`, or the first that exists of the usual places),
+    /// then the environment; fills in the folders and checks what can be checked.
+    pub fn load(file: Option<&Path>) -> Result<Self> {
+        let defaults: serde_norway::Value =
+            serde_norway::from_str(DEFAULTS).expect("config/memory-copilot.yaml is valid YAML");
+        let mut figment = Figment::from(Serialized::defaults(defaults));
+        let chosen = match file {
+            Some(path) => Some(path.to_path_buf()),
+            None => usual_files().into_iter().find(|path| path.exists()),
+        };
+        if let Some(path) = chosen {
+            figment = figment.merge(Serialized::defaults(read_yaml(&path)?));
+        }
+        // MEMORY_COPILOT_CACHE has a single underscore and stands for itself.
+        figment = figment.merge(Env::prefixed("MEMORY_COPILOT__").split("__"));
+        let mut config: Self = figment.extract().map_err(|error| {
+            anyhow::anyhow!(
+                "the configuration is not valid: {error}. Every key is explained in \
+                 config/memory-copilot.yaml"
+            )
+        })?;
+        if config.database.url.is_empty()
+            && let Ok(url) = std::env::var("DATABASE_URL")
+        {
+            config.database.url = url;
+        }
+        config.fill_in()?;
+        Ok(config)
+    }
+
+    fn fill_in(&mut self) -> Result<()> {
+        if self.cache_dir.as_os_str().is_empty() {
+            self.cache_dir = default_cache_dir()?;
+        }
+        if self.data_dir.as_os_str().is_empty() {
+            self.data_dir = default_data_dir()?;
+        }
+        let embedding = &mut self.embedding;
+        if embedding.onnx_library.as_os_str().is_empty() {
+            embedding.onnx_library = self.cache_dir.join("onnxruntime/libonnxruntime.so");
+        }
+        if embedding.dir.as_os_str().is_empty() {
+            embedding.dir = self.cache_dir.join("models").join(&embedding.name);
+        }
+        let needs_model = embedding.provider != Provider::Folder;
+        ensure!(
+            !needs_model || !embedding.model.is_empty(),
+            "embedding.model is empty; name the model that the provider is to use"
+        );
+        ensure!(
+            embedding.provider != Provider::Openai || !embedding.base_url.is_empty(),
+            "embedding.base_url is empty; set the server's address up to /v1"
+        );
+        ensure!(
+            self.database.max_connections >= 4,
+            "database.max_connections is {}; the service needs 4 or more",
+            self.database.max_connections
+        );
+        Ok(())
+    }
+
+    /// The bearer token's file.
+    pub fn token_file(&self) -> PathBuf {
+        self.data_dir.join("token")
+    }
+
+    /// Where to look for PostgreSQL's programs before the system's own.
+    pub fn postgres_installations(&self) -> Vec<PathBuf> {
+        let configured = &self.database.install_dir;
+        let configured = (!configured.as_os_str().is_empty()).then(|| configured.clone());
+        configured.into_iter().chain([self.cache_dir.join("postgresql")]).collect()
+    }
+
+    /// The address by which clients on this machine reach the service.
+    pub fn base_url(&self) -> String {
+        let mut address = self.server.listen;
+        if address.ip().is_unspecified() {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        format!("http://{address}")
+    }
+
+    /// The configuration as YAML, with secrets masked.
+    pub fn masked_yaml(&self) -> Result<String> {
+        let mut shown = self.clone();
+        if let Ok(mut url) = url::Url::parse(&shown.database.url)
+            && url.password().is_some()
+        {
+            // Only a URL that can't have one refuses a password, and this one has.
+            let _ = url.set_password(Some("masked"));
+            shown.database.url = url.into();
+        }
+        Ok(serde_norway::to_string(&shown)?)
+    }
+}
+
+fn usual_files() -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from("config/memory-copilot.local.yaml")];
+    files.extend(default_data_dir().ok().map(|dir| dir.join("memory-copilot.yaml")));
+    files
+}
+
+fn read_yaml(path: &Path) -> Result<serde_norway::Value> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("the configuration file {} can't be read", path.display()))?;
+    let value: serde_norway::Value = serde_norway::from_str(&text)
+        .with_context(|| format!("the configuration file {} is not YAML", path.display()))?;
+    match value {
+        serde_norway::Value::Null => Ok(serde_norway::Value::Mapping(serde_norway::Mapping::new())),
+        serde_norway::Value::Mapping(_) => Ok(value),
+        _ => bail!("the configuration file {} is not a mapping of sections", path.display()),
+    }
+}
+
+fn default_cache_dir() -> Result<PathBuf> {
+    if let Some(dir) = std::env::var_os("MEMORY_COPILOT_CACHE").filter(|dir| !dir.is_empty()) {
+        return Ok(dir.into());
+    }
+    under_home("XDG_CACHE_HOME", ".cache")
+}
+
+fn default_data_dir() -> Result<PathBuf> {
+    // PostgreSQL refuses root, and the user it runs as must reach its data: not below root's home.
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/lib/memory-copilot".into());
+    }
+    under_home("XDG_DATA_HOME", ".local/share")
+}
+
+fn under_home(variable: &str, otherwise: &str) -> Result<PathBuf> {
+    let absolute = std::env::var_os(variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
+    if let Some(dir) = absolute {
+        return Ok(dir.join("memory-copilot"));
+    }
+    let home = std::env::var_os("HOME").context("HOME is not set; set data_dir and cache_dir")?;
+    Ok(PathBuf::from(home).join(otherwise).join("memory-copilot"))
+}

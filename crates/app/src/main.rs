@@ -1,0 +1,93 @@
+//! The binary `memory-copilot`: command line, configuration and wiring; no logic of its own.
+
+mod cli;
+mod commands;
+mod config;
+mod logging;
+mod output;
+mod remote;
+mod serve;
+mod token;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use cli::{Cli, Command, ConfigCommand, CursorCommand};
+use config::Config;
+use output::Format;
+use remote::Remote;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Cli::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<()> {
+    if let Command::Completions { shell } = cli.command {
+        let mut command = Cli::command();
+        clap_complete::generate(shell, &mut command, "memory-copilot", &mut std::io::stdout());
+        return Ok(());
+    }
+    let config = Config::load(cli.config.as_deref())?;
+    logging::init(&config.log)?;
+    let format = if cli.json { Format::Json } else { Format::Text };
+    let shutdown = on_signals()?;
+    let remote = Remote::new(&config)?;
+    match cli.command {
+        Command::Serve => serve::run(&config, shutdown).await,
+        Command::Mcp(args) => commands::mcp::run(args, &config, shutdown).await,
+        Command::Ingest(args) => commands::ingest::run(args, &remote, format).await,
+        Command::Recall(args) => commands::recall::run(args, &remote, format).await,
+        Command::Save(args) => commands::save::run(args, &remote, format).await,
+        Command::Search(args) => commands::search::run(args, &remote, format).await,
+        Command::Export(args) => commands::export::run(args, &remote).await,
+        Command::Import(args) => commands::import::run(args, &remote, format).await,
+        Command::Eval(args) => commands::eval::run(args, &remote, format).await,
+        Command::Doctor => commands::doctor::run(&config, format).await,
+        Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),
+        Command::Cursor(CursorCommand::Install { dir, key }) => {
+            commands::cursor::install(&dir, key, cli.config.as_deref())
+        }
+        Command::Completions { .. } => unreachable!("answered before the configuration is read"),
+    }
+}
+
+/// A token that SIGTERM and SIGINT cancel; a second signal ends the process at once.
+fn on_signals() -> Result<CancellationToken> {
+    let shutdown = CancellationToken::new();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let cancelled = shutdown.clone();
+    tokio::spawn(async move {
+        for _ in 0..2 {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if cancelled.is_cancelled() {
+                std::process::exit(130);
+            }
+            cancelled.cancel();
+        }
+    });
+    Ok(shutdown)
+}
+
+/// The error and its causes on standard error, one a line.
+#[expect(clippy::print_stderr, reason = "the one place where the program ends with an error")]
+fn complain(error: &anyhow::Error) {
+    eprintln!("memory-copilot: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  because: {cause}");
+    }
+}

@@ -1,0 +1,54 @@
+//! The running service, as the commands call it.
+
+use anyhow::{Result, anyhow};
+use mc_mcp::CoreClient;
+use mc_mcp::core::{CoreCall, CoreError};
+use serde_json::{Value, json};
+
+use crate::config::Config;
+
+/// A client of the Core API with the local token.
+pub struct Remote(CoreClient);
+
+impl Remote {
+    /// The service that `config` describes.
+    pub fn new(config: &Config) -> Result<Self> {
+        Ok(Self(CoreClient::over_http(&config.base_url(), config.token_file())?))
+    }
+
+    /// Calls with `GET`.
+    pub async fn get(&self, path: &str, query: &[(&'static str, &str)]) -> Result<Value> {
+        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        self.send(CoreCall::get(path, query)).await
+    }
+
+    /// Calls with `POST`.
+    pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
+        self.send(CoreCall::post(path, body)).await
+    }
+
+    /// Calls with `DELETE`.
+    pub async fn delete(&self, path: &str) -> Result<()> {
+        let call = CoreCall {
+            method: axum::http::Method::DELETE,
+            path: path.to_owned(),
+            query: vec![],
+            body: None,
+        };
+        self.send(call).await.map(drop)
+    }
+
+    /// Makes the project if it is not there.
+    pub async fn ensure_project(&self, key: &str) -> Result<()> {
+        self.post("/projects", json!({ "key": key })).await.map(drop)
+    }
+
+    async fn send(&self, call: CoreCall) -> Result<Value> {
+        self.0.send(call, None).await.map_err(|error| readable(&error))
+    }
+}
+
+/// The error as a person at a terminal needs it.
+fn readable(error: &CoreError) -> anyhow::Error {
+    anyhow!("{error}")
+}

@@ -1,0 +1,161 @@
+//! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
+
+mod database;
+mod models;
+
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use mc_api::{ApiState, Token};
+use mc_indexer::{cut, embed, index, walk, worker};
+use mc_mcp::cursor::snippet;
+use mc_mcp::{HttpSettings, ServerSettings};
+use mc_memory::MemoryContext;
+use mc_search::{SearchContext, index as keyword};
+use mc_store::Store;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::{output, token};
+
+/// Runs the service until `shutdown`.
+pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
+    make_data_dir(&config.data_dir)?;
+    // Bound first: an address in use is told before anything is started.
+    let listener = TcpListener::bind(config.server.listen).await.with_context(|| {
+        format!(
+            "{} can't be listened on; is the service running already? Otherwise set server.listen",
+            config.server.listen
+        )
+    })?;
+    let database = database::open(config).await?;
+    let served = serve(config, listener, &database.store, shutdown).await;
+    // The database goes last, whatever happened above it.
+    database.close().await;
+    served
+}
+
+async fn serve(
+    config: &Config,
+    listener: TcpListener,
+    store: &Store,
+    shutdown: CancellationToken,
+) -> Result<()> {
+    let secret = token::ensure(&config.token_file())?;
+    let models = models::open(config, store).await?;
+    // Background work outlives the listener by a moment, so that open requests find it working.
+    let background = CancellationToken::new();
+    let (keyword, follower) =
+        keyword::start(store, &config.data_dir.join("index"), background.clone()).await?;
+    let search = SearchContext { store: store.clone(), keyword, models };
+    let memory = MemoryContext::new(search.clone());
+    let tasks = start_background(config, &memory, &background);
+
+    let api_token = Token::new(secret);
+    let state = ApiState::new(memory.clone(), api_token.clone());
+    let router = with_mcp(mc_api::router(state), config, api_token, shutdown.clone());
+    greet(config);
+    let served = mc_api::run(listener, router, shutdown).await;
+    tracing::info!("stopping");
+    background.cancel();
+    tasks.wait().await;
+    memory.finish().await;
+    follower.await.context("the keyword index's follower")?;
+    served.context("the listener failed")
+}
+
+/// The indexer, the embedder, and the end of a change of model.
+fn start_background(
+    config: &Config,
+    memory: &MemoryContext,
+    stop: &CancellationToken,
+) -> TaskTracker {
+    let tasks = TaskTracker::new();
+    let indexing = index::Context {
+        store: memory.store.clone(),
+        cache: config.data_dir.join("repositories"),
+        worker: worker_name(config),
+        walk: walk::Limits::default(),
+        cut: cut::Limits::default(),
+        observer: Arc::new(Citations(memory.store.clone())),
+    };
+    let token = stop.clone();
+    tasks.spawn(async move { worker::run(&indexing, &token).await });
+
+    let current = memory.search.models.current();
+    let embedding = embed::Context {
+        store: memory.store.clone(),
+        embedder: current.embedder,
+        model: current.model,
+    };
+    let token = stop.clone();
+    tasks.spawn(async move { embed::run(&embedding, &token).await });
+
+    let (search, token) = (memory.search.clone(), stop.clone());
+    tasks.spawn(async move { models::retire_when_complete(&search, &token).await });
+    tasks.close();
+    tasks
+}
+
+/// One data folder is one service, so a restart takes up at once what its predecessor held.
+fn worker_name(config: &Config) -> String {
+    let host = rustix::system::uname();
+    format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
+}
+
+fn with_mcp(api: Router, config: &Config, token: Token, shutdown: CancellationToken) -> Router {
+    let mut settings =
+        HttpSettings { server: ServerSettings::default(), ..HttpSettings::default() };
+    settings.allowed_hosts.extend(config.server.allowed_hosts.iter().cloned());
+    settings.allowed_origins.extend(config.server.allowed_origins.iter().cloned());
+    let mcp = mc_mcp::http_router(settings, api.clone(), shutdown);
+    api.nest_service("/mcp", mc_api::protect(mcp, token))
+}
+
+/// Says where everything is, once it can be used.
+fn greet(config: &Config) {
+    let url = config.base_url();
+    let example = mc_domain::ProjectKey::parse("my-project").expect("a valid key");
+    output::line(&format!("Memory Copilot {} listens on {url}", env!("CARGO_PKG_VERSION")));
+    output::line(&format!("  API page   {url}/docs"));
+    output::line(&format!("  MCP        {url}/mcp (streamable HTTP), or: memory-copilot mcp"));
+    output::line(&format!("  token      {}", config.token_file().display()));
+    if let Ok(entry) = crate::commands::cursor::entry(&example, None) {
+        output::line(
+            "  Cursor     memory-copilot cursor install --project DIR writes this into DIR/.cursor/mcp.json:",
+        );
+        output::line(&snippet(&entry));
+    }
+}
+
+/// Private to the service; root's must be passable, since the database runs as another user.
+fn make_data_dir(dir: &Path) -> Result<()> {
+    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(mode)
+        .create(dir)
+        .and_then(|()| std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode)))
+        .with_context(|| format!("data_dir {} can't be made; set another", dir.display()))
+}
+
+/// Tells the memory of changed files.
+struct Citations(Store);
+
+impl index::FilesObserver for Citations {
+    fn files_changed<'a>(
+        &'a self,
+        project: mc_domain::ProjectId,
+        paths: &'a [String],
+    ) -> futures::future::BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        Box::pin(async move {
+            mc_memory::recheck_files(&self.0, project, paths).await?;
+            Ok(())
+        })
+    }
+}

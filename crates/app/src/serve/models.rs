@@ -1,0 +1,121 @@
+//! The embedding model in use, and the one before it while its successor's vectors are made.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use mc_llm::{Embedder, ProviderSettings, RuntimeSettings};
+use mc_search::{ActiveModel, ActiveModels, SearchContext};
+use mc_store::{Store, vectors};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, Embedding, Provider};
+
+/// How often is looked whether a new model has all its vectors.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Opens the configured model; where it is new to the database, queues every passage for it and
+/// keeps the model before it answering.
+pub async fn open(config: &Config, store: &Store) -> Result<ActiveModels> {
+    let settings = provider(config)?;
+    let runtime = runtime(&config.embedding);
+    let embedder =
+        mc_llm::open(&settings, &runtime).await.context("the embedding model can't be used")?;
+    let current = register(store, &settings, embedder).await?;
+    let queued = vectors::enqueue_missing(store, &current.model).await?;
+    if queued > 0 {
+        tracing::info!(model = %current.model.name, queued, "passages wait for vectors");
+    }
+    let previous = previous(store, &current, &runtime).await?;
+    Ok(ActiveModels::new(current, previous))
+}
+
+/// Lets go of the previous model once the new one has every vector.
+pub async fn retire_when_complete(search: &SearchContext, stop: &CancellationToken) {
+    while search.models.all().len() > 1 {
+        match vectors::queue_length(&search.store, None).await {
+            Ok(0) => {
+                search.models.retire_previous();
+                tracing::info!(model = %search.models.current().model.name, "every vector is there");
+                return;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "the queue of passages can't be read"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// The model with the most vectors beside the current one, while the current one lacks some.
+async fn previous(
+    store: &Store,
+    current: &ActiveModel,
+    runtime: &RuntimeSettings,
+) -> Result<Option<ActiveModel>> {
+    if vectors::queue_length(store, None).await? == 0 {
+        return Ok(None);
+    }
+    let mut best = None;
+    for model in vectors::models(store).await? {
+        let count = vectors::count(store, &model).await?;
+        let more = best.as_ref().is_none_or(|(most, _)| count > *most);
+        if model.id != current.model.id && count > 0 && more {
+            best = Some((count, model));
+        }
+    }
+    let Some((_, model)) = best else { return Ok(None) };
+    let settings: ProviderSettings = serde_json::from_value(model.provider.clone())
+        .with_context(|| format!("how to open the model {} is not readable", model.name))?;
+    match mc_llm::open(&settings, runtime).await {
+        Ok(embedder) => Ok(Some(ActiveModel { model, embedder })),
+        Err(error) => {
+            // Search goes on by keywords and the vectors that are there already.
+            tracing::warn!(model = %model.name, %error, "the previous model can't answer meanwhile");
+            Ok(None)
+        }
+    }
+}
+
+async fn register(
+    store: &Store,
+    settings: &ProviderSettings,
+    embedder: std::sync::Arc<dyn Embedder>,
+) -> Result<ActiveModel> {
+    let id = embedder.model();
+    let settings = serde_json::to_value(settings)?;
+    let model = vectors::register_model(store, &id.name, id.dimensions, &settings).await?;
+    Ok(ActiveModel { model, embedder })
+}
+
+fn provider(config: &Config) -> Result<ProviderSettings> {
+    let embedding = &config.embedding;
+    Ok(match embedding.provider {
+        Provider::Folder => ProviderSettings::Folder {
+            dir: embedding.dir.clone(),
+            name: Some(embedding.name.clone()),
+        },
+        Provider::Hub => ProviderSettings::Hub {
+            model: embedding.model.clone(),
+            cache_dir: config.cache_dir.join("hub"),
+        },
+        Provider::Openai => ProviderSettings::OpenAi {
+            base_url: embedding.base_url.parse().context("embedding.base_url is not a URL")?,
+            model: embedding.model.clone(),
+            // Local servers need no key; one that is set is sent.
+            api_key_env: std::env::var_os(&embedding.api_key_env)
+                .map(|_| embedding.api_key_env.clone()),
+            api_key_file: None,
+            dimensions: (embedding.dimensions > 0).then_some(embedding.dimensions),
+        },
+    })
+}
+
+fn runtime(embedding: &Embedding) -> RuntimeSettings {
+    RuntimeSettings {
+        onnx_library: Some(embedding.onnx_library.clone()),
+        threads: (embedding.threads > 0).then_some(embedding.threads),
+        ..RuntimeSettings::default()
+    }
+}

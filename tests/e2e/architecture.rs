@@ -1,0 +1,82 @@
+//! The direction of dependencies, as ARCHITECTURE.md draws it.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Crates in layers, from the bottom. A crate may use those of the layers below it, and of its own
+/// layer those that stand before it.
+const LAYERS: &[&[&str]] = &[
+    &["mc-domain"],
+    &["mc-sanitizer", "mc-store", "mc-llm"],
+    &["mc-search", "mc-indexer"],
+    &["mc-memory"],
+    &["mc-mcp", "mc-api"],
+    &["mc-app"],
+];
+
+/// Which crates alone may name a library.
+const RESERVED: &[(&str, &[&str])] = &[
+    ("sqlx", &["mc-store"]),
+    ("tantivy", &["mc-search"]),
+    ("axum", &["mc-api", "mc-mcp", "mc-app"]),
+    ("rmcp", &["mc-mcp"]),
+    ("tree-sitter", &["mc-indexer"]),
+    ("fastembed", &["mc-llm"]),
+    ("anyhow", &["mc-app"]),
+];
+
+#[test]
+fn dependencies_point_downwards() {
+    let dependencies = dependencies();
+    let order: Vec<&str> = LAYERS.concat();
+    let rank = |name: &str| order.iter().position(|known| *known == name);
+    for (name, uses) in dependencies.iter().filter(|(name, _)| *name != "mc-testkit") {
+        let own = rank(name).unwrap_or_else(|| panic!("{name} has no place in LAYERS"));
+        for used in uses.iter().filter(|used| used.starts_with("mc-")) {
+            let below = rank(used).is_some_and(|rank| rank < own);
+            assert!(below, "{name} must not depend on {used}");
+        }
+    }
+}
+
+#[test]
+fn some_libraries_belong_to_one_place() {
+    for (name, uses) in dependencies() {
+        for (library, owners) in RESERVED {
+            let named = uses.iter().any(|used| used == library);
+            assert!(!named || owners.contains(&name.as_str()), "{name} must not name {library}");
+        }
+    }
+}
+
+/// Each crate of the workspace and what it uses outside tests.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--offline",
+            "--format-version=1",
+            "--manifest-path",
+            manifest,
+        ])
+        .output()
+        .expect("cargo metadata runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let uses = package["dependencies"].as_array().expect("dependencies");
+            let uses = uses
+                .iter()
+                .filter(|used| used["kind"].as_str() != Some("dev"))
+                .filter_map(|used| used["name"].as_str().map(str::to_owned))
+                .collect();
+            (package["name"].as_str().expect("a name").to_owned(), uses)
+        })
+        .collect()
+}

@@ -1,0 +1,148 @@
+//! The command line, as a person types it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::harness::Service;
+use crate::repository;
+
+#[tokio::test]
+async fn the_way_from_an_empty_service_to_an_answer() {
+    let service = Service::embedded().await;
+    let folder = tempfile::tempdir().unwrap();
+    let shop = repository::cart_sessions(folder.path());
+    let shop = shop.to_str().unwrap();
+
+    let ingest = json(service.command(&["--json", "ingest", shop, "-p", "shop", "--wait-vectors"]));
+    assert_eq!(ingest["status"], "SUCCEEDED", "{ingest}");
+    assert_eq!(ingest["files_skipped"]["binary"], 1, "{ingest}");
+    let again = json(service.command(&["--json", "ingest", shop, "-p", "shop"]));
+    assert_eq!(again["files_changed"], 0, "{again}");
+
+    let symbol = "CartSessions::Setting#trigger_delay_time_in_minutes";
+    let found = json(service.command(&["--json", "search", symbol, "-p", "shop"]));
+    assert_eq!(found["results"][0]["place"], "app/services/cart_sessions/setting.rb", "{found}");
+
+    let content =
+        "trigger_delay_time_in_minutes is nil when delay_unit is missing; check the unit first.";
+    let place = format!("app/services/cart_sessions/setting.rb#{symbol}");
+    let save = ["--json", "save", content, "-p", "shop", "--kind", "gotcha", "--cite", &place];
+    let saved = json(service.command(&save));
+    assert_eq!(saved["outcome"], "created", "{saved}");
+    assert_eq!(saved["citations"][0]["verdict"], "fresh", "{saved}");
+    let twice = json(service.command(&save));
+    assert_eq!((&twice["outcome"], &twice["id"]), (&"merged".into(), &saved["id"]), "{twice}");
+
+    let recall = [
+        "--json",
+        "recall",
+        "-p",
+        "shop",
+        "--path",
+        "app/services/cart_sessions",
+        "--symbol",
+        symbol,
+        "--signal",
+        "nil-delay",
+    ];
+    let bundle = json(service.command(&recall));
+    assert_eq!(bundle["gotchas"][0]["id"], saved["id"], "{bundle}");
+
+    // The cited code changes: the record says so until someone looks at it.
+    repository::write(
+        std::path::Path::new(shop),
+        "app/services/cart_sessions/setting.rb",
+        "module CartSessions\n  class Setting\n    def trigger_delay_time_in_minutes\n      0\n    end\n  end\nend\n",
+    );
+    json(service.command(&["--json", "ingest", shop, "-p", "shop"]));
+    let bundle = json(service.command(&recall));
+    assert_eq!(bundle["gotchas"][0]["state"], "stale", "{bundle}");
+}
+
+#[tokio::test]
+async fn records_travel_as_yaml() {
+    let service = Service::embedded().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("facts.yaml");
+    std::fs::write(
+        &file,
+        "- kind: fact\n  content: \"При nil в trigger_delay_time_in_minutes проверь delay_unit.\"\n  \
+         scope: [cart_sessions]\n  tags: [bugfix]\n  meta: { patch_sha: abc123 }\n\
+         - kind: rule\n  content: \"Log lines stay below 120 characters, the linter insists.\"\n",
+    )
+    .unwrap();
+    let file = file.to_str().unwrap();
+    let imported = json(service.command(&["--json", "import", file, "-p", "one"]));
+    assert_eq!(imported["outcomes"]["created"], 2, "{imported}");
+
+    let exported = output(service.command(&["export", "-p", "one"]));
+    let copy = folder.path().join("copy.yaml");
+    std::fs::write(&copy, &exported).unwrap();
+    let copy = copy.to_str().unwrap();
+    let imported = json(service.command(&["--json", "import", copy, "-p", "two"]));
+    assert_eq!(imported["outcomes"]["created"], 2, "{imported}\n{exported}");
+    let again = output(service.command(&["export", "-p", "two"]));
+    assert_eq!(again, exported);
+}
+
+#[tokio::test]
+async fn doctor_finds_a_running_service_well_and_a_stopped_one_not() {
+    let mut service = Service::embedded().await;
+    let checks = json(service.command(&["--json", "doctor"]));
+    let checks = checks.as_array().unwrap();
+    assert!(checks.len() >= 6 && checks.iter().all(|check| check["ok"] == true), "{checks:?}");
+    service.stop();
+    let output = service.command(&["doctor"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success());
+    assert!(
+        said.contains("FAIL  service") && said.contains("to mend: memory-copilot serve"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_wrong_configuration_names_the_key() {
+    let run = |name: &str, value: &str| {
+        let output = Command::new(crate::harness::binary())
+            .args(["config", "show"])
+            .env(name, value)
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (ok, said) = run("MEMORY_COPILOT__SERVER__LISTEN", "nowhere");
+    assert!(!ok && said.contains("SERVER.LISTEN"), "{said}");
+    let (ok, said) = run("MEMORY_COPILOT__SERVER__LISTNE", "127.0.0.1:1");
+    assert!(!ok && said.to_lowercase().contains("listne"), "{said}");
+}
+
+#[test]
+fn passwords_are_not_shown() {
+    let output = Command::new(crate::harness::binary())
+        .args(["config", "show"])
+        .env("DATABASE_URL", "postgres://me:hunter2@db.example.com/memory")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("me:masked@db.example.com") && !said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn completions_are_printed() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = Command::new(crate::harness::binary()).args(["completions", shell]).output();
+        assert!(String::from_utf8_lossy(&output.unwrap().stdout).contains("memory-copilot"));
+    }
+}
+
+fn json(command: Command) -> Value {
+    serde_json::from_str(&output(command)).expect("the output is JSON")
+}
+
+fn output(mut command: Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}

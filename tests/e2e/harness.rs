@@ -1,0 +1,201 @@
+//! A real service for a scenario: its own data folder, its own port, the real model.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How long a service may take until it answers; a condition is awaited, this is where hope ends.
+const READY_WITHIN: Duration = Duration::from_mins(2);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The binary under test.
+pub fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_memory-copilot"))
+}
+
+/// A service and the folder it lives in.
+pub struct Service {
+    /// State of the service, among it the token.
+    pub data_dir: PathBuf,
+    /// Where it answers.
+    pub url: String,
+    listen: String,
+    process: Option<Child>,
+    client: reqwest::Client,
+    // Removed last.
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// Starts a service on its embedded PostgreSQL.
+    pub async fn embedded() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("memory-copilot-e2e-")
+            .tempdir()
+            .expect("a temporary folder");
+        // The database's own user must be able to pass through.
+        open_for_passage(folder.path());
+        let port = free_port();
+        let listen = format!("127.0.0.1:{port}");
+        let mut service = Self {
+            data_dir: folder.path().join("data"),
+            url: format!("http://{listen}"),
+            listen,
+            process: None,
+            client: reqwest::Client::new(),
+            _folder: folder,
+        };
+        service.launch().await;
+        service
+    }
+
+    /// A command of the binary in this service's surroundings.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command
+            .args(args)
+            .env("MEMORY_COPILOT__DATA_DIR", &self.data_dir)
+            .env("MEMORY_COPILOT__SERVER__LISTEN", &self.listen)
+            .env_remove("DATABASE_URL")
+            .env_remove("MEMORY_COPILOT_PROJECT");
+        command
+    }
+
+    /// Starts the process (again) and waits until it is ready.
+    pub async fn launch(&mut self) {
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_file())
+            .expect("a log file");
+        let child = self
+            .command(&["serve"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the service starts");
+        self.process = Some(child);
+        let began = Instant::now();
+        while !self.is_ready().await {
+            let child = self.process.as_mut().expect("a process");
+            if let Some(status) = child.try_wait().expect("the process can be asked") {
+                panic!("the service ended with {status}:\n{}", self.log());
+            }
+            assert!(began.elapsed() < READY_WITHIN, "not ready in time:\n{}", self.log());
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Kills the process without warning, as `kill -9` does.
+    pub fn kill(&mut self) {
+        let mut child = self.process.take().expect("a running service");
+        child.kill().expect("the process dies");
+        child.wait().expect("the process is gone");
+    }
+
+    /// Asks the process to stop and waits until it has.
+    pub fn stop(&mut self) -> std::process::ExitStatus {
+        let mut child = self.process.take().expect("a running service");
+        let pid = child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs");
+        assert!(asked.success());
+        child.wait().expect("the process is gone")
+    }
+
+    /// The service's log so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    /// The bearer token.
+    pub fn token(&self) -> String {
+        std::fs::read_to_string(self.data_dir.join("token")).expect("a token")
+    }
+
+    /// `POST`, expecting success.
+    pub async fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, answer) = self.try_post(path, body).await.expect("an answer");
+        assert!(status < 300, "{path} answered {status}: {answer}");
+        answer
+    }
+
+    /// `POST`; status and body, or nothing when the connection broke.
+    pub async fn try_post(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let request = self.client.post(format!("{}{path}", self.url)).bearer_auth(self.token());
+        let answer = request.json(body).send().await.ok()?;
+        let status = answer.status().as_u16();
+        Some((status, answer.json().await.ok()?))
+    }
+
+    /// `GET`, expecting success.
+    pub async fn get(&self, path: &str) -> Value {
+        let request = self.client.get(format!("{}{path}", self.url)).bearer_auth(self.token());
+        let answer = request.send().await.expect("an answer");
+        let status = answer.status();
+        let body: Value = answer.json().await.expect("JSON");
+        assert!(status.is_success(), "{path} answered {status}: {body}");
+        body
+    }
+
+    /// Makes a project.
+    pub async fn project(&self, key: &str) {
+        self.post("/projects", &json!({ "key": key })).await;
+    }
+
+    /// Asks for `path` until `wanted` holds.
+    pub async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let body = self.get(path).await;
+            if wanted(&body) {
+                return body;
+            }
+            assert!(began.elapsed() < READY_WITHIN, "never came about: {path} says {body}");
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Indexes a repository and waits until it is in.
+    pub async fn index(&self, project: &str, location: &Path) -> Value {
+        let body = json!({ "project_key": project, "location": location });
+        let run = self.post("/ingest/git", &body).await;
+        let path = format!("/ingest/{}", run["ingest_id"].as_str().expect("an id"));
+        self.until(&path, |run| {
+            assert_ne!(run["status"], "FAILED", "{run}");
+            run["status"] == "SUCCEEDED"
+        })
+        .await
+    }
+
+    async fn is_ready(&self) -> bool {
+        let answer = self.client.get(format!("{}/readyz", self.url)).send().await;
+        answer.is_ok_and(|answer| answer.status().is_success())
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self._folder.path().join("service.log")
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if self.process.is_some() {
+            self.stop();
+        }
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn open_for_passage(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let passage = std::fs::Permissions::from_mode(0o711);
+    std::fs::set_permissions(folder, passage).expect("permissions");
+}

@@ -1,0 +1,9 @@
+//! Black-box scenarios: the real binary, a real PostgreSQL, the real model, real clients.
+#![allow(clippy::unwrap_used, clippy::used_underscore_binding)]
+
+mod architecture;
+mod commands;
+mod crash;
+mod harness;
+mod repository;
+mod start_stop;
