@@ -1,0 +1,69 @@
+# The commands that people type. Everything fetched or built lives in the cache folder, outside the
+# checkout, so that a fresh clone does not build the world again.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+export MEMORY_COPILOT_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memory-copilot
+export CARGO_TARGET_DIR ?= $(MEMORY_COPILOT_CACHE)/target
+export PATH := $(MEMORY_COPILOT_CACHE)/tools/bin:$(PATH)
+
+NEXTEST := 0.9.151
+DENY := 0.20.2
+BINARY := $(CARGO_TARGET_DIR)/release/memory-copilot
+
+# SQL is checked against the committed .sqlx; a DATABASE_URL of the shell must not interfere.
+OFFLINE := env -u DATABASE_URL SQLX_OFFLINE=true
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  cache folder: $(MEMORY_COPILOT_CACHE) (choose another with MEMORY_COPILOT_CACHE)"
+
+.PHONY: setup
+setup: ## Fetch PostgreSQL, ONNX runtime and the embedding model into the cache
+	@scripts/setup
+
+.PHONY: build
+build: ## Build the release binary
+	@$(OFFLINE) cargo build --release --locked --package mc-app
+	@echo "build: $(BINARY)"
+
+.PHONY: run
+run: setup build ## Start the service (Ctrl-C stops it)
+	@exec $(BINARY) serve $(ARGS)
+
+.PHONY: demo
+demo: setup build ## Index a repository, save, recall and search (REPO=<path or git URL>)
+	@scripts/demo $(BINARY) $(REPO)
+
+.PHONY: test
+test: setup ## Run every test (ARGS are passed to nextest)
+	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
+	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
+	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
+
+.PHONY: lint
+lint: deny ## Check format, clippy, licences and advisories
+	@cargo fmt --all --check
+	@$(OFFLINE) cargo clippy --locked --workspace --all-targets -- --deny warnings
+
+.PHONY: deny
+deny: ## Check the dependencies' licences, sources and advisories
+	@scripts/cargo-tool cargo-deny $(DENY)
+	@scripts/deny
+
+.PHONY: fmt
+fmt: ## Format the code
+	@cargo fmt --all
+
+.PHONY: sqlx
+sqlx: ## Regenerate .sqlx after a change of a query or a migration
+	@scripts/setup postgresql
+	@scripts/sqlx-prepare
+
+.PHONY: clean-cache
+# As root PostgreSQL may live elsewhere, with a link to it in the cache.
+clean-cache: ## Delete the cache folder, build results included
+	rm -rf -- "$$(readlink -f "$(MEMORY_COPILOT_CACHE)/postgresql")" "$(MEMORY_COPILOT_CACHE)"
