@@ -54,13 +54,17 @@ impl Service {
     /// A command of the binary in this service's surroundings.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
+        command.args(args).env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
+        command.envs(self.environment());
         command
-            .args(args)
-            .env("MEMORY_COPILOT__DATA_DIR", &self.data_dir)
-            .env("MEMORY_COPILOT__SERVER__LISTEN", &self.listen)
-            .env_remove("DATABASE_URL")
-            .env_remove("MEMORY_COPILOT_PROJECT");
-        command
+    }
+
+    /// What leads a process to this service.
+    pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
+        [
+            ("MEMORY_COPILOT__DATA_DIR", self.data_dir.clone()),
+            ("MEMORY_COPILOT__SERVER__LISTEN", self.listen.clone().into()),
+        ]
     }
 
     /// Starts the process (again) and waits until it is ready.

@@ -5,5 +5,6 @@ mod architecture;
 mod commands;
 mod crash;
 mod harness;
+mod mcp;
 mod repository;
 mod start_stop;

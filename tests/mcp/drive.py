@@ -194,7 +194,7 @@ class Drive:
                 text = await self.refusal(tool, **arguments)
             expect(field in text, f"{tool} {shortened(arguments)} does not name {field}: {text}")
             expect(len(text) < 2_000, f"{tool}: an error of {len(text)} characters")
-        text = await self.refusal("recall", project_key=f"absent-{self.nonce}")
+        text = await self.refusal("recall", query="x", project_key=f"absent-{self.nonce}")
         expect("absent" in text, f"an unknown project is not named: {text}")
         return f"{len(cases) + 1} refused"
 

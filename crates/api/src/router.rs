@@ -1,7 +1,7 @@
 //! Every route of the API, and what stands around them.
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -11,7 +11,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::ApiState;
 use crate::auth::{Token, require_bearer};
 use crate::document::{ApiDocument, add_problems};
-use crate::middleware::{around_everything, guarded, limit_body};
+use crate::middleware::{around_everything, guarded};
 use crate::problem::Problem;
 use crate::routes::{
     dialogs, documents, feedback, ingest, ingest_docs, projects, recall, records, save, search,
@@ -61,10 +61,8 @@ pub fn router(state: ApiState) -> Router {
     around_everything(protected.merge(public).fallback(async || Problem::unknown_path()))
 }
 
-/// Puts another edge's routes (the MCP endpoint) behind the same token, body limit, request ids
-/// and panic guard. There is no time limit: its answers may be streams.
+/// Puts another edge's routes (the MCP endpoint) behind the same token, request ids and panic
+/// guard. It limits bodies itself, and there is no time limit: its answers may be streams.
 pub fn protect(router: Router, token: Token) -> Router {
-    around_everything(
-        router.layer(from_fn(limit_body)).layer(from_fn_with_state(token, require_bearer)),
-    )
+    around_everything(router.layer(from_fn_with_state(token, require_bearer)))
 }

@@ -43,7 +43,6 @@ pub enum Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::BadLocation(_) | Self::UnknownRef(_) => ErrorKind::Invalid,
             Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
             Self::NoGit(_) | Self::Observer(_) => ErrorKind::Internal,
             Self::Lost => ErrorKind::Conflict,
@@ -51,7 +50,7 @@ impl Classified for Error {
             Self::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
                 ErrorKind::NotFound
             }
-            Self::Io { .. } => ErrorKind::Invalid,
+            Self::BadLocation(_) | Self::UnknownRef(_) | Self::Io { .. } => ErrorKind::Invalid,
         }
     }
 

@@ -186,7 +186,11 @@ pub fn detect(path: &str, text: &str) -> &'static str {
         .or_else(|| name.rsplit_once('.').and_then(|(_, ext)| find(BY_EXTENSION, ext)))
         .or_else(|| by_shebang(text));
     match language {
-        Some("c") if name.ends_with(".h") && looks_like_cpp(text) => "cpp",
+        Some("c")
+            if name.rsplit_once('.').is_some_and(|(_, ext)| ext == "h") && looks_like_cpp(text) =>
+        {
+            "cpp"
+        }
         Some(language) => language,
         None if name.starts_with("dockerfile.") => "dockerfile",
         None => "text",

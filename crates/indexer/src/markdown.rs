@@ -134,10 +134,10 @@ fn scan(lines: &Lines<'_>, first: usize) -> (Vec<Heading>, Vec<bool>) {
     let mut headings = Vec::new();
     let mut fenced = vec![false; lines.count()];
     let mut fence: Option<&str> = None;
-    for line in first..lines.count() {
+    for (line, inside) in fenced.iter_mut().enumerate().skip(first) {
         let text = lines.get(line);
         if let Some(open) = fence {
-            fenced[line] = true;
+            *inside = true;
             if closes(text, open) {
                 fence = None;
             }

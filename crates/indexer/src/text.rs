@@ -50,9 +50,13 @@ pub fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
     Some((normalise(&text), Encoding::Legacy))
 }
 
+/// How two bytes make a unit of UTF-16.
+type Unit = fn([u8; 2]) -> u16;
+
 /// `None`: no UTF-16 byte order mark; `Some(None)`: a mark, and then no UTF-16.
+#[expect(clippy::option_option, reason = "three answers, used once just above")]
 fn decode_utf16(bytes: &[u8]) -> Option<Option<String>> {
-    let (rest, unit): (&[u8], fn([u8; 2]) -> u16) = match bytes {
+    let (rest, unit): (&[u8], Unit) = match bytes {
         [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),
         [0xFE, 0xFF, rest @ ..] => (rest, u16::from_be_bytes),
         _ => return None,
@@ -67,7 +71,6 @@ fn is_binary_control(byte: u8) -> bool {
     matches!(byte, 1..=8 | 11 | 14..=26 | 28..=31 | 127)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share of a file of at most some megabytes")]
 fn exceeds(count: usize, total: usize, share: f64) -> bool {
     count as f64 > total as f64 * share
 }

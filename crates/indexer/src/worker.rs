@@ -68,7 +68,7 @@ pub async fn work_one(
         }
         Err(Error::Cancelled) => {}
         Err(Error::Lost) => {
-            tracing::warn!(ingest.id = %ingest.id, "the run was taken by another worker")
+            tracing::warn!(ingest.id = %ingest.id, "the run was taken by another worker");
         }
         Err(error) => failed(ctx, &ingest, &error).await?,
     }

@@ -118,12 +118,11 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
 /// The caller's own summary, or what users and the assistant said, condensed; what tools and
 /// system prompts said is left out.
 fn distilled(request: &SaveDialog, messages: &[Message]) -> Sanitized {
-    let text = match &request.distilled {
-        Some(given) => mask(given).text.into_string(),
-        None => {
-            let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
-            said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
-        }
+    let text = if let Some(given) = &request.distilled {
+        mask(given).text.into_string()
+    } else {
+        let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
+        said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
     };
     mask(&condense(&text, MAX_CHARS)).text
 }

@@ -7,18 +7,33 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, header};
-use http_body_util::Limited;
+use http_body_util::{BodyExt as _, Limited};
 
 use crate::limits::BODY_BYTES;
 use crate::problem::Problem;
 
-/// Refuses bodies above [`BODY_BYTES`]: at once where the length is declared, else while reading.
+/// What is read and thrown away of a body that is refused. A connection that is closed while its
+/// client still sends is reset, and the client never sees the refusal.
+const DRAINED_BYTES: usize = 32 * 1024 * 1024;
+
+/// Refuses bodies above [`BODY_BYTES`]: without keeping them where the length is declared, else
+/// while reading.
 pub async fn limit_body(request: Request, next: Next) -> Result<Response, Problem> {
     if declared_length(request.headers()).is_some_and(|length| length > BODY_BYTES) {
+        drain(request.into_body()).await;
         return Err(Problem::too_large(BODY_BYTES));
     }
     let request = request.map(|body| Body::new(Limited::new(body, BODY_BYTES)));
     Ok(next.run(request).await)
+}
+
+async fn drain(mut body: Body) {
+    let mut left = DRAINED_BYTES;
+    while left > 0
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        left = left.saturating_sub(frame.data_ref().map_or(0, bytes::Bytes::len));
+    }
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<usize> {

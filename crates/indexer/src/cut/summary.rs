@@ -15,21 +15,18 @@ pub(super) fn of(
     first: Option<&Defined>,
     parent: Option<&str>,
 ) -> String {
-    let summary = match first {
-        Some(first) => {
-            let signature = signature(lines.get(first.start));
-            match described(lines, first) {
-                Some(comment) => format!("{signature}: {comment}"),
-                None => signature.to_owned(),
-            }
+    let summary = if let Some(first) = first {
+        let signature = signature(lines.get(first.start));
+        match described(lines, first) {
+            Some(comment) => format!("{signature}: {comment}"),
+            None => signature.to_owned(),
         }
-        None => {
-            let words = text.lines().skip(overlap).map(uncommented).filter(says_something);
-            let said = words.take(2).collect::<Vec<_>>().join(" ");
-            match parent {
-                Some(parent) => format!("{parent}: {said}"),
-                None => said,
-            }
+    } else {
+        let words = text.lines().skip(overlap).map(uncommented).filter(says_something);
+        let said = words.take(2).collect::<Vec<_>>().join(" ");
+        match parent {
+            Some(parent) => format!("{parent}: {said}"),
+            None => said,
         }
     };
     shorten(&summary)
@@ -72,7 +69,6 @@ fn is_attribute(line: &str) -> bool {
     line.starts_with("#[") || line.starts_with('@') || line.starts_with("#!")
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "a filter over lines")]
 fn says_something(line: &&str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }

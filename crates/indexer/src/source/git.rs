@@ -151,7 +151,7 @@ async fn kill(child: &mut Child) {
 fn reason(complaint: &str) -> String {
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-    let line = line.or_else(|| lines().last()).unwrap_or("git failed without a word");
+    let line = line.or_else(|| lines().next_back()).unwrap_or("git failed without a word");
     let line: String = line.chars().take(300).collect();
     format!("git: {}", line.trim_start_matches("fatal: "))
 }

@@ -61,7 +61,7 @@ fn rules(folder: &str, text: &str) -> Option<Gitignore> {
             continue;
         };
         // The last one on the line counts.
-        let Some(generated) = words.filter_map(value).last() else { continue };
+        let Some(generated) = words.filter_map(value).next_back() else { continue };
         let sign = if generated { "" } else { "!" };
         // A pattern that can't be understood is left out, like one that matches nothing.
         found |= builder.add_line(None, &format!("{sign}{pattern}")).is_ok();

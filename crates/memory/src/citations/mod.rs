@@ -151,7 +151,7 @@ fn differs(a: &Citation, b: &Citation) -> bool {
 #[derive(Default)]
 struct Code {
     files: HashMap<String, Option<Vec<String>>>,
-    symbols: HashMap<String, Vec<mc_store::citations::SymbolSpan>>,
+    symbols: HashMap<String, Vec<citations::SymbolSpan>>,
 }
 
 impl Code {

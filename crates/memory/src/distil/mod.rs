@@ -71,7 +71,7 @@ pub fn distil(raw: &Raw<'_>) -> Distilled {
 /// `text` without chatter and markup noise, in at most `max` characters: when it is longer, the
 /// sentences that tell most, in their order.
 pub fn condense(text: &str, max: usize) -> String {
-    select::within(markdown::units(text), max)
+    select::within(&markdown::units(text), max)
 }
 
 fn first_sentence(content: &str) -> String {

@@ -17,7 +17,7 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The units as text of at most `max` characters: all of them when they fit, else those that
 /// tell most for their length, in their order.
-pub fn within(units: Vec<Unit>, max: usize) -> String {
+pub fn within(units: &[Unit], max: usize) -> String {
     let whole = join(units.iter());
     if whole.chars().count() <= max {
         return whole;

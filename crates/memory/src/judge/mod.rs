@@ -197,13 +197,14 @@ fn reason(
     replaced: &[RecordId],
 ) -> String {
     if let Some(pair) = twin {
-        return match pair.exact {
-            true => format!("record {} says exactly this", pair.known.id),
-            false => format!(
+        return if pair.exact {
+            format!("record {} says exactly this", pair.known.id)
+        } else {
+            format!(
                 "record {} says the same in other words (similarity {:.2})",
                 pair.known.id,
                 pair.similarity()
-            ),
+            )
         };
     }
     if let Some(id) = replaced.first() {

@@ -13,7 +13,7 @@ use mc_store::{bundles, records, tasks};
 use tokio::time::{Instant, timeout_at};
 
 use crate::bundle::{Bundle, Envelope, LinkTarget, TaskHead, pack};
-use crate::confidence::{self, FLOOR};
+use crate::confidence::{self};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
@@ -129,7 +129,10 @@ async fn find(
     asked: &Asked,
 ) -> Result<(Vec<Hit>, Vec<String>), Error> {
     let budget = request.time_budget.mul_f64(SEARCH_SHARE);
-    let options = |limit| Options { limit, time_budget: budget, ..Options::default() };
+    let search = async |query: Query, limit| {
+        let options = Options { limit, time_budget: budget, ..Options::default() };
+        search(&ctx.search, &query, &options).await
+    };
     let within = |source| {
         let mut filter = PassageFilter::project(request.project);
         filter.sources = vec![source];
@@ -137,20 +140,17 @@ async fn find(
     };
     let mut scoped = within(SourceKind::Memory);
     scoped.filter.scope.clone_from(&asked.scope);
-    let (memory, doc, code) =
-        (within(SourceKind::Memory), within(SourceKind::Doc), within(SourceKind::Code));
     let scoped_search = async {
-        if scoped.filter.scope.is_empty() {
+        if asked.scope.is_empty() {
             return Ok(None);
         }
-        search(&ctx.search, &scoped, &options(SCOPED_LIMIT)).await.map(Some)
+        search(scoped, SCOPED_LIMIT).await.map(Some)
     };
-    let [for_memory, for_docs, for_code] = [MEMORY_LIMIT, DOC_LIMIT, CODE_LIMIT].map(options);
     let (memory, scoped, doc, code) = tokio::try_join!(
-        search(&ctx.search, &memory, &for_memory),
+        search(within(SourceKind::Memory), MEMORY_LIMIT),
         scoped_search,
-        search(&ctx.search, &doc, &for_docs),
-        search(&ctx.search, &code, &for_code),
+        search(within(SourceKind::Doc), DOC_LIMIT),
+        search(within(SourceKind::Code), CODE_LIMIT),
     )?;
     Ok(gather([Some(memory), scoped, Some(doc), Some(code)].into_iter().flatten()))
 }
@@ -193,14 +193,14 @@ async fn check_citations(
     if ids.is_empty() {
         return Ok(());
     }
-    let by_record =
-        match timeout_at(deadline, citations::recheck_records(&ctx.store, project, &ids)).await {
-            Ok(checked) => checked?.0,
-            Err(_) => {
-                degraded.push("citations: late, verdicts are those of the last check".to_owned());
-                return Ok(());
-            }
-        };
+    let by_record = if let Ok(checked) =
+        timeout_at(deadline, citations::recheck_records(&ctx.store, project, &ids)).await
+    {
+        checked?.0
+    } else {
+        degraded.push("citations: late, verdicts are those of the last check".to_owned());
+        return Ok(());
+    };
     for one in scored.iter_mut() {
         if let Some(found) = one.record().and_then(|id| by_record.get(&id)) {
             one.cite(found);

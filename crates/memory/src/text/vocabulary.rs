@@ -200,7 +200,7 @@ const STOP: &[&str] = &[
     "какая",
     "какие",
     "какое",
-    "когда",
+    "когда", "сколько", "делать",
 ];
 
 /// Words that deny; each counts as the same mark.

@@ -114,7 +114,6 @@ fn rarest(
     Ok(weighed.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of passages; only its size matters")]
 fn count(n: u64) -> f32 {
     n as f32
 }

@@ -46,7 +46,6 @@ pub fn fuse(lists: &[(Leg, Ranked)]) -> Vec<Fused> {
     fused
 }
 
-#[expect(clippy::cast_precision_loss, reason = "ranks are small")]
 fn vote(rank: usize) -> f32 {
     (RRF_K + 1.0) / (RRF_K + rank as f32)
 }

@@ -64,7 +64,6 @@ fn hashed(words: &[String]) -> u64 {
     hasher.finish()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of words")]
 fn same_text(a: &HashSet<u64>, b: &HashSet<u64>) -> bool {
     if a.is_empty() || b.is_empty() {
         return false;

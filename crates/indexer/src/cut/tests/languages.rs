@@ -32,7 +32,7 @@ fn outline(language: &str, text: &str) -> String {
 
 #[test]
 fn ruby() {
-    let text = r#"# Settings of the cart.
+    let text = r"# Settings of the cart.
 module CartSessions
   class Setting < ApplicationRecord
     DEFAULT_DELAY = 30
@@ -61,7 +61,7 @@ class CartSessions::Job
     [1].each { |x| x }
   end
 end
-"#;
+";
     assert_snapshot!(outline("ruby", text), @r#"
     module CartSessions 2-23
     class CartSessions::Setting 3-22
@@ -79,7 +79,7 @@ end
 
 #[test]
 fn rust() {
-    let text = r#"//! A queue.
+    let text = r"//! A queue.
 
 /// Holds jobs.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ mod tests {
 macro_rules! job {
     () => {};
 }
-"#;
+";
     assert_snapshot!(outline("rust", text), @r#"
     struct Queue 5-7
     function Queue::push 11-13
@@ -169,7 +169,7 @@ async def fetch(url):
 
 #[test]
 fn javascript() {
-    let text = r#"import x from 'x';
+    let text = r"import x from 'x';
 
 /** Adds two numbers. */
 export function add(a, b) {
@@ -202,7 +202,7 @@ const api = {
     return 1;
   },
 };
-"#;
+";
     assert_snapshot!(outline("javascript", text), @r#"
     function add 4-6
     class Cart 8-18
@@ -221,7 +221,7 @@ const api = {
 
 #[test]
 fn typescript() {
-    let text = r#"export interface Store<T> {
+    let text = r"export interface Store<T> {
   load(id: string): Promise<T>;
 }
 
@@ -248,7 +248,7 @@ namespace Util {
 }
 
 export const make = <T,>(x: T) => x;
-"#;
+";
     assert_snapshot!(outline("typescript", text), @r#"
     interface Store 1-3
     method Store.load 2-2
@@ -287,7 +287,7 @@ export default function App() {
 
 #[test]
 fn go() {
-    let text = r#"package cart
+    let text = r"package cart
 
 // Cart holds items.
 type Cart[T any] struct {
@@ -306,7 +306,7 @@ func (c *Cart[T]) Add(item T) {
 func New() *Cart[int] {
 	return &Cart[int]{}
 }
-"#;
+";
     assert_snapshot!(outline("go", text), @r#"
     type Cart 4-6
     type Store 8-10
@@ -320,7 +320,7 @@ func New() *Cart[int] {
 
 #[test]
 fn java() {
-    let text = r#"package com.example;
+    let text = r"package com.example;
 
 /** A cart. */
 public class Cart<T> implements Store {
@@ -352,7 +352,7 @@ public class Cart<T> implements Store {
 interface Store {
     void load();
 }
-"#;
+";
     assert_snapshot!(outline("java", text), @r#"
     class Cart 4-28
     constructor Cart.Cart 5-6
@@ -372,7 +372,7 @@ interface Store {
 
 #[test]
 fn c() {
-    let text = r#"#ifndef CART_H
+    let text = r"#ifndef CART_H
 #define CART_H
 
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -392,7 +392,7 @@ static void *cart_free(struct cart *c)
 }
 
 #endif
-"#;
+";
     assert_snapshot!(outline("c", text), @r#"
     macro MAX 4-4
     type cart_t 6-8
@@ -407,7 +407,7 @@ static void *cart_free(struct cart *c)
 
 #[test]
 fn cpp() {
-    let text = r#"#pragma once
+    let text = r"#pragma once
 
 namespace shop {
 
@@ -435,7 +435,7 @@ shop::Cart& global() {
     static shop::Cart cart;
     return cart;
 }
-"#;
+";
     assert_snapshot!(outline("cpp", text), @r#"
     namespace shop 3-23
     class shop::Cart 5-12
@@ -455,7 +455,7 @@ shop::Cart& global() {
 
 #[test]
 fn csharp() {
-    let text = r#"namespace Shop;
+    let text = r"namespace Shop;
 
 public class Cart : ICart
 {
@@ -480,7 +480,7 @@ public interface ICart
 }
 
 public enum Color { Red }
-"#;
+";
     assert_snapshot!(outline("csharp", text), @r#"
     class Cart 3-18
     property Cart.Total 5-5
@@ -498,7 +498,7 @@ public enum Color { Red }
 
 #[test]
 fn php() {
-    let text = r#"<?php
+    let text = r"<?php
 
 namespace App\Models;
 
@@ -523,7 +523,7 @@ trait Billable
 function helper() {
     return 1;
 }
-"#;
+";
     assert_snapshot!(outline("php", text), @r#"
     class App\Models\Cart 5-16
     method App\Models\Cart::add 7-10
@@ -538,7 +538,7 @@ function helper() {
 
 #[test]
 fn kotlin() {
-    let text = r#"package com.example
+    let text = r"package com.example
 
 data class Cart(val items: List<Int>) {
     constructor() : this(emptyList())
@@ -563,7 +563,7 @@ interface Store {
 fun String.shout() = uppercase()
 
 typealias Id = String
-"#;
+";
     assert_snapshot!(outline("kotlin", text), @r#"
     class Cart 3-11
     constructor Cart.constructor 4-4

@@ -27,14 +27,12 @@ pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<Ad
         None if passage.dialog.is_some() => passage.updated_at,
         None => return None,
     };
-    #[expect(clippy::cast_precision_loss, reason = "days, at most some thousands")]
     let days = (situation.now - changed).num_days().max(0) as f32;
     let factor = 1.0 - AGE_COST * (1.0 - (-days / AGE_HALF_LIFE_DAYS).exp2());
     (days > 0.0).then_some(Adjustment { name: "recency", factor })
 }
 
 /// How often a record was of use when it was recalled, trusted the more the oftener that was.
-#[expect(clippy::cast_precision_loss, reason = "counts; only their ratio matters")]
 pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<Adjustment> {
     let record = candidate.passage.record.as_ref()?;
     if record.hits <= 0 && record.used <= 0 {

@@ -1,0 +1,66 @@
+//! Dialogs and links.
+
+use mc_domain::SourceKind;
+use mc_memory::{LinkIssue, SaveDialog, link_issue, save_dialog};
+use mc_search::{Options, Query, search};
+use mc_store::passages::PassageFilter;
+use mc_store::{dialogs, records};
+
+use crate::support::World;
+
+fn dialog(world: &World, messages: &[(&str, &str)]) -> SaveDialog {
+    SaveDialog {
+        project: world.project,
+        id: None,
+        task_external_id: Some("CS-214".into()),
+        developer: Some("ann".into()),
+        messages: messages.iter().map(|(role, said)| ((*role).to_owned(), (*said).to_owned())).collect(),
+        distilled: None,
+    }
+}
+
+async fn found(world: &World, text: &str) -> Vec<String> {
+    let mut filter = PassageFilter::project(world.project);
+    filter.sources = vec![SourceKind::Dialog];
+    let options = Options { time_budget: std::time::Duration::from_secs(30), ..Options::default() };
+    let outcome = search(&world.ctx.search, &Query::text(text, filter), &options).await.unwrap();
+    outcome.hits.into_iter().map(|hit| hit.passage.indexed.text).collect()
+}
+
+#[tokio::test]
+async fn a_dialog_is_found_by_what_it_comes_to() {
+    let world = World::new().await;
+    let request = dialog(&world, &[
+        ("system", "You are a helpful zebra."),
+        ("user", "Hi! Why is trigger_delay nil in cart sessions?"),
+        ("assistant", "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. Hope this helps!"),
+    ]);
+    let id = save_dialog(&world.ctx, &request).await.unwrap();
+    let texts = found(&world, "delay_unit trigger_delay_unit differ").await;
+    assert_eq!(texts.len(), 1);
+    assert!(texts[0].contains("The units differ") && !texts[0].contains("Sure") && !texts[0].contains("zebra"), "{texts:?}");
+
+    let replaced = SaveDialog { id: Some(id), ..dialog(&world, &[("user", "thanks!")]) };
+    assert_eq!(save_dialog(&world.ctx, &replaced).await.unwrap(), id);
+    assert!(found(&world, "delay_unit").await.is_empty());
+}
+
+#[tokio::test]
+async fn an_issue_is_linked_before_any_tracker_told_of_it() {
+    let world = World::new().await;
+    let record = world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
+    let request = LinkIssue {
+        project: world.project,
+        task_external_id: "CS-215".into(),
+        dialog: None,
+        developer: Some("ann".into()),
+        records: vec![record],
+    };
+    let linked = link_issue(&world.ctx, &request).await.unwrap();
+    assert_eq!((linked.task.external_id.as_str(), linked.task.status.as_str(), linked.records), ("CS-215", "unknown", 1));
+    assert!(dialogs::exists(world.store(), world.project, linked.dialog).await.unwrap());
+    let record = records::find(world.store(), record).await.unwrap().unwrap();
+    assert_eq!(record.task, Some(linked.task.id));
+    let again = LinkIssue { dialog: Some(linked.dialog), records: vec![], ..request };
+    assert_eq!(link_issue(&world.ctx, &again).await.unwrap().dialog, linked.dialog);
+}

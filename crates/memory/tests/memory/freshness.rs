@@ -1,0 +1,121 @@
+//! Records follow the code that they cite.
+
+use mc_domain::{RecordId, RecordState, Verdict};
+use mc_memory::{NewCitation, SaveRequest, recheck_files};
+use mc_store::{citations, records};
+
+use crate::support::World;
+
+const PATH: &str = "app/models/cart.rb";
+const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
+
+fn span(start: i32, end: i32) -> NewCitation {
+    NewCitation { file: PATH.into(), symbol: None, lines: Some((start, end)), commit: None, content_hash: None }
+}
+
+fn symbol(name: &str) -> NewCitation {
+    NewCitation { symbol: Some(name.into()), lines: None, ..span(1, 1) }
+}
+
+async fn state(world: &World, id: RecordId) -> (RecordState, Vec<Verdict>) {
+    let record = records::find(world.store(), id).await.unwrap().unwrap();
+    let cited = citations::of_records(world.store(), &[id]).await.unwrap();
+    (record.state, cited.into_iter().map(|c| c.verdict).collect())
+}
+
+async fn recheck(world: &World) {
+    recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
+}
+
+async fn cite(world: &World, citations: Vec<NewCitation>) -> RecordId {
+    let note = SaveRequest { citations, ..world.note("The total of a cart is summed in cents, never in floats") };
+    world.created(&note).await
+}
+
+#[tokio::test]
+async fn a_record_turns_stale_when_its_span_changes_and_active_when_it_is_back() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, None).await;
+    let id = cite(&world, vec![span(2, 4)]).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+
+    world.index_file(PATH, &format!("# frozen_string_literal: true\n\n{CART}"), None).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+    let cited = citations::of_records(world.store(), &[id]).await.unwrap();
+    assert_eq!(cited[0].lines, Some((4, 6)));
+
+    world.index_file(PATH, &CART.replace("price_in_cents", "amount"), None).await;
+    let done = recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
+    assert_eq!((done.records, done.turned_stale), (1, 1));
+    assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Drifted]));
+
+    world.index_file(PATH, CART, None).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+
+    world.delete_file(PATH).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Orphaned]));
+}
+
+#[tokio::test]
+async fn a_stale_record_is_recalled_with_a_warning_even_before_the_recheck() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, None).await;
+    let id = cite(&world, vec![span(2, 4)]).await;
+    world.index_file(PATH, &CART.replace("price_in_cents", "amount"), None).await;
+
+    let bundle = world.recall(&world.question("how is the total of a cart summed")).await;
+    let fact = bundle.facts.iter().find(|fact| fact.id == id).unwrap();
+    assert_eq!(fact.state, RecordState::Stale);
+    assert_eq!(fact.citations[0].verdict, Verdict::Drifted);
+    assert!(fact.warning.as_ref().unwrap().contains("changed in app/models/cart.rb since"));
+    assert_eq!(state(&world, id).await.0, RecordState::Stale);
+}
+
+#[tokio::test]
+async fn a_symbol_that_moves_stays_fresh_and_one_that_is_gone_is_orphaned() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, Some(("Cart#total", 2, 4))).await;
+    let id = cite(&world, vec![symbol("Cart#total")]).await;
+    assert_eq!(state(&world, id).await.1, [Verdict::Fresh]);
+
+    world.index_file(PATH, "class Cart\nend", None).await;
+    world.index_file("lib/cart.rb", CART, Some(("Cart#total", 2, 4))).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+    let cited = citations::of_records(world.store(), &[id]).await.unwrap();
+    assert_eq!(cited[0].file_path, "lib/cart.rb");
+
+    world.index_file("lib/cart.rb", "class Cart\nend", None).await;
+    recheck_files(world.store(), world.project, &["lib/cart.rb".to_owned()]).await.unwrap();
+    assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Orphaned]));
+}
+
+#[tokio::test]
+async fn code_that_is_not_indexed_yet_is_unchecked_until_it_is() {
+    let world = World::new().await;
+    let id = cite(&world, vec![span(2, 4)]).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Unchecked]));
+    world.index_file(PATH, CART, None).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+}
+
+#[tokio::test]
+async fn saving_the_same_again_with_the_code_as_it_is_now_makes_a_record_fresh() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, None).await;
+    let id = cite(&world, vec![span(2, 4)]).await;
+    world.index_file(PATH, &CART.replace("price_in_cents", "amount"), None).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await.0, RecordState::Stale);
+    let confirmed = SaveRequest {
+        citations: vec![span(2, 4)],
+        ..world.note("The total of a cart is summed in cents, never in floats")
+    };
+    let outcome = world.save(&confirmed).await;
+    assert_eq!(outcome.decision.record(), Some(id));
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+}

@@ -1,0 +1,237 @@
+//! A project with a database and a keyword index of its own, and an embedder that knows words.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{self, BoxFuture, FutureExt};
+use mc_domain::{ProjectId, RecordId, RecordKind};
+use mc_llm::{Embedder, ModelId, Purpose};
+use mc_memory::citations::hash_lines;
+use mc_memory::{Bundle, Decision, MemoryContext, RecallRequest, SaveOutcome, SaveRequest, recall, save};
+use mc_sanitizer::{Sanitized, mask};
+use mc_search::{ActiveModel, ActiveModels, SearchContext};
+use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
+use mc_store::passages::NewPassage;
+use mc_store::repositories::Repository;
+use mc_store::{Store, repositories, vectors};
+use mc_testkit::TestDatabase;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// No recall of a test takes this long unless something hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct World {
+    pub ctx: MemoryContext,
+    pub project: ProjectId,
+    stop: CancellationToken,
+    // Dropped last: everything above looks into them.
+    _folder: TempDir,
+    database: TestDatabase,
+}
+
+impl World {
+    pub async fn new() -> Self {
+        Self::with(Arc::new(Words::default())).await
+    }
+
+    pub async fn with(embedder: Arc<dyn Embedder>) -> Self {
+        let database = TestDatabase::create().await;
+        let project = database.project("shop").await.id;
+        let folder = TempDir::new().unwrap();
+        let stop = CancellationToken::new();
+        let store = database.store().clone();
+        let (keyword, _) = mc_search::index::start(&store, folder.path(), stop.clone()).await.unwrap();
+        keyword.ready().await.unwrap();
+        let id = embedder.model().clone();
+        let model =
+            vectors::register_model(&store, &id.name, id.dimensions, &serde_json::json!({})).await.unwrap();
+        let models = ActiveModels::new(ActiveModel { model, embedder }, None);
+        let ctx = MemoryContext::new(SearchContext { store, keyword, models });
+        Self { ctx, project, stop, _folder: folder, database }
+    }
+
+    pub fn store(&self) -> &Store {
+        self.database.store()
+    }
+
+    pub fn note(&self, content: &str) -> SaveRequest {
+        SaveRequest::new(self.project, "ann", RecordKind::Fact, content)
+    }
+
+    pub async fn save(&self, request: &SaveRequest) -> SaveOutcome {
+        save(&self.ctx, request).await.unwrap()
+    }
+
+    /// Saves a note that is expected to be new.
+    pub async fn created(&self, request: &SaveRequest) -> RecordId {
+        match self.save(request).await.decision {
+            Decision::Created(id) => id,
+            other => panic!("expected a new record, got {other:?}"),
+        }
+    }
+
+    pub fn question(&self, query: &str) -> RecallRequest {
+        RecallRequest {
+            query: Some(query.to_owned()),
+            time_budget: PATIENCE,
+            ..RecallRequest::new(self.project, "bob")
+        }
+    }
+
+    pub async fn recall(&self, request: &RecallRequest) -> Bundle {
+        recall(&self.ctx, request).await.unwrap()
+    }
+
+    /// The ids of every statement that a question brings, in order.
+    pub async fn recalled(&self, query: &str) -> Vec<RecordId> {
+        let bundle = self.recall(&self.question(query)).await;
+        bundle.gotchas.iter().chain(&bundle.facts).map(|statement| statement.id).collect()
+    }
+
+    pub async fn live_records(&self) -> usize {
+        mc_store::records::list(self.store(), self.project, None, None, 1_000).await.unwrap().len()
+    }
+
+    async fn repository(&self) -> Repository {
+        repositories::ensure(self.store(), self.project, "acme", "shop", "/srv/shop").await.unwrap()
+    }
+
+    /// Indexes a file of one chunk, as the indexer does, with a definition on `symbol`'s lines.
+    pub async fn index_file(&self, path: &str, text: &str, symbol: Option<(&str, usize, usize)>) {
+        let repository = self.repository().await;
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let line = |n: usize| i32::try_from(n).unwrap();
+        let file = NewFile {
+            path: path.to_owned(),
+            content_hash: hash_lines(&lines),
+            size: i64::try_from(text.len()).unwrap(),
+            language: "ruby".to_owned(),
+            line_count: line(lines.len()),
+            chunker: 1,
+        };
+        let chunk = NewChunk {
+            passage: NewPassage {
+                record_kind: None,
+                title: String::new(),
+                place: path.to_owned(),
+                symbols: symbol.iter().map(|s| s.0.to_owned()).collect(),
+                scope: Vec::new(),
+                tags: Vec::new(),
+                language: "ruby".to_owned(),
+                text: mask(text).text,
+            },
+            chunk_index: 0,
+            line_start: 1,
+            line_end: line(lines.len()),
+            overlap_lines: 0,
+            chunk_hash: hash_lines(&lines),
+            span_hash: hash_lines(&lines),
+            summary: "a file".to_owned(),
+            parent_symbol: None,
+        };
+        let symbols: Vec<_> = symbol
+            .map(|(name, start, end)| NewSymbol {
+                name: name.to_owned(),
+                kind: "method".to_owned(),
+                line_start: line(start),
+                line_end: line(end),
+                span_hash: hash_lines(&lines[start - 1..end]),
+            })
+            .into_iter()
+            .collect();
+        let mut tx = self.store().begin().await.unwrap();
+        let id = files::put(&mut tx, &repository, &file).await.unwrap();
+        files::put_code(&mut tx, &repository, id, "abc", &[chunk], &symbols).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    pub async fn delete_file(&self, path: &str) {
+        let repository = self.repository().await;
+        let known = files::known(self.store(), repository.id).await.unwrap();
+        let mut tx = self.store().begin().await.unwrap();
+        files::delete(&mut tx, &[known[path].id]).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+const DIMENSIONS: usize = 256;
+
+/// Makes texts near that share words: a bag of hashed words.
+pub struct Words(ModelId);
+
+impl Default for Words {
+    fn default() -> Self {
+        Self(ModelId { name: "words".into(), dimensions: DIMENSIONS })
+    }
+}
+
+impl Embedder for Words {
+    fn model(&self) -> &ModelId {
+        &self.0
+    }
+
+    fn embed(
+        &self,
+        texts: Vec<Sanitized>,
+        _: Purpose,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+        future::ready(Ok(texts.iter().map(|text| bag_of_words(text.as_str())).collect())).boxed()
+    }
+}
+
+fn bag_of_words(text: &str) -> Vec<f32> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    let mut vector = vec![0.0; DIMENSIONS];
+    for word in words.collect::<BTreeSet<_>>() {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        let at = usize::try_from(hasher.finish() % DIMENSIONS as u64).unwrap();
+        vector[at] += 1.0;
+    }
+    let length = vector.iter().map(|x: &f32| x * x).sum::<f32>().sqrt().max(f32::EPSILON);
+    vector.into_iter().map(|x| x / length).collect()
+}
+
+/// A provider that never answers in time, or says that it is away.
+pub struct Away {
+    model: ModelId,
+    silent: bool,
+}
+
+impl Away {
+    pub fn failing() -> Self {
+        Self { model: ModelId { name: "away".into(), dimensions: 3 }, silent: false }
+    }
+
+    pub fn silent() -> Self {
+        Self { silent: true, ..Self::failing() }
+    }
+}
+
+impl Embedder for Away {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(&self, _: Vec<Sanitized>, _: Purpose) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+        if self.silent {
+            return future::pending().boxed();
+        }
+        let error = mc_llm::Error::Unavailable {
+            server: "embeddings:8080".into(),
+            reason: "connection refused".into(),
+            retry_after: None,
+        };
+        future::ready(Err(error)).boxed()
+    }
+}
