@@ -197,7 +197,7 @@ fn output(tool: Tool) -> Value {
             &["outcome"],
             json!({
                 "outcome": {"enum": ["created", "merged", "superseded", "rejected"]},
-                "id": {},
+                "id": {"type": ["string", "null"]},
                 "reason": string(),
             }),
         ),
