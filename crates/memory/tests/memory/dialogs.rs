@@ -14,7 +14,10 @@ fn dialog(world: &World, messages: &[(&str, &str)]) -> SaveDialog {
         id: None,
         task_external_id: Some("CS-214".into()),
         developer: Some("ann".into()),
-        messages: messages.iter().map(|(role, said)| ((*role).to_owned(), (*said).to_owned())).collect(),
+        messages: messages
+            .iter()
+            .map(|(role, said)| ((*role).to_owned(), (*said).to_owned()))
+            .collect(),
         distilled: None,
     }
 }
@@ -27,28 +30,40 @@ async fn found(world: &World, text: &str) -> Vec<String> {
     outcome.hits.into_iter().map(|hit| hit.passage.indexed.text).collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dialog_is_found_by_what_it_comes_to() {
     let world = World::new().await;
-    let request = dialog(&world, &[
-        ("system", "You are a helpful zebra."),
-        ("user", "Hi! Why is trigger_delay nil in cart sessions?"),
-        ("assistant", "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. Hope this helps!"),
-    ]);
+    let request = dialog(
+        &world,
+        &[
+            ("system", "You are a helpful zebra."),
+            ("user", "Hi! Why is trigger_delay nil in cart sessions?"),
+            (
+                "assistant",
+                "Sure! The units differ: delay_unit is hours, trigger_delay_unit is minutes. Hope this helps!",
+            ),
+        ],
+    );
     let id = save_dialog(&world.ctx, &request).await.unwrap();
     let texts = found(&world, "delay_unit trigger_delay_unit differ").await;
     assert_eq!(texts.len(), 1);
-    assert!(texts[0].contains("The units differ") && !texts[0].contains("Sure") && !texts[0].contains("zebra"), "{texts:?}");
+    assert!(
+        texts[0].contains("The units differ")
+            && !texts[0].contains("Sure")
+            && !texts[0].contains("zebra"),
+        "{texts:?}"
+    );
 
     let replaced = SaveDialog { id: Some(id), ..dialog(&world, &[("user", "thanks!")]) };
     assert_eq!(save_dialog(&world.ctx, &replaced).await.unwrap(), id);
     assert!(found(&world, "delay_unit").await.is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issue_is_linked_before_any_tracker_told_of_it() {
     let world = World::new().await;
-    let record = world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
+    let record =
+        world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
     let request = LinkIssue {
         project: world.project,
         task_external_id: "CS-215".into(),
@@ -57,7 +72,10 @@ async fn an_issue_is_linked_before_any_tracker_told_of_it() {
         records: vec![record],
     };
     let linked = link_issue(&world.ctx, &request).await.unwrap();
-    assert_eq!((linked.task.external_id.as_str(), linked.task.status.as_str(), linked.records), ("CS-215", "unknown", 1));
+    assert_eq!(
+        (linked.task.external_id.as_str(), linked.task.status.as_str(), linked.records),
+        ("CS-215", "unknown", 1)
+    );
     assert!(dialogs::exists(world.store(), world.project, linked.dialog).await.unwrap());
     let record = records::find(world.store(), record).await.unwrap().unwrap();
     assert_eq!(record.task, Some(linked.task.id));

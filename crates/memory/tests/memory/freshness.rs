@@ -10,7 +10,13 @@ const PATH: &str = "app/models/cart.rb";
 const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\n\n  def empty?\n    items.none?\n  end\nend";
 
 fn span(start: i32, end: i32) -> NewCitation {
-    NewCitation { file: PATH.into(), symbol: None, lines: Some((start, end)), commit: None, content_hash: None }
+    NewCitation {
+        file: PATH.into(),
+        symbol: None,
+        lines: Some((start, end)),
+        commit: None,
+        content_hash: None,
+    }
 }
 
 fn symbol(name: &str) -> NewCitation {
@@ -28,11 +34,14 @@ async fn recheck(world: &World) {
 }
 
 async fn cite(world: &World, citations: Vec<NewCitation>) -> RecordId {
-    let note = SaveRequest { citations, ..world.note("The total of a cart is summed in cents, never in floats") };
+    let note = SaveRequest {
+        citations,
+        ..world.note("The total of a cart is summed in cents, never in floats")
+    };
     world.created(&note).await
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_turns_stale_when_its_span_changes_and_active_when_it_is_back() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;
@@ -59,7 +68,7 @@ async fn a_record_turns_stale_when_its_span_changes_and_active_when_it_is_back()
     assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Orphaned]));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stale_record_is_recalled_with_a_warning_even_before_the_recheck() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;
@@ -74,7 +83,7 @@ async fn a_stale_record_is_recalled_with_a_warning_even_before_the_recheck() {
     assert_eq!(state(&world, id).await.0, RecordState::Stale);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_symbol_that_moves_stays_fresh_and_one_that_is_gone_is_orphaned() {
     let world = World::new().await;
     world.index_file(PATH, CART, Some(("Cart#total", 2, 4))).await;
@@ -93,7 +102,7 @@ async fn a_symbol_that_moves_stays_fresh_and_one_that_is_gone_is_orphaned() {
     assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Orphaned]));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn code_that_is_not_indexed_yet_is_unchecked_until_it_is() {
     let world = World::new().await;
     let id = cite(&world, vec![span(2, 4)]).await;
@@ -103,7 +112,7 @@ async fn code_that_is_not_indexed_yet_is_unchecked_until_it_is() {
     assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn saving_the_same_again_with_the_code_as_it_is_now_makes_a_record_fresh() {
     let world = World::new().await;
     world.index_file(PATH, CART, None).await;

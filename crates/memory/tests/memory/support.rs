@@ -9,7 +9,9 @@ use futures::future::{self, BoxFuture, FutureExt};
 use mc_domain::{ProjectId, RecordId, RecordKind};
 use mc_llm::{Embedder, ModelId, Purpose};
 use mc_memory::citations::hash_lines;
-use mc_memory::{Bundle, Decision, MemoryContext, RecallRequest, SaveOutcome, SaveRequest, recall, save};
+use mc_memory::{
+    Bundle, Decision, MemoryContext, RecallRequest, SaveOutcome, SaveRequest, recall, save,
+};
 use mc_sanitizer::{Sanitized, mask};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
@@ -43,11 +45,14 @@ impl World {
         let folder = TempDir::new().unwrap();
         let stop = CancellationToken::new();
         let store = database.store().clone();
-        let (keyword, _) = mc_search::index::start(&store, folder.path(), stop.clone()).await.unwrap();
+        let (keyword, _) =
+            mc_search::index::start(&store, folder.path(), stop.clone()).await.unwrap();
         keyword.ready().await.unwrap();
         let id = embedder.model().clone();
         let model =
-            vectors::register_model(&store, &id.name, id.dimensions, &serde_json::json!({})).await.unwrap();
+            vectors::register_model(&store, &id.name, id.dimensions, &serde_json::json!({}))
+                .await
+                .unwrap();
         let models = ActiveModels::new(ActiveModel { model, embedder }, None);
         let ctx = MemoryContext::new(SearchContext { store, keyword, models });
         Self { ctx, project, stop, _folder: folder, database }
@@ -223,7 +228,11 @@ impl Embedder for Away {
         &self.model
     }
 
-    fn embed(&self, _: Vec<Sanitized>, _: Purpose) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+    fn embed(
+        &self,
+        _: Vec<Sanitized>,
+        _: Purpose,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
         if self.silent {
             return future::pending().boxed();
         }
