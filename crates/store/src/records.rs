@@ -246,8 +246,9 @@ pub async fn set_stale(tx: &mut Tx, id: RecordId, stale: bool) -> Result<bool, E
     Ok(done.rows_affected() == 1)
 }
 
-/// Live records that may say the same as a new text: equal hash, simhash at most `max_distance`
-/// bits away, or among the `limit` nearest vectors. To be called under [`Tx::lock_memory`].
+/// Live records that may say the same as a new text: equal hash (expired ones, too: they still hold
+/// their place in `memory_records_live_content`), the `limit` nearest by simhash within
+/// `max_distance` bits, and the `limit` nearest vectors. To be called under [`Tx::lock_memory`].
 pub async fn candidates(
     tx: &mut Tx,
     project: ProjectId,
@@ -266,13 +267,14 @@ pub async fn candidates(
                from memory_records r
                left join passages p on p.record_id = r.id
                left join embeddings e on e.passage_id = p.id and e.model_id = $5
-               where r.project_id = $1 and r.state in ('active', 'stale') and r.ttl > now())
+               where r.project_id = $1 and r.state in ('active', 'stale')
+                 and (r.ttl > now() or r.content_hash = $2))
            (select id as "id!", kind as "kind!", title as "title!", content as "content!",
                    content_hash as "content_hash!", simhash as "simhash!", similarity
             from live
             where content_hash = $2
                or bit_count((simhash # $3)::bit(64)) <= $4
-            limit $7)
+            order by content_hash = $2 desc, bit_count((simhash # $3)::bit(64)) limit $7)
            union
            (select id, kind, title, content, content_hash, simhash, similarity from live
             where similarity is not null order by similarity desc limit $7)"#,

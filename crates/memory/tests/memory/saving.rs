@@ -203,6 +203,37 @@ async fn what_has_expired_is_not_recalled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_expired_twin_does_not_stand_in_the_way() {
+    let world = World::new().await;
+    let soon = Utc::now() + TimeDelta::milliseconds(300);
+    let id = world.created(&SaveRequest { ttl: Some(soon), ..world.note(RETRY) }).await;
+    while world.live_records().await > 0 {
+        tokio::task::yield_now().await;
+    }
+    let outcome = world.save(&world.note(RETRY)).await;
+    let revived = outcome.record.unwrap();
+    assert!(revived.ttl > Utc::now() + TimeDelta::days(100));
+    assert_eq!(world.live_records().await, 1);
+    assert_eq!(outcome.decision, Decision::Merged(id));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_exact_duplicate_is_met_among_many_that_look_alike_even_without_vectors() {
+    let world = World::with(Arc::new(Away::failing())).await;
+    let note =
+        |n: usize| format!("decision E{n:04} says how the payments worker of the shop retries");
+    let mut ids = Vec::new();
+    for n in 0..60 {
+        ids.push(world.created(&world.note(&note(n))).await);
+    }
+    for n in [0, 30, 59] {
+        let outcome = world.save(&world.note(&note(n))).await;
+        assert_eq!(outcome.decision, Decision::Merged(ids[n]), "{}", outcome.reason);
+    }
+    assert_eq!(world.live_records().await, 60);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ttl_in_the_past_is_refused() {
     let world = World::new().await;
     let request = SaveRequest { ttl: Some(Utc::now() - TimeDelta::days(1)), ..world.note(RETRY) };
