@@ -53,6 +53,8 @@ async fn serve(
     let (keyword, follower) =
         keyword::start(store, &config.data_dir.join("index"), background.clone()).await?;
     let search = SearchContext { store: store.clone(), keyword, models };
+    // Beside the rest of the start; the first recall would pay for it otherwise.
+    tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
     let memory = MemoryContext::new(search.clone());
     let tasks = start_background(config, &memory, &background);
 

@@ -14,5 +14,5 @@ mod vector;
 pub use cache_dir::CacheDir;
 pub use embedder::{Embedder, ModelId, Purpose};
 pub use error::Error;
-pub use open::open;
+pub use open::{open, open_known};
 pub use settings::{ProviderSettings, RuntimeSettings};

@@ -10,9 +10,27 @@ use crate::{Embedder, Error, ModelId, ProviderSettings, Purpose, RuntimeSettings
 /// Loads the model, or reaches its server, and learns the size of its vectors from a first one.
 ///
 /// May take as long as a download of the model. Fails with [`Error::Unavailable`] while a server
-/// whose `dimensions` are not configured is away.
+/// whose `dimensions` are not configured is away; [`open_known`] does not.
 pub async fn open(
     settings: &ProviderSettings,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    open_with(settings, None, runtime).await
+}
+
+/// Opens a model whose vectors had `dimensions` numbers when it was last used: its server may be
+/// away meanwhile. Files on this machine are read and measured as ever.
+pub async fn open_known(
+    settings: &ProviderSettings,
+    dimensions: usize,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    open_with(settings, Some(dimensions), runtime).await
+}
+
+async fn open_with(
+    settings: &ProviderSettings,
+    known: Option<usize>,
     runtime: &RuntimeSettings,
 ) -> Result<Arc<dyn Embedder>, Error> {
     match settings {
@@ -27,7 +45,7 @@ pub async fn open(
         ProviderSettings::OpenAi { base_url, model, api_key_env, api_key_file, dimensions } => {
             let key = crate::openai::Key::read(api_key_env.as_deref(), api_key_file.as_deref())?;
             let server = OpenAi::new(base_url, model, key, *dimensions, runtime)?;
-            finished(model.clone(), *dimensions, server, runtime).await
+            finished(model.clone(), dimensions.or(known), server, runtime).await
         }
     }
 }

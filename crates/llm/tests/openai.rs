@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use mc_domain::{Classified, ErrorKind};
-use mc_llm::{Embedder, Error, ProviderSettings, Purpose, RuntimeSettings, open};
+use mc_llm::{Embedder, Error, ProviderSettings, Purpose, RuntimeSettings, open, open_known};
 use mc_sanitizer::{Sanitized, mask};
 use serde_json::json;
 use support::{Server, failure, letters, vectors};
@@ -212,6 +212,12 @@ async fn a_server_that_is_not_there_is_unavailable() {
     let error = open(&settings, &runtime()).await.err().expect("nobody answers");
     assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
     assert!(error.to_string().contains("base_url"), "{error}");
+
+    // A model that was used before opens, and tells of its server when it is asked.
+    let embedder = open_known(&settings, 3, &runtime()).await.expect("opens without a request");
+    assert_eq!(embedder.model().dimensions, 3);
+    let error = embedder.embed(vec![mask("a").text], Purpose::Query).await.expect_err("nobody");
+    assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -55,11 +55,11 @@ impl Journal {
     /// Runs `write` after the answer; [`Journal::written`] waits for it.
     pub(crate) fn spawn(&self, bundle: BundleId, write: impl Future<Output = ()> + Send + 'static) {
         self.open().insert(bundle);
-        let journal = self.clone();
+        // Dropped with the task, however that ends.
+        let entry = Entry { journal: self.clone(), bundle };
         self.tasks.spawn(async move {
             write.await;
-            journal.open().remove(&bundle);
-            journal.closed.notify_waiters();
+            drop(entry);
         });
     }
 
@@ -79,5 +79,18 @@ impl Journal {
 
     fn open(&self) -> std::sync::MutexGuard<'_, HashSet<BundleId>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A bundle in the list of those that are being written.
+struct Entry {
+    journal: Journal,
+    bundle: BundleId,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.journal.open().remove(&self.bundle);
+        self.journal.closed.notify_waiters();
     }
 }

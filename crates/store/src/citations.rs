@@ -90,6 +90,18 @@ pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error>
 
 /// What these records cite.
 pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>, Error> {
+    fetch(&store.pool, records).await
+}
+
+/// What a record cites, as the transaction sees it.
+pub async fn of_record_in(tx: &mut Tx, record: RecordId) -> Result<Vec<Citation>, Error> {
+    fetch(&mut *tx.0, &[record]).await
+}
+
+async fn fetch(
+    executor: impl sqlx::PgExecutor<'_>,
+    records: &[RecordId],
+) -> Result<Vec<Citation>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
     let rows = sqlx::query_as!(
         Row,
@@ -98,7 +110,7 @@ pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citat
          from memory_citations where record_id = any($1) order by record_id, id",
         &ids
     )
-    .fetch_all(&store.pool)
+    .fetch_all(executor)
     .await?;
     rows.into_iter().map(Row::into_citation).collect()
 }

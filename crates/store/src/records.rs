@@ -154,7 +154,8 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, body: &RecordBody) -> Resul
     Ok(id)
 }
 
-/// Changes a live record, keeping what it said before under its old version number.
+/// Changes a live record, keeping what it said before under its old version number. One that says
+/// the same still gets its new date and counts, and no new version.
 pub async fn update(
     tx: &mut Tx,
     id: RecordId,
@@ -162,14 +163,22 @@ pub async fn update(
     reason: &str,
     changed_by: Option<&str>,
 ) -> Result<(), Error> {
-    sqlx::query!(
+    let kept = sqlx::query!(
         "insert into memory_versions (record_id, version, title, content, scope, tags, meta, reason,
              changed_by)
          select id, version, title, content, scope, tags, meta, $2, $3
-         from memory_records where id = $1",
+         from memory_records
+         where id = $1 and (kind, title, content, scope, tags, meta)
+             is distinct from ($4, $5, $6, $7::text[], $8::text[], $9::jsonb)",
         id.0,
         reason,
-        changed_by
+        changed_by,
+        body.kind.as_str(),
+        body.title.as_str(),
+        body.content.as_str(),
+        &body.scope,
+        &body.tags,
+        body.meta
     )
     .execute(&mut *tx.0)
     .await?;
@@ -177,7 +186,7 @@ pub async fn update(
         "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
              owner = coalesce($7, owner), ttl = $8, quality = $9, meta = $10,
              task_id = coalesce($11, task_id), dialog_id = coalesce($12, dialog_id),
-             content_hash = $13, simhash = $14, version = version + 1, updated_at = now()
+             content_hash = $13, simhash = $14, version = version + $15, updated_at = now()
          where id = $1",
         id.0,
         body.kind.as_str(),
@@ -192,7 +201,8 @@ pub async fn update(
         body.task.map(|t| t.0),
         body.dialog.map(|d| d.0),
         body.content_hash,
-        body.simhash.cast_signed()
+        body.simhash.cast_signed(),
+        i32::from(kept.rows_affected() > 0)
     )
     .execute(&mut *tx.0)
     .await?;

@@ -35,6 +35,18 @@ pub async fn versions(store: &Store) -> Result<Versions, Error> {
     Ok(Versions { postgres: row.postgres, pgvector })
 }
 
+/// Names this database among all: what is derived from another one, or from this one before a
+/// restore turned back its time, bears another name.
+pub async fn identity(store: &Store) -> Result<String, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select concat_ws('-', s.system_identifier, c.timeline_id, d.oid) as "identity!"
+           from pg_control_system() s, pg_control_checkpoint() c, pg_database d
+           where d.datname = current_database()"#
+    )
+    .fetch_one(&store.pool)
+    .await?)
+}
+
 /// Answers when the database does.
 pub async fn ping(store: &Store) -> Result<(), Error> {
     sqlx::query!("select 1 as one").fetch_one(&store.pool).await?;

@@ -12,6 +12,9 @@ use crate::{Error, Store, Tx};
 /// few milliseconds, and no filter can fall into a hole of the graph.
 const EXACT_UP_TO: i64 = 20_000;
 
+/// The longest vectors that pgvector's HNSW index takes.
+const MAX_DIMENSIONS: i32 = 2_000;
+
 /// An embedding model known to the database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -49,7 +52,16 @@ pub async fn register_model(
     provider: &serde_json::Value,
 ) -> Result<Model, Error> {
     let dimensions = i32::try_from(dimensions)
-        .map_err(|_| Error::Unsuitable(format!("model {name} has too many dimensions")))?;
+        .ok()
+        .filter(|dimensions| *dimensions <= MAX_DIMENSIONS)
+        .ok_or_else(|| {
+            Error::Unsuitable(format!(
+                "the embedding model \"{name}\" makes vectors of {dimensions} dimensions, and more than \
+                 {MAX_DIMENSIONS} can't be indexed; ask for shorter ones with embedding.dimensions, or \
+                 use another model"
+            ))
+        })?;
+    let mut tx = store.begin().await?;
     let model = sqlx::query_as!(
         Model,
         "insert into embedding_models (name, dimensions, provider) values ($1, $2, $3)
@@ -59,7 +71,7 @@ pub async fn register_model(
         dimensions,
         provider
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *tx.0)
     .await?;
     if model.dimensions != dimensions {
         return Err(Error::Unsuitable(format!(
@@ -74,7 +86,8 @@ pub async fn register_model(
          using hnsw ((embedding::vector({dimensions})) vector_cosine_ops) where model_id = {id}",
         id = model.id
     );
-    sqlx::query(AssertSqlSafe(index)).execute(&store.pool).await?;
+    sqlx::query(AssertSqlSafe(index)).execute(&mut *tx.0).await?;
+    tx.commit().await?;
     Ok(model)
 }
 

@@ -135,6 +135,17 @@ async fn a_second_model_fills_in_while_the_first_one_answers() {
 async fn one_name_is_one_set_of_dimensions() {
     let db = TestDatabase::create().await;
     vectors::register_model(db.store(), "same", 8, &json!({})).await.unwrap();
-    let again = vectors::register_model(db.store(), "same", 16, &json!({})).await;
+    let other = json!({"kind": "other"});
+    let again = vectors::register_model(db.store(), "same", 16, &other).await;
     assert!(matches!(again, Err(Error::Unsuitable(_))), "{again:?}");
+    let known = vectors::models(db.store()).await.unwrap();
+    assert_eq!(known[0].provider, json!({}), "a refusal changes nothing");
+}
+
+#[tokio::test]
+async fn vectors_too_long_for_an_index_are_refused_with_the_way_out() {
+    let db = TestDatabase::create().await;
+    let refused = vectors::register_model(db.store(), "huge", 3_072, &json!({})).await.unwrap_err();
+    assert!(refused.to_string().contains("embedding.dimensions"), "{refused}");
+    assert_eq!(vectors::models(db.store()).await.unwrap(), []);
 }

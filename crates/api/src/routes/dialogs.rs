@@ -3,11 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use mc_domain::{DialogId, ProjectId, ProjectKey, TaskId};
-use mc_sanitizer::Sanitized;
-use mc_store::dialogs::{self, Message, NewDialog};
-use mc_store::passages::{self, NewPassage, PassageSource};
-use mc_store::{Tx, tasks};
+use mc_domain::{DialogId, ProjectKey};
+use mc_memory::SaveDialog;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -40,7 +37,7 @@ pub struct DialogEntry {
     developer: Option<String>,
     /// 1 to 500 messages, oldest first.
     messages: Vec<MessageEntry>,
-    /// What is worth finding of it; only this is searched.
+    /// What is worth finding of it; only this is searched. Condensed from what was said when absent.
     distilled: Option<String>,
 }
 
@@ -66,15 +63,16 @@ pub enum Role {
     Tool,
 }
 
-/// A [`DialogEntry`] as checked and masked.
+/// A [`DialogEntry`] as checked.
 #[derive(Debug)]
 pub struct CheckedDialog {
     project: ProjectKey,
-    id: DialogId,
+    id: Option<DialogId>,
     task: Option<String>,
     developer: Option<String>,
-    messages: Vec<Message>,
-    distilled: Option<Sanitized>,
+    /// Role and content.
+    messages: Vec<(String, String)>,
+    distilled: Option<String>,
 }
 
 impl Check for DialogEntry {
@@ -82,27 +80,23 @@ impl Check for DialogEntry {
 
     fn check(self) -> Result<CheckedDialog, Invalid> {
         let task = self.task_external_id;
-        let distilled = check::optional_text("distilled", self.distilled, limits::CONTENT)?;
         Ok(CheckedDialog {
             project: check::project_key("project_key", &self.project_key)?,
-            id: self.id.map_or_else(DialogId::generate, DialogId),
+            id: self.id.map(DialogId),
             task: check::optional_line("task_external_id", task, limits::EXTERNAL_ID)?,
             developer: check::optional_line("developer", self.developer, limits::NAME)?,
             messages: check::filled_records("messages", self.messages, limits::MESSAGES)?,
-            distilled: distilled.map(|text| mc_sanitizer::mask(&text).text),
+            distilled: check::optional_text("distilled", self.distilled, limits::CONTENT)?,
         })
     }
 }
 
 impl Check for MessageEntry {
-    type Checked = Message;
+    type Checked = (String, String);
 
-    fn check(self) -> Result<Message, Invalid> {
+    fn check(self) -> Result<(String, String), Invalid> {
         let content = check::text("content", &self.content, limits::MESSAGE)?;
-        Ok(Message {
-            role: self.role.as_str().to_owned(),
-            content: mc_sanitizer::mask(&content).text,
-        })
+        Ok((self.role.as_str().to_owned(), content))
     }
 }
 
@@ -133,61 +127,18 @@ pub async fn create(
     ValidJson(dialog): ValidJson<DialogEntry>,
 ) -> Result<(StatusCode, Json<DialogAnswer>), Problem> {
     let project = projects::named(&api.store, &dialog.project).await?;
-    let mut tx = api.store.begin().await?;
-    let task = match &dialog.task {
-        Some(external_id) => Some(tasks::ensure(&mut tx, project.id, external_id).await?),
-        None => None,
-    };
-    let nothing = Sanitized::stored(String::new());
-    let row = NewDialog {
+    let request = SaveDialog {
+        project: project.id,
         id: dialog.id,
-        task,
-        developer: dialog.developer.as_deref(),
-        messages: &dialog.messages,
-        distilled: dialog.distilled.as_ref().unwrap_or(&nothing),
+        task_external_id: dialog.task,
+        developer: dialog.developer,
+        messages: dialog.messages,
+        distilled: dialog.distilled,
     };
-    if !dialogs::put(&mut tx, project.id, &row).await? {
-        return Err(unknown_dialog(dialog.id).field("id"));
-    }
-    let passages: Vec<_> = dialog.distilled.into_iter().map(searchable).collect();
-    passages::replace(&mut tx, project.id, PassageSource::Dialog(dialog.id), &passages).await?;
-    tx.commit().await?;
-    Ok((StatusCode::CREATED, Json(DialogAnswer { id: dialog.id.into() })))
-}
-
-/// Links the dialog that a request names to a task, or makes an empty one for it.
-pub async fn linked_to(
-    tx: &mut Tx,
-    project: ProjectId,
-    task: TaskId,
-    dialog: Option<DialogId>,
-) -> Result<DialogId, Problem> {
-    if let Some(id) = dialog {
-        let is_known = dialogs::link(tx, project, id, task).await?;
-        return if is_known { Ok(id) } else { Err(unknown_dialog(id).field("dialog_id")) };
-    }
-    let id = DialogId::generate();
-    let distilled = Sanitized::stored(String::new());
-    let row =
-        NewDialog { id, task: Some(task), developer: None, messages: &[], distilled: &distilled };
-    dialogs::put(tx, project, &row).await?;
-    Ok(id)
-}
-
-fn unknown_dialog(id: DialogId) -> Problem {
-    Problem::not_found(format!("the project has no dialog {id}"))
-        .hint("leave the id out to begin a new dialog")
-}
-
-fn searchable(distilled: Sanitized) -> NewPassage {
-    NewPassage {
-        record_kind: None,
-        title: String::new(),
-        place: String::new(),
-        symbols: Vec::new(),
-        scope: Vec::new(),
-        tags: Vec::new(),
-        language: String::new(),
-        text: distilled,
-    }
+    let id = mc_memory::save_dialog(&api.memory, &request).await.map_err(|error| match error {
+        // Here the dialog goes by the name of the entry's own field.
+        mc_memory::Error::UnknownDialog(_) => Problem::from(error).field("id"),
+        other => other.into(),
+    })?;
+    Ok((StatusCode::CREATED, Json(DialogAnswer { id: id.into() })))
 }

@@ -6,7 +6,8 @@ use mc_domain::ProjectKey;
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
 use mc_sanitizer::mask;
-use mc_store::docs::{self, Outcome};
+use mc_store::docs::{self, NewDoc, Outcome};
+use mc_store::passages::NewPassage;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -134,16 +135,26 @@ pub async fn ingest(
     ValidJson(request): ValidJson<DocsIngest>,
 ) -> Result<Json<DocsAnswer>, Problem> {
     let project = projects::named(&api.store, &request.project).await?;
-    let source = mask(&request.source).text.into_string();
+    let prepared = tokio::task::spawn_blocking(move || request.cut())
+        .await
+        .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()));
     let mut answer = DocsAnswer::default();
     let mut tx = api.store.begin().await?;
-    for entry in request.documents {
-        let (doc, passages) = document::cut(entry.into_page(&source), cut::Limits::default());
+    for (doc, passages) in prepared {
         let (id, outcome) = docs::upsert(&mut tx, project.id, &doc, &passages).await?;
         answer.note(doc.doc_id, id.into(), outcome);
     }
     tx.commit().await?;
     Ok(Json(answer))
+}
+
+impl CheckedDocs {
+    /// Masks and cuts the documents; may take seconds for the largest of batches.
+    fn cut(self) -> Vec<(NewDoc, Vec<NewPassage>)> {
+        let source = mask(&self.source).text.into_string();
+        let pages = self.documents.into_iter().map(|document| document.into_page(&source));
+        pages.map(|page| document::cut(page, cut::Limits::default())).collect()
+    }
 }
 
 impl CheckedDocument {

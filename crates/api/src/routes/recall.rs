@@ -192,7 +192,7 @@ pub struct FewShotView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LinkView {
     title: String,
-    /// Empty for a document that has none.
+    /// Address, or the path of a file of a repository that has none.
     url: String,
     /// The record or document that it leads to.
     id: Uuid,

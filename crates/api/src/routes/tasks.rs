@@ -4,6 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, ProjectKey, RecordId};
+use mc_memory::LinkIssue;
+use mc_sanitizer::mask;
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -82,12 +84,14 @@ impl Check for TaskEntry {
     fn check(self) -> Result<NewTask, Invalid> {
         let title = check::line("title", &self.title, limits::TITLE)?;
         let status = check::optional_line("status", self.status, limits::NAME)?;
+        let assignee = check::optional_line("assignee", self.assignee, limits::NAME)?;
+        let labels = check::words("labels", self.labels)?;
         Ok(NewTask {
             external_id: check::line("external_id", &self.external_id, limits::EXTERNAL_ID)?,
-            title: mc_sanitizer::mask(&title).text,
-            status: status.unwrap_or_else(|| "unknown".to_owned()),
-            assignee: check::optional_line("assignee", self.assignee, limits::NAME)?,
-            labels: check::words("labels", self.labels)?,
+            title: mask(&title).text,
+            status: status.map_or_else(|| "unknown".to_owned(), |status| masked(&status)),
+            assignee: assignee.as_deref().map(masked),
+            labels: labels.iter().map(|label| masked(label)).collect(),
             links: check::records("links", self.links, limits::LINKS)?,
         })
     }
@@ -99,8 +103,14 @@ impl Check for LinkEntry {
     fn check(self) -> Result<TaskLink, Invalid> {
         let title = Some(self.title).filter(|title| !title.is_empty());
         let title = check::optional_line("title", title, limits::TITLE)?;
-        Ok(TaskLink { title: title.unwrap_or_default(), url: check::http_url("url", &self.url)? })
+        let url = check::http_url("url", &self.url)?;
+        Ok(TaskLink { title: title.as_deref().map(masked).unwrap_or_default(), url: masked(&url) })
     }
+}
+
+/// Trackers hold keys in any field.
+fn masked(text: &str) -> String {
+    mask(text).text.into_string()
 }
 
 /// How many tasks a synchronisation touched.
@@ -248,13 +258,19 @@ pub async fn link(
     ValidJson(request): ValidJson<TaskLinking>,
 ) -> Result<Json<LinkAnswer>, Problem> {
     let project = projects::named(&api.store, &request.project).await?;
-    let mut tx = api.store.begin().await?;
-    let task = tasks::ensure(&mut tx, project.id, &request.task).await?;
-    let dialog = super::dialogs::linked_to(&mut tx, project.id, task, request.dialog).await?;
-    let records_linked = tasks::link_records(&mut tx, project.id, task, &request.records).await?;
-    tx.commit().await?;
-    let task = found(&api, project.id, &request.task).await?;
-    Ok(Json(LinkAnswer { task: task.into(), dialog_id: dialog.into(), records_linked }))
+    let request = LinkIssue {
+        project: project.id,
+        task_external_id: request.task,
+        dialog: request.dialog,
+        developer: None,
+        records: request.records,
+    };
+    let linked = mc_memory::link_issue(&api.memory, &request).await?;
+    Ok(Json(LinkAnswer {
+        task: linked.task.into(),
+        dialog_id: linked.dialog.into(),
+        records_linked: linked.records,
+    }))
 }
 
 /// See an issue and what belongs to it.

@@ -1,1 +1,78 @@
 //! `/ingest/docs` and `/documents`.
+
+use serde_json::{Value, json};
+
+use crate::client::TestApi;
+
+const TIMING: &str = "---\ntags: [adr]\nscope: [cart]\n---\n# Decision\n\nDelays carry their unit.";
+
+fn ingest(documents: &Value) -> Value {
+    json!({"project_key": "shop", "source": "confluence", "documents": documents})
+}
+
+fn timing(content: &str) -> Value {
+    json!({"doc_id": "12", "title": "ADR Timing Rules", "content": content,
+           "url": "https://wiki.example.org/x/12", "tags": ["timing"]})
+}
+
+#[tokio::test]
+async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
+    let api = TestApi::start().await;
+    let kept = api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
+    assert_eq!((&kept["created"], &kept["unchanged"]), (&json!(1), &json!(0)));
+    let id = kept["documents"][0]["id"].as_str().unwrap();
+
+    for name in [
+        format!("id={id}"),
+        "title=adr%20timing%20RULES".to_owned(),
+        "url=https%3A%2F%2Fwiki.example.org%2Fx%2F12".to_owned(),
+    ] {
+        let document = api.get(&format!("/documents?project_key=shop&{name}")).await.ok();
+        assert_eq!(document["id"], id, "{name}");
+        assert_eq!(document["scope"], json!(["cart"]));
+        let tags = document["tags"].as_array().unwrap();
+        assert!(tags.contains(&json!("adr")) && tags.contains(&json!("timing")), "{tags:?}");
+    }
+
+    let again = api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
+    assert_eq!(again["documents"][0]["outcome"], "unchanged");
+    let changed = timing("# Decision\n\nDelays are milliseconds.");
+    let changed = api.post("/ingest/docs", ingest(&json!([changed]))).await.ok();
+    assert_eq!(changed["documents"][0], json!({"doc_id": "12", "id": id, "outcome": "updated"}));
+    let query = json!({"project_key": "shop", "query": "milliseconds", "sources": ["doc"]});
+    assert_eq!(api.post("/search", query).await.ok()["results"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
+    let api = TestApi::start().await;
+    let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);
+    let answer = api.post("/ingest/docs", ingest(&batch)).await;
+    assert_eq!(answer.fault(400), "documents[1].content");
+    let answer = api.get("/documents?project_key=shop&title=ADR%20Timing%20Rules").await;
+    assert_eq!(answer.fault(404), "title");
+}
+
+#[tokio::test]
+async fn an_unknown_title_is_answered_with_near_ones() {
+    let api = TestApi::start().await;
+    api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
+    let answer = api.get("/documents?project_key=shop&title=Timing%20of%20carts").await;
+    assert_eq!(answer.fault(404), "title");
+    assert!(answer.body["hint"].as_str().unwrap().contains("ADR Timing Rules"), "{}", answer.body);
+    let answer = api.get("/documents?project_key=shop").await;
+    assert_eq!(answer.fault(400), "title");
+}
+
+#[tokio::test]
+async fn a_key_in_a_document_is_masked_wherever_it_stands() {
+    let api = TestApi::start().await;
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let document = json!({"doc_id": "1", "title": format!("Deploy {key}"), "tags": [key],
+        "content": format!("# Deploy\n\nThe token is {key}.")});
+    let kept = api.post("/ingest/docs", ingest(&json!([document]))).await.ok();
+    let id = kept["documents"][0]["id"].as_str().unwrap();
+    let document = api.get(&format!("/documents?project_key=shop&id={id}")).await.ok();
+    assert!(!document.to_string().contains(&key), "{document}");
+    assert!(document["content"].as_str().unwrap().contains("[secret:"), "{document}");
+}

@@ -6,6 +6,7 @@ mod client;
 mod documents;
 mod hostile;
 mod ingest;
+mod memory;
 mod openapi;
 mod projects;
 mod search;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::client::TestApi;
 
 #[tokio::test]
-async fn a_kept_dialog_is_found_by_its_words_with_an_explanation() {
+async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
     let api = TestApi::start().await;
     let distilled = "The delay was nil because delay_unit and trigger_delay_unit differed.";
     let dialog = json!({"project_key": "shop", "distilled": distilled,
@@ -19,6 +19,13 @@ async fn a_kept_dialog_is_found_by_its_words_with_an_explanation() {
     assert_eq!(hit["source"], "dialog");
     assert_eq!(hit["explain"]["legs"][0]["rank"], 1);
     assert_eq!(found["pending_vectors"], 1);
+
+    let condensed = json!({"project_key": "shop", "messages": [
+        {"role": "user", "content": "Which cache does the storefront use for banners?"},
+        {"role": "assistant", "content": "The storefront keeps banners in Varnish for ten minutes."}]});
+    api.post("/dialogs", condensed).await.ok();
+    let query = json!({"project_key": "shop", "query": "Varnish banners"});
+    assert_eq!(api.post("/search", query).await.ok()["results"][0]["source"], "dialog");
 
     let elsewhere =
         json!({"project_key": "shop", "query": "trigger_delay_unit", "sources": ["code"]});

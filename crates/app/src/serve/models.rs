@@ -18,8 +18,11 @@ const LOOK: Duration = Duration::from_secs(2);
 pub async fn open(config: &Config, store: &Store) -> Result<ActiveModels> {
     let settings = provider(config)?;
     let runtime = runtime(&config.embedding);
-    let embedder =
-        mc_llm::open(&settings, &runtime).await.context("the embedding model can't be used")?;
+    let embedder = match known_dimensions(store, &settings).await? {
+        Some(dimensions) => mc_llm::open_known(&settings, dimensions, &runtime).await,
+        None => mc_llm::open(&settings, &runtime).await,
+    };
+    let embedder = embedder.context("the embedding model can't be used")?;
     let current = register(store, &settings, embedder).await?;
     let queued = vectors::enqueue_missing(store, &current.model).await?;
     if queued > 0 {
@@ -68,7 +71,8 @@ async fn previous(
     let Some((_, model)) = best else { return Ok(None) };
     let settings: ProviderSettings = serde_json::from_value(model.provider.clone())
         .with_context(|| format!("how to open the model {} is not readable", model.name))?;
-    match mc_llm::open(&settings, runtime).await {
+    let dimensions = usize::try_from(model.dimensions).unwrap_or_default();
+    match mc_llm::open_known(&settings, dimensions, runtime).await {
         Ok(embedder) => Ok(Some(ActiveModel { model, embedder })),
         Err(error) => {
             // Search goes on by keywords and the vectors that are there already.
@@ -76,6 +80,14 @@ async fn previous(
             Ok(None)
         }
     }
+}
+
+/// The size of the vectors that these settings led to before: with it, a model's server that is
+/// away at the start costs the vectors and not the service.
+async fn known_dimensions(store: &Store, settings: &ProviderSettings) -> Result<Option<usize>> {
+    let settings = serde_json::to_value(settings)?;
+    let known = vectors::models(store).await?.into_iter().find(|model| model.provider == settings);
+    Ok(known.and_then(|model| usize::try_from(model.dimensions).ok()))
 }
 
 async fn register(

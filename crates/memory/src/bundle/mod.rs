@@ -134,7 +134,7 @@ pub struct FewShot {
 pub struct Link {
     /// Title.
     pub title: String,
-    /// Address; empty for a document that has none.
+    /// Address; a file of a repository that has none is named by its path.
     pub url: String,
     /// What it leads to.
     pub target: LinkTarget,

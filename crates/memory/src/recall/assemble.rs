@@ -132,7 +132,9 @@ fn add_doc(contents: &mut Contents, one: &Scored, doc: &DocFacet) {
     let target = LinkTarget::Doc(doc.id);
     // Several passages of a document are one link.
     if !contents.links.iter().any(|link| link.target == target) {
-        contents.links.push(link(one, &doc.title, &doc.url, target));
+        // A file of a repository that has no web address is named by its path.
+        let url = if doc.url.is_empty() { &one.hit.passage.indexed.place } else { &doc.url };
+        contents.links.push(link(one, &doc.title, url, target));
     }
 }
 

@@ -9,11 +9,11 @@ use mc_store::{Tx, vectors};
 use serde_json::{Value, json};
 
 use super::{Prepared, SaveRequest};
+use crate::Error;
 use crate::citations::is_stale;
 use crate::judge::{Judgement, Scores};
 use crate::normalise::content_hash;
 use crate::simhash::simhash;
-use crate::{Error, MemoryContext};
 
 /// A near duplicate's text replaces the record's own unless it is shorter than this share of it:
 /// of two tellings the newer one counts, but not when it leaves things out.
@@ -71,7 +71,6 @@ pub(super) async fn create(
 /// Brings the twin up to date: unites tags, scope, meta and citations, extends its life, moves it
 /// to the front by its age, and keeps what it said before in its history.
 pub(super) async fn merge(
-    ctx: &MemoryContext,
     tx: &mut Tx,
     request: &SaveRequest,
     prepared: &Prepared,
@@ -97,7 +96,7 @@ pub(super) async fn merge(
         dialog: links.dialog,
     };
     records::update(tx, old.id, &body, &judgement.reason, Some(&request.principal)).await?;
-    let known = citations::of_records(&ctx.store, &[old.id]).await?;
+    let known = citations::of_record_in(tx, old.id).await?;
     let citations = united_citations(known, &prepared.citations);
     if !prepared.citations.is_empty() {
         citations::replace(tx, request.project, old.id, &citations).await?;

@@ -371,7 +371,6 @@ async fn write(
         }
         Action::Merge { into, exact } => {
             apply::merge(
-                ctx,
                 &mut tx,
                 request,
                 prepared,

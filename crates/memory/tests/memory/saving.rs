@@ -82,6 +82,18 @@ async fn a_near_duplicate_merges_and_the_history_says_what_was_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_said_twice_is_newer_and_no_new_version() {
+    let world = World::new().await;
+    let note = SaveRequest { scope: vec!["payments".into()], ..world.note(RETRY) };
+    let id = world.created(&note).await;
+    let first = records::find(world.store(), id).await.unwrap().unwrap();
+    let again = world.save(&note).await.record.unwrap();
+    assert_eq!((again.id, again.version), (id, 1));
+    assert!(again.updated_at > first.updated_at && again.ttl > first.ttl);
+    assert_eq!(records::versions(world.store(), id).await.unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shorter_retelling_does_not_take_details_away() {
     let world = World::new().await;
     let long = format!("{RETRY}, and the customer of the shop sees a pending order");

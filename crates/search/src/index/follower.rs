@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mc_store::feed::FeedCursor;
-use mc_store::{Store, feed, passages};
+use mc_store::{Store, feed, passages, server};
 use tantivy::TantivyError;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
@@ -245,7 +245,8 @@ async fn open_current(
         tracing::info!("no keyword index yet, building it");
         return Ok(None);
     };
-    let opened = tokio::task::spawn_blocking(move || Generation::open(&path)).await;
+    let database = server::identity(store).await?;
+    let opened = tokio::task::spawn_blocking(move || Generation::open(&path, &database)).await;
     // tantivy asserts its way through files; a panic on a broken one is damage like any other.
     let opened = opened.unwrap_or_else(|panic| Err(Unusable::Damaged(panic.to_string())));
     let (generation, cursor) = match opened {
@@ -255,6 +256,7 @@ async fn open_current(
             return Ok(None);
         }
     };
+    // A copy of the files put back in place keeps its name.
     if cursor.txid > feed::start(store).await?.txid {
         tracing::warn!("keyword index is ahead of the database (restored?), rebuilding it");
         return Ok(None);

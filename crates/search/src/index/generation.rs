@@ -26,6 +26,8 @@ pub struct View {
 
 /// An index that can be written. Its methods block.
 pub struct Generation {
+    /// The database that it is derived from, by [`mc_store::server::identity`].
+    database: String,
     writer: IndexWriter,
     view: View,
 }
@@ -34,6 +36,7 @@ pub struct Generation {
 #[derive(Debug, Serialize, Deserialize)]
 struct Payload {
     format: u32,
+    database: String,
     txid: u64,
     seq: i64,
 }
@@ -44,6 +47,9 @@ pub enum Unusable {
     /// It was written by another version.
     #[error("it is of another format")]
     Format,
+    /// What it holds comes from somewhere else.
+    #[error("it belongs to another database")]
+    OtherDatabase,
     /// Files are damaged or missing.
     #[error("it is damaged: {0}")]
     Damaged(String),
@@ -51,14 +57,14 @@ pub enum Unusable {
 
 impl Generation {
     /// An empty index in an empty folder.
-    pub fn create(folder: &Path) -> Result<Self, TantivyError> {
+    pub fn create(folder: &Path, database: &str) -> Result<Self, TantivyError> {
         let (schema, fields) = schema::schema();
-        Self::over(&Index::create_in_dir(folder, schema)?, fields)
+        Self::over(&Index::create_in_dir(folder, schema)?, fields, database)
     }
 
-    /// The index in a folder and the position up to which it holds the feed. Reads every file to
-    /// compare checksums: a damaged file is found now, and not by a search.
-    pub fn open(folder: &Path) -> Result<(Self, FeedCursor), Unusable> {
+    /// The index in a folder and the position up to which it holds the feed of `database`. Reads
+    /// every file to compare checksums: a damaged file is found now, and not by a search.
+    pub fn open(folder: &Path, database: &str) -> Result<(Self, FeedCursor), Unusable> {
         let index = Index::open_in_dir(folder).map_err(unusable)?;
         let payload = index.load_metas().map_err(unusable)?.payload.unwrap_or_default();
         let payload: Payload = serde_json::from_str(&payload).map_err(|_| Unusable::Format)?;
@@ -66,19 +72,23 @@ impl Generation {
         if payload.format != FORMAT || index.schema() != schema {
             return Err(Unusable::Format);
         }
+        if payload.database != database {
+            return Err(Unusable::OtherDatabase);
+        }
         let damaged = index.validate_checksum().map_err(unusable)?;
         if let Some(file) = damaged.iter().next() {
             return Err(Unusable::Damaged(format!("{} has a wrong checksum", file.display())));
         }
-        let generation = Self::over(&index, fields).map_err(unusable)?;
+        let generation = Self::over(&index, fields, database).map_err(unusable)?;
         Ok((generation, FeedCursor { txid: payload.txid, seq: payload.seq }))
     }
 
-    fn over(index: &Index, fields: Fields) -> Result<Self, TantivyError> {
+    fn over(index: &Index, fields: Fields, database: &str) -> Result<Self, TantivyError> {
         index.tokenizers().register(TOKENIZER_NAME, CodeTokenizer);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
-        Ok(Self { writer, view: View { reader, fields } })
+        let database = database.to_owned();
+        Ok(Self { database, writer, view: View { reader, fields } })
     }
 
     /// What searches need.
@@ -109,7 +119,8 @@ impl Generation {
 
     /// Makes everything so far durable and visible, with the position that it brings the index to.
     pub fn commit(&mut self, cursor: FeedCursor) -> Result<(), TantivyError> {
-        let payload = Payload { format: FORMAT, txid: cursor.txid, seq: cursor.seq };
+        let database = self.database.clone();
+        let payload = Payload { format: FORMAT, database, txid: cursor.txid, seq: cursor.seq };
         let payload = serde_json::to_string(&payload)
             .map_err(|error| TantivyError::InternalError(error.to_string()))?;
         let mut prepared = self.writer.prepare_commit()?;

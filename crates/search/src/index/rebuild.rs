@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mc_store::feed::FeedCursor;
-use mc_store::{Store, feed, passages};
+use mc_store::{Store, feed, passages, server};
 
 use super::folder::Folder;
 use super::follower::{SharedGeneration, blocking};
@@ -25,10 +25,11 @@ pub(super) async fn rebuild(
 ) -> Result<(SharedGeneration, FeedCursor), Error> {
     // Taken first: what changes while the passages are read is in the feed behind this.
     let cursor = feed::start(store).await?;
+    let database = server::identity(store).await?;
     let home = Arc::clone(folder);
     let (path, generation) = tokio::task::spawn_blocking(move || {
         let path = home.fresh()?;
-        let generation = Generation::create(&path)?;
+        let generation = Generation::create(&path, &database)?;
         Ok::<_, Error>((path, generation))
     })
     .await??;

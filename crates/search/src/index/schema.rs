@@ -11,7 +11,7 @@ use crate::names;
 
 /// Raised with every change of the schema, the analyser or the look-up spellings: an index of
 /// another format is built anew.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The fields by name.
 #[derive(Debug, Clone, Copy)]

@@ -91,13 +91,25 @@ async fn a_folder_that_vanishes_under_a_running_node_is_survived() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_format_is_rebuilt() {
+async fn another_format_is_rebuilt() {
     survives(|dir| {
         let path = generation(dir).join("meta.json");
         let meta = fs::read_to_string(&path).expect("tantivy's meta file");
-        let older = meta.replace(r#"{\"format\":1,"#, r#"{\"format\":0,"#);
-        assert_ne!(meta, older, "the payload carries the format");
-        fs::write(path, older).expect("an older index");
+        let other = meta.replace(r#"{\"format\":"#, r#"{\"format\":1000"#);
+        assert_ne!(meta, other, "the payload carries the format");
+        fs::write(path, other).expect("an index of another format");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_of_another_database_is_rebuilt() {
+    survives(|dir| {
+        let path = generation(dir).join("meta.json");
+        let meta = fs::read_to_string(&path).expect("tantivy's meta file");
+        let other = meta.replace(r#"\"database\":\""#, r#"\"database\":\"1"#);
+        assert_ne!(meta, other, "the payload carries the database");
+        fs::write(path, other).expect("an index of another database");
     })
     .await;
 }

@@ -1,0 +1,110 @@
+//! `/save`, `/recall`, `/feedback` and `/records`.
+
+use serde_json::{Value, json};
+
+use crate::client::TestApi;
+
+const UNITS: &str = "The delay is nil when delay_unit and trigger_delay_unit differ";
+
+fn note(content: &str) -> Value {
+    json!({"project_key": "shop", "kind": "gotcha", "content": content,
+           "scope": ["cart_sessions"], "tags": ["unit"], "task_external_id": "CS-214"})
+}
+
+fn recall() -> Value {
+    json!({"project_key": "shop", "query": "why is the trigger delay nil?",
+           "repo_path": "app/services/cart_sessions", "time_budget_ms": 20_000})
+}
+
+#[tokio::test]
+async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
+    let api = TestApi::start().await;
+    let saved = api.post("/save", note(UNITS)).await.ok();
+    assert_eq!(saved["outcome"], "created");
+    let id = &saved["id"];
+
+    let bundle = api.post("/recall", recall()).await.ok();
+    assert_eq!(&bundle["gotchas"][0]["id"], id, "{bundle}");
+    assert_eq!(bundle["degraded"], json!([]));
+    let used = json!({"bundle_id": bundle["bundle_id"], "used": [id, bundle["bundle_id"]]});
+    let noted = api.post("/feedback", used).await.ok();
+    assert_eq!(noted, json!({"recorded": 1, "unknown": [bundle["bundle_id"]]}));
+
+    let record = api.get(&format!("/records/{}", id.as_str().unwrap())).await.ok();
+    assert_eq!(record["used"], 1);
+    let task = api.get("/tasks/CS-214?project_key=shop").await.ok();
+    assert_eq!(task["record_ids"], json!([id]));
+}
+
+#[tokio::test]
+async fn saving_the_same_again_says_into_what_it_was_merged() {
+    let api = TestApi::start().await;
+    let first = api.post("/save", note(UNITS)).await.ok();
+    let again = api.post("/save", note(&format!("{UNITS}."))).await.ok();
+    assert_eq!(again["outcome"], "merged");
+    assert_eq!(again["id"], first["id"]);
+    assert_eq!(again["message"], format!("merged into {}", first["id"].as_str().unwrap()));
+    let listed = api.get("/records?project_key=shop").await.ok();
+    assert_eq!(listed["records"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_says_nothing_is_rejected_and_not_kept() {
+    let api = TestApi::start().await;
+    let answer = api.post("/save", note("ok")).await.ok();
+    assert_eq!(answer["outcome"], "rejected");
+    assert!(!answer["reason"].as_str().unwrap().is_empty());
+    assert_eq!(api.get("/records?project_key=shop").await.ok()["records"], json!([]));
+}
+
+#[tokio::test]
+async fn a_deleted_record_is_no_longer_recalled() {
+    let api = TestApi::start().await;
+    let saved = api.post("/save", note(UNITS)).await.ok();
+    let path = format!("/records/{}", saved["id"].as_str().unwrap());
+    assert!(api.delete(&path).await.status.is_success());
+    let bundle = api.post("/recall", recall()).await.ok();
+    assert_eq!(bundle["gotchas"], json!([]));
+    assert!(!bundle["reason"].as_str().unwrap().is_empty());
+    assert_eq!(api.delete(&path).await.fault(404), "id");
+}
+
+#[tokio::test]
+async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written() {
+    let api = TestApi::start().await;
+    for (field, change) in [
+        ("content", json!({"content": ""})),
+        ("content", json!({"content": "a\u{0}b"})),
+        ("kind", json!({"kind": "hunch"})),
+        ("tags[1]", json!({"tags": ["a", ""]})),
+        ("ttl", json!({"ttl": "2001-01-01"})),
+        ("ttl", json!({"ttl": "tomorrow"})),
+        ("quality.usefulness", json!({"quality": {"usefulness": 2}})),
+        ("citations[0].file", json!({"citations": [{"file": "../etc/passwd"}]})),
+        ("dialog_id", json!({"dialog_id": "019a0000-0000-7000-8000-000000000009"})),
+        ("supersedes", json!({"supersedes": "019a0000-0000-7000-8000-000000000009"})),
+        ("supersedes", json!({"supersedes": "not-an-id"})),
+        ("hunch", json!({"hunch": 1})),
+    ] {
+        let mut request = note(UNITS);
+        request.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let answer = api.post("/save", request).await;
+        assert_eq!(answer.fault(answer.status.as_u16()), field, "{change}: {}", answer.body);
+        assert!(answer.status.is_client_error(), "{change}");
+    }
+    for (field, change) in [
+        ("limit_tokens", json!({"limit_tokens": -1})),
+        ("limit_tokens", json!({"limit_tokens": 1e9})),
+        ("repo_path", json!({"repo_path": "/etc"})),
+        ("symbols[0]", json!({"symbols": ["a\u{0}"]})),
+        ("project_key", json!({"project_key": "nowhere"})),
+    ] {
+        let mut request = recall();
+        request.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let answer = api.post("/recall", request).await;
+        assert_eq!(answer.fault(answer.status.as_u16()), field, "{change}: {}", answer.body);
+        assert!(answer.status.is_client_error(), "{change}");
+    }
+    assert_eq!(api.get("/records?project_key=shop").await.ok()["records"], json!([]));
+    assert_eq!(api.get("/tasks/CS-214?project_key=shop").await.fault(404), "external_id");
+}
