@@ -57,12 +57,13 @@ pub struct Linked {
 /// Keeps a dialog, masked, and makes it searchable by what it comes to.
 pub async fn save_dialog(ctx: &MemoryContext, request: &SaveDialog) -> Result<DialogId, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
-    let messages: Vec<Message> = request
-        .messages
-        .iter()
-        .map(|(role, content)| Message { role: role.clone(), content: mask(content).text })
-        .collect();
-    let distilled = distilled(request, &messages);
+    let (messages, distilled) = {
+        let request = request.clone();
+        // A dialog may be megabytes, and the others must not wait for it.
+        tokio::task::spawn_blocking(move || read(&request))
+            .await
+            .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
+    };
     let developer = request.developer.as_ref().map(|name| mask(name).text.into_string());
     let mut tx = ctx.store.begin().await?;
     let task = match &request.task_external_id {
@@ -113,6 +114,17 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
     };
     dialogs::put(tx, request.project, &dialog).await?;
     Ok(id)
+}
+
+/// The messages without secrets, and what they come to.
+fn read(request: &SaveDialog) -> (Vec<Message>, Sanitized) {
+    let clean = |(role, content): &(String, String)| Message {
+        role: role.clone(),
+        content: mask(content).text,
+    };
+    let messages: Vec<_> = request.messages.iter().map(clean).collect();
+    let distilled = distilled(request, &messages);
+    (messages, distilled)
 }
 
 /// The caller's own summary, or what users and the assistant said, condensed; what tools and

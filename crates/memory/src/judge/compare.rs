@@ -184,14 +184,17 @@ fn roles_swapped(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Differ
 /// Whether two words are one word misspelt: the same first letter, one slip (two in long words),
 /// and not both of them words that the tokenizer's vocabulary knows (`contact`, `contract`).
 fn is_typo(a: &Word, b: &Word) -> bool {
+    // First what costs nothing: most pairs of words end here.
+    if a.written.chars().next() != b.written.chars().next() {
+        return false;
+    }
     let shorter = a.written.chars().count().min(b.written.chars().count());
     let allowed = match shorter {
         0..=3 => 0,
         4..=8 => 1,
         _ => 2,
     };
-    a.written.chars().next() == b.written.chars().next()
-        && allowed > 0
+    allowed > 0
         && !are_opposites(&a.written, &b.written)
         && slips(&a.written, &b.written) <= allowed
         && !(tokens::is_one_token(&a.written) && tokens::is_one_token(&b.written))

@@ -1,6 +1,6 @@
 //! A note taken apart for comparison.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::text::{Token, fold, tokenize};
 
@@ -54,17 +54,18 @@ impl Note {
             quoted: quoted(text),
             normalised: crate::normalise::normalise(text),
         };
+        let mut stems = HashSet::new();
         for token in tokens {
-            note.add(token);
+            note.add(token, &mut stems);
         }
         note
     }
 
-    fn add(&mut self, token: Token) {
+    fn add(&mut self, token: Token, stems: &mut HashSet<String>) {
         match token {
             Token::Word { stem, written } => {
                 self.spelled.insert(written.clone());
-                if !self.words.iter().any(|word| word.stem == stem) {
+                if stems.insert(stem.clone()) {
                     self.words.push(Word { stem, written });
                 }
             }
@@ -107,8 +108,9 @@ fn frames(tokens: &[Token]) -> Vec<Frame> {
         .iter()
         .enumerate()
         .filter_map(|(at, token)| {
+            let operator = operator(token)?;
             let object = tokens[at + 1..].iter().find_map(object).unwrap_or_default().to_owned();
-            Some(Frame { operator: operator(token)?, object })
+            Some(Frame { operator, object })
         })
         .collect();
     frames.sort();

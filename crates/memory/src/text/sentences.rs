@@ -21,6 +21,9 @@ const SHORTENINGS: &[&str] = &[
     "см.",
 ];
 
+/// Length of the longest of them.
+const SHORTENING_CHARS: usize = 7;
+
 /// The sentences of a paragraph or line, trimmed, in order; none is empty.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -42,12 +45,16 @@ fn is_end(c: char) -> bool {
 }
 
 fn ends_here(sentence: &str, rest: &str) -> bool {
-    let is_shortening = SHORTENINGS.iter().any(|short| sentence.to_lowercase().ends_with(short));
-    let mut next = rest.chars();
-    let parted = next.next().is_none_or(char::is_whitespace) || sentence.ends_with('。');
-    let after = rest.trim_start().chars().next();
-    let goes_on = after.is_some_and(char::is_lowercase);
-    parted && !goes_on && !is_shortening
+    let parted = rest.chars().next().is_none_or(char::is_whitespace) || sentence.ends_with('。');
+    let goes_on = || rest.trim_start().chars().next().is_some_and(char::is_lowercase);
+    parted && !goes_on() && !ends_in_shortening(sentence)
+}
+
+/// Looks at the end only: a line of a log can be one sentence of a hundred thousand characters.
+fn ends_in_shortening(sentence: &str) -> bool {
+    let start = sentence.char_indices().rev().nth(SHORTENING_CHARS - 1).map_or(0, |(at, _)| at);
+    let tail = sentence[start..].to_lowercase();
+    SHORTENINGS.iter().any(|short| tail.ends_with(short))
 }
 
 /// `text` in at most `max` characters: whole when it fits, else up to the end of a sentence when
@@ -92,6 +99,14 @@ mod tests {
         let text = "Use v1.2. Then see e.g. Foo. И т.д. не конец? Да! end.";
         let expected = ["Use v1.2.", "Then see e.g. Foo.", "И т.д. не конец?", "Да! end."];
         assert_eq!(sentences(text), expected);
+    }
+
+    #[test]
+    fn every_shortening_is_seen_whole() {
+        for short in SHORTENINGS {
+            assert!(short.chars().count() <= SHORTENING_CHARS, "{short}");
+            assert_eq!(sentences(&format!("Some text {short} Next")).len(), 1, "{short}");
+        }
     }
 
     #[test]

@@ -40,6 +40,18 @@ pub fn tokenize(text: &str) -> Vec<Token> {
 }
 
 fn read(raw: &str, tokens: &mut Vec<Token>) {
+    let mut rest = raw;
+    // One item of a list after the other: `a,b,c` may be thousands of them.
+    while !is_url(rest)
+        && let Some((item, after)) = split_list(trim(rest))
+    {
+        read_one(item, tokens);
+        rest = after;
+    }
+    read_one(rest, tokens);
+}
+
+fn read_one(raw: &str, tokens: &mut Vec<Token>) {
     if let Some(url) = url(raw) {
         tokens.push(Token::Identifier(lower(url)));
         return;
@@ -49,11 +61,6 @@ fn read(raw: &str, tokens: &mut Vec<Token>) {
         if let Some(symbol) = operator(raw) {
             tokens.push(Token::Symbol(symbol.to_owned()));
         }
-        return;
-    }
-    if let Some((left, right)) = split_list(core) {
-        read(left, tokens);
-        read(right, tokens);
         return;
     }
     match sign(raw, core) {
@@ -143,13 +150,16 @@ pub(crate) fn operator(raw: &str) -> Option<&'static str> {
     OPERATORS.iter().find(|operator| **operator == raw).copied()
 }
 
-fn url(raw: &str) -> Option<&str> {
+fn is_url(raw: &str) -> bool {
     let start = raw.trim_start_matches(is_wrapping);
-    let is_url = ["http://", "https://", "ssh://", "git@", "ftp://"].iter().any(|scheme| {
+    ["http://", "https://", "ssh://", "git@", "ftp://"].iter().any(|scheme| {
         start.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-    });
-    is_url.then(|| {
-        start.trim_end_matches([
+    })
+}
+
+fn url(raw: &str) -> Option<&str> {
+    is_url(raw).then(|| {
+        raw.trim_start_matches(is_wrapping).trim_end_matches([
             '.', ',', ';', ':', '!', '?', ')', '>', ']', '"', '\'', '`', '*', '/',
         ])
     })
