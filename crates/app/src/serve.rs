@@ -2,6 +2,7 @@
 
 mod database;
 mod models;
+mod upkeep;
 
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
@@ -71,7 +72,7 @@ async fn serve(
     served.context("the listener failed")
 }
 
-/// The indexer, the embedder, and the end of a change of model.
+/// The indexer, the embedder, the end of a change of model, and upkeep.
 fn start_background(
     config: &Config,
     memory: &MemoryContext,
@@ -100,6 +101,8 @@ fn start_background(
 
     let (search, token) = (memory.search.clone(), stop.clone());
     tasks.spawn(async move { models::retire_when_complete(&search, &token).await });
+    let (store, token) = (memory.store.clone(), stop.clone());
+    tasks.spawn(async move { upkeep::run(&store, &token).await });
     tasks.close();
     tasks
 }

@@ -118,6 +118,7 @@ impl Bench {
         citations::file_lines(self.database.store(), self.project, path)
             .await
             .expect("a database")
+            .first()
             .expect("an indexed file")
             .join("\n")
     }

@@ -3,6 +3,7 @@
 
 use mc_domain::SourceKind;
 use mc_search::Hit;
+use mc_store::passages::IndexedPassage;
 
 use crate::judge::Note;
 
@@ -46,6 +47,8 @@ pub struct Question {
     pub signals: Vec<Note>,
     /// Parts of the system, in lower case.
     pub scope: Vec<String>,
+    /// File or folder.
+    pub path: Option<String>,
     /// Whether the texts are mostly in Latin script.
     pub is_latin: bool,
 }
@@ -59,10 +62,8 @@ pub fn evidence(question: &Question, hit: &Hit) -> f32 {
     let lower = text.to_lowercase();
     let words = question.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
     let signals = question.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let names_symbol = question.symbols.iter().any(|symbol| has_name(&lower, symbol))
-        || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()));
-    let in_scope = indexed.source == SourceKind::Memory
-        && indexed.scope.iter().any(|own| question.scope.contains(&own.to_lowercase()));
+    let names_symbol = names_symbol(question, indexed, &lower);
+    let in_scope = indexed.source == SourceKind::Memory && in_scope(question, indexed);
     let cosine_weight = if question.is_latin && is_latin(&indexed.text) {
         COSINE_WEIGHT
     } else {
@@ -75,6 +76,29 @@ pub fn evidence(question: &Question, hit: &Hit) -> f32 {
         if names_symbol { SYMBOL_WEIGHT } else { 0.0 },
         if in_scope { SCOPE_WEIGHT } else { 0.0 },
     ])
+}
+
+/// Whether a record is about the asked place: a part of the system, a symbol, or the path itself.
+/// Where no place is asked about, every record is.
+pub fn is_about_place(question: &Question, indexed: &IndexedPassage) -> bool {
+    let asks_for_none = question.path.is_none() && question.symbols.is_empty();
+    let under_path = |path: &String| {
+        let below = indexed.place.strip_prefix(path.trim_end_matches('/'));
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    asks_for_none
+        || in_scope(question, indexed)
+        || question.path.as_ref().is_some_and(under_path)
+        || names_symbol(question, indexed, &indexed.text.to_lowercase())
+}
+
+fn names_symbol(question: &Question, indexed: &IndexedPassage, lower: &str) -> bool {
+    question.symbols.iter().any(|symbol| has_name(lower, symbol))
+        || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()))
+}
+
+fn in_scope(question: &Question, indexed: &IndexedPassage) -> bool {
+    indexed.scope.iter().any(|own| question.scope.contains(&own.to_lowercase()))
 }
 
 /// Confidence of a bundle with this evidence behind its items: mostly the best, raised a little

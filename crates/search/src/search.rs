@@ -22,8 +22,10 @@ const MIN_DEPTH: usize = 100;
 /// Passages read in full for ranking, for each hit wanted.
 const HYDRATED_PER_HIT: usize = 4;
 const MIN_HYDRATED: usize = 40;
-/// The part of the budget that catching up with the feed may take; the rest is for searching.
-const REFRESH_SHARE: u32 = 2;
+/// The part of the budget that the legs may take; the rest is for reading what they found.
+const LEGS_SHARE: f64 = 0.75;
+/// The part of it that catching up with the feed may take.
+const REFRESH_SHARE: f64 = 0.5;
 
 /// What a search works with; cheap to clone.
 #[derive(Clone)]
@@ -36,8 +38,8 @@ pub struct SearchContext {
     pub models: ActiveModels,
 }
 
-/// Finds passages. A leg that is late or fails is left out and named in the outcome; a failing
-/// database is an error.
+/// Finds passages. A leg that is late or fails is left out and named in the outcome, and so is a
+/// database that does not hand over in time what the legs found; a failing one is an error.
 pub async fn search(
     context: &SearchContext,
     query: &Query,
@@ -47,14 +49,15 @@ pub async fn search(
         return Err(Error::EmptyQuery);
     }
     let began = Instant::now();
-    let deadline = began + options.time_budget;
+    let (deadline, legs_end) =
+        (began + options.time_budget, began + options.time_budget.mul_f64(LEGS_SHARE));
     let depth = MIN_DEPTH.max(options.limit.saturating_mul(2));
     let names = understand(query);
     let mut degraded = Vec::new();
 
     let (keyword, vector) = tokio::join!(
-        timeout_at(deadline, keyword_leg(context, query, &names, options.time_budget, depth)),
-        timeout_at(deadline, vector_leg(context, query, depth)),
+        timeout_at(legs_end, keyword_leg(context, query, &names, options.time_budget, depth)),
+        timeout_at(legs_end, vector_leg(context, query, depth)),
     );
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
     if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
@@ -67,7 +70,13 @@ pub async fn search(
     }
 
     let fused = shortlist(fuse(&lists), options.limit);
-    let mut candidates = hydrate(context, query, fused).await?;
+    let mut candidates =
+        if let Ok(candidates) = timeout_at(deadline, hydrate(context, query, fused)).await {
+            candidates?
+        } else {
+            degraded.push("database: late".to_owned());
+            Vec::new()
+        };
     let situation = Situation { names, text: query.text.to_lowercase(), now: Utc::now() };
     rerank(&mut candidates, &situation);
     let kept = thin(candidates, options.limit, options.max_per_file);
@@ -110,7 +119,7 @@ async fn keyword_leg(
     budget: Duration,
     depth: usize,
 ) -> Result<(keyword::Found, Option<&'static str>), Error> {
-    let note = match context.keyword.refresh(budget / REFRESH_SHARE).await {
+    let note = match context.keyword.refresh(budget.mul_f64(REFRESH_SHARE)).await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
@@ -118,6 +127,7 @@ async fn keyword_leg(
     let Some(view) = context.keyword.view() else {
         return Ok((keyword::Found::default(), note));
     };
+    let id = view.id;
     let (text, names, filter) = (query.text.clone(), names.clone(), query.filter.clone());
     let found = tokio::task::spawn_blocking(move || {
         keyword::search(&view, query_terms(&text), &names, &filter, depth)
@@ -127,11 +137,11 @@ async fn keyword_leg(
         Ok(Ok(found)) => Ok((found, note)),
         // A file that went bad after the start: what tantivy reports, or asserts.
         Ok(Err(error)) => {
-            context.keyword.report_damage();
+            context.keyword.report_damage(id);
             Err(error.into())
         }
         Err(panic) => {
-            context.keyword.report_damage();
+            context.keyword.report_damage(id);
             Err(panic.into())
         }
     }

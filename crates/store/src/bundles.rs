@@ -2,7 +2,7 @@
 
 use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId};
 
-use crate::{Error, Store};
+use crate::{Error, Store, records};
 
 /// A bundle to keep.
 #[derive(Debug, Clone)]
@@ -40,12 +40,13 @@ pub struct BundleItem {
     pub score: f32,
 }
 
-/// Keeps a bundle and its items.
+/// Keeps a bundle and its items, and counts a recall of each record in it. May be called again
+/// when it is not known whether it was kept.
 pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    sqlx::query!(
+    let kept = sqlx::query!(
         "insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
-         values ($1, $2, $3, $4, $5, $6, $7)",
+         values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing",
         bundle.id.0,
         bundle.project.0,
         bundle.principal,
@@ -56,6 +57,9 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     )
     .execute(&mut *tx.0)
     .await?;
+    if kept.rows_affected() == 0 {
+        return Ok(());
+    }
     let items = &bundle.items;
     let positions: Vec<i32> = (0..).take(items.len()).collect();
     let sections: Vec<_> = items.iter().map(|i| i.section.as_str().to_owned()).collect();
@@ -77,6 +81,8 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     )
     .execute(&mut *tx.0)
     .await?;
+    let recalled: Vec<_> = items.iter().filter_map(|item| item.record).collect();
+    records::hit(&mut tx, &recalled).await?;
     tx.commit().await
 }
 
@@ -106,7 +112,8 @@ pub async fn mark_used(
     .fetch_all(&mut *tx.0)
     .await?;
     let positions: Vec<_> = held.iter().map(|i| i.position).collect();
-    let newly_used: Vec<_> = held.iter().filter(|i| !i.used).filter_map(|i| i.record_id).collect();
+    let newly_used: Vec<_> =
+        held.iter().filter(|i| !i.used).filter_map(|i| i.record_id.map(RecordId)).collect();
     sqlx::query!(
         "update bundle_items set used = true, used_at = now()
          where bundle_id = $1 and position = any($2) and used is not true",
@@ -115,9 +122,7 @@ pub async fn mark_used(
     )
     .execute(&mut *tx.0)
     .await?;
-    sqlx::query!("update memory_records set used = used + 1 where id = any($1)", &newly_used)
-        .execute(&mut *tx.0)
-        .await?;
+    records::used(&mut tx, &newly_used).await?;
     tx.commit().await?;
     let found = ids
         .iter()

@@ -24,6 +24,8 @@ pub struct Citation {
     pub content_hash: Option<Vec<u8>>,
     /// Last verdict.
     pub verdict: Verdict,
+    /// Whether code that it is about may have changed since that verdict.
+    pub outdated: bool,
 }
 
 /// A definition in the indexed code.
@@ -103,11 +105,26 @@ async fn fetch(
     records: &[RecordId],
 ) -> Result<Vec<Citation>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    // A file bears the time at which the transaction of its change began, and a check may have
+    // read the file before that ended: hence the ten minutes.
     let rows = sqlx::query_as!(
         Row,
-        "select id, record_id, file_path, symbol, line_start, line_end, commit_sha, content_hash,
-             verdict
-         from memory_citations where record_id = any($1) order by record_id, id",
+        r#"select c.id, c.record_id, c.file_path, c.symbol, c.line_start, c.line_end, c.commit_sha,
+                  c.content_hash, c.verdict,
+                  (exists (select 1 from files f
+                           where f.project_id = c.project_id and f.path = c.file_path
+                             and f.updated_at > c.checked_at - interval '10 minutes')
+                   or exists (select 1 from code_symbols s join files f on f.id = s.file_id
+                              where s.project_id = c.project_id and s.name = c.symbol
+                                and f.updated_at > c.checked_at - interval '10 minutes')
+                   or (c.verdict <> 'orphaned'
+                       and not exists (select 1 from files f
+                                       where f.project_id = c.project_id and f.path = c.file_path))
+                   or (c.verdict <> 'orphaned' and c.symbol is not null
+                       and not exists (select 1 from code_symbols s
+                                       where s.project_id = c.project_id and s.name = c.symbol))
+                  ) as "outdated!"
+           from memory_citations c where c.record_id = any($1) order by c.record_id, c.id"#,
         &ids
     )
     .fetch_all(executor)
@@ -115,8 +132,31 @@ async fn fetch(
     rows.into_iter().map(Row::into_citation).collect()
 }
 
-/// Live records of the project that cite one of these files, or a symbol that is (or was) defined
-/// in one of them.
+/// Sets live records, held with [`records::lock`](crate::records::lock), stale or active by the verdicts of what they cite: one that is bad makes a
+/// record stale, all fresh make it active, and what is unchecked decides nothing. Answers those
+/// that turned, with whether they are stale now.
+pub async fn derive_states(
+    tx: &mut Tx,
+    records: &[RecordId],
+) -> Result<Vec<(RecordId, bool)>, Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    let turned = sqlx::query!(
+        r#"update memory_records r set state = case when v.bad then 'stale' else 'active' end
+           from (select record_id, bool_or(verdict in ('drifted', 'orphaned')) as bad,
+                        bool_and(verdict = 'fresh') as fresh
+                 from memory_citations where record_id = any($1) group by record_id) v
+           where r.id = v.record_id
+             and r.state = case when v.bad then 'active' else 'stale' end and (v.bad or v.fresh)
+           returning r.id, r.state = 'stale' as "stale!""#,
+        &ids
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(turned.into_iter().map(|row| (row.id.into(), row.stale)).collect())
+}
+
+/// Live records of the project that cite one of these files, or a symbol that is defined in one of
+/// them.
 pub async fn records_citing(
     store: &Store,
     project: ProjectId,
@@ -125,7 +165,10 @@ pub async fn records_citing(
     let ids = sqlx::query_scalar!(
         "select distinct c.record_id from memory_citations c
          join memory_records r on r.id = c.record_id
-         where c.project_id = $1 and c.file_path = any($2) and r.state in ('active', 'stale')",
+         where c.project_id = $1 and r.state in ('active', 'stale')
+           and (c.file_path = any($2) or c.symbol in (
+                select s.name from code_symbols s join files f on f.id = s.file_id
+                where f.project_id = $1 and f.path = any($2)))",
         project.0,
         paths
     )
@@ -134,13 +177,13 @@ pub async fn records_citing(
     Ok(ids.into_iter().map(RecordId::from).collect())
 }
 
-/// The indexed text of a file, line by line, as its chunks give it back; `None` when no indexed
-/// repository of the project has the file.
+/// The indexed texts of a path, line by line, as their chunks give them back: one for each of the
+/// project's repositories that has it, the one that changed last first.
 pub async fn file_lines(
     store: &Store,
     project: ProjectId,
     path: &str,
-) -> Result<Option<Vec<String>>, Error> {
+) -> Result<Vec<Vec<String>>, Error> {
     let rows = sqlx::query!(
         r#"select f.id as "file_id!", c.overlap_lines as "overlap_lines?", p.text as "text?",
                   d.content as "content?"
@@ -148,19 +191,19 @@ pub async fn file_lines(
            left join code_chunks c on c.file_id = f.id
            left join passages p on p.id = c.passage_id
            left join docs d on d.file_id = f.id
-           where f.id = (select id from files where project_id = $1 and path = $2
-                         order by updated_at desc limit 1)
-           order by c.chunk_index"#,
+           where f.project_id = $1 and f.path = $2
+           order by f.updated_at desc, f.id, c.chunk_index"#,
         project.0,
         path
     )
     .fetch_all(&store.pool)
     .await?;
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let mut lines = Vec::new();
+    let mut files: Vec<(uuid::Uuid, Vec<String>)> = Vec::new();
     for row in rows {
+        if files.last().is_none_or(|(id, _)| *id != row.file_id) {
+            files.push((row.file_id, Vec::new()));
+        }
+        let Some((_, lines)) = files.last_mut() else { continue };
         if let Some(content) = row.content {
             lines.extend(content.split('\n').map(str::to_owned));
         } else if let Some(text) = row.text {
@@ -168,17 +211,7 @@ pub async fn file_lines(
             lines.extend(text.split('\n').skip(overlap).map(str::to_owned));
         }
     }
-    Ok(Some(lines))
-}
-
-/// Whether any repository of the project has been indexed.
-pub async fn has_code(store: &Store, project: ProjectId) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar!(
-        r#"select exists(select 1 from files where project_id = $1) as "exists!""#,
-        project.0
-    )
-    .fetch_one(&store.pool)
-    .await?)
+    Ok(files.into_iter().map(|(_, lines)| lines).collect())
 }
 
 /// Where the project defines a qualified name.
@@ -209,6 +242,7 @@ struct Row {
     commit_sha: Option<String>,
     content_hash: Option<Vec<u8>>,
     verdict: String,
+    outdated: bool,
 }
 
 impl Row {
@@ -222,6 +256,7 @@ impl Row {
             commit: self.commit_sha,
             content_hash: self.content_hash,
             verdict: word(&self.verdict)?,
+            outdated: self.outdated,
         })
     }
 }

@@ -61,6 +61,11 @@ impl From<sqlx::Error> for Error {
                     None => Self::Statement(error),
                 }
             }
+            // Two transactions that waited for each other: this one was rolled back, and may be sent
+            // again.
+            E::Database(db) if matches!(db.code().as_deref(), Some("40P01" | "40001")) => {
+                Self::Unavailable(error)
+            }
             // Class 57: the server is stopping, starting or was killed under us.
             E::Database(db) if db.code().is_some_and(|code| code.starts_with("57P")) => {
                 Self::Unavailable(error)

@@ -66,6 +66,15 @@ pub async fn since(store: &Store, cursor: FeedCursor, limit: i64) -> Result<Feed
     Ok(FeedPage { entries, horizon })
 }
 
+/// The last transaction whose changes may have been deleted from the feed: a reader that stands at
+/// or before it has missed some.
+pub async fn pruned(store: &Store) -> Result<u64, Error> {
+    let txid = sqlx::query_scalar!(r#"select txid::text::bigint as "txid!" from feed_pruned"#)
+        .fetch_one(&store.pool)
+        .await?;
+    Ok(txid.cast_unsigned())
+}
+
 /// The position before which nothing is missing now. Taken before a full read of the passages, it
 /// is where following goes on afterwards.
 pub async fn start(store: &Store) -> Result<FeedCursor, Error> {

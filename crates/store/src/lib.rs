@@ -15,6 +15,7 @@ pub mod records;
 pub mod repositories;
 pub mod server;
 pub mod tasks;
+pub mod upkeep;
 pub mod vectors;
 
 use std::time::Duration;
@@ -124,6 +125,25 @@ pub mod testing {
         let mut admin = PgConnection::connect(url).await?;
         run(&mut admin, &format!("drop database if exists {name} with (force)")).await?;
         Ok(admin.close().await?)
+    }
+
+    /// Runs a statement on the database at `url`, to bring about what would take days.
+    pub async fn execute(url: &str, sql: &str) -> Result<(), Error> {
+        let mut connection = PgConnection::connect(url).await?;
+        run(&mut connection, sql).await?;
+        Ok(connection.close().await?)
+    }
+
+    /// The one text that a query gives.
+    pub async fn text(store: &Store, sql: &'static str) -> Result<String, Error> {
+        Ok(sqlx::query_scalar(sql).fetch_one(&store.pool).await?)
+    }
+
+    /// How many sessions of the store's database wait for a lock.
+    pub async fn waiting_for_a_lock(store: &Store) -> Result<i64, Error> {
+        let sql = "select count(*) from pg_stat_activity
+                   where datname = current_database() and wait_event_type = 'Lock'";
+        Ok(sqlx::query_scalar(sql).fetch_one(&store.pool).await?)
     }
 
     async fn run(admin: &mut PgConnection, sql: &str) -> Result<(), Error> {

@@ -1,12 +1,15 @@
 //! Memory records and their history.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, PassageId, ProjectId, RecordId, RecordKind, RecordState, TaskId};
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId};
 use mc_sanitizer::Sanitized;
 
 use crate::error::word;
 use crate::vectors::Model;
 use crate::{Error, Store, Tx};
+
+/// Days that a record lives after it was saved or last recalled, unless its end was named.
+pub const DEFAULT_TTL_DAYS: i64 = 180;
 
 /// A record as stored.
 #[derive(Debug, Clone)]
@@ -72,6 +75,8 @@ pub struct RecordBody {
     pub owner: Option<String>,
     /// When it expires.
     pub ttl: DateTime<Utc>,
+    /// Whether that end was named by a person; a recall does not move it then.
+    pub ttl_given: bool,
     /// Scores of the judge.
     pub quality: serde_json::Value,
     /// What came beside the content, sanitized.
@@ -131,8 +136,8 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, body: &RecordBody) -> Resul
     let id = RecordId::generate();
     sqlx::query!(
         "insert into memory_records (id, project_id, task_id, dialog_id, kind, title, content, scope,
-             tags, owner, ttl, quality, meta, content_hash, simhash)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+             tags, owner, ttl, ttl_given, quality, meta, content_hash, simhash)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
         id.0,
         project.0,
         body.task.map(|t| t.0),
@@ -144,6 +149,7 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, body: &RecordBody) -> Resul
         &body.tags,
         body.owner,
         body.ttl,
+        body.ttl_given,
         body.quality,
         body.meta,
         body.content_hash,
@@ -184,9 +190,9 @@ pub async fn update(
     .await?;
     sqlx::query!(
         "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
-             owner = coalesce($7, owner), ttl = $8, quality = $9, meta = $10,
-             task_id = coalesce($11, task_id), dialog_id = coalesce($12, dialog_id),
-             content_hash = $13, simhash = $14, version = version + $15, updated_at = now()
+             owner = coalesce($7, owner), ttl = $8, ttl_given = $9, quality = $10, meta = $11,
+             task_id = coalesce($12, task_id), dialog_id = coalesce($13, dialog_id),
+             content_hash = $14, simhash = $15, version = version + $16, updated_at = now()
          where id = $1",
         id.0,
         body.kind.as_str(),
@@ -196,6 +202,7 @@ pub async fn update(
         &body.tags,
         body.owner,
         body.ttl,
+        body.ttl_given,
         body.quality,
         body.meta,
         body.task.map(|t| t.0),
@@ -242,20 +249,6 @@ pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     Ok(done.rows_affected() == 1)
 }
 
-/// Switches a live record between active and stale; `false` when it is so already.
-pub async fn set_stale(tx: &mut Tx, id: RecordId, stale: bool) -> Result<bool, Error> {
-    let (from, to) = if stale { ("active", "stale") } else { ("stale", "active") };
-    let done = sqlx::query!(
-        "update memory_records set state = $3 where id = $1 and state = $2",
-        id.0,
-        from,
-        to
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
 /// Live records that may say the same as a new text: equal hash (expired ones, too: they still hold
 /// their place in `memory_records_live_content`), the `limit` nearest by simhash within
 /// `max_distance` bits, and the `limit` nearest vectors. To be called under [`Tx::lock_memory`].
@@ -271,23 +264,22 @@ pub async fn candidates(
     let (model, vector) = vector.map_or((None, None), |(m, v)| (Some(m.id), Some(v)));
     let rows = sqlx::query!(
         r#"with live as (
-               select r.id, r.kind, r.title, r.content, r.content_hash, r.simhash,
+               select r.id, r.content_hash, bit_count((r.simhash # $3)::bit(64)) as bits,
                       case when $5::smallint is null then null
                            else 1 - (e.embedding <=> $6::real[]::vector) end as similarity
                from memory_records r
                left join passages p on p.record_id = r.id
                left join embeddings e on e.passage_id = p.id and e.model_id = $5
                where r.project_id = $1 and r.state in ('active', 'stale')
-                 and (r.ttl > now() or r.content_hash = $2))
-           (select id as "id!", kind as "kind!", title as "title!", content as "content!",
-                   content_hash as "content_hash!", simhash as "simhash!", similarity
-            from live
-            where content_hash = $2
-               or bit_count((simhash # $3)::bit(64)) <= $4
-            order by content_hash = $2 desc, bit_count((simhash # $3)::bit(64)) limit $7)
-           union
-           (select id, kind, title, content, content_hash, simhash, similarity from live
-            where similarity is not null order by similarity desc limit $7)"#,
+                 and (r.ttl > now() or r.content_hash = $2)),
+           chosen as (
+               (select id, similarity from live where content_hash = $2 or bits <= $4
+                order by content_hash = $2 desc, bits limit $7)
+               union
+               (select id, similarity from live where similarity is not null
+                order by similarity desc limit $7))
+           select r.id, r.kind, r.title, r.content, r.content_hash, r.simhash, c.similarity
+           from chosen c join memory_records r on r.id = c.id"#,
         project.0,
         content_hash,
         simhash.cast_signed(),
@@ -315,15 +307,39 @@ pub async fn candidates(
         .collect()
 }
 
-/// Counts a recall of these records.
-pub async fn hit(store: &Store, ids: &[RecordId]) -> Result<(), Error> {
+/// Holds the records until the transaction ends, in one order everywhere, so that two checks of
+/// the same records can't block each other.
+pub async fn lock(tx: &mut Tx, records: &[RecordId]) -> Result<(), Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    sqlx::query!("select id from memory_records where id = any($1) order by id for update", &ids)
+        .fetch_all(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Counts a recall of these records, and lets those whose end nobody named live on.
+pub async fn hit(tx: &mut Tx, ids: &[RecordId]) -> Result<(), Error> {
+    lock(tx, ids).await?;
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     sqlx::query!(
-        "update memory_records set hits = hits + 1, last_hit_at = now() where id = any($1)",
-        &ids
+        "update memory_records set hits = hits + 1, last_hit_at = now(),
+             ttl = case when ttl_given then ttl else greatest(ttl, now() + make_interval(days => $2::bigint::int)) end
+         where id = any($1)",
+        &ids,
+        DEFAULT_TTL_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
+    Ok(())
+}
+
+/// Counts a use of these records.
+pub async fn used(tx: &mut Tx, ids: &[RecordId]) -> Result<(), Error> {
+    lock(tx, ids).await?;
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    sqlx::query!("update memory_records set used = used + 1 where id = any($1)", &ids)
+        .execute(&mut *tx.0)
+        .await?;
     Ok(())
 }
 
@@ -378,14 +394,6 @@ pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error
     )
     .fetch_all(&store.pool)
     .await?)
-}
-
-/// The record's passage.
-pub async fn passage(store: &Store, id: RecordId) -> Result<Option<PassageId>, Error> {
-    Ok(sqlx::query_scalar!("select id from passages where record_id = $1", id.0)
-        .fetch_optional(&store.pool)
-        .await?
-        .map(PassageId::from))
 }
 
 async fn fetch(

@@ -8,8 +8,8 @@ use crate::error::word;
 use crate::passages::{PassageFilter, embedding_text};
 use crate::{Error, Store, Tx};
 
-/// A project with at most this many vectors is searched exactly: on two cores the scan takes a
-/// few milliseconds, and no filter can fall into a hole of the graph.
+/// At most this many vectors are searched exactly: on two cores the scan takes a few milliseconds,
+/// and no filter can fall into a hole of the graph.
 const EXACT_UP_TO: i64 = 20_000;
 
 /// The longest vectors that pgvector's HNSW index takes.
@@ -266,22 +266,39 @@ pub async fn nearest(
     filter: &PassageFilter,
     limit: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
+    nearest_by(store, model, query, filter, limit, EXACT_UP_TO).await
+}
+
+/// As [`nearest`]: the project's vectors of the asked sources are scanned while they are at most
+/// `exact_up_to`, and the model's HNSW index is used beyond that.
+pub async fn nearest_by(
+    store: &Store,
+    model: &Model,
+    query: &[f32],
+    filter: &PassageFilter,
+    limit: i64,
+    exact_up_to: i64,
+) -> Result<Vec<(PassageId, f32)>, Error> {
+    let sources: Vec<&str> = filter.sources.iter().map(|s| s.as_str()).collect();
     let size = sqlx::query_scalar!(
         r#"select count(*) as "count!" from
-           (select 1 from embeddings where model_id = $1 and project_id = $2 limit $3) as bounded"#,
+           (select 1 from embeddings where model_id = $1 and project_id = $2
+                and (cardinality($3::text[]) = 0 or source_kind = any($3)) limit $4) as bounded"#,
         model.id,
         filter.project.0,
-        EXACT_UP_TO + 1
+        &sources as &[&str],
+        exact_up_to.saturating_add(1)
     )
     .fetch_one(&store.pool)
     .await?;
-    let sql = nearest_sql(model, filter, size <= EXACT_UP_TO);
-    let sources: Vec<&str> = filter.sources.iter().map(|s| s.as_str()).collect();
+    let sql = nearest_sql(model, filter, size <= exact_up_to);
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
     let mut tx = store.begin().await?;
     // Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
+    // Who asked may have given up: the statement must not hold its connection much longer.
     sqlx::query(
-        "select set_config('hnsw.iterative_scan', 'strict_order', true),
+        "select set_config('statement_timeout', '5s', true),
+                set_config('hnsw.iterative_scan', 'strict_order', true),
                 set_config('hnsw.ef_search', '200', true),
                 set_config('hnsw.max_scan_tuples', '100000', true)",
     )

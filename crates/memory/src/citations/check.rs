@@ -9,26 +9,42 @@ use sha2::{Digest, Sha256};
 const TELLING_CHARS_MIN: usize = 12;
 
 /// What is indexed of the cited place.
-#[derive(Debug, Clone, Default)]
-pub struct CodeView {
-    /// The file's lines; `None` when no indexed repository has the file.
-    pub lines: Option<Vec<String>>,
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CodeView<'a> {
+    /// The lines of each file that has the cited path: one for each repository that has it.
+    pub files: &'a [Vec<String>],
     /// Where the cited symbol is defined, in any file.
-    pub spans: Vec<SymbolSpan>,
+    pub spans: &'a [SymbolSpan],
 }
 
 /// The citation with its verdict, and with path and lines where its text stands now.
-pub fn check(citation: &Citation, code: &CodeView) -> Citation {
-    let checked = match (&citation.symbol, citation.lines, &code.lines) {
-        (Some(_), _, _) => check_symbol(citation, code),
-        (None, _, None) => Err(missing(citation)),
-        (None, Some(span), Some(lines)) => check_span(citation, span, lines),
-        (None, None, Some(lines)) => check_file(citation, lines),
+pub fn check(citation: &Citation, code: &CodeView<'_>) -> Citation {
+    let checked = match citation.symbol {
+        Some(_) => check_symbol(citation, code),
+        None => check_files(citation, code.files),
     };
     match checked {
-        Ok(fresh) => Citation { verdict: Verdict::Fresh, ..fresh },
-        Err(verdict) => Citation { verdict, ..citation.clone() },
+        Ok(fresh) => Citation { verdict: Verdict::Fresh, outdated: false, ..fresh },
+        Err(verdict) => Citation { verdict, outdated: false, ..citation.clone() },
     }
+}
+
+/// A citation names no repository: it holds if it does in any that has the path.
+fn check_files(citation: &Citation, files: &[Vec<String>]) -> Result<Citation, Verdict> {
+    let mut verdict = missing(citation);
+    for (at, lines) in files.iter().enumerate() {
+        let checked = match citation.lines {
+            Some(span) => check_span(citation, span, lines),
+            None => check_file(citation, lines),
+        };
+        match checked {
+            Ok(fresh) => return Ok(fresh),
+            // Code that changed says more than lines that another repository never had.
+            Err(found) if at == 0 || found == Verdict::Drifted => verdict = found,
+            Err(_) => {}
+        }
+    }
+    Err(verdict)
 }
 
 /// What can be said of code that is not in the index: gone, if it was there before.
@@ -40,7 +56,7 @@ fn missing(citation: &Citation) -> Verdict {
 }
 
 /// A definition is found by name, and by its text wherever it moved.
-fn check_symbol(citation: &Citation, code: &CodeView) -> Result<Citation, Verdict> {
+fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Verdict> {
     let here = |span: &&SymbolSpan| span.path == citation.file_path;
     let at = |span: &SymbolSpan| Citation {
         file_path: span.path.clone(),
@@ -54,7 +70,7 @@ fn check_symbol(citation: &Citation, code: &CodeView) -> Result<Citation, Verdic
         let only = if code.spans.len() == 1 { code.spans.first() } else { None };
         return match in_file.or(only) {
             Some(span) => Ok(at(span)),
-            None if code.spans.is_empty() && code.lines.is_none() => Err(missing(citation)),
+            None if code.spans.is_empty() && code.files.is_empty() => Err(missing(citation)),
             None if code.spans.is_empty() => Err(Verdict::Orphaned),
             None => Err(Verdict::Drifted),
         };
@@ -63,7 +79,7 @@ fn check_symbol(citation: &Citation, code: &CodeView) -> Result<Citation, Verdic
     match code.spans.iter().filter(here).find(same).or_else(|| code.spans.iter().find(same)) {
         Some(span) => Ok(at(span)),
         None if !code.spans.is_empty() => Err(Verdict::Drifted),
-        None if code.lines.is_none() => Err(missing(citation)),
+        None if code.files.is_empty() => Err(missing(citation)),
         None => Err(Verdict::Orphaned),
     }
 }
@@ -77,11 +93,15 @@ fn check_span(
     let first = usize::try_from(start).unwrap_or(1).max(1) - 1;
     let count = usize::try_from(end.saturating_sub(start)).unwrap_or(0) + 1;
     let cited = lines.get(first..(first + count).min(lines.len()));
+    let line = |index: usize| i32::try_from(index).unwrap_or(i32::MAX);
     let Some(hash) = &citation.content_hash else {
         return match cited {
-            Some(cited) if !cited.is_empty() => {
-                Ok(Citation { content_hash: Some(hash_lines(cited)), ..citation.clone() })
-            }
+            // Lines beyond the end of the file were not meant: what is appended later is no drift.
+            Some(cited) if !cited.is_empty() => Ok(Citation {
+                content_hash: Some(hash_lines(cited)),
+                lines: Some((line(first + 1), line(first + cited.len()))),
+                ..citation.clone()
+            }),
             _ => Err(Verdict::Orphaned),
         };
     };
@@ -90,7 +110,6 @@ fn check_span(
     }
     match find_window(lines, first, count, hash) {
         Some(at) => {
-            let line = |index: usize| i32::try_from(index).unwrap_or(i32::MAX);
             Ok(Citation { lines: Some((line(at + 1), line(at + count))), ..citation.clone() })
         }
         None => Err(Verdict::Drifted),
@@ -112,7 +131,7 @@ fn find_window(lines: &[String], origin: usize, count: usize, hash: &[u8]) -> Op
     let outwards = (0..=last).flat_map(|step| [origin.checked_sub(step), Some(origin + step)]);
     outwards.flatten().filter(|at| *at <= last).find(|at| {
         let window = &lines[*at..at + count];
-        is_hash_of(hash, window) && is_telling(window)
+        is_telling(window) && is_hash_of(hash, window)
     })
 }
 
@@ -171,11 +190,19 @@ mod tests {
             commit: None,
             content_hash: None,
             verdict: Verdict::Unchecked,
+            outdated: true,
         }
     }
 
-    fn file(text: &str) -> CodeView {
-        CodeView { lines: Some(lines(text)), spans: vec![] }
+    /// Checked against the texts of the cited path in each repository.
+    fn in_files(citation: &Citation, texts: &[&str]) -> Citation {
+        let files: Vec<_> = texts.iter().map(|text| lines(text)).collect();
+        check(citation, &CodeView { files: &files, spans: &[] })
+    }
+
+    /// Checked against definitions, the cited path being indexed.
+    fn in_spans(citation: &Citation, spans: &[SymbolSpan]) -> Citation {
+        check(citation, &CodeView { files: &[lines(FILE)], spans })
     }
 
     fn span(path: &str, at: i32, text: &str) -> SymbolSpan {
@@ -189,33 +216,33 @@ mod tests {
 
     #[test]
     fn a_span_follows_its_lines_and_drifts_with_them() {
-        let saved = check(&citation(None, Some((2, 4))), &file(FILE));
+        let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
         assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
 
-        let shifted = check(&saved, &file(&format!("# frozen\n\n{FILE}")));
+        let shifted = in_files(&saved, &[&format!("# frozen\n\n{FILE}")]);
         assert_eq!((shifted.verdict, shifted.lines), (Verdict::Fresh, Some((4, 6))));
 
-        let changed = check(&saved, &file(&FILE.replace("price", "cost")));
+        let changed = in_files(&saved, &[&FILE.replace("price", "cost")]);
         assert_eq!((changed.verdict, changed.lines), (Verdict::Drifted, Some((2, 4))));
 
-        let elsewhere = check(&saved, &file(&FILE.replace("none?", "empty?")));
+        let elsewhere = in_files(&saved, &[&FILE.replace("none?", "empty?")]);
         assert_eq!(elsewhere.verdict, Verdict::Fresh);
 
         let gone = check(&saved, &CodeView::default());
         assert_eq!(gone.verdict, Verdict::Orphaned);
-        assert_eq!(check(&gone, &file(FILE)).verdict, Verdict::Fresh);
+        assert_eq!(in_files(&gone, &[FILE]).verdict, Verdict::Fresh);
     }
 
     #[test]
     fn a_span_of_no_telling_line_is_not_found_elsewhere() {
-        let saved = check(&citation(None, Some((4, 4))), &file(FILE));
+        let saved = in_files(&citation(None, Some((4, 4))), &[FILE]);
         let changed = FILE.replacen("  end", "  end # total", 1);
-        assert_eq!(check(&saved, &file(&changed)).verdict, Verdict::Drifted);
+        assert_eq!(in_files(&saved, &[&changed]).verdict, Verdict::Drifted);
     }
 
     #[test]
     fn lines_beyond_the_file_are_orphaned_and_unknown_files_unchecked() {
-        assert_eq!(check(&citation(None, Some((90, 95))), &file(FILE)).verdict, Verdict::Orphaned);
+        assert_eq!(in_files(&citation(None, Some((90, 95))), &[FILE]).verdict, Verdict::Orphaned);
         assert_eq!(
             check(&citation(None, Some((1, 2))), &CodeView::default()).verdict,
             Verdict::Unchecked
@@ -226,28 +253,40 @@ mod tests {
     #[test]
     fn a_symbol_stays_fresh_when_it_moves_and_drifts_when_it_changes() {
         let body = "def total\n  sum\nend";
-        let view = |spans| CodeView { lines: Some(lines(FILE)), spans };
-        let saved = check(
-            &citation(Some("Cart#total"), None),
-            &view(vec![span("app/models/cart.rb", 2, body)]),
-        );
+        let saved =
+            in_spans(&citation(Some("Cart#total"), None), &[span("app/models/cart.rb", 2, body)]);
         assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((2, 4))));
 
-        let moved = check(&saved, &view(vec![span("lib/cart.rb", 9, body)]));
+        let moved = in_spans(&saved, &[span("lib/cart.rb", 9, body)]);
         assert_eq!(
             (moved.verdict, moved.file_path.as_str(), moved.lines),
             (Verdict::Fresh, "lib/cart.rb", Some((9, 11)))
         );
 
-        let changed =
-            check(&saved, &view(vec![span("app/models/cart.rb", 2, "def total\n  0\nend")]));
+        let changed = in_spans(&saved, &[span("app/models/cart.rb", 2, "def total\n  0\nend")]);
         assert_eq!(
             (changed.verdict, changed.file_path.as_str()),
             (Verdict::Drifted, "app/models/cart.rb")
         );
 
-        assert_eq!(check(&saved, &view(vec![])).verdict, Verdict::Orphaned);
+        assert_eq!(in_spans(&saved, &[]).verdict, Verdict::Orphaned);
         assert_eq!(check(&saved, &CodeView::default()).verdict, Verdict::Orphaned);
+    }
+
+    #[test]
+    fn a_path_of_two_repositories_is_fresh_while_one_of_them_has_it() {
+        let other = "class Other\nend";
+        let saved = in_files(&citation(None, Some((2, 4))), &[FILE]);
+        assert_eq!(in_files(&saved, &[other, FILE]).verdict, Verdict::Fresh);
+        let changed = FILE.replace("price", "cost");
+        assert_eq!(in_files(&saved, &[other, &changed]).verdict, Verdict::Drifted);
+    }
+
+    #[test]
+    fn lines_past_the_end_are_cut_to_the_file() {
+        let saved = in_files(&citation(None, Some((8, 90))), &[FILE]);
+        assert_eq!((saved.verdict, saved.lines), (Verdict::Fresh, Some((8, 9))));
+        assert_eq!(in_files(&saved, &[&format!("{FILE}\nputs 1")]).verdict, Verdict::Fresh);
     }
 
     #[test]
@@ -257,7 +296,7 @@ mod tests {
                 content_hash: Some(Sha256::digest(text).to_vec()),
                 ..citation(None, Some((3, 3)))
             };
-            assert_eq!(check(&given, &file(FILE)).verdict, Verdict::Fresh, "{text:?}");
+            assert_eq!(in_files(&given, &[FILE]).verdict, Verdict::Fresh, "{text:?}");
         }
     }
 
@@ -269,17 +308,19 @@ mod tests {
             let original: Vec<String> = (0..40).map(|n| format!("let value_{n} = compute({n});")).collect();
             let end = (start + count - 1).min(40);
             let span = (i32::try_from(start).unwrap(), i32::try_from(end).unwrap());
-            let view = |lines: &[String]| CodeView { lines: Some(lines.to_vec()), spans: vec![] };
-            let saved = check(&citation(None, Some(span)), &view(&original));
+            let in_lines = |citation: &Citation, lines: &[String]| {
+                check(citation, &CodeView { files: &[lines.to_vec()], spans: &[] })
+            };
+            let saved = in_lines(&citation(None, Some(span)), &original);
             let mut changed = original.clone();
             changed[edited].push_str(" // edited");
             let is_cited = (start - 1..end).contains(&edited);
-            let verdict = check(&saved, &view(&changed)).verdict;
+            let verdict = in_lines(&saved, &changed).verdict;
             prop_assert_eq!(verdict, if is_cited { Verdict::Drifted } else { Verdict::Fresh });
             changed[edited] = original[edited].clone();
             changed.insert(edited, "inserted".to_owned());
             let splits = (start..end).contains(&edited);
-            let verdict = check(&saved, &view(&changed)).verdict;
+            let verdict = in_lines(&saved, &changed).verdict;
             prop_assert_eq!(verdict, if splits { Verdict::Drifted } else { Verdict::Fresh });
         }
     }

@@ -49,7 +49,7 @@ pub(crate) async fn check_new(
     let mut code = Code::default();
     let mut checked = Vec::with_capacity(drafts.len());
     for citation in &drafts {
-        checked.push(check(citation, &code.view(store, project, citation).await?));
+        checked.push(code.check(store, project, citation).await?);
     }
     Ok(checked)
 }
@@ -64,6 +64,7 @@ fn draft(new: &NewCitation) -> Citation {
         commit: new.commit.clone(),
         content_hash: new.content_hash.clone(),
         verdict: Verdict::Unchecked,
+        outdated: true,
     }
 }
 
@@ -72,26 +73,39 @@ fn plain_path(path: &str) -> String {
     path.replace('\\', "/").trim_start_matches("./").trim_start_matches('/').to_owned()
 }
 
-/// Re-checks the citations of records, writes what changed, and sets the records stale or active
-/// accordingly. Answers the citations as they are now.
+/// Re-checks those of the citations whose code may have changed since their last check, notes what
+/// was found, and sets the records stale or active accordingly. Answers all citations of the
+/// records as they are now.
 pub async fn recheck_records(
     store: &Store,
     project: ProjectId,
     ids: &[RecordId],
 ) -> Result<(HashMap<RecordId, Vec<Citation>>, Rechecked), Error> {
     let mut code = Code::default();
-    let mut changed = Vec::new();
+    let mut looked_at = Vec::new();
     let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
-    for citation in citations::of_records(store, ids).await? {
-        let checked = check(&citation, &code.view(store, project, &citation).await?);
-        if differs(&citation, &checked) {
-            changed.push(checked.clone());
+    for mut citation in citations::of_records(store, ids).await? {
+        if citation.outdated {
+            citation = code.check(store, project, &citation).await?;
+            looked_at.push(citation.clone());
         }
-        by_record.entry(checked.record).or_default().push(checked);
+        by_record.entry(citation.record).or_default().push(citation);
     }
     let mut done = Rechecked { records: by_record.len(), ..Rechecked::default() };
-    write(store, &changed, &by_record, &mut done).await?;
+    write(store, &looked_at, &mut done).await?;
     Ok((by_record, done))
+}
+
+/// What records cite, with the verdicts of the last check.
+pub(crate) async fn last_known(
+    store: &Store,
+    ids: &[RecordId],
+) -> Result<HashMap<RecordId, Vec<Citation>>, Error> {
+    let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
+    for citation in citations::of_records(store, ids).await? {
+        by_record.entry(citation.record).or_default().push(citation);
+    }
+    Ok(by_record)
 }
 
 /// Re-checks every record that cites one of these files: to be called with the paths that a
@@ -105,28 +119,21 @@ pub async fn recheck_files(
     Ok(recheck_records(store, project, &ids).await?.1)
 }
 
-async fn write(
-    store: &Store,
-    changed: &[Citation],
-    by_record: &HashMap<RecordId, Vec<Citation>>,
-    done: &mut Rechecked,
-) -> Result<(), Error> {
-    if changed.is_empty() {
+/// Notes the checks. The states follow from the citations as the transaction finds them: someone
+/// may have saved others since they were read.
+async fn write(store: &Store, checked: &[Citation], done: &mut Rechecked) -> Result<(), Error> {
+    if checked.is_empty() {
         return Ok(());
     }
-    // In one order everywhere, so that two checks of the same records can't block each other.
-    let mut records: Vec<_> =
-        changed.iter().map(|c| c.record).collect::<HashSet<_>>().into_iter().collect();
-    records.sort_unstable();
+    let records: HashSet<_> = checked.iter().map(|citation| citation.record).collect();
+    let records: Vec<_> = records.into_iter().collect();
     let mut tx = store.begin().await?;
-    for record in records {
-        for citation in changed.iter().filter(|c| c.record == record) {
-            citations::record_check(&mut tx, citation).await?;
-        }
-        let Some(stale) = by_record.get(&record).and_then(|all| is_stale(all)) else { continue };
-        if records::set_stale(&mut tx, record, stale).await? {
-            *(if stale { &mut done.turned_stale } else { &mut done.turned_active }) += 1;
-        }
+    records::lock(&mut tx, &records).await?;
+    for citation in checked {
+        citations::record_check(&mut tx, citation).await?;
+    }
+    for (_, stale) in citations::derive_states(&mut tx, &records).await? {
+        *(if stale { &mut done.turned_stale } else { &mut done.turned_active }) += 1;
     }
     tx.commit().await?;
     Ok(())
@@ -142,40 +149,36 @@ pub(crate) fn is_stale(citations: &[Citation]) -> Option<bool> {
     (all_fresh && !citations.is_empty()).then_some(false)
 }
 
-fn differs(a: &Citation, b: &Citation) -> bool {
-    (a.verdict, &a.file_path, a.lines, &a.content_hash)
-        != (b.verdict, &b.file_path, b.lines, &b.content_hash)
-}
-
-/// Indexed code, each file and symbol read once.
+/// Indexed code, each path and symbol read once.
 #[derive(Default)]
 struct Code {
-    files: HashMap<String, Option<Vec<String>>>,
+    files: HashMap<String, Vec<Vec<String>>>,
     symbols: HashMap<String, Vec<citations::SymbolSpan>>,
 }
 
 impl Code {
-    async fn view(
+    async fn check(
         &mut self,
         store: &Store,
         project: ProjectId,
         citation: &Citation,
-    ) -> Result<CodeView, Error> {
+    ) -> Result<Citation, Error> {
         let path = &citation.file_path;
         if !self.files.contains_key(path) {
-            let lines = citations::file_lines(store, project, path).await?;
-            self.files.insert(path.clone(), lines);
+            let files = citations::file_lines(store, project, path).await?;
+            self.files.insert(path.clone(), files);
         }
-        let spans = match &citation.symbol {
-            None => Vec::new(),
-            Some(symbol) => {
-                if !self.symbols.contains_key(symbol) {
-                    let spans = citations::symbol_spans(store, project, symbol).await?;
-                    self.symbols.insert(symbol.clone(), spans);
-                }
-                self.symbols[symbol].clone()
-            }
+        if let Some(symbol) = &citation.symbol
+            && !self.symbols.contains_key(symbol)
+        {
+            let spans = citations::symbol_spans(store, project, symbol).await?;
+            self.symbols.insert(symbol.clone(), spans);
+        }
+        let spans = citation.symbol.as_ref().and_then(|symbol| self.symbols.get(symbol));
+        let view = CodeView {
+            files: &self.files[path],
+            spans: spans.map(Vec::as_slice).unwrap_or_default(),
         };
-        Ok(CodeView { lines: self.files[path].clone(), spans })
+        Ok(check(citation, &view))
     }
 }

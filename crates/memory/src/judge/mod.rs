@@ -21,6 +21,10 @@ const MERGE_COSINE_MIN: f32 = 0.60;
 /// ([`similarity`]): below it, "the nearest" is about something else.
 const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 
+/// And only when it shares at least this much of the words: a cosine alone says that two notes are
+/// about the same part of the system.
+const CONTRADICTION_WORDS_MIN: f32 = 0.1;
+
 /// How many bits of simhash may lie between a note and a candidate worth comparing (two
 /// unrelated texts differ in 32 on average; four standard deviations are 16).
 pub const CANDIDATE_DISTANCE_MAX: u32 = 20;
@@ -164,13 +168,16 @@ fn pair<'a>(incoming: &Incoming<'_>, note: &Note, known: &'a Known) -> Pair<'a> 
     }
 }
 
-/// The records that the note replaces: the one that it names, and the nearest related one when
-/// it says that it contradicts.
+/// The records that the note replaces: the one that it names, and the nearest related one of its
+/// sort when it says that it contradicts. A note that is known already replaces none by itself: it
+/// may be the same save once more, whose contradiction is settled.
 fn replaced(incoming: &Incoming<'_>, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
     let named = incoming.supersedes;
     let nearest = pairs
         .iter()
         .filter(|pair| incoming.contradicts && named.is_none() && twin.is_none() && !pair.exact)
+        .filter(|pair| mergeable(incoming.kind, pair.known.kind))
+        .filter(|pair| pair.comparison.jaccard >= CONTRADICTION_WORDS_MIN)
         .filter(|pair| pair.similarity() >= CONTRADICTION_SIMILARITY_MIN)
         .map(|pair| pair.known.id)
         .next();
@@ -198,7 +205,12 @@ fn reason(
 ) -> String {
     if let Some(pair) = twin {
         return if pair.exact {
-            format!("record {} says exactly this", pair.known.id)
+            let hint = if incoming.contradicts && replaced.is_empty() {
+                "; to replace another record, name it in supersedes"
+            } else {
+                ""
+            };
+            format!("record {} says exactly this{hint}", pair.known.id)
         } else {
             format!(
                 "record {} says the same in other words (similarity {:.2})",

@@ -217,6 +217,27 @@ fn a_contradiction_replaces_the_nearest_related_record_and_no_stranger() {
 }
 
 #[test]
+fn a_contradiction_replaces_no_worked_example_and_nothing_by_its_vector_alone() {
+    let mut example = known("Retries of the payments worker are enabled in staging", Some(0.9));
+    example.kind = RecordKind::Fewshot;
+    let unlike = known("Charges are attempted anew by the billing daemon", Some(0.9));
+    let mut note = incoming("Retries of the payments worker are not enabled in staging");
+    note.contradicts = true;
+    assert_eq!(judge(&note, &[example, unlike]).supersede, []);
+}
+
+#[test]
+fn a_contradiction_that_is_known_already_replaces_nothing_more() {
+    let text = "Retries of the payments worker are not enabled in staging";
+    let (twin, near) = (known(text, Some(1.0)), known(&text.replace("not ", ""), Some(0.9)));
+    let mut note = incoming(text);
+    note.contradicts = true;
+    let judgement = judge(&note, &[near, twin]);
+    assert_eq!(judgement.supersede, []);
+    assert!(judgement.reason.contains("supersedes"), "{}", judgement.reason);
+}
+
+#[test]
 fn a_record_replaced_by_name_is_not_merged_into() {
     let record = known("Timeouts of the client are 30 seconds in production", Some(0.99));
     let mut note =

@@ -12,7 +12,7 @@ use crate::bundle::{
     STEP_MAX_CHARS, STEPS_MAX, Statement, staleness_warning,
 };
 use crate::citations::is_stale;
-use crate::confidence::{FLOOR, Question, evidence};
+use crate::confidence::{FLOOR, Question, evidence, is_about_place};
 use crate::text::cut;
 
 /// How much of a score the search's own rank makes; the rest is evidence.
@@ -27,6 +27,7 @@ pub struct Scored {
     /// How sure it is that it helps, 0 to 1.
     pub evidence: f32,
     score: f32,
+    about_place: bool,
     citations: Vec<CitedPlace>,
     state: RecordState,
 }
@@ -76,7 +77,8 @@ pub fn score(question: &Question, hits: Vec<Hit>) -> Vec<Scored> {
             let score = RANK_SHARE * hit.score / best + (1.0 - RANK_SHARE) * evidence;
             let state =
                 hit.passage.record.as_ref().map_or(RecordState::Active, |record| record.state);
-            (evidence >= floor).then_some(Scored {
+            (evidence >= floor).then(|| Scored {
+                about_place: is_about_place(question, &hit.passage.indexed),
                 hit,
                 evidence,
                 score,
@@ -121,7 +123,9 @@ fn add_record(contents: &mut Contents, one: &Scored, record: &RecordFacet) {
             )),
             None => contents.facts.push(statement(one, record)),
         },
-        kind if is_warning(kind) => contents.gotchas.push(statement(one, record)),
+        kind if is_warning(kind) && one.about_place => {
+            contents.gotchas.push(statement(one, record));
+        }
         RecordKind::Fact | RecordKind::Pattern | RecordKind::Gotcha | RecordKind::Rule => {
             contents.facts.push(statement(one, record));
         }

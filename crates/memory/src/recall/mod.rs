@@ -9,7 +9,7 @@ use mc_domain::{BundleId, BundleSection, ProjectId, RecordId, RecordKind, Source
 use mc_search::{Hit, Options, Outcome, Query, search};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::passages::PassageFilter;
-use mc_store::{bundles, records, tasks};
+use mc_store::{bundles, tasks};
 use tokio::time::{Instant, timeout_at};
 
 use crate::bundle::{Bundle, Envelope, LinkTarget, TaskHead, pack};
@@ -81,12 +81,10 @@ impl RecallRequest {
 /// nothing good enough is empty and says why.
 pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bundle, Error> {
     let deadline = Instant::now() + request.time_budget;
-    let task = match &request.task_external_id {
-        Some(id) => tasks::find(&ctx.store, request.project, id).await?,
-        None => None,
-    };
+    let (task, mut degraded) = find_task(ctx, request, deadline).await?;
     let asked = question::read(request, task.as_ref()).ok_or(Error::NothingAsked)?;
-    let (hits, mut degraded) = find(ctx, request, &asked).await?;
+    let (hits, left_out) = find(ctx, request, &asked, deadline).await?;
+    degraded.extend(left_out);
     let found = hits.len();
     let mut scored = assemble::score(&asked.question, hits);
     check_citations(ctx, request.project, &mut scored, deadline, &mut degraded).await?;
@@ -103,6 +101,19 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let bundle = pack(envelope, assemble::contents(scored), request.limit);
     journal(ctx, request, &asked, &bundle);
     Ok(bundle)
+}
+
+/// The task at hand as the project knows it, and what is to be said if that takes too long.
+async fn find_task(
+    ctx: &MemoryContext,
+    request: &RecallRequest,
+    deadline: Instant,
+) -> Result<(Option<tasks::Task>, Vec<String>), Error> {
+    let Some(id) = &request.task_external_id else { return Ok((None, Vec::new())) };
+    match timeout_at(deadline, tasks::find(&ctx.store, request.project, id)).await {
+        Ok(found) => Ok((found?, Vec::new())),
+        Err(_) => Ok((None, vec!["task: late".to_owned()])),
+    }
 }
 
 fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskHead {
@@ -127,8 +138,9 @@ async fn find(
     ctx: &MemoryContext,
     request: &RecallRequest,
     asked: &Asked,
+    deadline: Instant,
 ) -> Result<(Vec<Hit>, Vec<String>), Error> {
-    let budget = request.time_budget.mul_f64(SEARCH_SHARE);
+    let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
     let search = async |query: Query, limit| {
         let options = Options { limit, time_budget: budget, ..Options::default() };
         search(&ctx.search, &query, &options).await
@@ -193,13 +205,12 @@ async fn check_citations(
     if ids.is_empty() {
         return Ok(());
     }
-    let by_record = if let Ok(checked) =
-        timeout_at(deadline, citations::recheck_records(&ctx.store, project, &ids)).await
-    {
+    let recheck = citations::recheck_records(&ctx.store, project, &ids);
+    let by_record = if let Ok(checked) = timeout_at(deadline, recheck).await {
         checked?.0
     } else {
         degraded.push("citations: late, verdicts are those of the last check".to_owned());
-        return Ok(());
+        citations::last_known(&ctx.store, &ids).await?
     };
     for one in scored.iter_mut() {
         if let Some(found) = one.record().and_then(|id| by_record.get(&id)) {
@@ -222,15 +233,10 @@ fn journal(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, bundle: 
         degraded: bundle.degraded.clone(),
         items: items(bundle),
     };
-    let hits: Vec<RecordId> = record.items.iter().filter_map(|item| item.record).collect();
     let store = ctx.store.clone();
     ctx.journal.spawn(bundle.id, async move {
         for attempt in 1..=JOURNAL_ATTEMPTS {
-            let written = async {
-                bundles::insert(&store, &record).await?;
-                records::hit(&store, &hits).await
-            };
-            let Err(error) = written.await else { return };
+            let Err(error) = bundles::insert(&store, &record).await else { return };
             if attempt == JOURNAL_ATTEMPTS {
                 tracing::error!(bundle.id = %record.id, error = &error as &dyn std::error::Error,
                     "a bundle was handed out and could not be recorded");
@@ -281,7 +287,7 @@ fn items(bundle: &Bundle) -> Vec<BundleItem> {
     gotchas.chain(facts).chain(shots).chain(links).chain(code).collect()
 }
 
-/// Whether a kind goes first when it is about the asked place.
+/// Whether a kind goes first where it is about the asked place.
 fn is_warning(kind: RecordKind) -> bool {
     matches!(kind, RecordKind::Gotcha | RecordKind::Rule)
 }

@@ -75,6 +75,7 @@ pub fn read(request: &RecallRequest, task: Option<&Task>) -> Option<Asked> {
             .map(|signal| Note::read(&signal.replace(['-', '_'], " ")))
             .collect(),
         scope: scope.clone(),
+        path: path.clone(),
         is_latin: is_latin(&text),
     };
     let request = json!({

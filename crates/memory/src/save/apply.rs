@@ -1,6 +1,6 @@
 //! A judgement carried out within the transaction.
 
-use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId};
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId, Verdict};
 use mc_sanitizer::Sanitized;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, NewPassage, PassageSource};
@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::{Prepared, SaveRequest};
 use crate::Error;
-use crate::citations::is_stale;
 use crate::judge::{Judgement, Scores};
 use crate::normalise::content_hash;
 use crate::simhash::simhash;
@@ -56,6 +55,7 @@ pub(super) async fn create(
         tags: prepared.distilled.tags.clone(),
         owner: prepared.clean.owner.clone(),
         ttl: prepared.ttl,
+        ttl_given: request.ttl.is_some(),
         quality: quality(scores),
         meta: Value::Object(prepared.clean.meta.clone()),
         task: links.task,
@@ -89,7 +89,9 @@ pub(super) async fn merge(
         scope: united(&old.scope, &prepared.distilled.scope),
         tags: united(&old.tags, &prepared.distilled.tags),
         owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
-        ttl: old.ttl.max(prepared.ttl),
+        // An end that is named counts, a nearer one too.
+        ttl: if request.ttl.is_some() { prepared.ttl } else { old.ttl.max(prepared.ttl) },
+        ttl_given: request.ttl.is_some(),
         quality: merged_quality(&old.quality, judgement.scores),
         meta: merged_meta(&old.meta, prepared),
         task: links.task,
@@ -136,11 +138,9 @@ async fn finish(
             vectors::put(tx, &model.model, passage_id, &text_hash, vector).await?;
             true
         }
-        _ => prepared.vector.is_some(),
+        _ => false,
     };
-    if let Some(stale) = is_stale(&citations) {
-        records::set_stale(tx, id, stale).await?;
-    }
+    mc_store::citations::derive_states(tx, &[id]).await?;
     Ok(Applied { id, citations, has_vector })
 }
 
@@ -221,14 +221,16 @@ fn united(old: &[String], new: &[String]) -> Vec<String> {
     all
 }
 
-/// The old citations with the new ones, which count where both name the same place.
+/// The old citations with the new ones, which count where both name the same place. Whoever says
+/// where it stands now settles what had drifted.
 fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
     let same = |a: &Citation, b: &Citation| {
         a.file_path == b.file_path
             && a.symbol == b.symbol
             && (a.symbol.is_some() || a.lines == b.lines)
     };
-    let kept = old.into_iter().filter(|a| !new.iter().any(|b| same(a, b)));
+    let is_bad = |a: &Citation| matches!(a.verdict, Verdict::Drifted | Verdict::Orphaned);
+    let kept = old.into_iter().filter(|a| !is_bad(a) && !new.iter().any(|b| same(a, b)));
     kept.chain(new.iter().cloned()).collect()
 }
 

@@ -28,8 +28,9 @@ use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
 use clean::Clean;
 
-/// How long a record lives unless it says otherwise (seed 001, section 15).
-pub const DEFAULT_TTL: TimeDelta = TimeDelta::days(180);
+/// How long a record lives after it was saved or last recalled, unless its end is named (seed 001,
+/// section 15).
+pub const DEFAULT_TTL: TimeDelta = TimeDelta::days(records::DEFAULT_TTL_DAYS);
 /// How long a save waits for its vector; later ones come from the queue.
 const EMBEDDING_WAIT: Duration = Duration::from_secs(2);
 /// Records that a new one is compared with, by fingerprint and by vector each.

@@ -127,4 +127,48 @@ async fn saving_the_same_again_with_the_code_as_it_is_now_makes_a_record_fresh()
     let outcome = world.save(&confirmed).await;
     assert_eq!(outcome.decision.record(), Some(id));
     assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+
+    // Other lines than before settle what had drifted as well.
+    world.index_file(PATH, &CART.replace("price_in_cents", "cost"), None).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await.0, RecordState::Stale);
+    world.save(&SaveRequest { citations: vec![span(2, 5)], ..confirmed }).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_of_citations_that_were_replaced_meanwhile_changes_no_state() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, None).await;
+    let id = cite(&world, vec![span(2, 4)]).await;
+    world.index_file(PATH, &CART.replace("price_in_cents", "amount"), None).await;
+    // Holds the record as a save does that is about to replace what it cites.
+    let mut tx = world.store().begin().await.unwrap();
+    records::lock(&mut tx, &[id]).await.unwrap();
+    let (store, project) = (world.store().clone(), world.project);
+    let check =
+        tokio::spawn(async move { recheck_files(&store, project, &[PATH.to_owned()]).await });
+    // The check has read the drifted citation once it waits for the record.
+    while mc_store::testing::waiting_for_a_lock(world.store()).await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let mut fresh = citations::of_record_in(&mut tx, id).await.unwrap();
+    fresh[0].verdict = Verdict::Fresh;
+    citations::replace(&mut tx, world.project, id, &fresh).await.unwrap();
+    tx.commit().await.unwrap();
+    check.await.unwrap().unwrap();
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_that_comes_back_elsewhere_makes_its_record_fresh() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, Some(("Cart#total", 2, 4))).await;
+    let id = cite(&world, vec![symbol("Cart#total")]).await;
+    world.delete_file(PATH).await;
+    recheck(&world).await;
+    assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Orphaned]));
+    world.index_file("lib/cart.rb", CART, Some(("Cart#total", 2, 4))).await;
+    recheck_files(world.store(), world.project, &["lib/cart.rb".to_owned()]).await.unwrap();
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
 }

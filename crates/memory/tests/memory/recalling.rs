@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{TimeDelta, Utc};
 use mc_domain::{BundleId, Classified, ErrorKind, RecordKind};
 use mc_memory::bundle::{as_json, as_text};
 use mc_memory::{Error, RecallRequest, SaveRequest, TokenBudget, feedback, recall, tokens};
 use mc_store::tasks::{self, NewTask};
-use mc_store::{records, vectors};
+use mc_store::{records, testing, vectors};
 use serde_json::json;
 
 use crate::support::{Away, World};
@@ -36,7 +37,7 @@ async fn a_fact_is_recalled_at_once_by_the_seeds_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exact_identifier_is_told_from_its_four_hundred_neighbours() {
+async fn an_exact_identifier_is_told_from_its_neighbours() {
     let world = World::new().await;
     let mut ids = Vec::new();
     for n in 0..60 {
@@ -217,6 +218,47 @@ async fn feedback_marks_what_was_used_once_and_names_what_it_does_not_know() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_recalled_lives_on_unless_its_end_was_named() {
+    let world = World::new().await;
+    let soon = Utc::now() + TimeDelta::days(3);
+    let named = SaveRequest {
+        ttl: Some(soon),
+        ..world.note("The payments worker retries a failed charge 3 times")
+    };
+    let named = world.created(&named).await;
+    let other =
+        world.created(&world.note("The payments worker logs a failed charge to Loki")).await;
+    let first = records::find(world.store(), other).await.unwrap().unwrap().ttl;
+    let recalled = world.recalled("what does the payments worker do with a failed charge").await;
+    assert!(recalled.contains(&named) && recalled.contains(&other), "{recalled:?}");
+    world.ctx.finish().await;
+    let ttl = async |id| records::find(world.store(), id).await.unwrap().unwrap().ttl;
+    assert!(ttl(named).await - soon < TimeDelta::seconds(1));
+    assert!(ttl(other).await > first);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_warning_about_another_place_does_not_go_first() {
+    let world = World::new().await;
+    let gotcha = |content: &str, scope: &str| SaveRequest {
+        kind: RecordKind::Gotcha,
+        scope: vec![scope.into()],
+        ..world.note(content)
+    };
+    let here = world.created(&gotcha("payments retries charge the card twice", "payments")).await;
+    let there = world.created(&gotcha("orders retries charge the card twice", "orders")).await;
+    let request = RecallRequest {
+        repo_path: Some("app/payments".into()),
+        ..world.question("retries charge the card twice")
+    };
+    let bundle = world.recall(&request).await;
+    let ids = |statements: &[mc_memory::bundle::Statement]| {
+        statements.iter().map(|statement| statement.id).collect::<Vec<_>>()
+    };
+    assert_eq!((ids(&bundle.gotchas), ids(&bundle.facts)), (vec![here], vec![there]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_recalled_is_on_record_when_the_service_stops() {
     let world = World::new().await;
     let id =
@@ -252,4 +294,7 @@ async fn the_request_is_kept_without_secrets() {
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let bundle = world.recall(&world.question(&format!("why is {token} refused"))).await;
     assert!(!json!(as_json(&bundle)).to_string().contains(&token));
+    world.ctx.finish().await;
+    let kept = testing::text(world.store(), "select request::text from bundles").await.unwrap();
+    assert!(kept.contains("refused") && !kept.contains(&token), "{kept}");
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use mc_store::feed::FeedCursor;
 use mc_store::{Store, feed, passages, server};
 use tantivy::TantivyError;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
 
 use super::folder::Folder;
 use super::generation::{Generation, Unusable};
@@ -74,10 +75,12 @@ impl Follower {
                 generation = self.generation() => generation,
             };
             following(&self.shared, &generation, cursor);
+            let view = generation.lock().map_or(Uuid::nil(), |generation| generation.view().id);
             let mut passes = Passes {
                 store: &self.store,
                 shared: &self.shared,
                 generation,
+                view,
                 position: Position::at(cursor),
                 committed: cursor,
                 pending: 0,
@@ -120,6 +123,8 @@ struct Passes<'a> {
     store: &'a Store,
     shared: &'a Shared,
     generation: SharedGeneration,
+    /// As searches see it.
+    view: Uuid,
     position: Position,
     /// The position that the last commit carries.
     committed: FeedCursor,
@@ -137,11 +142,12 @@ impl Passes<'_> {
         let mut last_pass = Instant::now();
         let mut due = last_pass;
         let mut healthy = true;
+        let mut damaged = self.shared.damaged.subscribe();
         loop {
             let mut waiting = Vec::new();
             tokio::select! {
                 () = stop.cancelled() => return self.stop().await,
-                () = self.shared.damaged.notified() => {
+                () = reported(&mut damaged, self.view) => {
                     return End::Damaged(Error::Index(TantivyError::InternalError("a search could not read it".into())));
                 }
                 request = requests.recv() => match request {
@@ -236,6 +242,14 @@ impl Passes<'_> {
     }
 }
 
+/// Returns when a search could not read this view of the index.
+async fn reported(damaged: &mut watch::Receiver<Uuid>, view: Uuid) {
+    if damaged.wait_for(|damaged| *damaged == view).await.is_err() {
+        // Nobody is left who could report.
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Opens the generation in use and sees that it belongs to this database.
 async fn open_current(
     store: &Store,
@@ -259,6 +273,10 @@ async fn open_current(
     // A copy of the files put back in place keeps its name.
     if cursor.txid > feed::start(store).await?.txid {
         tracing::warn!("keyword index is ahead of the database (restored?), rebuilding it");
+        return Ok(None);
+    }
+    if cursor.txid <= feed::pruned(store).await? {
+        tracing::info!("keyword index was not followed for long, rebuilding it");
         return Ok(None);
     }
     Ok(Some((Arc::new(Mutex::new(generation)), cursor)))

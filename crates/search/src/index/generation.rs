@@ -8,6 +8,7 @@ use mc_store::passages::IndexedPassage;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::error::OpenReadError;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError};
+use uuid::Uuid;
 
 use super::schema::{self, FORMAT, Fields};
 use crate::analyser::{CodeTokenizer, TOKENIZER_NAME};
@@ -18,6 +19,8 @@ const WRITER_BYTES: usize = 32 << 20;
 /// What searches need; cheap to clone.
 #[derive(Clone)]
 pub struct View {
+    /// Names the opened generation, so that a report about it is not taken for one about the next.
+    pub id: Uuid,
     /// Gives a searcher over what was last committed.
     pub reader: IndexReader,
     /// The fields.
@@ -88,7 +91,7 @@ impl Generation {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
         let database = database.to_owned();
-        Ok(Self { database, writer, view: View { reader, fields } })
+        Ok(Self { database, writer, view: View { id: Uuid::now_v7(), reader, fields } })
     }
 
     /// What searches need.

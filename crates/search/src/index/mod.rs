@@ -13,9 +13,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use mc_store::Store;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::Error;
 use folder::Folder;
@@ -33,8 +34,8 @@ struct Shared {
     view: RwLock<Option<View>>,
     status: watch::Sender<Status>,
     refreshes: mpsc::UnboundedSender<Refresh>,
-    /// A search met a damaged file.
-    damaged: Notify,
+    /// The generation in which a search last met a damaged file.
+    damaged: watch::Sender<Uuid>,
 }
 
 /// Told `true` when a pass over the feed that began after the request has succeeded.
@@ -55,7 +56,7 @@ pub async fn start(
         view: RwLock::new(None),
         status: watch::Sender::new(Status::default()),
         refreshes,
-        damaged: Notify::new(),
+        damaged: watch::Sender::new(Uuid::nil()),
     });
     let index = KeywordIndex(Arc::clone(&shared));
     let follower = follower::Follower::open(store.clone(), Arc::new(folder), shared).await?;
@@ -97,9 +98,9 @@ impl KeywordIndex {
         self.0.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has the index rebuilt: a search could not read it.
-    pub(crate) fn report_damage(&self) {
-        self.0.damaged.notify_one();
+    /// Has the index rebuilt, unless it was since: a search could not read this view of it.
+    pub(crate) fn report_damage(&self, view: Uuid) {
+        self.0.damaged.send_replace(view);
     }
 }
 

@@ -30,9 +30,14 @@ pub fn thin(
         if max_per_file.is_some_and(|most| from_file >= most) {
             continue;
         }
-        let words = words(&candidate.passage.indexed.text);
-        // A record that repeats a document is not the document: only like is compared with like.
         let source = candidate.passage.indexed.source;
+        // Records that say the same were merged when they were saved: two that are left differ in
+        // what counts, be it one number.
+        let words = match source {
+            SourceKind::Memory => HashSet::new(),
+            _ => words(&candidate.passage.indexed.text),
+        };
+        // A dialog that repeats a document is not the document: only like is compared with like.
         if texts.iter().any(|(kind, other)| *kind == source && same_text(other, &words)) {
             continue;
         }

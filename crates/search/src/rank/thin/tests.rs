@@ -30,6 +30,13 @@ fn a_fact_that_repeats_a_document_stays_beside_it() {
 }
 
 #[test]
+fn records_that_were_kept_apart_stay_apart() {
+    let one = format!("{LONG}; it is logged as E0123 by the worker, the queue and the dashboard");
+    let other = one.replace("E0123", "E0124");
+    assert_eq!(thin(vec![fact(&one, 0), fact(&other, 0)], 10, None).len(), 2);
+}
+
+#[test]
 fn one_file_does_not_fill_the_answer() {
     let (a, b) = (FileId::generate(), FileId::generate());
     let chunks = vec![chunk("one", a), chunk("two", a), chunk("three", a), chunk("four", b)];
