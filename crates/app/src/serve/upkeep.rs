@@ -7,7 +7,7 @@ use mc_store::upkeep::{self, Swept};
 use tokio_util::sync::CancellationToken;
 
 /// How often.
-const EVERY: Duration = Duration::from_secs(3600);
+const EVERY: Duration = Duration::from_hours(1);
 
 /// Sweeps at the start and every hour until `stop`. A sweep that fails is made up for by the next.
 pub async fn run(store: &Store, stop: &CancellationToken) {
