@@ -136,6 +136,8 @@ vocabulary!(
         FewShots = "few_shots",
         /// Titles and URLs.
         Links = "links",
+        /// What came out of conversations.
+        Dialogs = "dialogs",
         /// Places in the code.
         Code = "code",
     }

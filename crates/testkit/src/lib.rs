@@ -5,6 +5,9 @@ use mc_store::Store;
 use mc_store::projects::{self, Project};
 
 /// A migrated, empty database of its own for one test; dropped with the value.
+///
+/// A test with tasks at work in the background needs a multi-threaded runtime: dropping the database
+/// waits for sessions that are being opened, and on a single thread nobody would go on with them.
 #[derive(Debug)]
 pub struct TestDatabase {
     server: String,

@@ -7,7 +7,7 @@ use axum::extract::State;
 use mc_domain::{ProjectId, ProjectKey};
 use mc_memory::TokenBudget;
 use mc_memory::bundle::{
-    Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, TaskHead,
+    Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk, TaskHead,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -137,6 +137,8 @@ pub struct RecallAnswer {
     links: Vec<LinkView>,
     /// Rules and warnings that match the place.
     gotchas: Vec<FactView>,
+    /// What came out of conversations, at most 2.
+    dialogs: Vec<TalkView>,
     /// Places in the code.
     code: Vec<CodeView>,
     /// How sure it is that this helps, from 0 to 1.
@@ -198,6 +200,16 @@ pub struct LinkView {
     id: Uuid,
 }
 
+/// What came out of a conversation that nobody made a record of.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TalkView {
+    /// The dialog.
+    id: Uuid,
+    /// At most 300 characters.
+    text: String,
+    score: f64,
+}
+
 /// A place in the code.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CodeView {
@@ -240,6 +252,7 @@ impl From<Bundle> for RecallAnswer {
             few_shots: all(bundle.few_shots),
             links: all(bundle.links),
             gotchas: all(bundle.gotchas),
+            dialogs: all(bundle.dialogs),
             code: all(bundle.code),
             confidence: rounded(bundle.confidence),
             bundle_id: bundle.id.into(),
@@ -311,6 +324,12 @@ impl From<Link> for LinkView {
             LinkTarget::Doc(id) => id.into(),
         };
         Self { title: link.title, url: link.url, id }
+    }
+}
+
+impl From<Talk> for TalkView {
+    fn from(talk: Talk) -> Self {
+        Self { id: talk.id.into(), text: talk.text, score: rounded(talk.score) }
     }
 }
 

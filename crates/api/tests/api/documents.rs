@@ -15,7 +15,7 @@ fn timing(content: &str) -> Value {
            "url": "https://wiki.example.org/x/12", "tags": ["timing"]})
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
     let api = TestApi::start().await;
     let kept = api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
@@ -43,7 +43,7 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
     assert_eq!(api.post("/search", query).await.ok()["results"].as_array().unwrap().len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
     let api = TestApi::start().await;
     let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);
@@ -53,7 +53,7 @@ async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
     assert_eq!(answer.fault(404), "title");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_title_is_answered_with_near_ones() {
     let api = TestApi::start().await;
     api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
@@ -64,7 +64,7 @@ async fn an_unknown_title_is_answered_with_near_ones() {
     assert_eq!(answer.fault(400), "title");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_in_a_document_is_masked_wherever_it_stands() {
     let api = TestApi::start().await;
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");

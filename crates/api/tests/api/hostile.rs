@@ -231,7 +231,7 @@ fn a_hostile_query_or_path_is_never_the_services_fault() {
 }
 
 /// A route that is added later is to be damaged, too.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_that_takes_a_body_is_covered() {
     let api = TestApi::start().await;
     let document = api.get("/openapi.json").await.ok();
@@ -244,7 +244,7 @@ async fn every_route_that_takes_a_body_is_covered() {
     assert_eq!(posts, covered.iter().collect::<Vec<_>>());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
     let api = TestApi::start().await;
     for (path, body) in accepted() {
@@ -258,7 +258,7 @@ async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_megabytes_are_refused_before_they_are_looked_at() {
     let api = TestApi::start().await;
     for (path, _) in accepted() {

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::client::TestApi;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_request_for_a_repository_is_answered_with_the_open_run() {
     let api = TestApi::start().await;
     let folder = TempDir::new().unwrap();
@@ -24,7 +24,7 @@ async fn a_second_request_for_a_repository_is_answered_with_the_open_run() {
     assert_eq!(of_repository, second);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn locations_that_cannot_be_indexed_are_refused() {
     let api = TestApi::start().await;
     for location in [
@@ -45,7 +45,7 @@ async fn locations_that_cannot_be_indexed_are_refused() {
     assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_runs_and_repositories_are_not_found() {
     let api = TestApi::start().await;
     let id = uuid::Uuid::now_v7();

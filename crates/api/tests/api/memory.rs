@@ -16,7 +16,7 @@ fn recall() -> Value {
            "repo_path": "app/services/cart_sessions", "time_budget_ms": 20_000})
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
     let api = TestApi::start().await;
     let saved = api.post("/save", note(UNITS)).await.ok();
@@ -36,7 +36,7 @@ async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
     assert_eq!(task["record_ids"], json!([id]));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn saving_the_same_again_says_into_what_it_was_merged() {
     let api = TestApi::start().await;
     let first = api.post("/save", note(UNITS)).await.ok();
@@ -48,7 +48,7 @@ async fn saving_the_same_again_says_into_what_it_was_merged() {
     assert_eq!(listed["records"].as_array().unwrap().len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_says_nothing_is_rejected_and_not_kept() {
     let api = TestApi::start().await;
     let answer = api.post("/save", note("ok")).await.ok();
@@ -57,7 +57,7 @@ async fn what_says_nothing_is_rejected_and_not_kept() {
     assert_eq!(api.get("/records?project_key=shop").await.ok()["records"], json!([]));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_record_is_no_longer_recalled() {
     let api = TestApi::start().await;
     let saved = api.post("/save", note(UNITS)).await.ok();
@@ -69,7 +69,7 @@ async fn a_deleted_record_is_no_longer_recalled() {
     assert_eq!(api.delete(&path).await.fault(404), "id");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written() {
     let api = TestApi::start().await;
     for (field, change) in [

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::client::TestApi;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_is_created_once_and_found_by_any_case_of_its_key() {
     let api = TestApi::start().await;
     let created = api.post("/projects", json!({"key": "InSales", "name": "InSales core"})).await;
@@ -22,7 +22,7 @@ async fn a_project_is_created_once_and_found_by_any_case_of_its_key() {
     assert_eq!(overview["pending_vectors"], 0);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_project_is_named_with_the_way_to_create_it() {
     let api = TestApi::start().await;
     let answer = api.post("/search", json!({"project_key": "nowhere", "query": "x"})).await;
@@ -32,7 +32,7 @@ async fn an_unknown_project_is_named_with_the_way_to_create_it() {
     assert_eq!(api.get("/projects/no%20where").await.fault(400), "key");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removed_project_is_gone_with_all_it_held() {
     let api = TestApi::start().await;
     api.post("/projects", json!({ "key": "gone" })).await.ok();

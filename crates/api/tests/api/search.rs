@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::client::TestApi;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
     let api = TestApi::start().await;
     let distilled = "The delay was nil because delay_unit and trigger_delay_unit differed.";
@@ -32,7 +32,7 @@ async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
     assert_eq!(api.post("/search", elsewhere).await.ok()["results"], json!([]));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_search_is_refused_with_its_field() {
     let api = TestApi::start().await;
     for (field, change) in [

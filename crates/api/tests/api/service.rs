@@ -6,7 +6,7 @@ use tower::ServiceExt as _;
 
 use crate::client::TestApi;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn probes_docs_and_the_document_need_no_token() {
     let api = TestApi::start().await;
     for (path, expected) in [
@@ -25,7 +25,7 @@ async fn probes_docs_and_the_document_need_no_token() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_status_names_versions_model_and_index() {
     let api = TestApi::start().await;
     let status = api.get("/status").await.ok();
@@ -35,7 +35,7 @@ async fn the_status_names_versions_model_and_index() {
     assert_eq!(status["pending_vectors"], 0);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_its_database_the_service_is_alive_and_not_ready() {
     let api = TestApi::start().await;
     api.database.store().close().await;

@@ -13,7 +13,7 @@ fn sync(title: &str) -> Value {
     ]})
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_synchronisation_changes_only_what_differs() {
     let api = TestApi::start().await;
     let first = api.post("/tasks/sync", sync("Nil delay")).await.ok();
@@ -28,7 +28,7 @@ async fn a_second_synchronisation_changes_only_what_differs() {
     assert_eq!(second["title"], "Second");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_bad_task_of_a_batch_leaves_nothing_behind() {
     let api = TestApi::start().await;
     let mut request = sync("Nil delay");
@@ -37,7 +37,7 @@ async fn one_bad_task_of_a_batch_leaves_nothing_behind() {
     assert_eq!(api.get("/tasks/CS-214?project_key=shop").await.fault(404), "external_id");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_in_a_title_is_masked() {
     let api = TestApi::start().await;
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
@@ -47,7 +47,7 @@ async fn a_key_in_a_title_is_masked() {
     assert!(task["title"].as_str().unwrap().contains("[secret:"), "{task}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dialog_is_kept_linked_and_replaced_by_its_id() {
     let api = TestApi::start().await;
     let dialog = json!({"project_key": "shop", "task_external_id": "CS-214", "developer": "vera",
@@ -70,7 +70,7 @@ async fn a_dialog_is_kept_linked_and_replaced_by_its_id() {
     assert_eq!(api.post("/dialogs", again).await.fault(404), "id");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_is_linked_to_a_named_dialog_or_to_a_new_one() {
     let api = TestApi::start().await;
     let link = json!({"project_key": "shop", "task_external_id": "CS-9"});

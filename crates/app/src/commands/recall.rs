@@ -56,6 +56,7 @@ pub fn readable(bundle: &Value) -> String {
     section(&mut out, "Links", list(bundle, "links"), |item| {
         format!("{}  {}", text(item, "title"), text(item, "url"))
     });
+    section(&mut out, "Dialogs", list(bundle, "dialogs"), |item| text(item, "text").to_owned());
     section(&mut out, "Code", list(bundle, "code"), |item| {
         format!(
             "{}:{}-{}  {}",

@@ -18,6 +18,7 @@ pub fn bundle(answer: &Value) -> String {
     }
     write_section(&mut body, "few_shots", items(answer, "few_shots"), example);
     write_section(&mut body, "links", items(answer, "links"), link);
+    write_section(&mut body, "dialogs", items(answer, "dialogs"), talk);
     write_section(&mut body, "code", items(answer, "code"), place);
     let is_empty = body.len() == without_memory;
     let mut text = if is_empty {
@@ -95,6 +96,12 @@ fn issue(item: &Value) -> String {
 fn link(item: &Value) -> String {
     let mut text = string(item, "title").to_owned();
     append(&mut text, " ", string(item, "url"));
+    append(&mut text, " id ", string(item, "id"));
+    text
+}
+
+fn talk(item: &Value) -> String {
+    let mut text = string(item, "text").to_owned();
     append(&mut text, " id ", string(item, "id"));
     text
 }

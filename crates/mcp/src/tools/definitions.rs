@@ -188,6 +188,7 @@ fn output(tool: Tool) -> Value {
                 "few_shots": array,
                 "links": array,
                 "gotchas": array,
+                "dialogs": array,
                 "code": array,
                 "confidence": number,
                 "bundle_id": string(),

@@ -4,10 +4,10 @@ mod pack;
 mod render;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{BundleId, DocId, PassageId, RecordId, RecordKind, RecordState, Verdict};
+use mc_domain::{BundleId, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Verdict};
 
 pub use pack::{Contents, Envelope, pack};
-pub use render::{as_json, as_text};
+pub use render::as_json;
 
 /// Longest statement in a bundle, in characters (seed 001, section 6).
 pub const STATEMENT_MAX_CHARS: usize = 300;
@@ -19,6 +19,8 @@ pub const FACTS_MAX: usize = 12;
 pub const GOTCHAS_MAX: usize = 6;
 /// Most links.
 pub const LINKS_MAX: usize = 5;
+/// Most conversations.
+pub const DIALOGS_MAX: usize = 2;
 /// Most places in the code.
 pub const CODE_MAX: usize = 5;
 /// Most steps of a worked example.
@@ -39,6 +41,8 @@ pub struct Bundle {
     pub few_shots: Vec<FewShot>,
     /// Decisions and documents.
     pub links: Vec<Link>,
+    /// What came out of conversations.
+    pub dialogs: Vec<Talk>,
     /// Places in the code.
     pub code: Vec<CodePlace>,
     /// How sure it is that this helps, 0 to 1.
@@ -60,6 +64,7 @@ impl Bundle {
             && self.facts.is_empty()
             && self.few_shots.is_empty()
             && self.links.is_empty()
+            && self.dialogs.is_empty()
             && self.code.is_empty()
     }
 }
@@ -151,6 +156,19 @@ pub enum LinkTarget {
     Record(RecordId),
     /// A document of the project.
     Doc(DocId),
+}
+
+/// What came out of a conversation, that nobody made a record of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Talk {
+    /// The dialog.
+    pub id: DialogId,
+    /// The passage it was found through.
+    pub passage: PassageId,
+    /// At most [`STATEMENT_MAX_CHARS`] characters.
+    pub text: String,
+    /// Rank score, 0 to 1.
+    pub score: f32,
 }
 
 /// A place in the code.

@@ -2,10 +2,10 @@
 
 use mc_domain::{BundleId, BundleSection as Section};
 
-use super::render::{self, as_json, as_text};
+use super::render::{self, as_json};
 use super::{
-    Bundle, CODE_MAX, CodePlace, FACTS_MAX, FEW_SHOTS_MAX, FewShot, GOTCHAS_MAX, LINKS_MAX, Link,
-    Statement, TaskHead,
+    Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, FACTS_MAX, FEW_SHOTS_MAX, FewShot, GOTCHAS_MAX,
+    LINKS_MAX, Link, Statement, Talk, TaskHead,
 };
 use crate::text::cut;
 use crate::tokens::{self, TokenBudget};
@@ -21,6 +21,8 @@ pub struct Contents {
     pub few_shots: Vec<FewShot>,
     /// Decisions and documents.
     pub links: Vec<Link>,
+    /// What came out of conversations.
+    pub dialogs: Vec<Talk>,
     /// Places in the code.
     pub code: Vec<CodePlace>,
 }
@@ -48,7 +50,7 @@ const TOKENS_PLACEHOLDER: usize = TokenBudget::MAX;
 
 /// A bundle whose JSON costs at most `budget` tokens. Rounds go through the sections in the order
 /// of their worth, each taking its best that is left, so that a small budget still holds the best
-/// of each: gotchas first, then facts, examples, links, code.
+/// of each: gotchas first, then facts, examples, links, dialogs, code.
 pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bundle {
     let had_contents = !is_empty(&contents);
     let mut bundle = fit_envelope(envelope, budget);
@@ -84,8 +86,7 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
 /// Tokens of the bundle as it may be handed out, with room for its own `tokens` field.
 fn size(bundle: &Bundle) -> usize {
     let sized = Bundle { tokens: TOKENS_PLACEHOLDER, ..bundle.clone() };
-    let json = tokens::count(&as_json(&sized).to_string());
-    json.max(tokens::count(&as_text(bundle)))
+    tokens::count(&as_json(&sized).to_string())
 }
 
 fn exact_size(bundle: &Bundle) -> usize {
@@ -100,6 +101,7 @@ fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
         facts: Vec::new(),
         few_shots: Vec::new(),
         links: Vec::new(),
+        dialogs: Vec::new(),
         code: Vec::new(),
         confidence: envelope.confidence,
         tokens: 0,
@@ -129,6 +131,7 @@ enum Item {
     Fact(Statement),
     FewShot(FewShot),
     Link(Link),
+    Talk(Talk),
     Code(CodePlace),
 }
 
@@ -138,6 +141,7 @@ fn put(bundle: &mut Bundle, item: Item) {
         Item::Fact(statement) => bundle.facts.push(statement),
         Item::FewShot(shot) => bundle.few_shots.push(shot),
         Item::Link(link) => bundle.links.push(link),
+        Item::Talk(talk) => bundle.dialogs.push(talk),
         Item::Code(place) => bundle.code.push(place),
     }
 }
@@ -148,6 +152,7 @@ fn take_back(bundle: &mut Bundle, section: Section) {
         Section::Facts => drop(bundle.facts.pop()),
         Section::FewShots => drop(bundle.few_shots.pop()),
         Section::Links => drop(bundle.links.pop()),
+        Section::Dialogs => drop(bundle.dialogs.pop()),
         Section::Code => drop(bundle.code.pop()),
     }
 }
@@ -158,6 +163,7 @@ fn cost(item: &Item) -> usize {
         Item::Gotcha(item) | Item::Fact(item) => render::statement(item),
         Item::FewShot(item) => render::few_shot(item),
         Item::Link(item) => render::link(item),
+        Item::Talk(item) => render::talk(item),
         Item::Code(item) => render::code(item),
     };
     tokens::count(&json.to_string()) + 1
@@ -168,6 +174,7 @@ fn is_empty(contents: &Contents) -> bool {
         && contents.facts.is_empty()
         && contents.few_shots.is_empty()
         && contents.links.is_empty()
+        && contents.dialogs.is_empty()
         && contents.code.is_empty()
 }
 
@@ -183,6 +190,7 @@ impl Queues {
         let mut facts = contents.facts.into_iter().map(Item::Fact);
         let mut shots = contents.few_shots.into_iter().map(Item::FewShot);
         let mut links = contents.links.into_iter().map(Item::Link);
+        let mut dialogs = contents.dialogs.into_iter().map(Item::Talk);
         let mut code = contents.code.into_iter().map(Item::Code);
         let mut order = Vec::new();
         loop {
@@ -191,6 +199,7 @@ impl Queues {
             order.extend(facts.by_ref().take(2));
             order.extend(shots.by_ref().take(1));
             order.extend(links.by_ref().take(1));
+            order.extend(dialogs.by_ref().take(1));
             order.extend(code.by_ref().take(1));
             if order.len() == before {
                 break;
@@ -216,6 +225,7 @@ fn most(section: Section) -> usize {
         Section::Facts => FACTS_MAX,
         Section::FewShots => FEW_SHOTS_MAX,
         Section::Links => LINKS_MAX,
+        Section::Dialogs => DIALOGS_MAX,
         Section::Code => CODE_MAX,
     }
 }
@@ -226,6 +236,7 @@ fn section(item: &Item) -> Section {
         Item::Fact(_) => Section::Facts,
         Item::FewShot(_) => Section::FewShots,
         Item::Link(_) => Section::Links,
+        Item::Talk(_) => Section::Dialogs,
         Item::Code(_) => Section::Code,
     }
 }

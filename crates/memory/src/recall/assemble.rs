@@ -1,6 +1,6 @@
 //! From hits to the sections of a bundle.
 
-use mc_domain::{RecordId, RecordKind, RecordState};
+use mc_domain::{DialogId, RecordId, RecordKind, RecordState};
 use mc_search::Hit;
 use mc_store::citations::Citation;
 use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::is_warning;
 use crate::bundle::{
     CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, STATEMENT_MAX_CHARS,
-    STEP_MAX_CHARS, STEPS_MAX, Statement, staleness_warning,
+    STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, staleness_warning,
 };
 use crate::citations::is_stale;
 use crate::confidence::{FLOOR, Question, evidence, is_about_place};
@@ -17,7 +17,7 @@ use crate::text::cut;
 
 /// How much of a score the search's own rank makes; the rest is evidence.
 const RANK_SHARE: f32 = 0.4;
-/// Code and documents are there to read on; memory comes first, so they must be surer.
+/// Code, documents and dialogs are there to read on; memory comes first, so they must be surer.
 const PLACE_FLOOR: f32 = 0.45;
 
 /// A hit that is good enough.
@@ -101,10 +101,11 @@ pub fn contents(mut scored: Vec<Scored>) -> Contents {
     let mut contents = Contents::default();
     for one in &scored {
         let passage = &one.hit.passage;
-        match (&passage.record, &passage.doc, &passage.code) {
-            (Some(record), _, _) => add_record(&mut contents, one, record),
-            (_, Some(doc), _) => add_doc(&mut contents, one, doc),
-            (_, _, Some(code)) => contents.code.push(code_place(one, code)),
+        match (&passage.record, &passage.doc, &passage.code, passage.dialog) {
+            (Some(record), ..) => add_record(&mut contents, one, record),
+            (_, Some(doc), ..) => add_doc(&mut contents, one, doc),
+            (_, _, Some(code), _) => contents.code.push(code_place(one, code)),
+            (.., Some(dialog)) => contents.dialogs.push(talk(one, dialog)),
             _ => {}
         }
     }
@@ -191,6 +192,16 @@ fn link(one: &Scored, title: &str, url: &str, target: LinkTarget) -> Link {
         url: url.to_owned(),
         target,
         passage: one.hit.passage.indexed.id,
+        score: one.score,
+    }
+}
+
+fn talk(one: &Scored, id: DialogId) -> Talk {
+    let indexed = &one.hit.passage.indexed;
+    Talk {
+        id,
+        passage: indexed.id,
+        text: cut(&indexed.text, STATEMENT_MAX_CHARS),
         score: one.score,
     }
 }

@@ -31,6 +31,8 @@ const MEMORY_LIMIT: usize = 40;
 const SCOPED_LIMIT: usize = 20;
 /// Documents looked at.
 const DOC_LIMIT: usize = 8;
+/// Dialogs looked at.
+const DIALOG_LIMIT: usize = 6;
 /// Places in the code looked at.
 const CODE_LIMIT: usize = 8;
 /// How often a bundle's record is tried to be written.
@@ -133,7 +135,8 @@ fn why_empty(found: usize, degraded: &[String]) -> String {
     }
 }
 
-/// Searches records, records of the asked part of the system, documents and code, all at once.
+/// Searches records, records of the asked part of the system, documents, dialogs and code, all at
+/// once.
 async fn find(
     ctx: &MemoryContext,
     request: &RecallRequest,
@@ -158,13 +161,15 @@ async fn find(
         }
         search(scoped, SCOPED_LIMIT).await.map(Some)
     };
-    let (memory, scoped, doc, code) = tokio::try_join!(
+    let (memory, scoped, doc, dialog, code) = tokio::try_join!(
         search(within(SourceKind::Memory), MEMORY_LIMIT),
         scoped_search,
         search(within(SourceKind::Doc), DOC_LIMIT),
+        search(within(SourceKind::Dialog), DIALOG_LIMIT),
         search(within(SourceKind::Code), CODE_LIMIT),
     )?;
-    Ok(gather([Some(memory), scoped, Some(doc), Some(code)].into_iter().flatten()))
+    let found = [Some(memory), scoped, Some(doc), Some(dialog), Some(code)];
+    Ok(gather(found.into_iter().flatten()))
 }
 
 /// Hits of several searches, each passage once, and what any of them left out.
@@ -277,6 +282,13 @@ fn items(bundle: &Bundle) -> Vec<BundleItem> {
             score: link.score,
         }
     });
+    let dialogs = bundle.dialogs.iter().map(|talk| BundleItem {
+        section: BundleSection::Dialogs,
+        record: None,
+        doc: None,
+        passage: talk.passage,
+        score: talk.score,
+    });
     let code = bundle.code.iter().map(|place| BundleItem {
         section: BundleSection::Code,
         record: None,
@@ -284,7 +296,7 @@ fn items(bundle: &Bundle) -> Vec<BundleItem> {
         passage: place.passage,
         score: place.score,
     });
-    gotchas.chain(facts).chain(shots).chain(links).chain(code).collect()
+    gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect()
 }
 
 /// Whether a kind goes first where it is about the asked place.
