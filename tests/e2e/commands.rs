@@ -1,8 +1,10 @@
 //! The command line, as a person types it.
 
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::Service;
 use crate::repository;
@@ -14,24 +16,25 @@ async fn the_way_from_an_empty_service_to_an_answer() {
     let shop = repository::cart_sessions(folder.path());
     let shop = shop.to_str().unwrap();
 
-    let ingest = json(service.command(&["--json", "ingest", shop, "-p", "shop", "--wait-vectors"]));
+    let ingest =
+        printed(service.command(&["--json", "ingest", shop, "-p", "shop", "--wait-vectors"]));
     assert_eq!(ingest["status"], "SUCCEEDED", "{ingest}");
     assert_eq!(ingest["files_skipped"]["binary"], 1, "{ingest}");
-    let again = json(service.command(&["--json", "ingest", shop, "-p", "shop"]));
+    let again = printed(service.command(&["--json", "ingest", shop, "-p", "shop"]));
     assert_eq!(again["files_changed"], 0, "{again}");
 
     let symbol = "CartSessions::Setting#trigger_delay_time_in_minutes";
-    let found = json(service.command(&["--json", "search", symbol, "-p", "shop"]));
+    let found = printed(service.command(&["--json", "search", symbol, "-p", "shop"]));
     assert_eq!(found["results"][0]["place"], "app/services/cart_sessions/setting.rb", "{found}");
 
     let content =
         "trigger_delay_time_in_minutes is nil when delay_unit is missing; check the unit first.";
     let place = format!("app/services/cart_sessions/setting.rb#{symbol}");
     let save = ["--json", "save", content, "-p", "shop", "--kind", "gotcha", "--cite", &place];
-    let saved = json(service.command(&save));
+    let saved = printed(service.command(&save));
     assert_eq!(saved["outcome"], "created", "{saved}");
     assert_eq!(saved["citations"][0]["verdict"], "fresh", "{saved}");
-    let twice = json(service.command(&save));
+    let twice = printed(service.command(&save));
     assert_eq!((&twice["outcome"], &twice["id"]), (&"merged".into(), &saved["id"]), "{twice}");
 
     let recall = [
@@ -46,7 +49,7 @@ async fn the_way_from_an_empty_service_to_an_answer() {
         "--signal",
         "nil-delay",
     ];
-    let bundle = json(service.command(&recall));
+    let bundle = printed(service.command(&recall));
     assert_eq!(bundle["gotchas"][0]["id"], saved["id"], "{bundle}");
 
     // The cited code changes: the record says so until someone looks at it.
@@ -55,8 +58,8 @@ async fn the_way_from_an_empty_service_to_an_answer() {
         "app/services/cart_sessions/setting.rb",
         "module CartSessions\n  class Setting\n    def trigger_delay_time_in_minutes\n      0\n    end\n  end\nend\n",
     );
-    json(service.command(&["--json", "ingest", shop, "-p", "shop"]));
-    let bundle = json(service.command(&recall));
+    printed(service.command(&["--json", "ingest", shop, "-p", "shop"]));
+    let bundle = printed(service.command(&recall));
     assert_eq!(bundle["gotchas"][0]["state"], "stale", "{bundle}");
 }
 
@@ -73,14 +76,14 @@ async fn records_travel_as_yaml() {
     )
     .unwrap();
     let file = file.to_str().unwrap();
-    let imported = json(service.command(&["--json", "import", file, "-p", "one"]));
+    let imported = printed(service.command(&["--json", "import", file, "-p", "one"]));
     assert_eq!(imported["outcomes"]["created"], 2, "{imported}");
 
     let exported = output(service.command(&["export", "-p", "one"]));
     let copy = folder.path().join("copy.yaml");
     std::fs::write(&copy, &exported).unwrap();
     let copy = copy.to_str().unwrap();
-    let imported = json(service.command(&["--json", "import", copy, "-p", "two"]));
+    let imported = printed(service.command(&["--json", "import", copy, "-p", "two"]));
     assert_eq!(imported["outcomes"]["created"], 2, "{imported}\n{exported}");
     let again = output(service.command(&["export", "-p", "two"]));
     assert_eq!(again, exported);
@@ -89,9 +92,24 @@ async fn records_travel_as_yaml() {
 #[tokio::test]
 async fn doctor_finds_a_running_service_well_and_a_stopped_one_not() {
     let mut service = Service::embedded().await;
-    let checks = json(service.command(&["--json", "doctor"]));
+    let checks = printed(service.command(&["--json", "doctor"]));
     let checks = checks.as_array().unwrap();
     assert!(checks.len() >= 6 && checks.iter().all(|check| check["ok"] == true), "{checks:?}");
+    let inside = checks.iter().find(|check| check["check"] == "inside").unwrap();
+    let said = inside["says"].as_str().unwrap();
+    assert!(
+        said.contains("PostgreSQL 1") && said.contains("pgvector 0.") && said.contains("minilm"),
+        "{said}"
+    );
+    let elsewhere = service
+        .command(&["--json", "doctor"])
+        .env("DATABASE_URL", "postgres://nobody:hunter2@127.0.0.1:1/none")
+        .output()
+        .unwrap();
+    let checks: Value = serde_json::from_slice(&elsewhere.stdout).unwrap();
+    let database = checks.as_array().unwrap().iter().find(|c| c["check"] == "database").unwrap();
+    assert_eq!(database["ok"], false, "{database}");
+    assert!(!database.to_string().contains("hunter2"), "{database}");
     service.stop();
     let output = service.command(&["doctor"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -137,7 +155,7 @@ fn completions_are_printed() {
     }
 }
 
-fn json(command: Command) -> Value {
+fn printed(command: Command) -> Value {
     serde_json::from_str(&output(command)).expect("the output is JSON")
 }
 
@@ -145,4 +163,80 @@ fn output(mut command: Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
+}
+
+#[tokio::test]
+async fn what_cursor_install_writes_leads_a_bare_process_to_the_service() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let project = tempfile::TempDir::new().unwrap();
+    let dir = project.path().to_str().unwrap();
+    let done = printed(service.command(&[
+        "--json",
+        "cursor",
+        "install",
+        "--project",
+        dir,
+        "--key",
+        "shop",
+    ]));
+    assert_eq!(done["project_key"], "shop");
+    let written = std::fs::read_to_string(project.path().join(".cursor/mcp.json")).unwrap();
+    let written: Value = serde_json::from_str(&written).unwrap();
+    let entry = &written["mcpServers"]["memory-copilot"];
+    let strings = |value: &Value| {
+        let items = value.as_array().unwrap().iter();
+        items.map(|item| item.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let env = entry["env"].as_object().unwrap();
+    let mut server = Command::new(entry["command"].as_str().unwrap())
+        .args(strings(&entry["args"]))
+        .env_clear()
+        .env("HOME", "/nonexistent")
+        .envs(env.iter().map(|(name, value)| (name, value.as_str().unwrap())))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut ask = |request: Value| {
+        writeln!(input, "{request}").unwrap();
+        let Some(id) = request.get("id") else { return Value::Null };
+        loop {
+            let answer = answers.next().expect("an answer").unwrap();
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            if answer.get("id") == Some(id) {
+                return answer;
+            }
+        }
+    };
+    ask(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}}));
+    ask(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let answer = ask(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "recall", "arguments": {"query": "anything"}}}));
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    drop(input);
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_signal_ends_a_command_that_waits_for_an_answer() {
+    // Takes the connection and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let data_dir = tempfile::TempDir::new().unwrap();
+    std::fs::write(data_dir.path().join("token"), "secret").unwrap();
+    let mut command = Command::new(crate::harness::binary())
+        .args(["recall", "anything", "--project", "shop"])
+        .env("MEMORY_COPILOT__DATA_DIR", data_dir.path())
+        .env("MEMORY_COPILOT__SERVER__LISTEN", silent.local_addr().unwrap().to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _connection = silent.accept().unwrap();
+    let pid = command.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(command.wait().unwrap().signal(), Some(2));
 }

@@ -44,7 +44,7 @@ impl Service {
             url: format!("http://{listen}"),
             listen,
             process: None,
-            client: reqwest::Client::new(),
+            client: direct_client(),
             _folder: folder,
         };
         service.launch().await;
@@ -190,6 +190,11 @@ impl Drop for Service {
             self.stop();
         }
     }
+}
+
+/// A client that asks no proxy for the way to this machine.
+pub fn direct_client() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().expect("a client")
 }
 
 /// A port that was free a moment ago.

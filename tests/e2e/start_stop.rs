@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::Service;
+use crate::harness::{Service, direct_client};
 
 #[tokio::test]
 async fn what_was_saved_is_there_after_a_clean_stop() {
@@ -45,7 +45,7 @@ async fn a_second_service_on_one_data_folder_says_who_holds_it() {
 #[tokio::test]
 async fn without_the_token_nothing_is_told() {
     let service = Service::embedded().await;
-    let client = reqwest::Client::new();
+    let client = direct_client();
     for path in ["/projects", "/status", "/records?project_key=x"] {
         let answer = client.get(format!("{}{path}", service.url)).send().await.unwrap();
         assert_eq!(answer.status(), 401, "{path}");

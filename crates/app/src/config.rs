@@ -192,18 +192,55 @@ impl Config {
         format!("http://{address}")
     }
 
+    /// What a process that is started with a bare environment (by an editor) needs to be told to
+    /// find this service: where its token is and where it listens, unless these are the defaults.
+    pub fn way_to_the_service(&self) -> Vec<(String, String)> {
+        let defaults: serde_norway::Value =
+            serde_norway::from_str(DEFAULTS).expect("config/memory-copilot.yaml is valid YAML");
+        let (listen, data_dir) = (self.server.listen.to_string(), &self.data_dir);
+        let mut way = Vec::new();
+        if bare_data_dir().ok().as_ref() != Some(data_dir) {
+            let dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.clone());
+            way.push(("MEMORY_COPILOT__DATA_DIR".to_owned(), dir.to_string_lossy().into_owned()));
+        }
+        if defaults["server"]["listen"].as_str() != Some(listen.as_str()) {
+            way.push(("MEMORY_COPILOT__SERVER__LISTEN".to_owned(), listen));
+        }
+        way
+    }
+
     /// The configuration as YAML, with secrets masked.
     pub fn masked_yaml(&self) -> Result<String> {
         let mut shown = self.clone();
-        if let Ok(mut url) = url::Url::parse(&shown.database.url)
-            && url.password().is_some()
-        {
-            // Only a URL that can't have one refuses a password, and this one has.
-            let _ = url.set_password(Some("masked"));
-            shown.database.url = url.into();
-        }
+        shown.database.url = masked_url(&shown.database.url);
+        shown.embedding.base_url = masked_url(&shown.embedding.base_url);
         Ok(serde_norway::to_string(&shown)?)
     }
+}
+
+/// A URL without what it holds of passwords: behind the user's name and in the query. One that
+/// can't be read is not shown at all.
+fn masked_url(text: &str) -> String {
+    const MASK: &str = "masked";
+    if text.is_empty() {
+        return String::new();
+    }
+    let Ok(mut url) = url::Url::parse(text) else { return MASK.to_owned() };
+    if url.password().is_some() {
+        // Only a URL that can't have one refuses a password, and this one has.
+        let _ = url.set_password(Some(MASK));
+    }
+    if url.query().is_some() {
+        let pairs: Vec<(String, String)> = url
+            .query_pairs()
+            .map(|(name, value)| {
+                let is_secret = name.to_lowercase().contains("pass");
+                (name.into_owned(), if is_secret { MASK.to_owned() } else { value.into_owned() })
+            })
+            .collect();
+        url.query_pairs_mut().clear().extend_pairs(pairs);
+    }
+    url.into()
 }
 
 fn usual_files() -> Vec<PathBuf> {
@@ -231,6 +268,15 @@ fn default_cache_dir() -> Result<PathBuf> {
     under_home("XDG_CACHE_HOME", ".cache")
 }
 
+/// The data folder in an environment that only says where home is.
+fn bare_data_dir() -> Result<PathBuf> {
+    if rustix::process::geteuid().is_root() {
+        return default_data_dir();
+    }
+    let home = std::env::var_os("HOME").context("HOME is not set; set data_dir")?;
+    Ok(PathBuf::from(home).join(".local/share/memory-copilot"))
+}
+
 fn default_data_dir() -> Result<PathBuf> {
     // PostgreSQL refuses root, and the user it runs as must reach its data: not below root's home.
     if rustix::process::geteuid().is_root() {
@@ -246,4 +292,23 @@ fn under_home(variable: &str, otherwise: &str) -> Result<PathBuf> {
     }
     let home = std::env::var_os("HOME").context("HOME is not set; set data_dir and cache_dir")?;
     Ok(PathBuf::from(home).join(otherwise).join("memory-copilot"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_shown_wherever_it_stands() {
+        for (url, shown) in [
+            ("postgres://me:hunter2@db:5432/x", "postgres://me:masked@db:5432/x"),
+            ("postgres://db/x?user=me&password=hunter2", "postgres://db/x?user=me&password=masked"),
+            ("postgres://me:hun/ter2@db/x", "masked"),
+            ("host=db password=hunter2", "masked"),
+            ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
+            ("", ""),
+        ] {
+            assert_eq!(masked_url(url), shown, "{url}");
+        }
+    }
 }

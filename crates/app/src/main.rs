@@ -41,11 +41,10 @@ async fn run(cli: Cli) -> Result<()> {
     let config = Config::load(cli.config.as_deref())?;
     logging::init(&config.log)?;
     let format = if cli.json { Format::Json } else { Format::Text };
-    let shutdown = on_signals()?;
     let remote = Remote::new(&config)?;
     match cli.command {
-        Command::Serve => serve::run(&config, shutdown).await,
-        Command::Mcp(args) => commands::mcp::run(args, &config, shutdown).await,
+        Command::Serve => serve::run(&config, on_signals()?).await,
+        Command::Mcp(args) => commands::mcp::run(args, &config, on_signals()?).await,
         Command::Ingest(args) => commands::ingest::run(args, &remote, format).await,
         Command::Recall(args) => commands::recall::run(args, &remote, format).await,
         Command::Save(args) => commands::save::run(args, &remote, format).await,
@@ -56,13 +55,14 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Doctor => commands::doctor::run(&config, format).await,
         Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),
         Command::Cursor(CursorCommand::Install { dir, key }) => {
-            commands::cursor::install(&dir, key, cli.config.as_deref())
+            commands::cursor::install(&dir, key, &config, format)
         }
         Command::Completions { .. } => unreachable!("answered before the configuration is read"),
     }
 }
 
-/// A token that SIGTERM and SIGINT cancel; a second signal ends the process at once.
+/// A token that SIGTERM and SIGINT cancel, for the commands that have something to bring to an end;
+/// a second signal ends the process at once.
 fn on_signals() -> Result<CancellationToken> {
     let shutdown = CancellationToken::new();
     let mut terminate = signal(SignalKind::terminate())?;

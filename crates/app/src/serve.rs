@@ -48,7 +48,11 @@ async fn serve(
     shutdown: CancellationToken,
 ) -> Result<()> {
     let secret = token::ensure(&config.token_file())?;
-    let models = models::open(config, store).await?;
+    // A model may have to be fetched first, which takes minutes.
+    let Some(models) = shutdown.run_until_cancelled(models::open(config, store)).await else {
+        return Ok(());
+    };
+    let models = models?;
     // Background work outlives the listener by a moment, so that open requests find it working.
     let background = CancellationToken::new();
     let (keyword, follower) =
@@ -130,7 +134,7 @@ fn greet(config: &Config) {
     output::line(&format!("  API page   {url}/docs"));
     output::line(&format!("  MCP        {url}/mcp (streamable HTTP), or: memory-copilot mcp"));
     output::line(&format!("  token      {}", config.token_file().display()));
-    if let Ok(entry) = crate::commands::cursor::entry(&example, None) {
+    if let Ok(entry) = crate::commands::cursor::entry(&example, config) {
         output::line(
             "  Cursor     memory-copilot cursor install --project DIR writes this into DIR/.cursor/mcp.json:",
         );

@@ -6,42 +6,45 @@ use anyhow::{Context, Result};
 use mc_domain::ProjectKey;
 use mc_mcp::cursor::{self, CursorEntry};
 
-use crate::output::line;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::output::{Format, text};
 
 /// Sets the project in `dir` up for Cursor.
-pub fn install(dir: &Path, key: Option<String>, config_file: Option<&Path>) -> Result<()> {
+pub fn install(dir: &Path, key: Option<String>, config: &Config, format: Format) -> Result<()> {
     let dir = std::fs::canonicalize(dir)
         .with_context(|| format!("the folder {} can't be found", dir.display()))?;
     let key = match key {
         Some(key) => ProjectKey::parse(&key).with_context(|| format!("--key {key}"))?,
         None => key_of(&dir)?,
     };
-    let report = cursor::install(&dir, &entry(&key, config_file)?)?;
-    for (path, change) in report.files {
-        line(&format!("{change}: {}", path.display()));
-    }
-    line(&format!(
-        "Project key: {key}. Reload the MCP servers in Cursor's settings, then ask away."
-    ));
+    let report = cursor::install(&dir, &entry(&key, config)?)?;
+    let files: Vec<_> = report
+        .files
+        .iter()
+        .map(|(path, change)| json!({ "path": path, "change": change.to_string() }))
+        .collect();
+    format.print(&json!({ "project_key": key.as_str(), "files": files }), readable);
     Ok(())
 }
 
+fn readable(done: &Value) -> String {
+    let files = done["files"].as_array().into_iter().flatten();
+    let lines = files.map(|file| format!("{}: {}\n", text(file, "change"), text(file, "path")));
+    format!(
+        "{}Project key: {}. Reload the MCP servers in Cursor's settings, then ask away.",
+        lines.collect::<String>(),
+        text(done, "project_key")
+    )
+}
+
 /// How Cursor starts this very program for a project.
-pub fn entry(key: &ProjectKey, config_file: Option<&Path>) -> Result<CursorEntry> {
+pub fn entry(key: &ProjectKey, config: &Config) -> Result<CursorEntry> {
     let program = std::env::current_exe().context("this program's own path is unknown")?;
-    let mut args = vec!["mcp".to_owned(), "--project".to_owned(), key.to_string()];
-    if let Some(file) = config_file {
-        let file = std::fs::canonicalize(file)
-            .with_context(|| format!("{} can't be found", file.display()))?;
-        args.extend(["--config".to_owned(), file.to_string_lossy().into_owned()]);
-    }
-    // Cursor starts the server with a bare environment; what leads to the data must travel along.
-    let env = std::env::vars()
-        .filter(|(name, _)| {
-            name == "MEMORY_COPILOT__DATA_DIR" || name == "MEMORY_COPILOT__SERVER__LISTEN"
-        })
-        .collect();
-    Ok(CursorEntry::Command { command: program.to_string_lossy().into_owned(), args, env })
+    let args = vec!["mcp".to_owned(), "--project".to_owned(), key.to_string()];
+    let command = program.to_string_lossy().into_owned();
+    Ok(CursorEntry::Command { command, args, env: config.way_to_the_service() })
 }
 
 /// The key that a folder suggests.

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Result, bail};
+use mc_store::Store;
+use mc_store::server::{self, Versions};
 use serde_json::{Value, json};
 
 use crate::config::{Config, Provider};
@@ -54,7 +56,7 @@ fn git() -> Finding {
 
 async fn postgres(config: &Config) -> Finding {
     if !config.database.url.is_empty() {
-        return good("database", "a server of yours (DATABASE_URL)".into());
+        return configured_server(&config.database.url).await;
     }
     match mc_store::embedded::discover(&config.postgres_installations()).await {
         Ok(found) => {
@@ -62,6 +64,21 @@ async fn postgres(config: &Config) -> Finding {
             good("database", format!("embedded, {programs}"))
         }
         Err(error) => bad("database", error.to_string(), "make setup, or set DATABASE_URL"),
+    }
+}
+
+/// Connects as the service does, which refuses a server that is too old.
+async fn configured_server(url: &str) -> Finding {
+    let versions = async { server::versions(&Store::connect(url, 1).await?).await };
+    match versions.await {
+        Ok(Versions { postgres, pgvector }) => {
+            good("database", format!("yours, PostgreSQL {postgres} with pgvector {pgvector}"))
+        }
+        Err(error) => {
+            let mend = "see that DATABASE_URL is right and the server runs, or unset it to use the \
+                        embedded one";
+            bad("database", error.to_string(), mend)
+        }
     }
 }
 
@@ -108,9 +125,9 @@ fn token(config: &Config) -> Finding {
 fn inside(status: &Value) -> String {
     format!(
         "PostgreSQL {}, pgvector {}, model {}, {} vectors to come",
-        text(&status["database"], "postgres"),
-        text(&status["database"], "pgvector"),
-        text(&status["embedding"], "model"),
+        text(status, "postgres"),
+        text(status, "pgvector"),
+        text(&status["model"], "name"),
         status["pending_vectors"]
     )
 }

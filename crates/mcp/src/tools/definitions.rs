@@ -170,7 +170,6 @@ fn input(tool: Tool) -> Value {
             json!({
                 "bundle_id": id(""),
                 "used": ids(),
-                "comment": string(),
             }),
         ),
     }
