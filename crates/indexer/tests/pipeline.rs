@@ -237,6 +237,35 @@ async fn no_file_stops_a_run() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_any_more_stays_as_it_is_stored() {
+    // At once, before a thread that reads is started.
+    give_up_the_rights_of_root();
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.write("gone.rb", SETTING);
+    bench.write("shut/deep/b.rb", SETTING);
+    bench.index().await;
+    bench.remove("gone.rb");
+    let shut = bench.tree.path().join("shut");
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o0)).expect("a new mode");
+    let (counts, told) = bench.index().await;
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o700)).expect("a new mode");
+    assert_eq!((counts.files_deleted, counts.files_skipped["unreadable"]), (1, 1));
+    assert_eq!(told, ["gone.rb"]);
+    assert_eq!(bench.paths().await, ["a.rb", "shut/deep/b.rb"]);
+}
+
+/// From here on permissions bite in this thread, and in those it starts, also when the tests are
+/// run by root.
+fn give_up_the_rights_of_root() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+    let sets = capabilities(None).expect("capabilities");
+    let all = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    let fewer = CapabilitySets { effective: sets.effective - all, ..sets };
+    set_capabilities(None, fewer).expect("fewer capabilities");
+}
+
+#[tokio::test]
 async fn a_file_that_becomes_binary_is_taken_out() {
     let bench = Bench::new().await;
     bench.write("a.rb", SETTING);

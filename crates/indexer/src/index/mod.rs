@@ -125,7 +125,7 @@ async fn index(
     let gone: Vec<(&String, FileId)> = job
         .known
         .iter()
-        .filter(|(path, _)| !kept.contains(*path))
+        .filter(|(path, _)| !kept.contains(*path) && !job.tree.is_out_of_sight(path))
         .map(|(path, file)| (path, file.id))
         .collect();
     delete(&ctx.store, &gone.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
