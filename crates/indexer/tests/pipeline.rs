@@ -308,7 +308,7 @@ async fn an_attempt_that_broke_off_is_taken_up_again_and_tells_of_all_files() {
     assert!(
         !worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
     );
-    ingests::release(store, "dead").await.expect("a database");
+    ingests::recover(store, "dead").await.expect("a database");
     assert!(
         worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
     );
@@ -330,6 +330,25 @@ async fn a_cancelled_run_goes_on_later() {
     assert_eq!(bench.status(&run).await.status, IngestStatus::Running, "neither failed nor done");
     worker::run(&bench.context(), &shutdown).await;
     assert_eq!(bench.status(&run).await.status, IngestStatus::Queued);
+}
+
+#[tokio::test]
+async fn clean_restarts_use_up_no_attempts_and_hide_no_files() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.index().await;
+    let run = bench.enqueue().await;
+    let store = bench.database.store();
+    for _ in 0..=run.max_attempts {
+        let claimed = ingests::claim(store, "tests", 30.0).await.expect("a database");
+        assert_eq!(claimed.expect("the run").attempt, 1);
+        ingests::release(store, "tests").await.expect("a database");
+    }
+    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 1));
+    let told = bench.told.0.lock().expect("not poisoned").clone();
+    assert_eq!(told, ["a.rb"], "an attempt that was broken off may have written it");
 }
 
 #[tokio::test]
@@ -363,10 +382,14 @@ async fn a_run_that_kills_its_process_ends() {
     let store = bench.database.store();
     for _ in 0..run.max_attempts {
         ingests::claim(store, "dead", 30.0).await.expect("a database").expect("the run");
-        ingests::release(store, "dead").await.expect("a database");
+        ingests::recover(store, "dead").await.expect("a database");
     }
     worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
-    assert_eq!(bench.status(&run).await.status, IngestStatus::Failed);
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Failed, run.max_attempts));
+    assert!(run.completed_at.is_some());
+    let message = run.last_error.expect("a reason")["message"].to_string();
+    assert!(message.contains("died in attempt 5 of 5"), "{message}");
 }
 
 /// The folder that a test works in is gone from the tree's point of view, never from the disk.

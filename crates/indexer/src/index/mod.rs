@@ -132,7 +132,7 @@ async fn index(
     tracker.deleted(gone.len());
     changed.extend(gone.into_iter().map(|(path, _)| path.clone()));
     // An attempt that broke off may have written files and told nobody.
-    if ingest.attempt > 1 {
+    if ingest.is_resumed {
         changed.extend(kept);
     }
     tell(ctx, &repository, changed).await?;
