@@ -38,6 +38,10 @@ pub struct GitIngest {
     owner: Option<String>,
     /// Under which name it is known; taken from the location when absent.
     name: Option<String>,
+    /// The repository moved: this location replaces the one that was indexed under its name, and
+    /// files that are not here are deleted from the index.
+    #[serde(default)]
+    relocate: bool,
 }
 
 /// A [`GitIngest`] as checked.
@@ -48,6 +52,7 @@ pub struct CheckedGit {
     r#ref: String,
     owner: Option<String>,
     name: Option<String>,
+    relocate: bool,
 }
 
 impl Check for GitIngest {
@@ -61,6 +66,7 @@ impl Check for GitIngest {
             r#ref: git_ref.unwrap_or_default(),
             owner: check::optional("owner", self.owner, |field, name| segment(field, &name))?,
             name: check::optional("name", self.name, |field, name| segment(field, &name))?,
+            relocate: self.relocate,
         })
     }
 }
@@ -189,9 +195,27 @@ pub async fn git(
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
-    let repository = repositories::ensure(&api.store, project.id, &owner, &name, &location).await?;
+    let repository = if request.relocate {
+        repositories::relocate(&api.store, project.id, &owner, &name, &location).await?
+    } else {
+        let ensured = repositories::ensure(&api.store, project.id, &owner, &name, &location).await;
+        ensured.map_err(taken)?
+    };
     let run = ingests::enqueue(&api.store, &repository, &request.r#ref).await?;
     Ok((StatusCode::ACCEPTED, Json(IngestView::of(&api.store, run, repository).await?)))
+}
+
+fn taken(error: mc_store::Error) -> Problem {
+    let is_taken = matches!(error, mc_store::Error::OtherLocation { .. });
+    let problem = Problem::from(error);
+    if !is_taken {
+        return problem;
+    }
+    problem.hint(
+        "If this is another repository, give it a name of its own (`name` or `owner`; --name on the \
+         command line). If it is the same one and moved here, say so (`relocate`: true; --relocate): \
+         files that are not here are then deleted from the index.",
+    )
 }
 
 /// Looks at the disk where the location is a folder.

@@ -25,6 +25,34 @@ async fn a_second_request_for_a_repository_is_answered_with_the_open_run() {
 }
 
 #[tokio::test]
+async fn a_name_stands_for_one_location_until_the_repository_moves() {
+    let api = TestApi::start().await;
+    let folder = TempDir::new().unwrap();
+    let [a, b] = ["a/api", "b/api"].map(|path| folder.path().join(path));
+    for path in [&a, &b] {
+        std::fs::create_dir_all(path).unwrap();
+    }
+    let request = json!({"project_key": "shop", "location": a});
+    let first = api.post("/ingest/git", request.clone()).await;
+    assert_eq!(first.status, 202, "{}", first.body);
+
+    let taken = api.post("/ingest/git", json!({"project_key": "shop", "location": b})).await;
+    let (detail, hint) = (taken.body["detail"].to_string(), taken.body["hint"].to_string());
+    assert!(detail.contains("repo:local/api") && detail.contains("/a/api"), "{detail}");
+    for way_out in ["`name`", "`owner`", "--name", "`relocate`", "--relocate"] {
+        assert!(hint.contains(way_out), "{hint}");
+    }
+    assert_eq!(taken.fault(409), "location");
+    assert_eq!(api.post("/ingest/git", request.clone()).await.status, 202, "nothing has changed");
+
+    let named = json!({"project_key": "shop", "location": b, "name": "api-b"});
+    assert_eq!(api.post("/ingest/git", named).await.ok()["namespace"], "repo:local/api-b");
+    let moved = json!({"project_key": "shop", "location": b, "relocate": true});
+    assert_eq!(api.post("/ingest/git", moved).await.ok()["namespace"], "repo:local/api");
+    assert_eq!(api.post("/ingest/git", request).await.fault(409), "location");
+}
+
+#[tokio::test]
 async fn locations_that_cannot_be_indexed_are_refused() {
     let api = TestApi::start().await;
     for location in [

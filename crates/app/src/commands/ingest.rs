@@ -19,13 +19,7 @@ const SAY: Duration = Duration::from_secs(5);
 /// Indexes a repository.
 pub async fn run(args: IngestArgs, remote: &Remote, format: Format) -> Result<()> {
     remote.ensure_project(&args.project.project).await?;
-    let mut request = json!({
-        "project_key": args.project.project,
-        "location": absolute(&args.location)?,
-    });
-    if let Some(git_ref) = args.git_ref {
-        request["ref"] = git_ref.into();
-    }
+    let request = request(&args)?;
     let mut status = remote.post("/ingest/git", request).await?;
     if !args.detach {
         let quiet = format == Format::Json;
@@ -36,6 +30,21 @@ pub async fn run(args: IngestArgs, remote: &Remote, format: Format) -> Result<()
         "FAILED" => bail!("the repository was not indexed: {}", reason(&status)),
         _ => Ok(()),
     }
+}
+
+fn request(args: &IngestArgs) -> Result<Value> {
+    let mut request = json!({
+        "project_key": args.project.project,
+        "location": absolute(&args.location)?,
+        "relocate": args.relocate,
+    });
+    if let Some(git_ref) = &args.git_ref {
+        request["ref"] = git_ref.as_str().into();
+    }
+    if let Some(name) = &args.name {
+        request["name"] = name.as_str().into();
+    }
+    Ok(request)
 }
 
 /// Waits until a run has ended (and its vectors are there, if asked), showing how far it is.
@@ -157,5 +166,31 @@ impl Shown {
 
     fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn asked(arguments: &[&str]) -> Value {
+        let words = ["memory-copilot", "ingest", "https://example.org/a/b", "-p", "shop"];
+        let cli = Cli::parse_from(words.iter().chain(arguments));
+        let Command::Ingest(args) = cli.command else { panic!("another command") };
+        request(&args).expect("a request")
+    }
+
+    #[test]
+    fn a_name_and_a_move_are_passed_on() {
+        let location = "https://example.org/a/b";
+        let plain = json!({"project_key": "shop", "location": location, "relocate": false});
+        assert_eq!(asked(&[]), plain);
+        let moved = asked(&["--name", "core", "--relocate", "--ref", "v1"]);
+        assert_eq!(moved["name"], "core");
+        assert_eq!(moved["relocate"], true);
+        assert_eq!(moved["ref"], "v1");
     }
 }
