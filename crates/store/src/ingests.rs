@@ -59,7 +59,8 @@ pub struct Counts {
     pub chunks_reused: i32,
 }
 
-/// Asks for a run; an open one of the same repository and ref is returned instead.
+/// Asks for a run; one of the same repository and ref that still waits is returned instead. One that
+/// is at work may have passed what changed, so another is queued behind it.
 pub async fn enqueue(
     store: &Store,
     repository: &Repository,

@@ -74,10 +74,7 @@ impl Check for GitIngest {
 /// A branch, tag or commit that git can't take for an option.
 fn git_ref(field: &str, name: &str) -> Result<String, Invalid> {
     let name = check::line(field, name, limits::NAME)?;
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/+#".contains(c));
-    if name.starts_with(['-', '/', '.']) || name.contains("..") || !is_plain {
-        return Err(Invalid::new(field, "must be the name of a branch or tag, or a commit"));
-    }
+    source::check_ref(&name).map_err(|error| Invalid::new(field, error))?;
     Ok(name)
 }
 
@@ -180,8 +177,9 @@ pub struct IngestView {
     source_ref: String,
 }
 
-/// Ask for a repository to be indexed. An open run of the same repository is answered instead of
-/// a second one.
+/// Ask for a repository to be indexed. A run of the same repository and ref that is still queued is
+/// answered instead of a second one; while one is at work another is queued, since it may have
+/// passed what changed.
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = GitIngest,
     responses((status = 202, description = "Queued", body = IngestView))

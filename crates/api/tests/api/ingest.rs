@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use crate::client::TestApi;
 
 #[tokio::test]
-async fn a_second_request_for_a_repository_is_answered_with_the_open_run() {
+async fn a_second_request_for_a_repository_is_answered_with_the_run_that_waits() {
     let api = TestApi::start().await;
     let folder = TempDir::new().unwrap();
     let request = json!({"project_key": "shop", "location": folder.path(), "name": "core"});
@@ -68,9 +68,22 @@ async fn locations_that_cannot_be_indexed_are_refused() {
         assert!(answer.status.is_client_error(), "{location}: {} {}", answer.status, answer.body);
         assert_eq!(answer.body["field"], "location", "{location}");
     }
-    let request = json!({"project_key": "shop", "location": "/tmp", "ref": "--output=x"});
-    assert_eq!(api.post("/ingest/git", request).await.fault(400), "ref");
+    for git_ref in ["--output=x", "main@{1}", "a b", "HEAD~1"] {
+        let request = json!({"project_key": "shop", "location": "/tmp", "ref": git_ref});
+        assert_eq!(api.post("/ingest/git", request).await.fault(400), "ref", "{git_ref}");
+    }
     assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
+}
+
+#[tokio::test]
+async fn a_ref_may_be_whatever_git_calls_a_branch_or_tag() {
+    let api = TestApi::start().await;
+    let folder = TempDir::new().unwrap();
+    for git_ref in ["@acme/cart@1.2.3", "fix/#12+more", "a=b(c)"] {
+        let request = json!({"project_key": "shop", "location": folder.path(), "ref": git_ref});
+        let answer = api.post("/ingest/git", request).await;
+        assert_eq!(answer.status, 202, "{git_ref}: {}", answer.body);
+    }
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ use git::Git;
 
 /// Longest location that is looked at, in bytes.
 const MAX_LOCATION: usize = 4096;
+/// Longest ref that is looked at, in bytes.
+const MAX_REF: usize = 200;
 /// How long git may take to read from a repository on this disk.
 const LOCAL_LIMIT: Duration = Duration::from_mins(1);
 
@@ -224,15 +226,27 @@ fn word(text: &str) -> String {
 }
 
 /// Branches, tags and commits only; nothing that git would read as an option or an expression.
-fn check_ref(requested: &str) -> Result<(), Error> {
-    const FORBIDDEN: &[char] = &['~', '^', ':', '?', '*', '[', '\\', ' ', '@'];
-    let is_sound = requested.len() <= 200
-        && !requested.starts_with(['-', '/', '.'])
-        && !requested.ends_with(['/', '.'])
+/// Empty is what is checked out, or the default branch.
+pub fn check_ref(requested: &str) -> Result<(), Error> {
+    const FORBIDDEN: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
+    let is_sound_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
+    };
+    let is_sound = requested.len() <= MAX_REF
+        && !requested.starts_with('-')
+        && !requested.ends_with('.')
         && !requested.contains("..")
+        // `@` alone and `@{` are expressions; elsewhere it is a letter like others.
+        && requested != "@"
+        && !requested.contains("@{")
         && !requested.contains(FORBIDDEN)
-        && !requested.contains(char::is_control);
-    if is_sound { Ok(()) } else { Err(Error::UnknownRef(requested.chars().take(60).collect())) }
+        && !requested.contains(|c: char| c.is_control() || c.is_whitespace())
+        && requested.split('/').all(is_sound_part);
+    if requested.is_empty() || is_sound {
+        Ok(())
+    } else {
+        Err(Error::BadRef(requested.chars().take(60).collect()))
+    }
 }
 
 fn bad(message: &str) -> Error {

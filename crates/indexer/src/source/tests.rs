@@ -52,10 +52,44 @@ fn what_git_must_not_see_is_refused() {
         let error = parse(location).expect_err(location);
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    for name in ["--upload-pack=x", "a..b", "a b", "HEAD~1", "a:b", "@{1}", "a\nb", "/a", "x."] {
-        assert!(matches!(check_ref(name), Err(Error::UnknownRef(_))), "{name}");
+}
+
+#[test]
+fn a_ref_is_a_name_and_no_option_or_expression() {
+    for name in [
+        "--upload-pack=x",
+        "a..b",
+        "a b",
+        "a\u{a0}b",
+        "HEAD~1",
+        "a^",
+        "a:b",
+        "@",
+        "@{1}",
+        "main@{upstream}",
+        "a\nb",
+        "/a",
+        "a/",
+        "a//b",
+        "x.",
+        "a/.b",
+        "a.lock",
+        "a.lock/b",
+        &"x".repeat(201),
+    ] {
+        assert!(matches!(check_ref(name), Err(Error::BadRef(_))), "{name}");
     }
-    for name in ["", "main", "feature/x-1", "v1.2.3", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"] {
+    for name in [
+        "",
+        "main",
+        "feature/x-1",
+        "fix/#12+more",
+        "user@host",
+        "@acme/cart@1.2.3",
+        "v1.2.3",
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "ветка",
+    ] {
         assert!(check_ref(name).is_ok(), "{name}");
     }
 }
@@ -105,6 +139,8 @@ async fn a_folder_is_read_as_it_lies_there_or_at_a_ref_without_touching_it() {
     assert_eq!(content(path, "", cache).await.expect("tree"), ("changed".into(), two.clone()));
     assert_eq!(content(path, "one", cache).await.expect("tree"), ("one".into(), one.clone()));
     assert_eq!(content(path, "main", cache).await.expect("tree"), ("two".into(), two));
+    git(folder.path(), &["tag", "@acme/cart@1.0", "one"]);
+    assert_eq!(content(path, "@acme/cart@1.0", cache).await.expect("tree").0, "one");
     assert_eq!(content(path, &one, cache).await.expect("tree"), ("one".into(), one.clone()));
     assert_eq!(content(path, &one[..10], cache).await.expect("tree"), ("one".into(), one));
     assert_eq!(content(&format!("{path}/lib"), "one", cache).await.expect("tree").0, "one");
