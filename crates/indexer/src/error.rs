@@ -9,6 +9,11 @@ pub enum Error {
     /// The folder or the repository behind the URL can't be had.
     #[error("{0}")]
     Unreachable(String),
+    /// The repository is not there, or not for us; asked again, the answer would be the same.
+    #[error(
+        "{0}; check the location; a private repository needs its ssh URL and a key that the service may use"
+    )]
+    NoRepository(String),
     /// No branch, tag or commit can be called that.
     #[error("\"{0}\" can't be a ref; give the name of a branch or tag, or a commit")]
     BadRef(String),
@@ -50,6 +55,7 @@ impl Classified for Error {
             Self::NoGit(_) | Self::Observer(_) => ErrorKind::Internal,
             Self::Lost => ErrorKind::Conflict,
             Self::Store(error) => error.kind(),
+            Self::NoRepository(_) => ErrorKind::NotFound,
             Self::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
                 ErrorKind::NotFound
             }
@@ -61,7 +67,7 @@ impl Classified for Error {
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::BadLocation(_) => Some("location".into()),
+            Self::BadLocation(_) | Self::NoRepository(_) => Some("location".into()),
             Self::BadRef(_) | Self::UnknownRef(_) => Some("ref".into()),
             _ => None,
         }

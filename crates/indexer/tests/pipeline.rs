@@ -364,14 +364,22 @@ async fn a_location_that_is_gone_fails_at_once_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_away_is_tried_again() {
+async fn a_repository_that_is_away_is_tried_again_and_one_that_is_not_there_is_not() {
     let bench = Bench::new().await;
-    let repository = bench.repository("file:///no/such/repository").await;
-    let run = ingests::enqueue(bench.database.store(), &repository, "").await.expect("a run");
-    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
-    let run = bench.status(&run).await;
-    assert_eq!(run.status, IngestStatus::Queued);
-    assert!(run.last_error.is_some());
+    // Nothing listens at the first port.
+    for (name, location, status) in [
+        ("away", "https://127.0.0.1:1/acme/cart", IngestStatus::Queued),
+        ("missing", "file:///no/such/repository", IngestStatus::Failed),
+    ] {
+        let store = bench.database.store();
+        let repository = repositories::ensure(store, bench.project, "acme", name, location);
+        let repository = repository.await.expect("a repository");
+        let run = ingests::enqueue(store, &repository, "").await.expect("a run");
+        worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+        let run = bench.status(&run).await;
+        assert_eq!((run.status, run.attempt), (status, 1), "{location}");
+        assert!(run.last_error.is_some());
+    }
 }
 
 #[tokio::test]

@@ -108,6 +108,20 @@ fn readable(status: &Value) -> String {
     )
 }
 
+/// Why the last attempt failed, of a run that waits for its next.
+fn failure(status: &Value) -> Option<String> {
+    let error = &status["last_error"];
+    let is_waiting = text(status, "status") == "QUEUED" && !error.is_null();
+    is_waiting.then(|| {
+        format!(
+            "attempt {} of {} failed: {}; it will be tried again",
+            number(error, "attempt"),
+            number(status, "max_attempts"),
+            reason(status)
+        )
+    })
+}
+
 fn reason(status: &Value) -> String {
     match status["last_error"]["message"].as_str() {
         Some(message) => message.to_owned(),
@@ -122,6 +136,8 @@ struct Shown {
     said: Option<tokio::time::Instant>,
     most_pending: i64,
     phase: &'static str,
+    /// The failure that was shown last.
+    told: Option<String>,
 }
 
 impl Shown {
@@ -136,10 +152,11 @@ impl Shown {
                 .progress_chars("=> ");
         bar.set_style(style);
         let lines = !quiet && bar.is_hidden();
-        Self { bar, lines, said: None, most_pending: 0, phase: "" }
+        Self { bar, lines, said: None, most_pending: 0, phase: "", told: None }
     }
 
     fn update(&mut self, status: &Value) {
+        self.tell_failure(status);
         let (phase, done, total) = match text(status, "status") {
             "SUCCEEDED" => {
                 let pending = number(status, "pending_vectors");
@@ -162,6 +179,19 @@ impl Shown {
             line(&format!("{phase}: {done} of {total}"));
             self.said = Some(tokio::time::Instant::now());
         }
+    }
+
+    /// Says once why an attempt failed, while the run waits for the next.
+    fn tell_failure(&mut self, status: &Value) {
+        let Some(failure) = failure(status).filter(|it| self.told.as_ref() != Some(it)) else {
+            return;
+        };
+        if self.lines {
+            line(&failure);
+        } else {
+            self.bar.println(&failure);
+        }
+        self.told = Some(failure);
     }
 
     fn finish(&self) {
@@ -192,5 +222,20 @@ mod tests {
         assert_eq!(moved["name"], "core");
         assert_eq!(moved["relocate"], true);
         assert_eq!(moved["ref"], "v1");
+    }
+    #[test]
+    fn a_run_that_waits_for_its_next_attempt_says_why() {
+        let mut status = json!({
+            "status": "QUEUED", "attempt": 2, "max_attempts": 5,
+            "last_error": {"message": "git: no route", "attempt": 2},
+        });
+        let expected = "attempt 2 of 5 failed: git: no route; it will be tried again";
+        assert_eq!(failure(&status).as_deref(), Some(expected));
+        let mut shown = Shown::new(true);
+        shown.update(&status);
+        assert_eq!(shown.told.as_deref(), Some(expected));
+        status["status"] = "RUNNING".into();
+        assert_eq!(failure(&status), None, "its turn has come");
+        assert_eq!(failure(&json!({"status": "QUEUED"})), None);
     }
 }

@@ -124,8 +124,9 @@ async fn fetch(
             .await
             .map_err(|_| Error::UnknownRef(requested_ref.into()));
     }
-    if failure.contains("couldn't find remote ref") && !requested_ref.is_empty() {
-        return Err(Error::UnknownRef(requested_ref.into()));
+    // Without a commit there is no HEAD either.
+    if failure.contains("couldn't find remote ref") {
+        return Err(Error::UnknownRef(wanted.into()));
     }
     Err(Error::Unreachable(failure))
 }

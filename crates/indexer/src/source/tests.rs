@@ -281,9 +281,14 @@ async fn a_repository_that_is_not_there_says_so() {
     let error =
         content("file:///no/such/repository", "", cache.path()).await.expect_err("nothing there");
     assert!(
-        matches!(&error, Error::Unreachable(reason) if reason.contains("/no/such/repository")),
+        matches!(&error, Error::NoRepository(reason) if reason.contains("/no/such/repository")),
         "{error}"
     );
+    let empty = tempfile::tempdir().expect("folder");
+    git(empty.path(), &["init", "--quiet", "--bare"]);
+    let path = empty.path().to_str().expect("UTF-8");
+    let error = content(path, "", cache.path()).await.expect_err("no commit");
+    assert!(matches!(&error, Error::UnknownRef(name) if name == "HEAD"), "{error}");
 }
 
 #[tokio::test]
