@@ -48,7 +48,7 @@ fn list_one(root: &Root, folder: Folder, limits: Limits, tree: &mut Tree, todo: 
         tree.unread.insert(folder.path);
         return;
     };
-    let rules = Rules::of_folder(root, &folder.path, folder.rules);
+    let rules = Rules::of_folder(root, &folder.path, &listing.entries, folder.rules);
     for entry in &listing.entries {
         let path = Path::new(&folder.path).join(&entry.name);
         let is_folder = entry.found.is_some_and(|(kind, _)| kind == FileType::Directory);

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::{IGNORE_FILE, Root, Skip};
+use super::open::Entry;
+use super::{IGNORE_FILE, Root};
 
 /// Largest ignore file that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -25,13 +26,21 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads the ignore files of `folder`; one that can't be read says nothing.
-    pub fn of_folder(root: &Root, folder: &str, outer: Option<Arc<Self>>) -> Option<Arc<Self>> {
-        let (own, git) = (below(folder, IGNORE_FILE), below(folder, ".gitignore"));
+    /// Reads the ignore files among the `entries` of `folder`; one that can't be read says nothing.
+    pub fn of_folder(
+        root: &Root,
+        folder: &str,
+        entries: &[Entry],
+        outer: Option<Arc<Self>>,
+    ) -> Option<Arc<Self>> {
+        let has = |name: &str| entries.iter().any(|entry| entry.name == name);
+        let read = |name: &str| {
+            if has(name) { file(root, &below(folder, name)) } else { Gitignore::empty() }
+        };
         let rules = Self {
-            own: rules(&own, root.read(&own, MAX_BYTES)),
-            git: rules(&git, root.read(&git, MAX_BYTES)),
-            exclude: exclude(root, folder),
+            own: read(IGNORE_FILE),
+            git: read(".gitignore"),
+            exclude: if has(".git") { exclude(root, folder) } else { Gitignore::empty() },
             folder: folder.to_owned(),
             outer: outer.clone(),
         };
@@ -64,15 +73,27 @@ impl Rules {
     }
 }
 
-/// What is excluded for this clone only. In a work tree of `git worktree`, `.git` is a file that
-/// names the folder of the work tree, and `commondir` in that names the one of the clone.
+fn file(root: &Root, path: &str) -> Gitignore {
+    match root.read(path, MAX_BYTES) {
+        Ok(bytes) => rules(path, &bytes),
+        Err(skip) => {
+            let reason = skip.as_str();
+            tracing::warn!(file.path = path, reason, "the ignore file is not honoured");
+            Gitignore::empty()
+        }
+    }
+}
+
+/// What is excluded for this clone only, mostly nothing. In a work tree of `git worktree`, `.git`
+/// is a file that names the folder of the work tree, and `commondir` in that the one of the clone.
 fn exclude(root: &Root, folder: &str) -> Gitignore {
     let git = below(folder, ".git");
+    let path = format!("{git}/info/exclude");
     let bytes = match root.read(&git, MAX_BYTES) {
-        Ok(link) => of_clone(&link).ok_or(Skip::Unreadable),
-        Err(_) => root.read(&format!("{git}/info/exclude"), MAX_BYTES),
+        Ok(link) => of_clone(&link),
+        Err(_) => root.read(&path, MAX_BYTES).ok(),
     };
-    rules(&format!("{git}/info/exclude"), bytes)
+    bytes.map_or_else(Gitignore::empty, |bytes| rules(&path, &bytes))
 }
 
 fn of_clone(link: &[u8]) -> Option<Vec<u8>> {
@@ -85,17 +106,8 @@ fn of_clone(link: &[u8]) -> Option<Vec<u8>> {
     clone.read("info/exclude", MAX_BYTES).ok()
 }
 
-fn rules(path: &str, bytes: Result<Vec<u8>, Skip>) -> Gitignore {
-    let bytes = match bytes {
-        Ok(bytes) => bytes,
-        Err(Skip::TooLarge) => {
-            tracing::warn!(file.path = path, "the ignore file is too large; it is not honoured");
-            return Gitignore::empty();
-        }
-        // Most folders have none, and git follows no link to one either.
-        Err(_) => return Gitignore::empty(),
-    };
-    let text = String::from_utf8_lossy(&bytes);
+fn rules(path: &str, bytes: &[u8]) -> Gitignore {
+    let text = String::from_utf8_lossy(bytes);
     let mut builder = GitignoreBuilder::new("");
     for line in text.trim_start_matches('\u{feff}').lines() {
         // A pattern that can't be understood is left out, like one that matches nothing.
