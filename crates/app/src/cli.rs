@@ -84,6 +84,12 @@ pub struct IngestArgs {
     /// Branch, tag or commit.
     #[arg(long = "ref", value_name = "REF")]
     pub git_ref: Option<String>,
+    /// Name under which it is known; the folder's or the URL's without it.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// It is known under its name from another location and moved here.
+    #[arg(long)]
+    pub relocate: bool,
     /// Come back as soon as the run is queued.
     #[arg(long)]
     pub detach: bool,

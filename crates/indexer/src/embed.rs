@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 const BATCH: i64 = 32;
 /// How often the queue is looked at when nothing wakes us.
 const POLL: Duration = Duration::from_secs(2);
-/// The wait after the provider was found away; it doubles up to [`MAX_DELAY`].
+/// The wait after the provider was found away, or refused all that it was given; it doubles up to
+/// [`MAX_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// The longest wait for a provider.
 const MAX_DELAY: Duration = Duration::from_mins(1);
@@ -36,6 +37,9 @@ pub enum Batch {
     Stored(usize),
     /// There was nothing to do.
     Empty,
+    /// The provider refused each of several passages: rather its settings are at fault than they.
+    /// They are back in the queue with the reason.
+    Refused,
     /// The provider or the database is away; the batch is back in the queue.
     Away,
 }
@@ -49,31 +53,36 @@ pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
             batch = work_batch(ctx) => batch,
             () = shutdown.cancelled() => return,
         };
-        let wait = match batch {
-            Batch::Stored(_) => {
-                delay = FIRST_DELAY;
-                continue;
-            }
-            Batch::Empty => {
-                if changes.is_none() {
-                    changes = feed::listen(&ctx.store).await.ok();
-                }
-                POLL
-            }
-            Batch::Away => {
-                let wait = delay;
-                delay = (delay * 2).min(MAX_DELAY);
-                wait
-            }
-        };
-        let is_away = batch == Batch::Away;
+        let Some(wait) = pause(&batch, &mut delay) else { continue };
+        if batch == Batch::Empty && changes.is_none() {
+            changes = feed::listen(&ctx.store).await.ok();
+        }
+        let is_waiting_for_work = batch == Batch::Empty;
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = shutdown.cancelled() => return,
             // While the provider is away, new passages change nothing.
-            heard = hear(&mut changes), if !is_away => if !heard {
+            heard = hear(&mut changes), if is_waiting_for_work => if !heard {
                 changes = None;
             },
+        }
+    }
+}
+
+/// How long to wait after a batch, if at all.
+fn pause(batch: &Batch, delay: &mut Duration) -> Option<Duration> {
+    match batch {
+        // A single passage that was refused says nothing of the provider.
+        Batch::Stored(0) => None,
+        Batch::Stored(_) => {
+            *delay = FIRST_DELAY;
+            None
+        }
+        Batch::Empty => Some(POLL),
+        Batch::Refused | Batch::Away => {
+            let wait = *delay;
+            *delay = (*delay * 2).min(MAX_DELAY);
+            Some(wait)
         }
     }
 }
@@ -88,8 +97,14 @@ pub async fn work_batch(ctx: &Context) -> Batch {
             return Batch::Away;
         }
     };
-    let claimed = Claimed::new(&ctx.store, &backlog);
-    match store_vectors(ctx, backlog).await {
+    let mut claimed = Claimed::new(&ctx.store, &backlog);
+    let is_several = backlog.len() > 1;
+    match store_vectors(ctx, backlog, &mut claimed).await {
+        Ok(0) if is_several => {
+            tracing::warn!("the provider refuses all passages; the next ones wait");
+            claimed.done();
+            Batch::Refused
+        }
         Ok(stored) => {
             claimed.done();
             Batch::Stored(stored)
@@ -105,7 +120,11 @@ pub async fn work_batch(ctx: &Context) -> Batch {
 /// Embeds the passages; where the provider refuses a batch, its halves, down to the one passage at
 /// fault, which is put back with the reason. Answers how many were stored, or why the provider or
 /// the database is away.
-async fn store_vectors(ctx: &Context, backlog: Vec<Backlog>) -> Result<usize, String> {
+async fn store_vectors(
+    ctx: &Context,
+    backlog: Vec<Backlog>,
+    claimed: &mut Claimed<'_>,
+) -> Result<usize, String> {
     let mut stored = 0;
     let mut todo = vec![backlog];
     while let Some(mut batch) = todo.pop() {
@@ -123,6 +142,7 @@ async fn store_vectors(ctx: &Context, backlog: Vec<Backlog>) -> Result<usize, St
                 let (passage, reason) = ([batch[0].passage], error.to_string());
                 let failed = vectors::backlog_failed(&ctx.store, &passage, &reason);
                 failed.await.map_err(|error| error.to_string())?;
+                claimed.forget(batch[0].passage);
             }
             Err(_) => {
                 let half = batch.split_off(batch.len() / 2);
@@ -143,6 +163,11 @@ struct Claimed<'a> {
 impl<'a> Claimed<'a> {
     fn new(store: &'a Store, backlog: &[Backlog]) -> Self {
         Self { store, passages: backlog.iter().map(|item| item.passage).collect() }
+    }
+
+    /// The passage waits as long as its own failures say.
+    fn forget(&mut self, passage: PassageId) {
+        self.passages.retain(|claimed| *claimed != passage);
     }
 
     fn done(mut self) {
@@ -176,5 +201,24 @@ async fn hear(changes: &mut Option<feed::FeedListener>) -> bool {
     match changes {
         Some(listener) => listener.wait().await.is_ok(),
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_waited_out_like_an_absence_until_something_is_stored() {
+        let mut delay = FIRST_DELAY;
+        assert_eq!(pause(&Batch::Refused, &mut delay), Some(FIRST_DELAY));
+        assert_eq!(pause(&Batch::Stored(0), &mut delay), None);
+        assert_eq!(pause(&Batch::Away, &mut delay), Some(FIRST_DELAY * 2));
+        for _ in 0..10 {
+            pause(&Batch::Refused, &mut delay);
+        }
+        assert_eq!(pause(&Batch::Refused, &mut delay), Some(MAX_DELAY));
+        assert_eq!(pause(&Batch::Stored(1), &mut delay), None);
+        assert_eq!(pause(&Batch::Refused, &mut delay), Some(FIRST_DELAY));
     }
 }

@@ -9,6 +9,14 @@ pub enum Error {
     /// The folder or the repository behind the URL can't be had.
     #[error("{0}")]
     Unreachable(String),
+    /// The repository is not there, or not for us; asked again, the answer would be the same.
+    #[error(
+        "{0}; check the location; a private repository needs its ssh URL and a key that the service may use"
+    )]
+    NoRepository(String),
+    /// No branch, tag or commit can be called that.
+    #[error("\"{0}\" can't be a ref; give the name of a branch or tag, or a commit")]
+    BadRef(String),
     /// The requested branch, tag or commit is not in the repository.
     #[error("the repository has no branch, tag or commit \"{0}\"")]
     UnknownRef(String),
@@ -47,17 +55,20 @@ impl Classified for Error {
             Self::NoGit(_) | Self::Observer(_) => ErrorKind::Internal,
             Self::Lost => ErrorKind::Conflict,
             Self::Store(error) => error.kind(),
+            Self::NoRepository(_) => ErrorKind::NotFound,
             Self::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
                 ErrorKind::NotFound
             }
-            Self::BadLocation(_) | Self::UnknownRef(_) | Self::Io { .. } => ErrorKind::Invalid,
+            Self::BadLocation(_) | Self::BadRef(_) | Self::UnknownRef(_) | Self::Io { .. } => {
+                ErrorKind::Invalid
+            }
         }
     }
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::BadLocation(_) => Some("location".into()),
-            Self::UnknownRef(_) => Some("ref".into()),
+            Self::BadLocation(_) | Self::NoRepository(_) => Some("location".into()),
+            Self::BadRef(_) | Self::UnknownRef(_) => Some("ref".into()),
             _ => None,
         }
     }

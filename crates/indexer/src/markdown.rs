@@ -1,6 +1,6 @@
 //! Cuts Markdown by its headings.
 
-use serde::Deserialize;
+use serde_norway::{Mapping, Value};
 
 use crate::cut::{Limits, UNCLEAN, pack};
 use crate::text::Lines;
@@ -31,31 +31,15 @@ pub struct Section {
     pub text: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct FrontMatter {
     title: Option<String>,
-    tags: Words,
-    scope: Words,
+    tags: Vec<String>,
+    scope: Vec<String>,
 }
 
-/// A list, or one text with commas.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Words {
-    List(Vec<String>),
-    Text(String),
-    // `tags:` without a value.
-    Nothing(()),
-}
-
-impl Default for Words {
-    fn default() -> Self {
-        Self::Nothing(())
-    }
-}
-
-/// Cuts a normalised text. Front matter that is no YAML of the expected shape is text.
+/// Cuts a normalised text. Front matter that is no YAML mapping is text; a field of it that can't be
+/// understood is left out.
 pub fn parse(text: &str, limits: Limits) -> Document {
     let lines = Lines::of(text);
     let (front, first) = front_matter(&lines).unwrap_or_default();
@@ -76,27 +60,37 @@ pub fn parse(text: &str, limits: Limits) -> Document {
     }
     push(&mut sections, &lines, &fenced, &path, start, lines.count(), limits);
     let title = front.title.or_else(|| headings.first().map(|heading| heading.text.clone()));
-    Document {
-        title: title.unwrap_or_default(),
-        tags: front.tags.into_list(),
-        scope: front.scope.into_list(),
-        sections,
+    Document { title: title.unwrap_or_default(), tags: front.tags, scope: front.scope, sections }
+}
+
+impl FrontMatter {
+    fn of(fields: &Mapping) -> Self {
+        Self {
+            title: fields.get("title").and_then(scalar).filter(|title| !title.is_empty()),
+            tags: fields.get("tags").map(words).unwrap_or_default(),
+            scope: fields.get("scope").map(words).unwrap_or_default(),
+        }
     }
 }
 
-impl Words {
-    fn into_list(self) -> Vec<String> {
-        let words = match self {
-            Self::List(words) => words,
-            Self::Text(text) => text.split(',').map(str::to_owned).collect(),
-            Self::Nothing(()) => Vec::new(),
-        };
-        words
-            .iter()
-            .map(|word| word.trim())
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect()
+/// A list, or one text with commas.
+fn words(value: &Value) -> Vec<String> {
+    let words: Vec<String> = match value {
+        Value::Sequence(items) => items.iter().filter_map(scalar).collect(),
+        Value::String(text) => text.split(',').map(|word| word.trim().to_owned()).collect(),
+        value => scalar(value).into_iter().collect(),
+    };
+    words.into_iter().filter(|word| !word.is_empty()).collect()
+}
+
+/// What stands there, as a text; nothing where it is a list, a mapping or no value.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is_true) => Some(is_true.to_string()),
+        Value::Tagged(tagged) => scalar(&tagged.value),
+        Value::Null | Value::Sequence(_) | Value::Mapping(_) => None,
     }
 }
 
@@ -108,8 +102,8 @@ fn front_matter(lines: &Lines<'_>) -> Option<(FrontMatter, usize)> {
     }
     let end = (1..lines.count().min(MAX_LINES))
         .find(|line| matches!(lines.get(*line).trim_end(), "---" | "..."))?;
-    let front = serde_norway::from_str::<Option<FrontMatter>>(lines.span(1, end)).ok()?;
-    Some((front.unwrap_or_default(), end + 1))
+    let fields = serde_norway::from_str::<Option<Mapping>>(lines.span(1, end)).ok()?;
+    Some((FrontMatter::of(&fields.unwrap_or_default()), end + 1))
 }
 
 struct Heading {

@@ -19,9 +19,9 @@ const FIRST_DELAY: Duration = Duration::from_secs(5);
 const MAX_DELAY: Duration = Duration::from_mins(10);
 
 /// Takes and works off runs until `shutdown`. A run that is under way then goes back to the queue
-/// and is taken up again where it was; so is one whose process died.
+/// and is taken up again where it was; so is one whose process died, until its attempts are used up.
 pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
-    release(ctx).await;
+    given_back(ingests::recover(&ctx.store, &ctx.worker).await);
     while !shutdown.is_cancelled() {
         let worked = match work_one(ctx, shutdown).await {
             Ok(worked) => worked,
@@ -37,7 +37,7 @@ pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
             }
         }
     }
-    release(ctx).await;
+    given_back(ingests::release(&ctx.store, &ctx.worker).await);
 }
 
 /// Takes and works off one run, if one is due; answers whether there was one.
@@ -48,12 +48,6 @@ pub async fn work_one(
     let Some(ingest) = ingests::claim(&ctx.store, &ctx.worker, SILENT_SECONDS).await? else {
         return Ok(false);
     };
-    // Counted when it is taken: a run that kills its process must not go on for ever.
-    if ingest.attempt > ingest.max_attempts {
-        let message = "the process died in each attempt; the log may tell which file it worked on";
-        ingests::fail(&ctx.store, ingest.id, &ctx.worker, message, None).await?;
-        return Ok(true);
-    }
     match index::index_repository(ctx, &ingest, shutdown).await {
         Ok(counts) => {
             ingests::succeed(&ctx.store, ingest.id, &ctx.worker).await?;
@@ -93,9 +87,9 @@ fn delay(attempt: i32) -> Duration {
     delay.mul_f64(1.0 + rand::random::<f64>() / 4.0)
 }
 
-async fn release(ctx: &Context) {
-    if let Err(error) = ingests::release(&ctx.store, &ctx.worker).await {
-        // It is taken up all the same once its heartbeat is old.
+fn given_back(done: Result<u64, mc_store::Error>) {
+    if let Err(error) = done {
+        // They are taken up all the same once their heartbeat is old.
         tracing::warn!(%error, "runs of this worker could not be given back");
     }
 }

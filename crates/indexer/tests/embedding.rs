@@ -89,7 +89,9 @@ async fn drain(ctx: &Context) -> usize {
         match embed::work_batch(ctx).await {
             Batch::Stored(count) => stored += count,
             Batch::Empty => return stored,
-            Batch::Away => panic!("the script says that the provider is there"),
+            Batch::Refused | Batch::Away => {
+                panic!("the script says that the provider is there and takes most texts")
+            }
         }
     }
 }
@@ -129,4 +131,13 @@ async fn while_the_provider_is_away_nothing_is_lost_or_blamed() {
     assert_eq!(embed::work_batch(&ctx).await, Batch::Away);
     embedder.away.store(false, Ordering::SeqCst);
     assert_eq!(drain(&ctx).await, 5);
+}
+
+#[tokio::test]
+async fn a_provider_that_refuses_everything_is_told_from_a_poisonous_passage() {
+    let database = TestDatabase::create().await;
+    let (ctx, _, project) = context(&database).await;
+    add(&ctx, project, &texts("poison", 40)).await;
+    assert_eq!(embed::work_batch(&ctx).await, Batch::Refused);
+    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 40);
 }

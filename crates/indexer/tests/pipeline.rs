@@ -238,6 +238,35 @@ async fn no_file_stops_a_run() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_any_more_stays_as_it_is_stored() {
+    // At once, before a thread that reads is started.
+    give_up_the_rights_of_root();
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.write("gone.rb", SETTING);
+    bench.write("shut/deep/b.rb", SETTING);
+    bench.index().await;
+    bench.remove("gone.rb");
+    let shut = bench.tree.path().join("shut");
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o0)).expect("a new mode");
+    let (counts, told) = bench.index().await;
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o700)).expect("a new mode");
+    assert_eq!((counts.files_deleted, counts.files_skipped["unreadable"]), (1, 1));
+    assert_eq!(told, ["gone.rb"]);
+    assert_eq!(bench.paths().await, ["a.rb", "shut/deep/b.rb"]);
+}
+
+/// From here on permissions bite in this thread, and in those it starts, also when the tests are
+/// run by root.
+fn give_up_the_rights_of_root() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+    let sets = capabilities(None).expect("capabilities");
+    let all = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    let fewer = CapabilitySets { effective: sets.effective - all, ..sets };
+    set_capabilities(None, fewer).expect("fewer capabilities");
+}
+
+#[tokio::test]
 async fn a_file_that_becomes_binary_is_taken_out() {
     let bench = Bench::new().await;
     bench.write("a.rb", SETTING);
@@ -280,7 +309,7 @@ async fn an_attempt_that_broke_off_is_taken_up_again_and_tells_of_all_files() {
     assert!(
         !worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
     );
-    ingests::release(store, "dead").await.expect("a database");
+    ingests::recover(store, "dead").await.expect("a database");
     assert!(
         worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
     );
@@ -305,6 +334,25 @@ async fn a_cancelled_run_goes_on_later() {
 }
 
 #[tokio::test]
+async fn clean_restarts_use_up_no_attempts_and_hide_no_files() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    bench.index().await;
+    let run = bench.enqueue().await;
+    let store = bench.database.store();
+    for _ in 0..=run.max_attempts {
+        let claimed = ingests::claim(store, "tests", 30.0).await.expect("a database");
+        assert_eq!(claimed.expect("the run").attempt, 1);
+        ingests::release(store, "tests").await.expect("a database");
+    }
+    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 1));
+    let told = bench.told.0.lock().expect("not poisoned").clone();
+    assert_eq!(told, ["a.rb"], "an attempt that was broken off may have written it");
+}
+
+#[tokio::test]
 async fn a_location_that_is_gone_fails_at_once_and_says_why() {
     let bench = Bench::new().await;
     let repository = bench.repository("/no/such/folder").await;
@@ -317,14 +365,22 @@ async fn a_location_that_is_gone_fails_at_once_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_away_is_tried_again() {
+async fn a_repository_that_is_away_is_tried_again_and_one_that_is_not_there_is_not() {
     let bench = Bench::new().await;
-    let repository = bench.repository("file:///no/such/repository").await;
-    let run = ingests::enqueue(bench.database.store(), &repository, "").await.expect("a run");
-    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
-    let run = bench.status(&run).await;
-    assert_eq!(run.status, IngestStatus::Queued);
-    assert!(run.last_error.is_some());
+    // Nothing listens at the first port.
+    for (name, location, status) in [
+        ("away", "https://127.0.0.1:1/acme/cart", IngestStatus::Queued),
+        ("missing", "file:///no/such/repository", IngestStatus::Failed),
+    ] {
+        let store = bench.database.store();
+        let repository = repositories::ensure(store, bench.project, "acme", name, location);
+        let repository = repository.await.expect("a repository");
+        let run = ingests::enqueue(store, &repository, "").await.expect("a run");
+        worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+        let run = bench.status(&run).await;
+        assert_eq!((run.status, run.attempt), (status, 1), "{location}");
+        assert!(run.last_error.is_some());
+    }
 }
 
 #[tokio::test]
@@ -335,10 +391,14 @@ async fn a_run_that_kills_its_process_ends() {
     let store = bench.database.store();
     for _ in 0..run.max_attempts {
         ingests::claim(store, "dead", 30.0).await.expect("a database").expect("the run");
-        ingests::release(store, "dead").await.expect("a database");
+        ingests::recover(store, "dead").await.expect("a database");
     }
     worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
-    assert_eq!(bench.status(&run).await.status, IngestStatus::Failed);
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Failed, run.max_attempts));
+    assert!(run.completed_at.is_some());
+    let message = run.last_error.expect("a reason")["message"].to_string();
+    assert!(message.contains("died in attempt 5 of 5"), "{message}");
 }
 
 /// The folder that a test works in is gone from the tree's point of view, never from the disk.

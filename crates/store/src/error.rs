@@ -16,6 +16,14 @@ pub enum Error {
         /// What the violated constraint guards, in words.
         what: &'static str,
     },
+    /// The name of a repository stands for another location.
+    #[error("{namespace} is indexed from {location}, and one name stands for one location")]
+    OtherLocation {
+        /// `repo:owner/name`.
+        namespace: String,
+        /// Where it is indexed from.
+        location: String,
+    },
     /// A row that the statement refers to is gone.
     #[error("what this refers to was deleted meanwhile; read it again, then decide")]
     Gone,
@@ -79,13 +87,17 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Unavailable(_) => ErrorKind::Unavailable,
-            Self::Exists { .. } | Self::Gone => ErrorKind::Conflict,
+            Self::Exists { .. } | Self::OtherLocation { .. } | Self::Gone => ErrorKind::Conflict,
             Self::BadUrl
             | Self::Unsuitable(_)
             | Self::Migration(_)
             | Self::Unreadable(_)
             | Self::Statement(_) => ErrorKind::Internal,
         }
+    }
+
+    fn field(&self) -> Option<String> {
+        matches!(self, Self::OtherLocation { .. }).then(|| "location".into())
     }
 }
 

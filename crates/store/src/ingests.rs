@@ -7,7 +7,7 @@ use mc_domain::{IngestId, IngestStatus, ProjectId, RepositoryId};
 
 use crate::error::word;
 use crate::repositories::Repository;
-use crate::{Error, Store};
+use crate::{Error, Store, Tx};
 
 /// A run as stored.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Ingest {
     pub attempt: i32,
     /// Attempts after which it fails for good.
     pub max_attempts: i32,
+    /// Whether an attempt before this one may have changed what is stored; only [`claim`] tells.
+    pub is_resumed: bool,
     /// Ref to index; empty for what is checked out, or the default branch.
     pub requested_ref: String,
     /// What it has done.
@@ -57,7 +59,8 @@ pub struct Counts {
     pub chunks_reused: i32,
 }
 
-/// Asks for a run; an open one of the same repository and ref is returned instead.
+/// Asks for a run; one of the same repository and ref that still waits is returned instead. One that
+/// is at work may have passed what changed, so another is queued behind it.
 pub async fn enqueue(
     store: &Store,
     repository: &Repository,
@@ -97,7 +100,8 @@ pub async fn enqueue(
 }
 
 /// Takes the next run that is due, or one whose worker has not been heard of for
-/// `silent_seconds`; never two runs of one repository at a time.
+/// `silent_seconds`; never two runs of one repository at a time. A run whose last attempt ended
+/// with its process fails instead.
 pub async fn claim(
     store: &Store,
     worker: &str,
@@ -108,37 +112,73 @@ pub async fn claim(
     sqlx::query!("select pg_advisory_xact_lock(hashtext('ingest_runs.claim'))")
         .execute(&mut *tx.0)
         .await?;
-    let id = sqlx::query_scalar!(
-        "update ingest_runs set status = 'RUNNING', attempt = attempt + 1, worker = $1,
-             heartbeat_at = now(), started_at = now(), completed_at = null
-         where id = (
-             select r.id from ingest_runs r
-             where ((r.status = 'QUEUED' and r.run_at <= now())
-                    or (r.status = 'RUNNING'
-                        and r.heartbeat_at < now() - make_interval(secs => $2)))
-               and not exists (
-                   select 1 from ingest_runs o
-                   where o.repository_id = r.repository_id and o.id <> r.id
-                     and o.status = 'RUNNING'
-                     and o.heartbeat_at >= now() - make_interval(secs => $2))
-             order by r.run_at limit 1)
-         returning id",
+    fail_used_up(&mut tx, silent_seconds).await?;
+    let claimed = sqlx::query!(
+        r#"with due as (
+               select r.id, r.started_at is not null as is_resumed from ingest_runs r
+               where ((r.status = 'QUEUED' and r.run_at <= now())
+                      or (r.status = 'RUNNING'
+                          and r.heartbeat_at < now() - make_interval(secs => $2)))
+                 and not exists (
+                     select 1 from ingest_runs o
+                     where o.repository_id = r.repository_id and o.id <> r.id
+                       and o.status = 'RUNNING'
+                       and o.heartbeat_at >= now() - make_interval(secs => $2))
+               order by r.run_at limit 1)
+           update ingest_runs r set status = 'RUNNING', attempt = attempt + 1, worker = $1,
+               heartbeat_at = now(), started_at = now(), completed_at = null
+           from due where r.id = due.id
+           returning r.id, due.is_resumed as "is_resumed!""#,
         worker,
         silent_seconds
     )
     .fetch_optional(&mut *tx.0)
     .await?;
     tx.commit().await?;
-    match id {
-        Some(id) => find(store, id.into()).await,
-        None => Ok(None),
-    }
+    let Some(claimed) = claimed else { return Ok(None) };
+    let ingest = find(store, claimed.id.into()).await?;
+    Ok(ingest.map(|ingest| Ingest { is_resumed: claimed.is_resumed, ..ingest }))
 }
 
-/// Gives back at once what a worker of this name held when it died; called before it begins.
-pub async fn release(store: &Store, worker: &str) -> Result<u64, Error> {
+/// A process that dies reports nothing, so its last attempt is seen here: a run that kills whoever
+/// works on it must not go on for ever.
+async fn fail_used_up(tx: &mut Tx, silent_seconds: f64) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+             last_error = jsonb_build_object(
+                 'message', format('the process died in attempt %s of %s; its log may tell on which '
+                     'file: leave that out with .mcpignore, then ask for the run again',
+                     attempt, max_attempts),
+                 'at', now(), 'attempt', attempt)
+         where attempt >= max_attempts
+           and (status = 'QUEUED'
+                or (status = 'RUNNING' and heartbeat_at < now() - make_interval(secs => $1)))",
+        silent_seconds
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Gives back what a worker of this name held when it died; called before it begins. The attempt
+/// counts.
+pub async fn recover(store: &Store, worker: &str) -> Result<u64, Error> {
     let done = sqlx::query!(
         "update ingest_runs set status = 'QUEUED', run_at = now(), worker = null
+         where status = 'RUNNING' and worker = $1",
+        worker
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Gives back what a worker holds that stops in good order. The attempt does not count: however
+/// often the service is restarted, the run goes on.
+pub async fn release(store: &Store, worker: &str) -> Result<u64, Error> {
+    let done = sqlx::query!(
+        "update ingest_runs set status = 'QUEUED', run_at = now(), worker = null,
+             attempt = greatest(attempt - 1, 0)
          where status = 'RUNNING' and worker = $1",
         worker
     )
@@ -281,6 +321,7 @@ impl Row {
             status: word(&self.status)?,
             attempt: self.attempt,
             max_attempts: self.max_attempts,
+            is_resumed: false,
             requested_ref: self.requested_ref,
             counts: Counts {
                 files_total: self.files_total,

@@ -26,8 +26,41 @@ pub struct Repository {
     pub indexed_at: Option<DateTime<Utc>>,
 }
 
-/// Finds the repository by owner and name, or adds it; a new location replaces the old one.
+/// Finds the repository by owner and name, or adds it. [`Error::OtherLocation`] where the name
+/// stands for another location: a run from here would delete all that was indexed from there.
 pub async fn ensure(
+    store: &Store,
+    project: ProjectId,
+    owner: &str,
+    name: &str,
+    location: &str,
+) -> Result<Repository, Error> {
+    let repository = sqlx::query_as!(
+        Repository,
+        r#"insert into repositories (id, project_id, owner, name, location)
+           values ($1, $2, $3, $4, $5)
+           on conflict (project_id, owner, name) do update set location = repositories.location
+           returning id, project_id, owner, name, namespace as "namespace!", location, source_ref,
+               indexed_at"#,
+        RepositoryId::generate().0,
+        project.0,
+        owner,
+        name,
+        location
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    if repository.location == location {
+        Ok(repository)
+    } else {
+        let Repository { namespace, location, .. } = repository;
+        Err(Error::OtherLocation { namespace, location })
+    }
+}
+
+/// Like [`ensure`], for a repository that moved: the location replaces the one it had, and the next
+/// run deletes what is not there.
+pub async fn relocate(
     store: &Store,
     project: ProjectId,
     owner: &str,

@@ -59,3 +59,40 @@ async fn a_failing_run_ends_after_its_attempts() {
     let ended = ingests::find(store, run.id).await.unwrap().unwrap();
     assert_eq!(ended.last_error.unwrap()["message"], "no such path");
 }
+
+#[tokio::test]
+async fn a_run_whose_process_died_in_its_last_attempt_is_not_taken_over() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("deadly").await.id;
+    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
+    let run = ingests::enqueue(store, &repository, "").await.unwrap();
+    for attempt in 1..=run.max_attempts {
+        let claimed = ingests::claim(store, "dies", 0.0).await.unwrap().unwrap();
+        assert_eq!((claimed.attempt, claimed.is_resumed), (attempt, attempt > 1));
+    }
+    // It may still be at work on its last attempt.
+    assert!(ingests::claim(store, "other", 30.0).await.unwrap().is_none());
+    assert_eq!(ingests::find(store, run.id).await.unwrap().unwrap().status, IngestStatus::Running);
+    assert!(ingests::claim(store, "other", 0.0).await.unwrap().is_none());
+    let ended = ingests::find(store, run.id).await.unwrap().unwrap();
+    assert_eq!((ended.status, ended.attempt), (IngestStatus::Failed, run.max_attempts));
+    let message = ended.last_error.unwrap()["message"].to_string();
+    assert!(message.contains("the process died in attempt 5 of 5"), "{message}");
+}
+
+#[tokio::test]
+async fn a_clean_stop_gives_the_attempt_back_and_a_crash_does_not() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("stops").await.id;
+    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
+    ingests::enqueue(store, &repository, "").await.unwrap();
+    ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
+    assert_eq!(ingests::release(store, "w").await.unwrap(), 1);
+    let again = ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
+    assert_eq!((again.attempt, again.is_resumed), (1, true));
+    assert_eq!(ingests::recover(store, "w").await.unwrap(), 1);
+    let again = ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
+    assert_eq!((again.attempt, again.is_resumed), (2, true));
+}

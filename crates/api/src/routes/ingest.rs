@@ -38,6 +38,10 @@ pub struct GitIngest {
     owner: Option<String>,
     /// Under which name it is known; taken from the location when absent.
     name: Option<String>,
+    /// The repository moved: this location replaces the one that was indexed under its name, and
+    /// files that are not here are deleted from the index.
+    #[serde(default)]
+    relocate: bool,
 }
 
 /// A [`GitIngest`] as checked.
@@ -48,6 +52,7 @@ pub struct CheckedGit {
     r#ref: String,
     owner: Option<String>,
     name: Option<String>,
+    relocate: bool,
 }
 
 impl Check for GitIngest {
@@ -61,6 +66,7 @@ impl Check for GitIngest {
             r#ref: git_ref.unwrap_or_default(),
             owner: check::optional("owner", self.owner, |field, name| segment(field, &name))?,
             name: check::optional("name", self.name, |field, name| segment(field, &name))?,
+            relocate: self.relocate,
         })
     }
 }
@@ -68,10 +74,7 @@ impl Check for GitIngest {
 /// A branch, tag or commit that git can't take for an option.
 fn git_ref(field: &str, name: &str) -> Result<String, Invalid> {
     let name = check::line(field, name, limits::NAME)?;
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/+#".contains(c));
-    if name.starts_with(['-', '/', '.']) || name.contains("..") || !is_plain {
-        return Err(Invalid::new(field, "must be the name of a branch or tag, or a commit"));
-    }
+    source::check_ref(&name).map_err(|error| Invalid::new(field, error))?;
     Ok(name)
 }
 
@@ -174,8 +177,9 @@ pub struct IngestView {
     source_ref: String,
 }
 
-/// Ask for a repository to be indexed. An open run of the same repository is answered instead of
-/// a second one.
+/// Ask for a repository to be indexed. A run of the same repository and ref that is still queued is
+/// answered instead of a second one; while one is at work another is queued, since it may have
+/// passed what changed.
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = GitIngest,
     responses((status = 202, description = "Queued", body = IngestView))
@@ -189,9 +193,27 @@ pub async fn git(
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
-    let repository = repositories::ensure(&api.store, project.id, &owner, &name, &location).await?;
+    let repository = if request.relocate {
+        repositories::relocate(&api.store, project.id, &owner, &name, &location).await?
+    } else {
+        let ensured = repositories::ensure(&api.store, project.id, &owner, &name, &location).await;
+        ensured.map_err(taken)?
+    };
     let run = ingests::enqueue(&api.store, &repository, &request.r#ref).await?;
     Ok((StatusCode::ACCEPTED, Json(IngestView::of(&api.store, run, repository).await?)))
+}
+
+fn taken(error: mc_store::Error) -> Problem {
+    let is_taken = matches!(error, mc_store::Error::OtherLocation { .. });
+    let problem = Problem::from(error);
+    if !is_taken {
+        return problem;
+    }
+    problem.hint(
+        "If this is another repository, give it a name of its own (`name` or `owner`; --name on the \
+         command line). If it is the same one and moved here, say so (`relocate`: true; --relocate): \
+         files that are not here are then deleted from the index.",
+    )
 }
 
 /// Looks at the disk where the location is a folder.

@@ -19,13 +19,7 @@ const SAY: Duration = Duration::from_secs(5);
 /// Indexes a repository.
 pub async fn run(args: IngestArgs, remote: &Remote, format: Format) -> Result<()> {
     remote.ensure_project(&args.project.project).await?;
-    let mut request = json!({
-        "project_key": args.project.project,
-        "location": absolute(&args.location)?,
-    });
-    if let Some(git_ref) = args.git_ref {
-        request["ref"] = git_ref.into();
-    }
+    let request = request(&args)?;
     let mut status = remote.post("/ingest/git", request).await?;
     if !args.detach {
         let quiet = format == Format::Json;
@@ -36,6 +30,21 @@ pub async fn run(args: IngestArgs, remote: &Remote, format: Format) -> Result<()
         "FAILED" => bail!("the repository was not indexed: {}", reason(&status)),
         _ => Ok(()),
     }
+}
+
+fn request(args: &IngestArgs) -> Result<Value> {
+    let mut request = json!({
+        "project_key": args.project.project,
+        "location": absolute(&args.location)?,
+        "relocate": args.relocate,
+    });
+    if let Some(git_ref) = &args.git_ref {
+        request["ref"] = git_ref.as_str().into();
+    }
+    if let Some(name) = &args.name {
+        request["name"] = name.as_str().into();
+    }
+    Ok(request)
 }
 
 /// Waits until a run has ended (and its vectors are there, if asked), showing how far it is.
@@ -99,6 +108,20 @@ fn readable(status: &Value) -> String {
     )
 }
 
+/// Why the last attempt failed, of a run that waits for its next.
+fn failure(status: &Value) -> Option<String> {
+    let error = &status["last_error"];
+    let is_waiting = text(status, "status") == "QUEUED" && !error.is_null();
+    is_waiting.then(|| {
+        format!(
+            "attempt {} of {} failed: {}; it will be tried again",
+            number(error, "attempt"),
+            number(status, "max_attempts"),
+            reason(status)
+        )
+    })
+}
+
 fn reason(status: &Value) -> String {
     match status["last_error"]["message"].as_str() {
         Some(message) => message.to_owned(),
@@ -113,6 +136,8 @@ struct Shown {
     said: Option<tokio::time::Instant>,
     most_pending: i64,
     phase: &'static str,
+    /// The failure that was shown last.
+    told: Option<String>,
 }
 
 impl Shown {
@@ -127,10 +152,11 @@ impl Shown {
                 .progress_chars("=> ");
         bar.set_style(style);
         let lines = !quiet && bar.is_hidden();
-        Self { bar, lines, said: None, most_pending: 0, phase: "" }
+        Self { bar, lines, said: None, most_pending: 0, phase: "", told: None }
     }
 
     fn update(&mut self, status: &Value) {
+        self.tell_failure(status);
         let (phase, done, total) = match text(status, "status") {
             "SUCCEEDED" => {
                 let pending = number(status, "pending_vectors");
@@ -155,7 +181,61 @@ impl Shown {
         }
     }
 
+    /// Says once why an attempt failed, while the run waits for the next.
+    fn tell_failure(&mut self, status: &Value) {
+        let Some(failure) = failure(status).filter(|it| self.told.as_ref() != Some(it)) else {
+            return;
+        };
+        if self.lines {
+            line(&failure);
+        } else {
+            self.bar.println(&failure);
+        }
+        self.told = Some(failure);
+    }
+
     fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn asked(arguments: &[&str]) -> Value {
+        let words = ["memory-copilot", "ingest", "https://example.org/a/b", "-p", "shop"];
+        let cli = Cli::parse_from(words.iter().chain(arguments));
+        let Command::Ingest(args) = cli.command else { panic!("another command") };
+        request(&args).expect("a request")
+    }
+
+    #[test]
+    fn a_name_and_a_move_are_passed_on() {
+        let location = "https://example.org/a/b";
+        let plain = json!({"project_key": "shop", "location": location, "relocate": false});
+        assert_eq!(asked(&[]), plain);
+        let moved = asked(&["--name", "core", "--relocate", "--ref", "v1"]);
+        assert_eq!(moved["name"], "core");
+        assert_eq!(moved["relocate"], true);
+        assert_eq!(moved["ref"], "v1");
+    }
+    #[test]
+    fn a_run_that_waits_for_its_next_attempt_says_why() {
+        let mut status = json!({
+            "status": "QUEUED", "attempt": 2, "max_attempts": 5,
+            "last_error": {"message": "git: no route", "attempt": 2},
+        });
+        let expected = "attempt 2 of 5 failed: git: no route; it will be tried again";
+        assert_eq!(failure(&status).as_deref(), Some(expected));
+        let mut shown = Shown::new(true);
+        shown.update(&status);
+        assert_eq!(shown.told.as_deref(), Some(expected));
+        status["status"] = "RUNNING".into();
+        assert_eq!(failure(&status), None, "its turn has come");
+        assert_eq!(failure(&json!({"status": "QUEUED"})), None);
     }
 }

@@ -125,14 +125,14 @@ async fn index(
     let gone: Vec<(&String, FileId)> = job
         .known
         .iter()
-        .filter(|(path, _)| !kept.contains(*path))
+        .filter(|(path, _)| !kept.contains(*path) && !job.tree.is_out_of_sight(path))
         .map(|(path, file)| (path, file.id))
         .collect();
     delete(&ctx.store, &gone.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     tracker.deleted(gone.len());
     changed.extend(gone.into_iter().map(|(path, _)| path.clone()));
     // An attempt that broke off may have written files and told nobody.
-    if ingest.attempt > 1 {
+    if ingest.is_resumed {
         changed.extend(kept);
     }
     tell(ctx, &repository, changed).await?;

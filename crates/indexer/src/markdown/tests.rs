@@ -48,6 +48,24 @@ fn front_matter_gives_title_tags_and_scope() {
 }
 
 #[test]
+fn a_value_that_is_no_text_is_read_as_one_and_a_bad_one_loses_only_itself() {
+    let read = |front: &str| {
+        let Document { title, tags, scope, .. } =
+            parse(&format!("---\n{front}\n---\n# H\ntext\n"), Limits::default());
+        (title, tags.join(" "), scope.join(" "))
+    };
+    let expect = |title: &str, tags: &str, scope: &str| (title.into(), tags.into(), scope.into());
+    assert_eq!(
+        read("title: 404\ntags: [adr, 2024, true, 1.5]"),
+        expect("404", "adr 2024 true 1.5", "")
+    );
+    assert_eq!(read("title: {a: b}\ntags: 7\nscope: lib"), expect("H", "7", "lib"));
+    assert_eq!(read("title: [x]\ntags: {a: b}\nscope: [lib, [x], ~]"), expect("H", "", "lib"));
+    assert_eq!(read("title:\ntags:\n1: x\nscope: [' lib ', '']"), expect("H", "", "lib"));
+    assert_eq!(read("title: !special Delays\ndate: 2024-01-02"), expect("Delays", "", ""));
+}
+
+#[test]
 fn malformed_front_matter_is_text() {
     for text in ["---\ntitle: [\n---\ntext\n", "---\ntitle: a\ntext", "---\n- list\n---\ntext\n"] {
         let document = parse(text, Limits::default());

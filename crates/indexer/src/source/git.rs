@@ -67,7 +67,8 @@ impl Git {
     }
 
     /// Runs git and answers what it printed, trimmed. Its own message comes back as
-    /// [`Error::Unreachable`]; on a timeout or a cancel it is killed with all that it started.
+    /// [`Error::NoRepository`] where another try is of no use, else as [`Error::Unreachable`]; on a
+    /// timeout or a cancel it is killed with all that it started.
     pub async fn run(
         &self,
         arguments: &[&str],
@@ -87,11 +88,7 @@ impl Git {
             return Err(Error::Timeout(limit.as_secs()));
         };
         let (is_success, output, complaint) = finished.map_err(Error::NoGit)?;
-        if is_success {
-            Ok(output.trim().to_owned())
-        } else {
-            Err(Error::Unreachable(reason(&complaint)))
-        }
+        if is_success { Ok(output.trim().to_owned()) } else { Err(failure(&complaint)) }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -147,11 +144,100 @@ async fn kill(child: &mut Child) {
     let _ = child.wait().await;
 }
 
+/// What git, ssh and the usual hosts say of a repository that is not there or not for us. The network
+/// and the server's own faults are not among them.
+const REFUSALS: &[&str] = &[
+    "authentication failed for",
+    "could not read password for",
+    "could not read username for",
+    "does not appear to be a git repository",
+    "host key verification failed",
+    "permission denied (",
+    "project you were looking for could not be found",
+    "repository not found",
+];
+
+fn failure(complaint: &str) -> Error {
+    let lines = || complaint.lines().map(str::trim);
+    // git's own line names the repository; what the host said before it often doesn't.
+    let fatal = lines().filter(|line| line.starts_with("fatal:"));
+    match fatal.chain(lines()).find(|line| is_refusal(line)) {
+        Some(line) => Error::NoRepository(said(line)),
+        None => Error::Unreachable(reason(complaint)),
+    }
+}
+
+fn is_refusal(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let is_missing = line.starts_with("fatal: repository '") && line.ends_with("' not found");
+    is_missing || REFUSALS.iter().any(|refusal| line.contains(refusal))
+}
+
 /// git's own words: the first line that says what is fatal.
 fn reason(complaint: &str) -> String {
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-    let line = line.or_else(|| lines().next_back()).unwrap_or("git failed without a word");
+    said(line.or_else(|| lines().next_back()).unwrap_or("git failed without a word"))
+}
+
+fn said(line: &str) -> String {
     let line: String = line.chars().take(300).collect();
     format!("git: {}", line.trim_start_matches("fatal: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use mc_domain::{Classified, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_repository_that_is_not_there_or_not_for_us_is_not_asked_again() {
+        for (complaint, told) in [
+            (
+                "remote: Repository not found.\nfatal: repository 'https://example.org/a/b/' not found\n",
+                "'https://example.org/a/b/'",
+            ),
+            (
+                "ERROR: Repository not found.\nfatal: Could not read from remote repository.\n",
+                "Repository not found",
+            ),
+            (
+                "fatal: '/srv/x' does not appear to be a git repository\nfatal: Could not read from remote repository.\n",
+                "/srv/x",
+            ),
+            ("fatal: Authentication failed for 'https://example.org/a/b/'\n", "Authentication"),
+            (
+                "fatal: could not read Username for 'https://example.org': terminal prompts disabled\n",
+                "Username",
+            ),
+            (
+                "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.\n",
+                "publickey",
+            ),
+            (
+                "Host key verification failed.\nfatal: Could not read from remote repository.\n",
+                "Host key",
+            ),
+        ] {
+            let error = failure(complaint);
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{complaint}");
+            assert!(error.to_string().contains(told), "{error}");
+            assert!(error.to_string().contains("ssh URL"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_asked_again() {
+        for complaint in [
+            "fatal: unable to access 'https://example.org/a/b/': Could not resolve host: example.org\n",
+            "fatal: unable to access 'https://example.org/a/b/': The requested URL returned error: 503\n",
+            "ssh: connect to host example.org port 22: Connection refused\nfatal: Could not read from remote repository.\n",
+            "fatal: the remote end hung up unexpectedly\n",
+            "fatal: not a git repository (or any of the parent directories): .git\n",
+            "",
+        ] {
+            assert_eq!(failure(complaint).kind(), ErrorKind::Unavailable, "{complaint}");
+        }
+    }
 }

@@ -15,6 +15,8 @@ use git::Git;
 
 /// Longest location that is looked at, in bytes.
 const MAX_LOCATION: usize = 4096;
+/// Longest ref that is looked at, in bytes.
+const MAX_REF: usize = 200;
 /// How long git may take to read from a repository on this disk.
 const LOCAL_LIMIT: Duration = Duration::from_mins(1);
 
@@ -88,8 +90,8 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
     Ok(Origin { location: Location::Folder(folder), owner: "local".into(), name })
 }
 
-/// Makes the tree available: a folder without a ref as it lies there, all else as git's copy in
-/// `cache`. The user's own work tree and repository are never changed.
+/// Makes the tree available: a folder without a ref as it lies there, all else (a bare repository
+/// too) as git's copy in `cache`. The user's own work tree and repository are never changed.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
@@ -99,35 +101,73 @@ pub async fn checkout(
     check_ref(requested_ref)?;
     match &origin.location {
         Location::Url(url) => cache::checkout(url, requested_ref, "", cache, cancel).await,
-        Location::Folder(folder) if requested_ref.is_empty() => {
-            let root = walk::resolve(folder)?;
-            let git = Git::in_folder(&root);
-            let head = git.run(&["rev-parse", "--verify", "--quiet", "HEAD"], LOCAL_LIMIT, cancel);
-            let source_ref = match head.await {
-                Ok(sha) => sha,
-                // No repository, or one without a commit.
-                Err(Error::Unreachable(_)) => String::new(),
-                Err(error) => return Err(error),
-            };
-            Ok(Checkout { root, source_ref, _lock: None })
-        }
-        Location::Folder(folder) => {
-            let git = Git::in_folder(folder);
-            let read = |what| git.run(what, LOCAL_LIMIT, cancel);
-            let top = read(&["rev-parse", "--show-toplevel"]).await.map_err(|error| match error {
-                Error::Unreachable(_) => Error::BadLocation(format!(
-                    "{} is no git repository, so it has no \"{requested_ref}\"; leave the ref out to index \
-                     the folder as it is",
-                    folder.display()
-                )),
-                error => error,
-            })?;
-            let below = read(&["rev-parse", "--show-prefix"]).await?;
-            let url = Url::from_file_path(&top)
-                .map_err(|()| bad("the repository's path can't be given to git"))?;
-            cache::checkout(&url, requested_ref, &below, cache, cancel).await
-        }
+        Location::Folder(folder) => of_folder(folder, requested_ref, cache, cancel).await,
     }
+}
+
+async fn of_folder(
+    folder: &Path,
+    requested_ref: &str,
+    cache: &Path,
+    cancel: &CancellationToken,
+) -> Result<Checkout, Error> {
+    let root = walk::resolve(folder)?;
+    let git = Git::in_folder(&root);
+    let bare = bare_repository(&git, cancel).await?;
+    let is_bare = bare.as_deref() == Some(&root);
+    if requested_ref.is_empty() && !is_bare {
+        let source_ref = head(&git, cancel).await?;
+        return Ok(Checkout { root, source_ref, _lock: None });
+    }
+    // A folder that holds nothing but the repository and its work trees keeps it in a folder below.
+    let (repository, below) = match bare {
+        Some(repository) if is_bare || repository.parent() == Some(&root) => {
+            (repository, String::new())
+        }
+        _ => work_tree(&git, &root, requested_ref, cancel).await?,
+    };
+    let url = Url::from_file_path(&repository)
+        .map_err(|()| bad("the repository's path can't be given to git"))?;
+    cache::checkout(&url, requested_ref, &below, cache, cancel).await
+}
+
+/// The repository without a work tree that the folder is in, if it is in one.
+async fn bare_repository(git: &Git, cancel: &CancellationToken) -> Result<Option<PathBuf>, Error> {
+    let asked = ["rev-parse", "--is-bare-repository", "--absolute-git-dir"];
+    match git.run(&asked, LOCAL_LIMIT, cancel).await {
+        Ok(answer) => Ok(answer.strip_prefix("true\n").map(PathBuf::from)),
+        // No repository at all.
+        Err(Error::Unreachable(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The commit that is checked out; empty where there is no repository, or one without a commit.
+async fn head(git: &Git, cancel: &CancellationToken) -> Result<String, Error> {
+    match git.run(&["rev-parse", "--verify", "--quiet", "HEAD"], LOCAL_LIMIT, cancel).await {
+        Err(Error::Unreachable(_)) => Ok(String::new()),
+        sha => sha,
+    }
+}
+
+/// The work tree around the folder, and the folder's path in it.
+async fn work_tree(
+    git: &Git,
+    folder: &Path,
+    requested_ref: &str,
+    cancel: &CancellationToken,
+) -> Result<(PathBuf, String), Error> {
+    let top = git.run(&["rev-parse", "--show-toplevel"], LOCAL_LIMIT, cancel).await;
+    let top = top.map_err(|error| match error {
+        Error::Unreachable(_) => Error::BadLocation(format!(
+            "{} is no git repository, so it has no \"{requested_ref}\"; leave the ref out to index \
+             the folder as it is",
+            folder.display()
+        )),
+        error => error,
+    })?;
+    let below = git.run(&["rev-parse", "--show-prefix"], LOCAL_LIMIT, cancel).await?;
+    Ok((PathBuf::from(top), below))
 }
 
 /// `git@host:owner/name.git`
@@ -186,15 +226,27 @@ fn word(text: &str) -> String {
 }
 
 /// Branches, tags and commits only; nothing that git would read as an option or an expression.
-fn check_ref(requested: &str) -> Result<(), Error> {
-    const FORBIDDEN: &[char] = &['~', '^', ':', '?', '*', '[', '\\', ' ', '@'];
-    let is_sound = requested.len() <= 200
-        && !requested.starts_with(['-', '/', '.'])
-        && !requested.ends_with(['/', '.'])
+/// Empty is what is checked out, or the default branch.
+pub fn check_ref(requested: &str) -> Result<(), Error> {
+    const FORBIDDEN: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
+    let is_sound_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
+    };
+    let is_sound = requested.len() <= MAX_REF
+        && !requested.starts_with('-')
+        && !requested.ends_with('.')
         && !requested.contains("..")
+        // `@` alone and `@{` are expressions; elsewhere it is a letter like others.
+        && requested != "@"
+        && !requested.contains("@{")
         && !requested.contains(FORBIDDEN)
-        && !requested.contains(char::is_control);
-    if is_sound { Ok(()) } else { Err(Error::UnknownRef(requested.chars().take(60).collect())) }
+        && !requested.contains(|c: char| c.is_control() || c.is_whitespace())
+        && requested.split('/').all(is_sound_part);
+    if requested.is_empty() || is_sound {
+        Ok(())
+    } else {
+        Err(Error::BadRef(requested.chars().take(60).collect()))
+    }
 }
 
 fn bad(message: &str) -> Error {

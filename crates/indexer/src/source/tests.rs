@@ -52,10 +52,44 @@ fn what_git_must_not_see_is_refused() {
         let error = parse(location).expect_err(location);
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    for name in ["--upload-pack=x", "a..b", "a b", "HEAD~1", "a:b", "@{1}", "a\nb", "/a", "x."] {
-        assert!(matches!(check_ref(name), Err(Error::UnknownRef(_))), "{name}");
+}
+
+#[test]
+fn a_ref_is_a_name_and_no_option_or_expression() {
+    for name in [
+        "--upload-pack=x",
+        "a..b",
+        "a b",
+        "a\u{a0}b",
+        "HEAD~1",
+        "a^",
+        "a:b",
+        "@",
+        "@{1}",
+        "main@{upstream}",
+        "a\nb",
+        "/a",
+        "a/",
+        "a//b",
+        "x.",
+        "a/.b",
+        "a.lock",
+        "a.lock/b",
+        &"x".repeat(201),
+    ] {
+        assert!(matches!(check_ref(name), Err(Error::BadRef(_))), "{name}");
     }
-    for name in ["", "main", "feature/x-1", "v1.2.3", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"] {
+    for name in [
+        "",
+        "main",
+        "feature/x-1",
+        "fix/#12+more",
+        "user@host",
+        "@acme/cart@1.2.3",
+        "v1.2.3",
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "ветка",
+    ] {
         assert!(check_ref(name).is_ok(), "{name}");
     }
 }
@@ -105,6 +139,8 @@ async fn a_folder_is_read_as_it_lies_there_or_at_a_ref_without_touching_it() {
     assert_eq!(content(path, "", cache).await.expect("tree"), ("changed".into(), two.clone()));
     assert_eq!(content(path, "one", cache).await.expect("tree"), ("one".into(), one.clone()));
     assert_eq!(content(path, "main", cache).await.expect("tree"), ("two".into(), two));
+    git(folder.path(), &["tag", "@acme/cart@1.0", "one"]);
+    assert_eq!(content(path, "@acme/cart@1.0", cache).await.expect("tree").0, "one");
     assert_eq!(content(path, &one, cache).await.expect("tree"), ("one".into(), one.clone()));
     assert_eq!(content(path, &one[..10], cache).await.expect("tree"), ("one".into(), one));
     assert_eq!(content(&format!("{path}/lib"), "one", cache).await.expect("tree").0, "one");
@@ -149,6 +185,84 @@ async fn nothing_of_the_repository_is_run() {
 }
 
 #[tokio::test]
+async fn a_bare_repository_is_read_at_a_ref_or_at_its_head() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    let (tree, cache) = (folder.path().join("tree"), cache.path());
+    fs::create_dir(&tree).expect("folder");
+    let [one, two] = repository(&tree);
+    git(folder.path(), &["clone", "--quiet", "--bare", "tree", "cart.git"]);
+    let bare = folder.path().join("cart.git");
+    let path = bare.to_str().expect("UTF-8");
+    assert_eq!(content(path, "one", cache).await.expect("tree"), ("one".into(), one.clone()));
+    assert_eq!(content(path, &one, cache).await.expect("tree"), ("one".into(), one.clone()));
+    assert_eq!(content(path, "", cache).await.expect("tree"), ("two".into(), two.clone()));
+    let inside = content(&format!("{path}/objects"), "one", cache).await;
+    assert!(matches!(inside, Err(Error::BadLocation(_))), "{inside:?}");
+
+    // Beside its work trees, as `git worktree` is often used.
+    let around = folder.path().join("around");
+    fs::create_dir(&around).expect("folder");
+    fs::rename(&bare, around.join(".bare")).expect("moved");
+    fs::write(around.join(".git"), "gitdir: ./.bare\n").expect("file");
+    git(&around, &["worktree", "add", "--quiet", "--detach", "w", "one"]);
+    let path = around.to_str().expect("UTF-8");
+    assert_eq!(content(path, "main", cache).await.expect("tree"), ("two".into(), two));
+    let path = around.join("w");
+    let path = path.to_str().expect("UTF-8");
+    assert_eq!(content(path, "", cache).await.expect("tree"), ("one".into(), one));
+}
+
+/// Who is not root can't give a folder away, and has no folder of others that git would refuse.
+#[tokio::test]
+async fn a_repository_of_another_user_is_read() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    let [one, _] = repository(folder.path());
+    if rustix::process::geteuid().is_root() {
+        give_away(folder.path());
+        let refused = Command::new("git").arg("-C").arg(folder.path()).arg("status").output();
+        assert!(!refused.expect("git").status.success(), "git trusts it without being told");
+    }
+    let path = folder.path().to_str().expect("UTF-8");
+    let url = Url::from_file_path(folder.path()).expect("a URL").to_string();
+    assert_eq!(content(&url, "", cache.path()).await.expect("tree").0, "two");
+    assert_eq!(content(path, "", cache.path()).await.expect("tree").0, "two");
+    assert_eq!(content(path, "one", cache.path()).await.expect("tree").0, "one");
+    assert_eq!(content(path, &one[..10], cache.path()).await.expect("tree").0, "one");
+}
+
+fn give_away(path: &Path) {
+    const SOMEBODY: u32 = 65_534;
+    std::os::unix::fs::lchown(path, Some(SOMEBODY), Some(SOMEBODY)).expect("a new owner");
+    if path.symlink_metadata().expect("there").is_dir() {
+        for entry in fs::read_dir(path).expect("a folder") {
+            give_away(&entry.expect("an entry").path());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_in_a_commit_leads_nowhere() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    let outside = tempfile::tempdir().expect("folder");
+    fs::write(outside.path().join("a.txt"), "secret").expect("file");
+    repository(folder.path());
+    fs::remove_dir_all(folder.path().join("lib")).expect("removed");
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("lib")).expect("link");
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "--quiet", "-m", "link"]);
+    git(folder.path(), &["tag", "link"]);
+    git(folder.path(), &["checkout", "--quiet", "two"]);
+    let lib = folder.path().join("lib");
+    let path = lib.to_str().expect("UTF-8");
+    assert_eq!(content(path, "two", cache.path()).await.expect("tree").0, "two");
+    let error = content(path, "link", cache.path()).await.expect_err("a link");
+    assert!(matches!(&error, Error::BadLocation(why) if why.contains("\"lib\"")), "{error}");
+}
+
+#[tokio::test]
 async fn a_folder_outside_of_git_has_no_refs() {
     let (folder, cache) =
         (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
@@ -167,9 +281,14 @@ async fn a_repository_that_is_not_there_says_so() {
     let error =
         content("file:///no/such/repository", "", cache.path()).await.expect_err("nothing there");
     assert!(
-        matches!(&error, Error::Unreachable(reason) if reason.contains("/no/such/repository")),
+        matches!(&error, Error::NoRepository(reason) if reason.contains("/no/such/repository")),
         "{error}"
     );
+    let empty = tempfile::tempdir().expect("folder");
+    git(empty.path(), &["init", "--quiet", "--bare"]);
+    let path = empty.path().to_str().expect("UTF-8");
+    let error = content(path, "", cache.path()).await.expect_err("no commit");
+    assert!(matches!(&error, Error::UnknownRef(name) if name == "HEAD"), "{error}");
 }
 
 #[tokio::test]

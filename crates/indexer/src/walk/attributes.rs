@@ -19,8 +19,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     /// Reads those among the candidates; one that can't be read says nothing.
-    pub fn read(root: &Path, candidates: &[Candidate]) -> Self {
-        let Ok(handle) = Root::open(root) else { return Self::default() };
+    pub fn read(root: &Root, candidates: &[Candidate]) -> Self {
         let mut files: Vec<&str> = candidates
             .iter()
             .map(|candidate| candidate.path.as_str())
@@ -30,7 +29,7 @@ impl Attributes {
         let rules = files
             .into_iter()
             .filter_map(|path| {
-                let bytes = handle.read(path, MAX_BYTES).ok()?;
+                let bytes = root.read(path, MAX_BYTES).ok()?;
                 let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
                 rules(folder, &String::from_utf8_lossy(&bytes))
             })

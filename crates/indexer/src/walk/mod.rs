@@ -4,13 +4,13 @@
 //! the walk: it is counted under its reason ([`Skip`]).
 
 mod attributes;
+mod folders;
 mod generated;
+mod ignores;
 mod open;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-use ignore::{DirEntry, WalkBuilder};
 
 use crate::text::{self, Encoding};
 use crate::{Error, language};
@@ -101,6 +101,8 @@ pub struct Tree {
     pub candidates: Vec<Candidate>,
     /// What was left out.
     pub skipped: Skipped,
+    /// Files and folders that the system refuses to look at or to list.
+    unread: BTreeSet<String>,
     attributes: Attributes,
 }
 
@@ -118,25 +120,26 @@ pub struct Source {
 /// Lists the files below `root`, honouring `.gitignore` (with or without a repository around it)
 /// and `.mcpignore`. Ignore files above `root` don't count: the tree is the same wherever it lies.
 pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Result<Tree, Error> {
-    let mut tree = Tree::default();
-    for entry in walker(root) {
-        if is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        match entry.map_err(|_| Skip::Unreadable).and_then(|entry| candidate(root, &entry, limits))
-        {
-            Ok(Some(candidate)) => tree.candidates.push(candidate),
-            Ok(None) => {}
-            Err(skip) => *tree.skipped.entry(skip).or_default() += 1,
-        }
-    }
+    let root = Root::open(root)?;
+    let mut tree = folders::list(&root, limits, is_cancelled)?;
     tree.candidates.sort_by(|a, b| a.path.cmp(&b.path));
-    tree.attributes = Attributes::read(root, &tree.candidates);
+    tree.attributes = Attributes::read(&root, &tree.candidates);
     keep_within(&mut tree, limits.repository_bytes);
     Ok(tree)
 }
 
 impl Tree {
+    /// Whether nothing can be said of the file: it, or a folder around it, could not be looked at.
+    /// What is stored of such a file is neither known to be right nor to be gone.
+    pub fn is_out_of_sight(&self, path: &str) -> bool {
+        let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+        ["", path].into_iter().chain(folders).any(|place| self.unread.contains(place))
+    }
+
+    fn skip(&mut self, skip: Skip) {
+        *self.skipped.entry(skip).or_default() += 1;
+    }
+
     /// Whether the path alone tells that a program made the file; what `.gitattributes` says counts
     /// for more than the name.
     pub fn is_generated_by_path(&self, path: &str) -> bool {
@@ -159,52 +162,6 @@ impl Tree {
         }
         Ok(Source { text, encoding, language })
     }
-}
-
-fn walker(root: &Path) -> ignore::Walk {
-    WalkBuilder::new(root)
-        .standard_filters(false)
-        .git_ignore(true)
-        .git_exclude(true)
-        .require_git(false)
-        .add_custom_ignore_filename(IGNORE_FILE)
-        .follow_links(false)
-        .filter_entry(|entry| entry.depth() == 0 || !is_ignored_folder(entry))
-        .build()
-}
-
-fn is_ignored_folder(entry: &DirEntry) -> bool {
-    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    // In a work tree of `git worktree` and in a submodule, `.git` is a file.
-    let is_git = entry.file_name() == ".git";
-    is_git || (is_folder && IGNORED_FOLDERS.iter().any(|name| entry.file_name() == *name))
-}
-
-fn candidate(root: &Path, entry: &DirEntry, limits: Limits) -> Result<Option<Candidate>, Skip> {
-    let kind = entry.file_type().ok_or(Skip::NotAFile)?;
-    if kind.is_dir() {
-        return Ok(None);
-    }
-    if kind.is_symlink() {
-        return Err(Skip::Symlink);
-    }
-    if !kind.is_file() {
-        return Err(Skip::NotAFile);
-    }
-    let path = relative(root, entry.path()).ok_or(Skip::BadName)?;
-    let size = entry.metadata().map_err(|_| Skip::Unreadable)?.len();
-    if size > limits.file_bytes {
-        return Err(Skip::TooLarge);
-    }
-    Ok(Some(Candidate { path, size }))
-}
-
-fn relative(root: &Path, path: &Path) -> Option<String> {
-    let parts: Option<Vec<&str>> =
-        path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
-    Some(parts?.join("/")).filter(|path| {
-        !path.is_empty() && path.len() <= MAX_PATH_BYTES && !path.contains(char::is_control)
-    })
 }
 
 /// Leaves out what comes after the limit is reached.

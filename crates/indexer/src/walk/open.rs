@@ -1,12 +1,14 @@
 //! Opens files below a folder by directory handles, so that a link that is put in the way between
 //! walk and read leads nowhere.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open, openat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat};
 use rustix::io::Errno;
 
 use super::Skip;
@@ -15,6 +17,22 @@ use crate::Error;
 /// An open folder, below which files are read.
 #[derive(Debug)]
 pub struct Root(OwnedFd);
+
+/// What stands in a folder.
+#[derive(Debug)]
+pub(super) struct Listing {
+    pub entries: Vec<Entry>,
+    /// Whether the system told of all of them.
+    pub is_whole: bool,
+}
+
+/// A name in a folder.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub name: OsString,
+    /// What it is and its size in bytes; `None` where the system does not tell.
+    pub found: Option<(FileType, u64)>,
+}
 
 impl Root {
     /// Opens the folder.
@@ -39,6 +57,33 @@ impl Root {
         // One more than allowed, since the file may grow while it is read.
         file.by_ref().take(max_bytes + 1).read_to_end(&mut bytes).map_err(|_| Skip::Unreadable)?;
         if bytes.len() as u64 > max_bytes { Err(Skip::TooLarge) } else { Ok(bytes) }
+    }
+
+    /// What stands in the folder at `path` (`/`-separated, empty for this one).
+    pub(super) fn list(&self, path: &str) -> Result<Listing, Skip> {
+        let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let folder = match path {
+            "" => openat(&self.0, ".", base, Mode::empty()).map_err(reason)?,
+            path => self.open_below(path)?,
+        };
+        let mut listing = Listing { entries: Vec::new(), is_whole: true };
+        for entry in Dir::read_from(&folder).map_err(reason)? {
+            let Ok(entry) = entry else {
+                listing.is_whole = false;
+                break;
+            };
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| {
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                (FileType::from_raw_mode(stat.st_mode), size)
+            });
+            let name = OsStr::from_bytes(name.to_bytes()).to_owned();
+            listing.entries.push(Entry { name, found });
+        }
+        Ok(listing)
     }
 
     fn open_below(&self, path: &str) -> Result<OwnedFd, Skip> {

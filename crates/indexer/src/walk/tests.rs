@@ -1,6 +1,6 @@
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 
@@ -54,6 +54,66 @@ fn ignore_files_and_the_ignore_list_are_honoured_without_a_repository() {
 }
 
 #[test]
+fn an_inner_ignore_file_counts_for_more_and_mcpignore_for_most() {
+    let root = tempfile::tempdir().expect("folder");
+    for path in ["a.log", "keep.log", "sub/a.log", "sub/b.log", "sub/deep/c.log", "sub/vendor/d.rb"]
+    {
+        write(root.path(), path, "text\n");
+    }
+    write(root.path(), "sub/private.txt", "text\n");
+    write(root.path(), "sub/local.txt", "text\n");
+    write(root.path(), ".gitignore", "\u{feff}*.log\n!keep.log\n/vendor\n[\n");
+    write(root.path(), "sub/.gitignore", "!b.log\n/vendor\n!private.txt\ndeep/\n");
+    write(root.path(), "sub/.mcpignore", "!deep/\n!deep/*.log\n");
+    write(root.path(), ".mcpignore", "private.txt\n.gitignore\n.mcpignore\n");
+    write(root.path(), ".git/info/exclude", "local.txt\nb.log\n");
+    let (paths, skipped) = listed(root.path());
+    assert_eq!(paths, ["keep.log", "sub/b.log", "sub/deep/c.log"]);
+    assert!(skipped.is_empty());
+}
+
+#[test]
+fn a_work_tree_honours_what_its_clone_excludes() {
+    let clone = tempfile::tempdir().expect("folder");
+    write(clone.path(), ".git/info/exclude", "local.txt\n");
+    write(clone.path(), ".git/worktrees/w/commondir", "../..\n");
+    let root = tempfile::tempdir().expect("folder");
+    let git = clone.path().join(".git/worktrees/w");
+    write(root.path(), ".git", format!("gitdir: {}\n", git.display()));
+    write(root.path(), "local.txt", "text\n");
+    write(root.path(), "a.txt", "text\n");
+    assert_eq!(listed(root.path()).0, ["a.txt"]);
+}
+
+#[test]
+fn an_ignore_file_that_is_a_link_or_a_pipe_says_nothing_and_stops_nothing() {
+    let outside = tempfile::tempdir().expect("folder");
+    write(outside.path(), "rules", "*\n");
+    let root = tempfile::tempdir().expect("folder");
+    write(root.path(), "a/a.txt", "a");
+    write(root.path(), "b/b.txt", "b");
+    write(root.path(), "c/c.txt", "c");
+    write(root.path(), "d/d.txt", "d");
+    fs::create_dir_all(root.path().join("d/.git/info")).expect("folder");
+    symlink("/dev/zero", root.path().join(".gitignore")).expect("link");
+    symlink("/dev/zero", root.path().join(".mcpignore")).expect("link");
+    symlink(outside.path().join("rules"), root.path().join("a/.gitignore")).expect("link");
+    pipe(&root.path().join("b/.gitignore"));
+    pipe(&root.path().join("b/.mcpignore"));
+    pipe(&root.path().join("c/.git"));
+    pipe(&root.path().join("d/.git/info/exclude"));
+    write(root.path(), "c/.gitignore", vec![b'*'; 1 << 20]);
+    let (paths, skipped) = listed(root.path());
+    assert_eq!(paths, ["a/a.txt", "b/b.txt", "c/.gitignore", "c/c.txt", "d/d.txt"]);
+    assert_eq!(skipped, Skipped::from([(Skip::NotAFile, 2), (Skip::Symlink, 3)]));
+}
+
+fn pipe(path: &Path) {
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+    rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).expect("pipe");
+}
+
+#[test]
 fn links_pipes_large_files_and_odd_names_are_counted_and_left_out() {
     let outside = tempfile::tempdir().expect("folder");
     write(outside.path(), "secret.txt", "secret");
@@ -67,14 +127,7 @@ fn links_pipes_large_files_and_odd_names_are_counted_and_left_out() {
     let odd = std::ffi::OsStr::from_bytes(b"caf\xE9.txt");
     fs::write(root.path().join(odd), "x").expect("file");
     fs::write(root.path().join("new\nline.txt"), "x").expect("file");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        root.path().join("pipe"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RWXU,
-        0,
-    )
-    .expect("pipe");
+    pipe(&root.path().join("pipe"));
     let (paths, skipped) = listed(root.path());
     assert_eq!(paths, ["a.txt"]);
     let expected =
@@ -158,4 +211,54 @@ fn gitattributes_have_the_last_word_on_generated_files() {
     assert_eq!(read_one(root.path(), "api/deep/b.rs"), Err(Skip::Generated));
     assert!(read_one(root.path(), "api/mine.rs").is_ok());
     assert!(read_one(root.path(), "d.rs").is_ok());
+}
+
+#[test]
+fn what_lies_below_a_folder_that_cannot_be_read_is_out_of_sight() {
+    let root = tempfile::tempdir().expect("folder");
+    write(root.path(), "open/a.txt", "a");
+    write(root.path(), "shut/deep/b.txt", "b");
+    without_the_rights_of_root(|| {
+        fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o0)).expect("a mode");
+        let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
+        fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o700))
+            .expect("a mode");
+        assert_eq!(tree.skipped, Skipped::from([(Skip::Unreadable, 1)]));
+        for path in ["shut/deep/b.txt", "shut/c.txt"] {
+            assert!(tree.is_out_of_sight(path), "{path}");
+        }
+        for path in ["open/a.txt", "open/gone.txt", "shutter/d.txt", "shut.txt"] {
+            assert!(!tree.is_out_of_sight(path), "{path}");
+        }
+    });
+}
+
+/// A folder that may be listed and not entered tells names and no more.
+#[test]
+fn a_file_that_cannot_be_looked_at_is_out_of_sight() {
+    let root = tempfile::tempdir().expect("folder");
+    write(root.path(), "listed/a.txt", "a");
+    without_the_rights_of_root(|| {
+        let listed = root.path().join("listed");
+        fs::set_permissions(&listed, Permissions::from_mode(0o400)).expect("a mode");
+        let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
+        fs::set_permissions(&listed, Permissions::from_mode(0o700)).expect("a mode");
+        assert!(tree.candidates.is_empty());
+        assert!(tree.is_out_of_sight("listed/a.txt"));
+    });
+}
+
+/// Runs it in a thread of its own that permissions bite, also when the tests are run by root.
+fn without_the_rights_of_root(run: impl FnOnce() + Send) {
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let sets = capabilities(None).expect("capabilities");
+            let all = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+            let fewer = CapabilitySets { effective: sets.effective - all, ..sets };
+            set_capabilities(None, fewer).expect("fewer capabilities");
+            run();
+        });
+        thread.join().expect("no panic");
+    });
 }
