@@ -40,6 +40,27 @@ fn a_signal_ends_a_server_on_pipes() {
 }
 
 #[test]
+fn nothing_is_logged_that_nobody_asked_for_and_no_colours_outside_a_terminal() {
+    for level in ["info", "debug"] {
+        let mut child = server()
+            .env("MEMORY_COPILOT__LOG__LEVEL", level)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        writeln!(child.stdin.as_mut().unwrap(), "{HELLO}").unwrap();
+        expect_answer(child.stdout.as_mut().unwrap());
+        drop(child.stdin.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        ended(&mut child);
+        assert!(!said.contains('\u{1b}') && !said.contains("client_info"), "{level}: {said}");
+        assert!(level == "debug" || said.is_empty(), "{level}: {said}");
+    }
+}
+
+#[test]
 fn a_client_that_hangs_up_ends_the_server() {
     let (mut client, mut child) = on_sockets();
     greet(&mut client);
