@@ -148,6 +148,86 @@ fn passwords_are_not_shown() {
 }
 
 #[test]
+fn a_reader_that_has_seen_enough_is_no_fault() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    for args in [["config", "show"].as_slice(), &["--json", "config", "show"]] {
+        let output = Command::new(crate::harness::binary())
+            .args(args)
+            .stdout(writer.try_clone().unwrap())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.is_empty(), "{}: {said}", output.status);
+    }
+}
+
+#[test]
+fn results_that_cannot_be_written_are_a_fault() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(crate::harness::binary())
+        .args(["config", "show"])
+        .stdout(full)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("standard output"), "{said}");
+}
+
+#[test]
+fn the_configuration_is_shown_with_the_tokens_place() {
+    let show = |args: &[&str]| {
+        let mut command = Command::new(crate::harness::binary());
+        output_of(command.args(args).env("MEMORY_COPILOT__DATA_DIR", "/srv/memory"))
+    };
+    let yaml = show(&["config", "show"]);
+    assert!(yaml.contains("\n# token_file: /srv/memory/token"), "{yaml}");
+    let shown: Value = serde_json::from_str(&show(&["--json", "config", "show"])).unwrap();
+    assert_eq!(shown["token_file"], "/srv/memory/token");
+}
+
+#[test]
+fn a_bad_key_in_a_file_is_told_with_the_files_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    std::fs::write(&file, "server:\n  listne: 127.0.0.1:1\n").unwrap();
+    let output = Command::new(crate::harness::binary())
+        .args(["config", "show", "--config"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("listne") && said.contains("mine.yaml"), "{said}");
+    assert!(!said.contains(".rs"), "{said}");
+}
+
+#[test]
+fn the_environment_names_the_database_before_the_file_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    std::fs::write(&file, "database:\n  url: postgres://of-the-file/db\n").unwrap();
+    let shown = |environment: &[(&str, &str)]| {
+        let mut command = Command::new(crate::harness::binary());
+        command.args(["--json", "config", "show", "--config"]).arg(&file);
+        command.env_remove("DATABASE_URL").envs(environment.iter().copied());
+        let shown: Value = serde_json::from_str(&output_of(&mut command)).unwrap();
+        shown["database"]["url"].as_str().unwrap().to_owned()
+    };
+    let (general, own) = ("DATABASE_URL", "MEMORY_COPILOT__DATABASE__URL");
+    assert_eq!(shown(&[]), "postgres://of-the-file/db");
+    assert_eq!(shown(&[(general, "postgres://general/db")]), "postgres://general/db");
+    let both = [(general, "postgres://general/db"), (own, "postgres://own/db")];
+    assert_eq!(shown(&both), "postgres://own/db");
+    assert_eq!(shown(&[(general, "")]), "postgres://of-the-file/db");
+}
+
+#[test]
 fn completions_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         let output = Command::new(crate::harness::binary()).args(["completions", shell]).output();
@@ -160,6 +240,10 @@ fn printed(command: Command) -> Value {
 }
 
 fn output(mut command: Command) -> String {
+    output_of(&mut command)
+}
+
+fn output_of(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()

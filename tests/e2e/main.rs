@@ -8,3 +8,4 @@ mod harness;
 mod mcp;
 mod repository;
 mod start_stop;
+mod stdio;

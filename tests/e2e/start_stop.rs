@@ -19,6 +19,8 @@ async fn what_was_saved_is_there_after_a_clean_stop() {
     let status = service.stop();
     assert!(status.success(), "{}", service.log());
     service.launch().await;
+    let log = service.log();
+    assert!(!log.contains("already exists, skipping") && !log.contains('\u{1b}'), "{log}");
     let found = service
         .post(
             "/search",

@@ -108,7 +108,7 @@ fn unmatched(rejection: &PathRejection) -> Problem {
             Problem::invalid(format!("must be of type {expected_type}")).field(key)
         }
         PathErrorKind::DeserializeError { key, message, .. } => {
-            Problem::invalid(message).field(key)
+            Problem::invalid(in_words(message)).field(key)
         }
         PathErrorKind::InvalidUtf8InPathParam { key } => {
             Problem::invalid("must be UTF-8 once it is percent-decoded").field(key)
@@ -119,7 +119,34 @@ fn unmatched(rejection: &PathRejection) -> Problem {
 
 /// A value that is JSON, but not of the shape asked for.
 fn misfit(path: &str, message: &str) -> Problem {
-    Problem::invalid(message).field(field_at(path, message))
+    Problem::invalid(in_words(message)).field(field_at(path, message))
+}
+
+/// serde's message as a rule for the field, without the place in the text of the JSON.
+fn in_words(message: &str) -> String {
+    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
+    let names = |list: &str| list.replace("one of ", "").replace('`', "");
+    if let Some((_, expected)) = message.split_once("expected ") {
+        if message.starts_with("unknown variant ") {
+            return format!("must be one of: {}", names(expected));
+        }
+        if message.starts_with("unknown field ") {
+            return format!("is no known field; use one of: {}", names(expected));
+        }
+    }
+    if message.starts_with("missing field ") {
+        return "is required".to_owned();
+    }
+    if message.starts_with("duplicate field ") {
+        return "is given more than once".to_owned();
+    }
+    if message.starts_with("UUID parsing failed") {
+        return "must be a UUID".to_owned();
+    }
+    match message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, expected)) => format!("must be {expected}, not {found}"),
+        None => message.to_owned(),
+    }
 }
 
 /// serde reports a missing or repeated field at its parent; its message alone has the name.
@@ -138,4 +165,33 @@ fn named_in(message: &str) -> Option<&str> {
         .strip_prefix("missing field `")
         .or_else(|| message.strip_prefix("duplicate field `"))?;
     named.split('`').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serdes_words_become_rules() {
+        for (message, expected) in [
+            (
+                "unknown variant `wiki`, expected one of `memory`, `doc` at line 1 column 16",
+                "must be one of: memory, doc",
+            ),
+            (
+                "unknown field `depth`, expected `query` or `limit`",
+                "is no known field; use one of: query or limit",
+            ),
+            ("missing field `query` at line 1 column 2", "is required"),
+            ("duplicate field `query` at line 1 column 20", "is given more than once"),
+            (
+                "invalid type: string \"yes\", expected a boolean at line 3 column 9",
+                "must be a boolean, not string \"yes\"",
+            ),
+            ("UUID parsing failed: invalid character: found `p` at 1", "must be a UUID"),
+            ("number out of range at line 1 column 4", "number out of range"),
+        ] {
+            assert_eq!(in_words(message), expected);
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use axum::response::Redirect;
+use axum::routing::get;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -52,11 +54,13 @@ pub fn openapi() -> OpenApi {
     add_problems(routes.merge(protected()).merge(public()).into_openapi())
 }
 
-/// The whole API over `state`, ready to be served; `/docs` and `/openapi.json` included.
+/// The whole API over `state`, ready to be served; `/docs` and `/openapi.json` included, and `/`
+/// leads a browser there.
 pub fn router(state: ApiState) -> Router {
     let docs: Router = SwaggerUi::new("/docs").url("/openapi.json", openapi()).into();
     let (token, limit) = (state.token.clone(), state.settings.request_timeout);
-    let public = Router::from(public().with_state(state.clone())).merge(docs);
+    let front = Router::new().route("/", get(async || Redirect::temporary("/docs/")));
+    let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
     let protected = guarded(protected().with_state(state).into(), token, limit);
     around_everything(protected.merge(public).fallback(async || Problem::unknown_path()))
 }

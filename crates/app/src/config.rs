@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use figment::Figment;
 use figment::providers::{Env, Serialized};
+use figment::value::{Dict, Map};
+use figment::{Figment, Metadata, Profile};
 use serde::{Deserialize, Serialize};
 
 /// The annotated defaults; also the documentation of every key.
@@ -121,7 +122,10 @@ impl Config {
             None => usual_files().into_iter().find(|path| path.exists()),
         };
         if let Some(path) = chosen {
-            figment = figment.merge(Serialized::defaults(read_yaml(&path)?));
+            figment = figment.merge(YamlFile::read(path)?);
+        }
+        if let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) {
+            figment = figment.merge(Serialized::default("database.url", url));
         }
         // MEMORY_COPILOT_CACHE has a single underscore and stands for itself.
         figment = figment.merge(Env::prefixed("MEMORY_COPILOT__").split("__"));
@@ -131,11 +135,6 @@ impl Config {
                  config/memory-copilot.yaml"
             )
         })?;
-        if config.database.url.is_empty()
-            && let Ok(url) = std::env::var("DATABASE_URL")
-        {
-            config.database.url = url;
-        }
         config.fill_in()?;
         Ok(config)
     }
@@ -241,6 +240,29 @@ fn masked_url(text: &str) -> String {
         url.query_pairs_mut().clear().extend_pairs(pairs);
     }
     url.into()
+}
+
+/// A configuration file; what is wrong in it is told with its name.
+struct YamlFile {
+    path: PathBuf,
+    content: serde_norway::Value,
+}
+
+impl YamlFile {
+    fn read(path: PathBuf) -> Result<Self> {
+        let content = read_yaml(&path)?;
+        Ok(Self { path, content })
+    }
+}
+
+impl figment::Provider for YamlFile {
+    fn metadata(&self) -> Metadata {
+        Metadata::from("the configuration file", self.path.as_path())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Serialized::defaults(&self.content).data()
+    }
 }
 
 fn usual_files() -> Vec<PathBuf> {

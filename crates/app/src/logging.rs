@@ -1,18 +1,49 @@
 //! Log lines, on standard error: standard output belongs to results and to MCP.
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::{Log, LogFormat};
 
+/// Parts that tell at `info` what only their authors want to know: rmcp every client's parameters,
+/// `PostgreSQL` that what a migration makes is there already.
+const CHATTY: &str = "rmcp=warn,sqlx::postgres::notice=warn";
+
 /// Starts logging as configured.
 pub fn init(log: &Log) -> Result<()> {
-    let filter = EnvFilter::try_new(&log.level)
+    let filter = EnvFilter::try_new(directives(&log.level))
         .with_context(|| format!("log.level \"{}\" is not a level or filter", log.level))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match log.format {
-        LogFormat::Text => builder.with_target(false).init(),
+        LogFormat::Text => {
+            builder.with_target(false).with_ansi(std::io::stderr().is_terminal()).init();
+        }
         LogFormat::Json => builder.json().init(),
     }
     Ok(())
+}
+
+/// `level`, with the chatty parts at `warn` unless it names them or is quieter itself.
+fn directives(level: &str) -> String {
+    match level.trim().parse::<LevelFilter>() {
+        Ok(plain) if plain < LevelFilter::WARN => level.to_owned(),
+        _ => format!("{CHATTY},{level}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chatty_parts_stay_at_warn_unless_they_are_named() {
+        let filter = |level| EnvFilter::new(directives(level)).to_string();
+        assert!(filter("info").contains("rmcp=warn"));
+        let named = filter("info,rmcp=debug");
+        assert!(named.contains("rmcp=debug") && !named.contains("rmcp=warn"), "{named}");
+        assert_eq!(filter("error"), "error");
+    }
 }

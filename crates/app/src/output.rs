@@ -1,5 +1,6 @@
 //! What commands print: the one place that writes to standard output.
-#![expect(clippy::print_stdout, reason = "printing results is what this module is for")]
+
+use std::io::{ErrorKind, Write};
 
 use serde_json::Value;
 
@@ -16,15 +17,24 @@ impl Format {
     /// Prints `value` as JSON, or what `text` makes of it.
     pub fn print(self, value: &Value, text: impl FnOnce(&Value) -> String) {
         match self {
-            Self::Json => println!("{value:#}"),
+            Self::Json => line(&format!("{value:#}")),
             Self::Text => line(text(value).trim_end()),
         }
     }
 }
 
-/// Prints a line of text.
+/// Prints a line of text. A reader that has seen enough (`| head -1`) is no fault; results that
+/// can't be written otherwise, to a full disk for one, end the program.
 pub fn line(text: &str) {
-    println!("{text}");
+    let mut stdout = std::io::stdout().lock();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            crate::complain(&anyhow::Error::new(error).context("standard output can't be written"));
+            std::process::exit(1);
+        }
+        _ => {}
+    }
 }
 
 /// The text in a field, or nothing.

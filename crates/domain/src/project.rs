@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn keys_are_lower_cased() {
-        assert_eq!(ProjectKey::parse("InSales").map(|k| k.to_string()), Ok("insales".into()));
+        assert_eq!(ProjectKey::parse("Shop").map(|k| k.to_string()), Ok("shop".into()));
     }
 
     #[test]

@@ -31,7 +31,11 @@ pub struct CoreClient {
 #[derive(Clone)]
 enum Credential {
     /// Read before each call: the service writes the file at its first start.
-    TokenFile(PathBuf),
+    TokenFile {
+        path: PathBuf,
+        /// The service's address, for words about a token that it refuses.
+        url: String,
+    },
     /// The token that came with the MCP request is passed on.
     Caller,
 }
@@ -74,7 +78,8 @@ impl CoreClient {
     /// A client of the service at `base_url`, with the bearer token in `token_file`.
     pub fn over_http(base_url: &str, token_file: PathBuf) -> Result<Self, BadAddress> {
         let transport = Transport::http(base_url)?;
-        Ok(Self { transport, credential: Credential::TokenFile(token_file) })
+        let credential = Credential::TokenFile { path: token_file, url: base_url.to_owned() };
+        Ok(Self { transport, credential })
     }
 
     /// A client of the API in this process; each call carries its caller's own token.
@@ -109,13 +114,18 @@ impl CoreClient {
         let body = to_bytes(answer.into_body(), MAX_ANSWER)
             .await
             .map_err(|_| CoreError::BadAnswer { status })?;
-        read_answer(status, &body)
+        match (&self.credential, status) {
+            (Credential::TokenFile { path, url }, StatusCode::UNAUTHORIZED) => {
+                Err(CoreError::TokenRefused { url: url.clone(), path: path.clone() })
+            }
+            _ => read_answer(status, &body),
+        }
     }
 
     async fn authorization(&self, caller: Option<&HeaderValue>) -> Result<HeaderValue, CoreError> {
         let mut value = match &self.credential {
             Credential::Caller => caller.cloned().ok_or(CoreError::NoToken)?,
-            Credential::TokenFile(path) => {
+            Credential::TokenFile { path, .. } => {
                 let token = tokio::fs::read_to_string(path).await.map_err(|error| {
                     CoreError::TokenUnreadable { path: path.clone(), why: error.kind() }
                 })?;

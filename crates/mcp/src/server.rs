@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
-use mc_domain::ProjectKey;
+use mc_domain::{ProjectKey, RecordId};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -40,7 +40,7 @@ pub struct MemoryServer {
 /// Why a tool call gave no result.
 #[derive(Debug, thiserror::Error)]
 enum CallError {
-    #[error("{0}. Correct it and call again.")]
+    #[error("{0}.")]
     Argument(#[from] FieldError),
     // The person at the keyboard starts services, and the model shouldn't wait for that.
     #[error(
@@ -57,7 +57,9 @@ enum CallError {
 impl From<CoreError> for CallError {
     fn from(error: CoreError) -> Self {
         match error {
-            CoreError::NotRunning { .. } | CoreError::TokenUnreadable { .. } => Self::Away(error),
+            CoreError::NotRunning { .. }
+            | CoreError::TokenUnreadable { .. }
+            | CoreError::TokenRefused { .. } => Self::Away(error),
             _ => Self::Core(error),
         }
     }
@@ -94,7 +96,8 @@ impl MemoryServer {
         let call = tools::core_call(tool, arguments.clone(), project.as_deref())?;
         let answer = progress::run(tool, context, self.core.send(call, authorization(context)))
             .await
-            .ok_or(CallError::Cancelled)??;
+            .ok_or(CallError::Cancelled)?
+            .map_err(|error| tools::in_words_of(tool, error))?;
         Ok(tools::answer(tool, &arguments, project.as_deref(), answer)?)
     }
 
@@ -190,6 +193,10 @@ impl ServerHandler for MemoryServer {
             return Ok(page);
         };
         let cursor = request.and_then(|request| request.cursor);
+        if cursor.as_ref().is_some_and(|cursor| cursor.parse::<RecordId>().is_err()) {
+            let rule = "is none that this server gave; list again from the start, without a cursor";
+            return Err(invalid(&FieldError::new("cursor", rule)));
+        }
         let call = resources::list_call(&project, cursor.as_deref());
         let answer = self
             .core

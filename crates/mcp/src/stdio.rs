@@ -21,7 +21,7 @@ const MAX_LINE: usize = 64 * 1024 * 1024;
 pub struct StdioSettings {
     /// Settings of every transport.
     pub server: ServerSettings,
-    /// Where the Core API listens, as in `http://127.0.0.1:7717`.
+    /// Where the Core API listens, as in `http://127.0.0.1:7391`.
     pub core_url: String,
     /// The file with the bearer token; read before each call, so it may appear later.
     pub token_file: PathBuf,

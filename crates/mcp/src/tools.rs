@@ -13,7 +13,7 @@ use crate::settings::Toolset;
 
 pub use answers::answer;
 pub use arguments::FieldError;
-pub use calls::core_call;
+pub use calls::{core_call, in_words_of};
 
 /// A tool of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

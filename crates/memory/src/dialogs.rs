@@ -35,7 +35,7 @@ pub struct LinkIssue {
     pub project: ProjectId,
     /// The task, by the tracker's id; one that is not synced yet is noted by its id alone.
     pub task_external_id: String,
-    /// The dialog; a new one is opened when none is named.
+    /// The dialog; when none is named, the task's newest one that is still empty, else a new one.
     pub dialog: Option<DialogId>,
     /// Who speaks in the new dialog.
     pub developer: Option<String>,
@@ -50,8 +50,10 @@ pub struct Linked {
     pub task: tasks::Task,
     /// The dialog.
     pub dialog: DialogId,
-    /// How many records were linked.
-    pub records: u64,
+    /// The records that were linked.
+    pub records: Vec<RecordId>,
+    /// The records asked for that are not there, or not live in this project.
+    pub unknown: Vec<RecordId>,
 }
 
 /// Keeps a dialog, masked, and makes it searchable by what it comes to.
@@ -95,13 +97,19 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
     let task = tasks::find(&ctx.store, request.project, &request.task_external_id)
         .await?
         .ok_or(mc_store::Error::Gone)?;
-    Ok(Linked { task, dialog, records })
+    let mut unknown = request.records.clone();
+    unknown.retain(|id| !records.contains(id));
+    Ok(Linked { task, dialog, records, unknown })
 }
 
 async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<DialogId, Error> {
     if let Some(dialog) = request.dialog {
         let linked = dialogs::link(tx, request.project, dialog, task).await?;
         return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
+    }
+    // The task's row is locked until the end, so two calls at once don't both open a dialog.
+    if let Some(dialog) = dialogs::empty_of(tx, request.project, task).await? {
+        return Ok(dialog);
     }
     let id = DialogId::generate();
     let developer = request.developer.as_ref().map(|name| mask(name).text.into_string());

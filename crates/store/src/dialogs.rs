@@ -74,6 +74,24 @@ pub async fn link(
     Ok(done.rows_affected() == 1)
 }
 
+/// The task's newest dialog in which nothing has been said yet.
+pub async fn empty_of(
+    tx: &mut Tx,
+    project: ProjectId,
+    task: TaskId,
+) -> Result<Option<DialogId>, Error> {
+    let id = sqlx::query_scalar!(
+        "select id from dialogs
+         where project_id = $1 and task_id = $2 and messages = '[]' and distilled = ''
+         order by created_at desc, id desc limit 1",
+        project.0,
+        task.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(id.map(DialogId::from))
+}
+
 /// Whether the project has this dialog.
 pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(

@@ -140,7 +140,8 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
     .await?)
 }
 
-/// The document with this title, in any case; the newest of several.
+/// The document with this title, in any case, or else with this id at its source (a path, for a
+/// repository's file); the newest of several.
 pub async fn by_title(
     store: &Store,
     project: ProjectId,
@@ -149,8 +150,8 @@ pub async fn by_title(
     Ok(sqlx::query_as!(
         Doc,
         "select id, source, doc_id, title, url, content, scope, tags, updated_at
-         from docs where project_id = $1 and lower(title) = lower($2)
-         order by updated_at desc limit 1",
+         from docs where project_id = $1 and (lower(title) = lower($2) or doc_id = $2)
+         order by (lower(title) = lower($2)) desc, updated_at desc limit 1",
         project.0,
         title
     )

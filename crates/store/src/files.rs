@@ -203,6 +203,47 @@ async fn put_symbols(
     Ok(())
 }
 
+/// Where a file defines a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// The file.
+    pub file: FileId,
+    /// Qualified name.
+    pub name: String,
+    /// First line, from 1.
+    pub line_start: i32,
+    /// Last line, inclusive.
+    pub line_end: i32,
+}
+
+/// The definitions of these names in these files, by line; a name may have several in one file.
+pub async fn definitions(
+    store: &Store,
+    wanted: &[(FileId, &str)],
+) -> Result<Vec<Definition>, Error> {
+    let files: Vec<_> = wanted.iter().map(|(file, _)| file.0).collect();
+    let names: Vec<_> = wanted.iter().map(|(_, name)| (*name).to_owned()).collect();
+    let rows = sqlx::query!(
+        "select s.file_id, s.name, s.line_start, s.line_end from code_symbols s
+         join (select distinct * from unnest($1::uuid[], $2::text[]) w (file_id, name)) w
+             on s.file_id = w.file_id and s.name = w.name
+         order by s.file_id, s.line_start",
+        &files,
+        &names
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|r| Definition {
+            file: r.file_id.into(),
+            name: r.name,
+            line_start: r.line_start,
+            line_end: r.line_end,
+        })
+        .collect())
+}
+
 /// Removes files with all that was cut from them.
 pub async fn delete(tx: &mut Tx, files: &[FileId]) -> Result<(), Error> {
     let ids: Vec<_> = files.iter().map(|f| f.0).collect();

@@ -161,24 +161,25 @@ pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<R
     ))
 }
 
-/// Links live records of the project to the task; answers how many there were.
+/// Links live records of the project to the task; answers those there were.
 pub async fn link_records(
     tx: &mut Tx,
     project: ProjectId,
     task: TaskId,
     records: &[RecordId],
-) -> Result<u64, Error> {
+) -> Result<Vec<RecordId>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    let done = sqlx::query!(
+    let linked = sqlx::query_scalar!(
         "update memory_records set task_id = $1, updated_at = now()
-         where project_id = $2 and id = any($3) and state in ('active', 'stale')",
+         where project_id = $2 and id = any($3) and state in ('active', 'stale')
+         returning id",
         task.0,
         project.0,
         &ids
     )
-    .execute(&mut *tx.0)
+    .fetch_all(&mut *tx.0)
     .await?;
-    Ok(done.rows_affected())
+    Ok(linked.into_iter().map(RecordId::from).collect())
 }
 
 fn to_json(links: &[TaskLink]) -> serde_json::Value {

@@ -20,7 +20,7 @@ use crate::problem::Problem;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "project_key": "insales",
+    "project_key": "shop",
     "task_external_id": "CS-214",
     "developer": "vera",
     "messages": [

@@ -27,7 +27,7 @@ use crate::wire::RunStatus;
 /// A repository to index.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"project_key": "insales", "location": "https://git.example.org/shop/core.git"}))]
+#[schema(example = json!({"project_key": "shop", "location": "https://git.example.org/shop/core.git"}))]
 pub struct GitIngest {
     project_key: String,
     /// A folder on the service's machine, or the URL of a git repository.

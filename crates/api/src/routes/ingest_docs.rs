@@ -23,7 +23,7 @@ use crate::problem::Problem;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "project_key": "insales",
+    "project_key": "shop",
     "source": "confluence",
     "documents": [{
         "doc_id": "12345",

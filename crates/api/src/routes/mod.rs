@@ -5,6 +5,7 @@ pub mod documents;
 pub mod feedback;
 pub mod ingest;
 pub mod ingest_docs;
+mod matched;
 pub mod projects;
 pub mod recall;
 pub mod records;

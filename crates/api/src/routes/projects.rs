@@ -20,7 +20,7 @@ use crate::problem::Problem;
 /// A project to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"key": "insales", "name": "InSales"}))]
+#[schema(example = json!({"key": "shop", "name": "Shop"}))]
 pub struct NewProject {
     /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
     key: String,

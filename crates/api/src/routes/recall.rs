@@ -28,7 +28,7 @@ use crate::wire::{Kind, State as RecordState};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "project_key": "insales",
+    "project_key": "shop",
     "task_external_id": "CS-214",
     "repo_path": "app/services/cart_sessions",
     "symbols": ["CartSessions::Setting#trigger_delay_time_in_minutes"],

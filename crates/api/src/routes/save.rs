@@ -29,7 +29,7 @@ const SHA256_DIGITS: std::ops::RangeInclusive<usize> = 64..=64;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "project_key": "insales",
+    "project_key": "shop",
     "task_external_id": "CS-214",
     "kind": "fact",
     "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",

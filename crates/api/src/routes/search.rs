@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::matched::{self, MatchView};
 use super::projects;
 use crate::ApiState;
 use crate::check::{self, Check, Invalid};
@@ -23,7 +24,7 @@ use crate::wire::{Kind, Source, State as RecordState};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "project_key": "insales",
+    "project_key": "shop",
     "query": "CartSessions::Setting#trigger_delay_time_in_minutes",
     "sources": ["code"],
     "path": "app/**/*.rb",
@@ -134,6 +135,9 @@ pub struct ResultView {
     symbol: Option<String>,
     /// Definitions in it.
     symbols: Vec<String>,
+    /// The one of them that the query names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<MatchView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
     text: String,
@@ -194,8 +198,13 @@ pub async fn search(
     let filter = PassageFilter { project: project.id, ..request.filter };
     let query = Query::text(request.text, filter);
     let found = mc_search::search(&api.search, &query, &request.options).await?;
+    let matched = matched::matches(&api.store, &query, &found.hits).await?;
+    let mut results: Vec<ResultView> = found.hits.into_iter().map(Into::into).collect();
+    for (result, matched) in results.iter_mut().zip(matched) {
+        result.matched = matched;
+    }
     Ok(Json(SearchAnswer {
-        results: found.hits.into_iter().map(Into::into).collect(),
+        results,
         degraded: found.degraded,
         pending_vectors: vectors::queue_length(&api.store, Some(project.id)).await?,
     }))
@@ -216,6 +225,7 @@ impl From<Hit> for ResultView {
             line_end: lines.map(|(_, end)| end),
             symbol: code.and_then(|code| code.parent_symbol),
             symbols: indexed.symbols,
+            matched: None,
             language: Some(indexed.language).filter(|language| !language.is_empty()),
             text: indexed.text,
             score: hit.score,

@@ -22,7 +22,7 @@ use crate::problem::Problem;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "project_key": "insales",
+    "project_key": "shop",
     "tasks": [{
         "external_id": "CS-214", "title": "Trigger delay is nil for new carts", "status": "open",
         "assignee": "vera", "labels": ["bug"], "links": [{"title": "PR 88", "url": "https://git.example.org/pr/88"}]
@@ -124,12 +124,12 @@ pub struct SyncAnswer {
 /// What belongs to an issue.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"project_key": "insales", "task_external_id": "CS-214"}))]
+#[schema(example = json!({"project_key": "shop", "task_external_id": "CS-214"}))]
 pub struct TaskLinking {
     project_key: String,
     /// The tracker's own id; the task is created when no tracker has told of it yet.
     task_external_id: String,
-    /// An existing dialog; a new, empty one is made when absent.
+    /// An existing dialog; when absent, the task's newest that is still empty, else a new one.
     dialog_id: Option<Uuid>,
     /// Live records to link too.
     #[serde(default)]
@@ -165,7 +165,9 @@ impl Check for TaskLinking {
 pub struct LinkAnswer {
     task: TaskView,
     dialog_id: Uuid,
-    records_linked: u64,
+    records_linked: usize,
+    /// Of `record_ids`, those that are no live records of the project.
+    unknown_record_ids: Vec<Uuid>,
 }
 
 /// An issue in a path.
@@ -269,7 +271,8 @@ pub async fn link(
     Ok(Json(LinkAnswer {
         task: linked.task.into(),
         dialog_id: linked.dialog.into(),
-        records_linked: linked.records,
+        records_linked: linked.records.len(),
+        unknown_record_ids: linked.unknown.into_iter().map(Into::into).collect(),
     }))
 }
 

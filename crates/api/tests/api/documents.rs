@@ -54,6 +54,18 @@ async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
+    let api = TestApi::start().await;
+    let guide = json!({"doc_id": "docs/GUIDE.md", "title": "How to begin", "content": TIMING});
+    let named = json!({"doc_id": "2", "title": "docs/guide.md", "content": TIMING});
+    api.post("/ingest/docs", ingest(&json!([guide]))).await.ok();
+    let open = "/documents?project_key=shop&title=docs/GUIDE.md";
+    assert_eq!(api.get(open).await.ok()["title"], "How to begin");
+    api.post("/ingest/docs", ingest(&json!([named]))).await.ok();
+    assert_eq!(api.get(open).await.ok()["title"], "docs/guide.md", "a title goes first");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_title_is_answered_with_near_ones() {
     let api = TestApi::start().await;
     api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();

@@ -7,17 +7,17 @@ use crate::client::TestApi;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_is_created_once_and_found_by_any_case_of_its_key() {
     let api = TestApi::start().await;
-    let created = api.post("/projects", json!({"key": "InSales", "name": "InSales core"})).await;
+    let created = api.post("/projects", json!({"key": "Bank", "name": "Bank core"})).await;
     assert_eq!(created.status, 201);
-    let again = api.post("/projects", json!({"key": "insales"})).await;
+    let again = api.post("/projects", json!({"key": "bank"})).await;
     assert_eq!(again.status, 200);
     assert_eq!(created.body, again.body);
 
     let listed = api.get("/projects").await.ok();
     let keys: Vec<_> = listed["projects"].as_array().unwrap().iter().map(|p| &p["key"]).collect();
-    assert_eq!(keys, ["insales", "shop"]);
-    let overview = api.get("/projects/INSALES").await.ok();
-    assert_eq!(overview["name"], "InSales core");
+    assert_eq!(keys, ["bank", "shop"]);
+    let overview = api.get("/projects/BANK").await.ok();
+    assert_eq!(overview["name"], "Bank core");
     assert_eq!(overview["records"], 0);
     assert_eq!(overview["pending_vectors"], 0);
 }

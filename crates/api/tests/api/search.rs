@@ -1,6 +1,10 @@
 //! `/search`.
 
-use serde_json::json;
+use mc_sanitizer::mask;
+use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
+use mc_store::passages::NewPassage;
+use mc_store::{projects, repositories};
+use serde_json::{Value, json};
 
 use crate::client::TestApi;
 
@@ -30,6 +34,77 @@ async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
     let elsewhere =
         json!({"project_key": "shop", "query": "trigger_delay_unit", "sources": ["code"]});
     assert_eq!(api.post("/search", elsewhere).await.ok()["results"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
+    let api = TestApi::start().await;
+    index(
+        &api,
+        "src/core.rs",
+        &[("MAX_ANSWER", 12, 12), ("CoreClient", 26, 29), ("CoreClient::send", 70, 99)],
+    )
+    .await;
+    let search = async |query: &str| -> Value {
+        let query = json!({"project_key": "shop", "query": query, "time_budget_ms": 5000});
+        api.post("/search", query).await.ok()["results"][0].clone()
+    };
+    let matched = |symbol: &str, start: usize, end: usize| json!({"symbol": symbol, "line_start": start, "line_end": end});
+    assert_eq!(search("CoreClient").await["matched"], matched("CoreClient", 26, 29));
+    assert_eq!(search("what does CoreClient hold").await["matched"], matched("CoreClient", 26, 29));
+    assert_eq!(search("coreclient.send").await["matched"], matched("CoreClient::send", 70, 99));
+    let described = search("line 13 of the file").await;
+    assert_eq!((&described["place"], described.get("matched")), (&json!("src/core.rs"), None));
+}
+
+/// Indexes a file of one chunk, lines 11 to 90, as the indexer does.
+async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
+    let store = api.database.store();
+    let key = mc_domain::ProjectKey::parse("shop").unwrap();
+    let project = projects::find(store, &key).await.unwrap().unwrap();
+    let repository =
+        repositories::ensure(store, project.id, "acme", "shop", "/srv/shop").await.unwrap();
+    let text: Vec<String> = (11..=90).map(|line| format!("line {line}")).collect();
+    let chunk = NewChunk {
+        passage: NewPassage {
+            record_kind: None,
+            title: symbols[0].0.to_owned(),
+            place: path.to_owned(),
+            symbols: symbols.iter().map(|(name, _, _)| (*name).to_owned()).collect(),
+            scope: Vec::new(),
+            tags: Vec::new(),
+            language: "rust".to_owned(),
+            text: mask(&text.join("\n")).text,
+        },
+        chunk_index: 0,
+        line_start: 11,
+        line_end: 90,
+        overlap_lines: 0,
+        chunk_hash: vec![1; 32],
+        span_hash: vec![1; 32],
+        summary: "a file".to_owned(),
+        parent_symbol: None,
+    };
+    let file = NewFile {
+        path: path.to_owned(),
+        content_hash: vec![1; 32],
+        size: 900,
+        language: "rust".to_owned(),
+        line_count: 90,
+        chunker: 1,
+    };
+    let symbol = |(name, line_start, line_end): &(&str, i32, i32)| NewSymbol {
+        name: (*name).to_owned(),
+        kind: "struct".to_owned(),
+        line_start: *line_start,
+        line_end: *line_end,
+        span_hash: vec![1; 32],
+    };
+    let symbols: Vec<_> = symbols.iter().map(symbol).collect();
+    let mut tx = store.begin().await.unwrap();
+    let id = files::put(&mut tx, &repository, &file).await.unwrap();
+    files::put_code(&mut tx, &repository, id, "abc", &[chunk], &symbols).await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

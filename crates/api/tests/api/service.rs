@@ -26,6 +26,15 @@ async fn probes_docs_and_the_document_need_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_at_the_root_is_led_to_the_docs() {
+    let api = TestApi::start().await;
+    let request = Request::get("/").body(Body::empty()).unwrap();
+    let response = api.router.clone().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 307);
+    assert_eq!(response.headers()["location"], "/docs/");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_status_names_versions_model_and_index() {
     let api = TestApi::start().await;
     let status = api.get("/status").await.ok();

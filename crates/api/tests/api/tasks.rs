@@ -78,6 +78,15 @@ async fn a_task_is_linked_to_a_named_dialog_or_to_a_new_one() {
     assert_eq!(first["task"]["external_id"], "CS-9");
     assert_eq!(first["records_linked"], 0);
 
+    // Said again before anything was said in the dialog, it is the same dialog.
+    let again = api.post("/tasks/link", link.clone()).await.ok();
+    assert_eq!(again["dialog_id"], first["dialog_id"]);
+    let spoken = json!({"project_key": "shop", "id": first["dialog_id"],
+        "messages": [{"role": "user", "content": "Why is the delay nil?"}]});
+    api.post("/dialogs", spoken).await.ok();
+    let next = api.post("/tasks/link", link.clone()).await.ok();
+    assert_ne!(next["dialog_id"], first["dialog_id"]);
+
     let mut named = link.clone();
     named["dialog_id"] = first["dialog_id"].clone();
     assert_eq!(api.post("/tasks/link", named.clone()).await.ok()["dialog_id"], first["dialog_id"]);
@@ -86,4 +95,20 @@ async fn a_task_is_linked_to_a_named_dialog_or_to_a_new_one() {
     assert_eq!(api.post("/tasks/link", named).await.fault(404), "dialog_id");
     let untouched = api.get("/tasks/CS-10?project_key=shop").await;
     assert_eq!(untouched.fault(404), "external_id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_that_are_not_there_are_named_and_the_others_linked() {
+    let api = TestApi::start().await;
+    let save = json!({"project_key": "shop", "kind": "fact",
+        "content": "The delay is nil while delay_unit and trigger_delay_unit differ."});
+    let known = api.post("/save", save).await.ok()["id"].clone();
+    let stranger = json!(Uuid::now_v7());
+    let link = json!({"project_key": "shop", "task_external_id": "CS-9",
+        "record_ids": [stranger, known]});
+    let linked = api.post("/tasks/link", link).await.ok();
+    assert_eq!(linked["records_linked"], 1);
+    assert_eq!(linked["unknown_record_ids"], json!([stranger]));
+    let task = api.get("/tasks/CS-9?project_key=shop").await.ok();
+    assert_eq!(task["record_ids"], json!([known]));
 }

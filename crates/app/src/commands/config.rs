@@ -5,13 +5,19 @@ use anyhow::Result;
 use crate::config::Config;
 use crate::output::{Format, line};
 
-/// Prints the configuration in force.
+/// Prints the configuration in force, and where the token is. That follows from `data_dir` and is
+/// no setting, so it is a comment in what may become a configuration file.
 pub fn show(config: &Config, format: Format) -> Result<()> {
     let yaml = config.masked_yaml()?;
+    let token_file = config.token_file();
     match format {
-        Format::Text => line(yaml.trim_end()),
+        Format::Text => {
+            line(yaml.trim_end());
+            line(&format!("# token_file: {}", token_file.display()));
+        }
         Format::Json => {
-            let value: serde_json::Value = serde_norway::from_str(&yaml)?;
+            let mut value: serde_json::Value = serde_norway::from_str(&yaml)?;
+            value["token_file"] = token_file.to_string_lossy().into();
             line(&format!("{value:#}"));
         }
     }

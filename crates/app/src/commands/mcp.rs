@@ -1,5 +1,8 @@
 //! `memory-copilot mcp`: what an IDE starts.
 
+use std::io::IsTerminal;
+use std::process::exit;
+
 use anyhow::{Context, Result};
 use mc_domain::ProjectKey;
 use mc_mcp::{ServerSettings, StdioSettings, Toolset};
@@ -8,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::McpArgs;
 use crate::config::Config;
 
-/// Serves MCP on standard input and output until the client leaves.
+/// Serves MCP on standard input and output until the client leaves or `shutdown`, and ends the
+/// process: what reads a terminal or a socket is a thread that nothing can interrupt, and a
+/// runtime that is dropped would wait for it until the client says another word.
 pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) -> Result<()> {
     let default_project = args
         .project
@@ -21,5 +26,24 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
         core_url: config.base_url(),
         token_file: config.token_file(),
     };
-    Ok(mc_mcp::stdio(settings, shutdown).await?)
+    if std::io::stdin().is_terminal() {
+        hint();
+    }
+    // Each answer was flushed when it was sent, so nothing is lost by leaving at once.
+    match mc_mcp::stdio(settings, shutdown).await {
+        Ok(()) => exit(0),
+        Err(error) => {
+            crate::complain(&error.into());
+            exit(1)
+        }
+    }
+}
+
+/// For the person who types `memory-copilot mcp` to see what happens.
+#[expect(clippy::print_stderr, reason = "standard output belongs to the protocol")]
+fn hint() {
+    eprintln!(
+        "This is an MCP server that waits for a client's messages; a client starts it by itself \
+         (for Cursor: `memory-copilot cursor install`). Ctrl-C ends it."
+    );
 }

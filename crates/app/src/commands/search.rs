@@ -1,6 +1,7 @@
 //! `memory-copilot search`.
 
 use anyhow::Result;
+use mc_mcp::Excerpt;
 use serde_json::{Value, json};
 
 use crate::cli::SearchArgs;
@@ -37,11 +38,14 @@ pub fn readable(answer: &Value) -> String {
         out.push_str("Nothing found.\n");
     }
     for (rank, result) in results.iter().enumerate() {
-        let lines = match number(result, "line_start") {
+        // The definition that was asked for, rather than the passage it stands in.
+        let matched = Some(&result["matched"]).filter(|matched| matched.is_object());
+        let place = matched.unwrap_or(result);
+        let lines = match number(place, "line_start") {
             0 => String::new(),
-            first => format!(":{first}-{}", number(result, "line_end")),
+            first => format!(":{first}-{}", number(place, "line_end")),
         };
-        let title = match text(result, "title") {
+        let title = match matched.map_or(text(result, "title"), |m| text(m, "symbol")) {
             "" => String::new(),
             title => format!("  {title}"),
         };
@@ -55,7 +59,7 @@ pub fn readable(answer: &Value) -> String {
             },
             result["score"].as_f64().unwrap_or_default()
         ));
-        for line in text(result, "text").lines().take(SHOWN_LINES) {
+        for line in Excerpt::of(result, SHOWN_LINES).lines {
             out.push_str(&format!("   | {line}\n"));
         }
         if result["explain"].is_object() {
@@ -70,4 +74,21 @@ pub fn readable(answer: &Value) -> String {
         out.push_str(&format!("{pending} passages still wait for their vector.\n"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_that_was_asked_for_is_shown_and_named() {
+        let lines: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+        let shown = readable(&json!({"results": [{
+            "source": "code", "place": "core.rs", "title": "MAX", "line_start": 1, "line_end": 40,
+            "text": lines, "score": 0.5,
+            "matched": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
+        }]}));
+        assert!(shown.starts_with("1. code core.rs:26-29  CoreClient  [0.500]\n"), "{shown}");
+        assert!(shown.contains("   | line 26\n") && !shown.contains("| line 1\n"), "{shown}");
+    }
 }

@@ -61,8 +61,34 @@ pub enum CoreError {
         "no bearer token came with the request; set the Authorization header of this MCP server"
     )]
     NoToken,
+    /// The service knows another token than the one in the file.
+    #[error(
+        "the service at {url} refuses the token in {}: it runs with another data_dir, or made a new \
+         token. `memory-copilot serve` prints its token's place when it starts, and \
+         `memory-copilot config show` the place where this program looks; make both the same",
+        path.display()
+    )]
+    TokenRefused {
+        /// The address that was called.
+        url: String,
+        /// Where the token was read.
+        path: PathBuf,
+    },
+    /// The connection was there and broke before the answer was.
+    #[error(
+        "the connection to the service at {url} broke before it answered, so the call may have been \
+         carried out. Call again: a save of the same text is merged with itself, and recall shows \
+         what is kept"
+    )]
+    BrokenOff {
+        /// The address that was called.
+        url: String,
+    },
     /// The service accepted the connection and did not answer in time.
-    #[error("the service did not answer within {seconds} s; try again once")]
+    #[error(
+        "the service did not answer within {seconds} s, so the call may have been carried out. Call \
+         again once: a save of the same text is merged with itself, and recall shows what is kept"
+    )]
     TimedOut {
         /// How long the call waited.
         seconds: u64,
@@ -95,17 +121,50 @@ fn explain(status: StatusCode, problem: &Problem) -> String {
         Some(field) if !what.contains(field.as_str()) => format!("{field}: {what}"),
         _ => what.clone(),
     };
-    let next = match &problem.hint {
-        Some(hint) => hint.clone(),
+    let hint = problem.hint.as_deref().and_then(without_routes);
+    let next = match hint {
+        Some(hint) => capitalised(&hint),
+        // What follows a semicolon is the way out already.
+        None if subject.contains("; ") => String::new(),
         None => next_step(status, problem.request_id.as_deref()),
     };
     let stop = if subject.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{subject}{stop} {next}").trim_end().to_owned()
 }
 
+/// The hint for those who have tools or a command line and no HTTP client: what it says of a route
+/// is left out, or said otherwise; `None` if nothing remains.
+fn without_routes(hint: &str) -> Option<String> {
+    let names_route =
+        |text: &str| ["GET /", "POST /", "PUT /", "DELETE /"].iter().any(|m| text.contains(m));
+    if !names_route(hint) {
+        return Some(hint.to_owned());
+    }
+    let rest: Vec<&str> = hint.split(", or ").filter(|clause| !names_route(clause)).collect();
+    let otherwise = || {
+        let words = [
+            ("/search", "search finds it by what it says (sources: [\"doc\"] for documents)"),
+            ("/records", "recall and search give the ids of the records that are there"),
+        ];
+        words.iter().find(|(route, _)| hint.contains(route)).map(|(_, words)| *words)
+    };
+    if rest.is_empty() { otherwise().map(ToOwned::to_owned) } else { Some(rest.join(", or ")) }
+}
+
+/// A hint begins a sentence here; names and commands stay as they are written.
+fn capitalised(text: &str) -> String {
+    let first_word = text.split(' ').next().unwrap_or_default();
+    let is_word = first_word.chars().all(char::is_lowercase);
+    match text.chars().next() {
+        Some(first) if is_word => first.to_uppercase().chain(text.chars().skip(1)).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 fn next_step(status: StatusCode, request_id: Option<&str>) -> String {
     match kind_of(status) {
-        ErrorKind::Invalid => "Correct it and try again.".into(),
+        // The rule that was broken says how to keep it.
+        ErrorKind::Invalid => String::new(),
         ErrorKind::Unauthenticated => "Check the token that this client sends.".into(),
         ErrorKind::Forbidden => "Ask for access; the same call will be refused again.".into(),
         ErrorKind::NotFound => "Check the name or id.".into(),
@@ -138,10 +197,11 @@ fn kind_of(status: StatusCode) -> ErrorKind {
 impl Classified for CoreError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NotRunning { .. } | Self::TokenUnreadable { .. } | Self::TimedOut { .. } => {
-                ErrorKind::Unavailable
-            }
-            Self::NoToken => ErrorKind::Unauthenticated,
+            Self::NotRunning { .. }
+            | Self::TokenUnreadable { .. }
+            | Self::BrokenOff { .. }
+            | Self::TimedOut { .. } => ErrorKind::Unavailable,
+            Self::NoToken | Self::TokenRefused { .. } => ErrorKind::Unauthenticated,
             Self::Refused { status, .. } => kind_of(*status),
             Self::BadAnswer { .. } => ErrorKind::Internal,
             Self::BadRequest => ErrorKind::Invalid,
@@ -172,13 +232,49 @@ mod tests {
             field: Some("content".into()),
             ..Problem::default()
         };
-        assert_eq!(refused(422, problem), "content: must not be empty. Correct it and try again.");
+        assert_eq!(refused(422, problem), "content: must not be empty.");
         let problem = Problem {
-            detail: "no project \"shop\"".into(),
-            hint: Some("Create it with POST /projects.".into()),
+            detail: "the text is too long; send less".into(),
+            field: Some("content".into()),
             ..Problem::default()
         };
-        assert_eq!(refused(404, problem), "no project \"shop\". Create it with POST /projects.");
+        assert_eq!(refused(413, problem), "content: the text is too long; send less.");
+        let problem = Problem {
+            detail: "no record r1".into(),
+            field: Some("id".into()),
+            ..Problem::default()
+        };
+        assert_eq!(refused(404, problem), "id: no record r1. Check the name or id.");
+    }
+
+    #[test]
+    fn hints_speak_of_tools_and_commands_and_begin_a_sentence() {
+        let cases = [
+            (
+                "create it with POST /projects {\"key\": \"shop\"}, or index a repository into it: \
+                 memory-copilot ingest --project shop <path or URL>",
+                "Index a repository into it: memory-copilot ingest --project shop <path or URL>",
+            ),
+            (
+                "POST /search with sources [\"doc\"] finds documents by what they say",
+                "Search finds it by what it says (sources: [\"doc\"] for documents)",
+            ),
+            (
+                "GET /records lists those of a project",
+                "Recall and search give the ids of the records that are there",
+            ),
+            ("index it with POST /ingest/git", "Check the name or id."),
+            ("near titles: ADR Timing", "Near titles: ADR Timing"),
+            ("task_external_id is the tracker's", "task_external_id is the tracker's"),
+        ];
+        for (hint, expected) in cases {
+            let problem = Problem {
+                detail: "there is no such thing".into(),
+                hint: Some(hint.into()),
+                ..Problem::default()
+            };
+            assert_eq!(refused(404, problem), format!("there is no such thing. {expected}"));
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct Transport(Service);
 /// A base URL that can't be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the service's address \"{url}\" is not usable ({why}); give one like http://127.0.0.1:7717"
+    "the service's address \"{url}\" is not usable ({why}); give one like http://127.0.0.1:7391"
 )]
 pub struct BadAddress {
     url: String,
@@ -106,10 +106,12 @@ async fn forward(
 
 fn unreachable_core(base: &Url, error: &reqwest::Error) -> CoreError {
     tracing::debug!(error = ?error, core.url = %base, "the core did not answer");
-    if error.is_timeout() && !error.is_connect() {
-        CoreError::TimedOut { seconds: CALL_TIMEOUT.as_secs() }
-    } else {
-        CoreError::NotRunning { url: base.to_string() }
+    let url = base.to_string();
+    // Only a connection that never came about proves that nothing was done.
+    match (error.is_connect(), error.is_timeout()) {
+        (true, _) => CoreError::NotRunning { url },
+        (false, true) => CoreError::TimedOut { seconds: CALL_TIMEOUT.as_secs() },
+        (false, false) => CoreError::BrokenOff { url },
     }
 }
 
@@ -119,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_address_without_scheme_or_host_is_refused() {
-        for address in ["", "127.0.0.1:7717", "ftp://example.org", "not a url"] {
+        for address in ["", "127.0.0.1:7391", "ftp://example.org", "not a url"] {
             assert!(parse(address).is_err(), "{address:?}");
         }
     }
@@ -127,12 +129,37 @@ mod tests {
     #[test]
     fn only_this_machine_is_called_past_the_proxy() {
         for (address, expected) in [
-            ("http://127.0.0.1:7717", true),
-            ("http://[::1]:7717", true),
+            ("http://127.0.0.1:7391", true),
+            ("http://[::1]:7391", true),
             ("http://localhost", true),
             ("https://memory.example.org", false),
         ] {
             assert_eq!(parse(address).map(|base| is_loopback(&base)), Ok(expected), "{address}");
         }
+    }
+
+    async fn called(address: &str) -> CoreError {
+        let transport = Transport::http(&format!("http://{address}")).expect("an address");
+        let request = Request::post("/save").body(Body::from("{}")).expect("a request");
+        transport.service().oneshot(request).await.expect_err("no answer")
+    }
+
+    #[tokio::test]
+    async fn only_a_refused_connection_proves_that_nothing_was_done() {
+        // An address of its own: nothing else takes the port once it is free.
+        let listener = tokio::net::TcpListener::bind("127.0.0.84:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let serving = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            // The request arrives, and then the service dies.
+            let mut first = [0; 1];
+            tokio::io::AsyncReadExt::read_exact(&mut stream, &mut first).await.expect("a request");
+        });
+        let broken = called(&address).await;
+        assert!(matches!(broken, CoreError::BrokenOff { .. }), "{broken:?}");
+        assert!(broken.to_string().contains("may have been carried out"), "{broken}");
+        serving.await.expect("the service's end");
+        let refused = called(&address).await;
+        assert!(matches!(refused, CoreError::NotRunning { .. }), "{refused:?}");
     }
 }

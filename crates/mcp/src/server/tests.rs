@@ -77,6 +77,11 @@ fn fake_core(script: Script) -> Router {
     async fn record() -> Json<Value> {
         Json(json!({"id": ID, "kind": "fact", "title": "Units", "content": "Units must match"}))
     }
+    async fn link() -> (StatusCode, Json<Value>) {
+        let problem = json!({"title": "The request is not valid", "detail": "must not be empty",
+            "field": "task_external_id"});
+        (StatusCode::BAD_REQUEST, Json(problem))
+    }
     async fn garbage() -> &'static str {
         "<html>not the core</html>"
     }
@@ -88,6 +93,7 @@ fn fake_core(script: Script) -> Router {
         .route("/records", get(records))
         .route("/records/{id}", get(record))
         .route("/feedback", post(garbage))
+        .route("/tasks/link", post(link))
         .with_state(script)
 }
 
@@ -216,8 +222,8 @@ async fn an_unknown_tool_is_refused_with_the_known_ones() {
 async fn broken_arguments_never_reach_the_core() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let cases = [
-        ("search", json!({"query": 7}), "search failed: query: must be a string. "),
-        ("search", json!({"query": "x", "limit": -1}), "search failed: limit: must be 1 to 100. "),
+        ("search", json!({"query": 7}), "search failed: query: must be a string."),
+        ("search", json!({"query": "x", "limit": -1}), "search failed: limit: must be 1 to 100."),
         ("recall", json!({"nonsense": 1}), "recall failed: nonsense: unknown field; use one of: "),
         ("recall", json!({"query": "a\0b"}), "recall failed: query: holds the control character"),
         ("recall", json!({"query": "x".repeat(10_000_000)}), "recall failed: query: is 10000000 "),
@@ -237,7 +243,9 @@ async fn broken_arguments_never_reach_the_core() {
 async fn the_cores_refusal_names_the_field_and_the_next_step() {
     let session = session(ClientLifecycleMode::Initialize, shop()).await;
     let result = session.call("save", json!({"kind": "fact", "content": ""})).await;
-    assert_eq!(text(&result), "save failed: content: must not be empty. Correct it and try again.");
+    assert_eq!(text(&result), "save failed: content: must not be empty.");
+    let result = session.call("link_issue", json!({"issue_id": ""})).await;
+    assert_eq!(text(&result), "link_issue failed: issue_id: must not be empty.");
     let result = session.call("feedback", json!({"bundle_id": ID, "used": []})).await;
     assert!(text(&result).contains("an answer that can't be read"), "{}", text(&result));
 }
@@ -268,6 +276,26 @@ async fn a_core_that_starts_later_is_found_without_a_restart() {
     let core = fake_core(script);
     tokio::spawn(async move { axum::serve(listener, core).await });
     assert_eq!(call().await.is_error, Some(false));
+}
+
+#[tokio::test]
+async fn a_service_with_another_token_is_told_with_the_file_that_was_read() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let refusing = Router::new().fallback(async || {
+        let problem = json!({"detail": "send the header `Authorization: Bearer <token>`"});
+        (StatusCode::UNAUTHORIZED, Json(problem))
+    });
+    tokio::spawn(async move { axum::serve(listener, refusing).await });
+    let folder = tempfile::tempdir().expect("a folder");
+    let token_file = folder.path().join("token");
+    std::fs::write(&token_file, "an old one").expect("a token");
+    let core = CoreClient::over_http(&url, token_file.clone()).expect("a URL");
+    let (client, _shutdown) =
+        connect(core, shop(), ClientLifecycleMode::Initialize, &Script::default()).await;
+    let result = client.call_tool(params("recall", json!({}))).await.expect("a result");
+    let said = text(&result);
+    assert!(said.contains(&token_file.display().to_string()) && !said.contains("header"), "{said}");
 }
 
 #[tokio::test]
@@ -308,6 +336,9 @@ async fn records_are_listed_page_by_page_and_read() {
     assert!(text.contains("Units must match"), "{text}");
     let templates = session.client.list_all_resource_templates().await.expect("templates");
     assert_eq!(templates.len(), 2);
+    let garbage = PaginatedRequestParams::default().with_cursor(Some("page two".into()));
+    let refused = session.client.list_resources(Some(garbage)).await.expect_err("no cursor");
+    assert!(refused.to_string().contains("cursor: is none that this server gave"), "{refused}");
     let foreign = ReadResourceRequestParams::new("file:///etc/passwd");
     assert!(session.client.read_resource(foreign).await.is_err());
 }

@@ -41,12 +41,18 @@ pub fn answer(
 
 fn open_doc(arguments: &JsonObject, project: Option<&str>, mut answer: Value) -> CallToolResult {
     let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or(0);
-    let piece = piece(answer["content"].as_str().unwrap_or_default(), offset);
+    let whole = answer["content"].as_str().unwrap_or_default();
+    let (piece, length) = (piece(whole, offset), whole.chars().count());
     answer["content"] = json!(piece.text);
     if let Some(next) = piece.next {
         answer["next_offset"] = json!(next);
     }
-    let mut content = vec![ContentBlock::text(render::document(&answer, piece.next))];
+    let text = if offset > 0 && piece.text.is_empty() {
+        render::past_the_end(&answer, offset, length)
+    } else {
+        render::document(&answer, piece.next)
+    };
+    let mut content = vec![ContentBlock::text(text)];
     content.extend(resources::document_link(&answer, project).map(ContentBlock::resource_link));
     complete(content, answer)
 }
@@ -85,6 +91,16 @@ mod tests {
             offset = piece.next;
         }
         assert_eq!(read, content);
+    }
+
+    #[test]
+    fn an_offset_past_the_end_is_told_as_such() {
+        let Value::Object(arguments) = json!({"title": "T", "offset": 3}) else {
+            panic!("arguments are an object")
+        };
+        let opened = open_doc(&arguments, None, json!({"title": "T", "content": "abc"}));
+        let text = &opened.content[0].as_text().expect("a text").text;
+        assert!(text.starts_with("T has 3 characters, so nothing stands at offset 3"), "{text}");
     }
 
     #[test]

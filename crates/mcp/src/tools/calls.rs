@@ -5,7 +5,11 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{FieldError, Tool};
-use crate::core::CoreCall;
+use crate::core::{CoreCall, CoreError};
+
+/// The Core's name for a tracker's issue, and that of the tool which takes nothing else.
+const TASK: &str = "task_external_id";
+const ISSUE: &str = "issue_id";
 
 /// The Core call for `arguments`, which [`Tool::check`] has accepted. `default_project` stands in
 /// for a `project_key` that was not given.
@@ -31,10 +35,21 @@ pub fn core_call(
     if tool == Tool::SearchCode {
         arguments.insert("sources".into(), json!(["code"]));
     }
-    if let Some(issue) = arguments.remove("issue_id") {
-        arguments.insert("task_external_id".into(), issue);
+    if let Some(issue) = arguments.remove(ISSUE) {
+        arguments.insert(TASK.into(), issue);
     }
     Ok(CoreCall::post(path, Value::Object(arguments)))
+}
+
+/// The Core's refusal of a call of `tool`, with the field as the tool has it.
+pub fn in_words_of(tool: Tool, error: CoreError) -> CoreError {
+    match error {
+        CoreError::Refused { status, mut problem } if tool == Tool::LinkIssue => {
+            problem.field = problem.field.map(|field| field.replace(TASK, ISSUE));
+            CoreError::Refused { status, problem }
+        }
+        error => error,
+    }
 }
 
 fn project(

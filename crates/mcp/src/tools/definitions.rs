@@ -17,6 +17,9 @@ pub(super) fn listed(tool: Tool) -> Listed {
         .with_annotations(annotations(tool))
 }
 
+/// Kinds of memory record.
+const KINDS: [&str; 6] = ["fact", "fewshot", "pattern", "adr_link", "gotcha", "rule"];
+
 struct Words {
     title: &'static str,
     description: &'static str,
@@ -70,7 +73,7 @@ fn annotations(tool: Tool) -> ToolAnnotations {
     ToolAnnotations::new()
         .read_only(read_only)
         .destructive(destructive)
-        .idempotent(tool != Tool::LinkIssue)
+        .idempotent(true)
         .open_world(false)
 }
 
@@ -94,7 +97,7 @@ fn input(tool: Tool) -> Value {
             &["kind", "content"],
             json!({
                 "kind": {
-                "enum": ["fact", "fewshot", "pattern", "adr_link", "gotcha", "rule"],
+                "enum": KINDS,
                 "description": "gotcha: trap; rule: agreed; fewshot: worked fix",
             },
                 "content": text("The cause and the rule, self-contained"),
@@ -116,12 +119,12 @@ fn input(tool: Tool) -> Value {
                 "steps": list("fewshot: what was done"),
                 "patch_ref": string(),
                 "url": string(),
-                "ttl": text("Expiry, YYYY-MM-DD"),
+                "ttl": text("Expiry, YYYY-MM-DD; default 180 days"),
                 "contradicts": {"type": "boolean", "description": "True if the old record is wrong"},
                 "supersedes": id("Record it replaces"),
                 "dialog_id": id(""),
-            "quality": {"type": "object"},
-                "meta": {"type": "object"},
+            "quality": {"type": "object", "description": "novelty, dup, usefulness, 0 to 1"},
+                "meta": {"type": "object", "description": "Kept as given, e.g. patch_sha"},
             }),
         ),
         Tool::Search => inputs(
@@ -129,7 +132,7 @@ fn input(tool: Tool) -> Value {
             json!({
                 "query": string(),
                 "sources": {"type": "array", "items": {"enum": ["memory", "doc", "code", "dialog"]}},
-                "kinds": list("Record kinds"),
+                "kinds": {"type": "array", "items": {"enum": KINDS}},
                 "scope": strings(),
                 "tags": strings(),
                 "path": text("Glob"),
@@ -197,7 +200,7 @@ fn output(tool: Tool) -> Value {
             &["outcome"],
             json!({
                 "outcome": {"enum": ["created", "merged", "superseded", "rejected"]},
-                "id": {"type": ["string", "null"]},
+                "id": {"anyOf": [{"type": "string"}, {"type": "null"}]},
                 "reason": string(),
             }),
         ),

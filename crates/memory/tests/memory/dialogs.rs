@@ -73,8 +73,8 @@ async fn an_issue_is_linked_before_any_tracker_told_of_it() {
     };
     let linked = link_issue(&world.ctx, &request).await.unwrap();
     assert_eq!(
-        (linked.task.external_id.as_str(), linked.task.status.as_str(), linked.records),
-        ("CS-215", "unknown", 1)
+        (linked.task.external_id.as_str(), linked.task.status.as_str(), &linked.records),
+        ("CS-215", "unknown", &vec![record])
     );
     assert!(dialogs::exists(world.store(), world.project, linked.dialog).await.unwrap());
     let record = records::find(world.store(), record).await.unwrap().unwrap();

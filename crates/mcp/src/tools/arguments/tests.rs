@@ -27,6 +27,11 @@ fn every_broken_argument_is_named_with_its_rule() {
             "sources[1]: must be one of: memory, doc, code, dialog",
         ),
         (
+            Tool::Search,
+            json!({"query": "x", "kinds": ["wiki"]}),
+            "kinds[0]: must be one of: fact, fewshot, pattern, adr_link, gotcha, rule",
+        ),
+        (
             Tool::Save,
             json!({"kind": "hunch", "content": "x"}),
             "kind: must be one of: fact, fewshot, pattern, adr_link, gotcha, rule",

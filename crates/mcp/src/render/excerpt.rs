@@ -1,0 +1,81 @@
+//! The lines of a search result that are worth showing first.
+
+use serde_json::Value;
+
+/// Lines shown above the definition that was asked for: its comment and its attributes.
+const LEAD: usize = 3;
+
+/// Some lines of a result's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt<'a> {
+    /// Lines of the text above it.
+    pub before: usize,
+    /// The lines.
+    pub lines: Vec<&'a str>,
+    /// Lines of the text below it.
+    pub after: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    /// At most `most` lines of `result`: from a little above the definition that the query names,
+    /// if the Core says which that is, else from the top.
+    pub fn of(result: &'a Value, most: usize) -> Self {
+        let text = result.get("text").and_then(Value::as_str).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        // Where all of it fits, nothing is gained by leaving lines out.
+        let before = if lines.len() <= most { 0 } else { before_match(result, most) };
+        let before = before.min(lines.len().saturating_sub(most));
+        let end = lines.len().min(before + most);
+        Self { before, lines: lines[before..end].to_vec(), after: lines.len() - end }
+    }
+}
+
+fn before_match(result: &Value, most: usize) -> usize {
+    let line = |value: &Value| value.get("line_start").and_then(Value::as_u64);
+    let place = result.get("matched").and_then(line).zip(line(result));
+    let row = place.and_then(|(matched, first)| usize::try_from(matched.checked_sub(first)?).ok());
+    row.unwrap_or(0).saturating_sub(LEAD.min(most / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn result(lines: usize, matched: Option<usize>) -> Value {
+        let text: Vec<String> = (100..100 + lines).map(|line| format!("line {line}")).collect();
+        json!({"line_start": 100, "text": text.join("\n"),
+            "matched": matched.map(|line| json!({"line_start": line}))})
+    }
+
+    #[test]
+    fn it_opens_a_little_above_what_was_asked_for() {
+        let result = result(80, Some(150));
+        let excerpt = Excerpt::of(&result, 20);
+        assert_eq!((excerpt.before, excerpt.lines.len(), excerpt.after), (47, 20, 13));
+        assert_eq!(excerpt.lines[LEAD], "line 150");
+    }
+
+    #[test]
+    fn it_stays_within_the_text_and_is_as_long_as_it_may_be() {
+        for (lines, matched, expected) in [
+            (80, Some(179), (60, 20, 0)),
+            (80, Some(101), (0, 20, 60)),
+            (80, None, (0, 20, 60)),
+            (9, Some(108), (0, 9, 0)),
+            (0, Some(100), (0, 0, 0)),
+            // Lines that don't fit the text are no reason to fail.
+            (80, Some(5), (0, 20, 60)),
+            (80, Some(9000), (60, 20, 0)),
+        ] {
+            let result = result(lines, matched);
+            let excerpt = Excerpt::of(&result, 20);
+            assert_eq!(
+                (excerpt.before, excerpt.lines.len(), excerpt.after),
+                expected,
+                "{lines} lines, {matched:?}"
+            );
+        }
+    }
+}
