@@ -21,8 +21,8 @@ pub enum Error {
     /// A dialog that the project does not have.
     #[error("there is no dialog {0} in this project; save it first, or leave dialog_id out")]
     UnknownDialog(DialogId),
-    /// A bundle that the project does not have.
-    #[error("there is no bundle {0}; use the bundle_id of a recall in this project")]
+    /// A bundle that was never handed out, or so long ago that it is no longer kept.
+    #[error("there is no bundle {0}; use the bundle_id of an earlier recall")]
     UnknownBundle(BundleId),
     /// The database failed.
     #[error(transparent)]

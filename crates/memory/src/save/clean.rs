@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use mc_domain::RecordKind;
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use serde_json::{Map, Value};
 
 use super::SaveRequest;
 use crate::citations::NewCitation;
 use crate::distil::{Distilled, Raw, distil};
+use crate::text::cut;
 
 /// How many finds of a category were masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,24 @@ impl Clean {
             files: &files,
             symbols: &symbols,
         })
+    }
+
+    /// A distilled text in at most `max` characters, masked once more: what was taken away between
+    /// two words (`**`, a line break) may have hidden a secret from the first look.
+    pub fn mask_distilled(&mut self, text: &str, max: usize) -> Sanitized {
+        /// Masks may be longer than what they cover.
+        const ROOM: usize = 64;
+        let masked = mask(text);
+        for find in &masked.finds {
+            match self.masked.iter_mut().find(|known| known.category == find.category) {
+                Some(known) => known.count += 1,
+                None => self.masked.push(MaskedCount { category: find.category, count: 1 }),
+            }
+        }
+        if masked.text.as_str().chars().count() <= max {
+            return masked.text;
+        }
+        mask(&cut(masked.text.as_str(), max.saturating_sub(ROOM))).text
     }
 }
 
@@ -156,6 +175,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_secret_that_distilling_lays_open_is_masked_counted_and_kept_within_the_limit() {
+        let request =
+            SaveRequest::new(ProjectId::generate(), "local", RecordKind::Fact, "nothing to hide");
+        let mut clean = Clean::of(&request);
+        let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let long = format!("{} {token}", "word ".repeat(400));
+        let masked = clean.mask_distilled(&long, 2_000);
+        assert!(!masked.as_str().contains(&token));
+        assert!(masked.as_str().chars().count() <= 2_000);
+        assert_eq!(clean.masked, [MaskedCount { category: "github-token", count: 1 }]);
+    }
 
     #[test]
     fn every_text_of_a_request_is_masked_and_counted() {

@@ -256,15 +256,13 @@ async fn known_dialog(
 async fn prepare(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    clean: Clean,
+    mut clean: Clean,
     distilled: Distilled,
     ttl: DateTime<Utc>,
 ) -> Result<(Prepared, Option<&'static str>), Error> {
     let citations = check_new(&ctx.store, request.project, &clean.citations).await?;
-    // Distilling only takes away, and what is clean stays clean; masking again costs little and
-    // gives the type back that the store asks for.
-    let content = mc_sanitizer::mask(&distilled.content).text;
-    let title = mc_sanitizer::mask(&distilled.title).text;
+    let content = clean.mask_distilled(&distilled.content, CONTENT_MAX_CHARS);
+    let title = clean.mask_distilled(&distilled.title, distil::TITLE_MAX_CHARS);
     let usefulness = judge::usefulness(
         content.as_str(),
         &Evidence {
