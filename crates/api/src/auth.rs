@@ -10,6 +10,7 @@ use http::request::Parts;
 use http::{HeaderMap, header};
 use subtle::ConstantTimeEq as _;
 
+use crate::middleware::drain_stranger;
 use crate::problem::Problem;
 
 /// The local bearer token. Its `Debug` output hides it.
@@ -68,6 +69,7 @@ pub async fn require_bearer(
 ) -> Result<Response, Problem> {
     let is_valid = bearer(request.headers()).is_some_and(|candidate| token.matches(candidate));
     if !is_valid {
+        drain_stranger(request.into_body()).await;
         return Err(Problem::unauthenticated());
     }
     request.extensions_mut().insert(Principal::local());

@@ -163,6 +163,28 @@ async fn only_the_right_token_opens_a_protected_route() {
 }
 
 #[tokio::test]
+async fn a_strangers_body_is_read_before_it_is_refused() {
+    let pieces = futures::stream::iter(["{", "}"].map(Ok::<_, std::convert::Infallible>));
+    let (read, was_read) = tokio::sync::oneshot::channel::<()>();
+    // Runs when the body is asked for what comes after its last piece.
+    let end = futures::stream::once(async move {
+        let _ = read.send(());
+        Ok("")
+    });
+    let body = Body::from_stream(futures::StreamExt::chain(pieces, end));
+    let answer = send(app(), Request::post("/who").body(body).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    assert!(was_read.await.is_ok(), "the body was dropped unread");
+}
+
+#[tokio::test]
+async fn a_stranger_who_never_sends_the_body_is_refused_all_the_same() {
+    let body = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
+    let answer = send(app(), Request::post("/who").body(body).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
 async fn a_public_route_needs_no_token() {
     let answer = send(app(), Request::get("/open").body(Body::empty()).unwrap()).await;
     assert_eq!((answer.status, answer.text.as_str()), (StatusCode::OK, "open"));

@@ -16,19 +16,29 @@ use crate::problem::Problem;
 /// client still sends is reset, and the client never sees the refusal.
 const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
+/// What is read, and for how long, of a body that nobody vouches for.
+const STRANGERS_BYTES: usize = 64 * 1024;
+const STRANGERS_TIME: Duration = Duration::from_secs(1);
+
 /// Refuses bodies above [`BODY_BYTES`]: without keeping them where the length is declared, else
 /// while reading.
 pub async fn limit_body(request: Request, next: Next) -> Result<Response, Problem> {
     if declared_length(request.headers()).is_some_and(|length| length > BODY_BYTES) {
-        drain(request.into_body()).await;
+        drain(request.into_body(), DRAINED_BYTES).await;
         return Err(Problem::too_large(BODY_BYTES));
     }
     let request = request.map(|body| Body::new(Limited::new(body, BODY_BYTES)));
     Ok(next.run(request).await)
 }
 
-async fn drain(mut body: Body) {
-    let mut left = DRAINED_BYTES;
+/// Reads a little of a stranger's body. The connection of a request that is answered before its
+/// body has come is closed behind the answer, and the client's next request on it is lost.
+pub async fn drain_stranger(body: Body) {
+    // Who sends more, or slowly, loses the connection after all.
+    let _ = tokio::time::timeout(STRANGERS_TIME, drain(body, STRANGERS_BYTES)).await;
+}
+
+async fn drain(mut body: Body, mut left: usize) {
     while left > 0
         && let Some(Ok(frame)) = body.frame().await
     {

@@ -16,8 +16,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::auth::{Token, require_bearer};
 use crate::problem::Problem;
-pub use limits::limit_body;
 use limits::limit_time;
+pub use limits::{drain_stranger, limit_body};
 
 /// Puts `router` behind the bearer token, the body limit and the time limit.
 pub fn guarded(router: Router, token: Token, limit: Duration) -> Router {

@@ -25,6 +25,8 @@ impl<'a> Excerpt<'a> {
         // Where all of it fits, nothing is gained by leaving lines out.
         let before = if lines.len() <= most { 0 } else { before_match(result, most) };
         let before = before.min(lines.len().saturating_sub(most));
+        let blank = lines[before..].iter().take_while(|line| line.trim().is_empty()).count();
+        let before = if before > 0 { before + blank } else { 0 };
         let end = lines.len().min(before + most);
         Self { before, lines: lines[before..end].to_vec(), after: lines.len() - end }
     }
@@ -55,6 +57,18 @@ mod tests {
         let excerpt = Excerpt::of(&result, 20);
         assert_eq!((excerpt.before, excerpt.lines.len(), excerpt.after), (47, 20, 13));
         assert_eq!(excerpt.lines[LEAD], "line 150");
+    }
+
+    #[test]
+    fn it_does_not_open_on_a_blank_line() {
+        let text =
+            format!("{}\n\n/// Note.\nstruct A;\n{}", "use a;\n".repeat(30), "b\n".repeat(30));
+        let result = json!({"line_start": 1, "text": text, "matched": {"line_start": 33}});
+        let excerpt = Excerpt::of(&result, 20);
+        assert_eq!(excerpt.lines[..2], ["use a;", ""]);
+        let result = json!({"line_start": 1, "text": text, "matched": {"line_start": 34}});
+        let excerpt = Excerpt::of(&result, 20);
+        assert_eq!((excerpt.before, excerpt.lines[0]), (32, "/// Note."));
     }
 
     #[test]
