@@ -72,21 +72,39 @@ async fn records_travel_as_yaml() {
         &file,
         "- kind: fact\n  content: \"При nil в trigger_delay_time_in_minutes проверь delay_unit.\"\n  \
          scope: [cart_sessions]\n  tags: [bugfix]\n  meta: { patch_sha: abc123 }\n\
-         - kind: rule\n  content: \"Log lines stay below 120 characters, the linter insists.\"\n",
+         - kind: rule\n  content: \"Log lines stay below 120 characters, the linter insists.\"\n  \
+         ttl: 2035-01-01\n  citations: [{ file: lib/log.rb, symbol: Log#line }]\n\
+         - kind: fewshot\n  title: Fix nil delay\n  content: How the nil delay of carts was fixed.\n  \
+         steps: [find nil, check the units]\n  patch_ref: abc123\n  url: https://git.example.org/pr/88\n",
     )
     .unwrap();
     let file = file.to_str().unwrap();
     let imported = printed(service.command(&["--json", "import", file, "-p", "one"]));
-    assert_eq!(imported["outcomes"]["created"], 2, "{imported}");
+    assert_eq!(imported["outcomes"]["created"], 3, "{imported}");
 
     let exported = output(service.command(&["export", "-p", "one"]));
     let copy = folder.path().join("copy.yaml");
     std::fs::write(&copy, &exported).unwrap();
     let copy = copy.to_str().unwrap();
     let imported = printed(service.command(&["--json", "import", copy, "-p", "two"]));
-    assert_eq!(imported["outcomes"]["created"], 2, "{imported}\n{exported}");
+    assert_eq!(imported["outcomes"]["created"], 3, "{imported}\n{exported}");
     let again = output(service.command(&["export", "-p", "two"]));
     assert_eq!(again, exported);
+    for part in ["file: lib/log.rb", "- check the units", "patch_ref: abc123", "url: https://git"] {
+        assert!(exported.contains(part), "{part} in {exported}");
+    }
+    assert_eq!(exported.matches("ttl:").count(), 1, "only an end that was named: {exported}");
+
+    let json = printed(service.command(&["--json", "export", "-p", "one"]));
+    std::fs::write(copy, json.to_string()).unwrap();
+    let merged = printed(service.command(&["--json", "import", copy, "-p", "two"]));
+    assert_eq!(merged["outcomes"], json!({"merged": 3}), "{merged}");
+    assert_eq!(output(service.command(&["export", "-p", "two"])), exported);
+
+    std::fs::write(copy, "[{kind: fact, content: ok}]").unwrap();
+    let rejected = service.command(&["import", copy, "-p", "two"]).output().unwrap();
+    let said = String::from_utf8_lossy(&rejected.stdout).into_owned();
+    assert!(!rejected.status.success() && said.contains("record 1: rejected, "), "{said}");
 }
 
 #[tokio::test]

@@ -61,8 +61,9 @@ pub const META_DEPTH: usize = 8;
 pub const LIMIT_TOKENS: RangeInclusive<i64> = 64..=32_000;
 /// Tokens in a recall's bundle when the caller names no limit.
 pub const DEFAULT_LIMIT_TOKENS: i64 = 2_000;
-/// Milliseconds that a recall or search may take.
-pub const TIME_BUDGET_MS: RangeInclusive<i64> = 1..=30_000;
+/// Milliseconds that a recall or search may take; well below [`REQUEST_TIME`], so that it is
+/// answered with what it found, and not given up.
+pub const TIME_BUDGET_MS: RangeInclusive<i64> = 1..=20_000;
 /// Milliseconds for a recall when the caller names none.
 pub const DEFAULT_TIME_BUDGET_MS: i64 = 300;
 /// Milliseconds for a search when the caller names none: people wait for it, a prompt does not.

@@ -35,6 +35,7 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(ingest::show))
         .routes(routes!(ingest::of_repository))
         .routes(routes!(ingest_docs::ingest))
+        .routes(routes!(documents::list))
         .routes(routes!(documents::open))
         .routes(routes!(records::list))
         .routes(routes!(records::show, records::remove))

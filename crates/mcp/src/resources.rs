@@ -61,7 +61,7 @@ impl Target {
             Self::Document { id, project } => {
                 let project = project.as_ref().or(default_project)?;
                 let query = vec![("project_key", project.to_string()), ("id", id.to_string())];
-                Some(CoreCall::get("/documents", query))
+                Some(CoreCall::get("/documents/open", query))
             }
         }
     }
@@ -79,19 +79,53 @@ pub fn document_link(document: &Value, project: Option<&str>) -> Option<Resource
     )
 }
 
-/// The call for a page of recent records after `cursor`, which an earlier page gave.
-pub fn list_call(project: &ProjectKey, cursor: Option<&str>) -> CoreCall {
-    let mut query = vec![("project_key", project.to_string()), ("limit", PAGE.to_string())];
-    query.extend(cursor.map(|cursor| ("after", cursor.to_owned())));
-    CoreCall::get("/records", query)
+/// Where `resources/list` goes on: a project's records come first, then its documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Records after this one.
+    Records(Option<RecordId>),
+    /// Documents after this one.
+    Documents(Option<DocId>),
 }
 
-/// The records of a page as resources, and the cursor of the next page.
-pub fn listed(answer: &Value) -> (Vec<Resource>, Option<String>) {
-    let records = answer.get("records").and_then(Value::as_array);
-    let resources = records.into_iter().flatten().filter_map(record_resource).collect();
-    let next = answer.get("next").and_then(Value::as_str).map(ToOwned::to_owned);
-    (resources, next)
+impl Place {
+    /// Reads a cursor that an earlier page gave; `None` if it is no such.
+    pub fn parse(cursor: Option<&str>) -> Option<Self> {
+        let Some(cursor) = cursor else { return Some(Self::Records(None)) };
+        match cursor.split_once(':')? {
+            ("records", id) => Some(Self::Records(Some(id.parse().ok()?))),
+            ("documents", "") => Some(Self::Documents(None)),
+            ("documents", id) => Some(Self::Documents(Some(id.parse().ok()?))),
+            _ => None,
+        }
+    }
+
+    /// The call for the page that begins here.
+    pub fn call(&self, project: &ProjectKey) -> CoreCall {
+        let (path, after) = match self {
+            Self::Records(after) => ("/records", after.map(|id| id.to_string())),
+            Self::Documents(after) => ("/documents", after.map(|id| id.to_string())),
+        };
+        let mut query = vec![("project_key", project.to_string()), ("limit", PAGE.to_string())];
+        query.extend(after.map(|after| ("after", after)));
+        CoreCall::get(path, query)
+    }
+
+    /// What the Core answered to [`Place::call`] as resources, and the cursor of the next page.
+    pub fn listed(&self, answer: &Value) -> (Vec<Resource>, Option<String>) {
+        let items = |name: &str| answer.get(name).and_then(Value::as_array).into_iter().flatten();
+        let next = answer.get("next").and_then(Value::as_str);
+        match self {
+            Self::Records(_) => {
+                let next = next.map_or("documents:".to_owned(), |id| format!("records:{id}"));
+                (items("records").filter_map(record_resource).collect(), Some(next))
+            }
+            Self::Documents(_) => {
+                let documents = items("documents").filter_map(|one| document_link(one, None));
+                (documents.collect(), next.map(|id| format!("documents:{id}")))
+            }
+        }
+    }
 }
 
 fn record_resource(record: &Value) -> Option<Resource> {
@@ -151,13 +185,33 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_title_is_listed_by_its_first_line() {
-        let (resources, next) = listed(&json!({
+    fn records_are_listed_before_documents() {
+        let shop = ProjectKey::parse("shop").expect("a key");
+        let mut place = Place::parse(None).expect("the beginning");
+        let records = json!({
             "records": [{"id": ID, "kind": "fact", "content": "Units match\nalways"}, {"id": 7}],
-            "next": "c2",
-        }));
+            "next": ID,
+        });
+        let (resources, next) = place.listed(&records);
         assert_eq!(resources.len(), 1);
-        assert_eq!(resources[0].name, "Units match");
-        assert_eq!(next.as_deref(), Some("c2"));
+        assert_eq!(resources[0].name, "Units match", "a record without title by its first line");
+        place = Place::parse(next.as_deref()).expect("a cursor of ours");
+        assert_eq!(place.call(&shop).query[2], ("after", ID.to_owned()));
+
+        let (_, next) = place.listed(&json!({"records": []}));
+        place = Place::parse(next.as_deref()).expect("a cursor of ours");
+        assert_eq!(place, Place::Documents(None));
+        let documents = json!({"documents": [{"id": ID, "title": "Timing"}], "next": ID});
+        let (resources, next) = place.listed(&documents);
+        assert_eq!(resources[0].uri, format!("memory://docs/{ID}"));
+        place = Place::parse(next.as_deref()).expect("a cursor of ours");
+        assert_eq!(place.listed(&json!({"documents": []})), (vec![], None));
+    }
+
+    #[test]
+    fn a_strange_cursor_is_none() {
+        for cursor in ["", "records", "records:", "records:7", "documents:x", "page two"] {
+            assert_eq!(Place::parse(Some(cursor)), None, "{cursor:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
-use mc_domain::{ProjectKey, RecordId};
+use mc_domain::ProjectKey;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -193,17 +193,16 @@ impl ServerHandler for MemoryServer {
             return Ok(page);
         };
         let cursor = request.and_then(|request| request.cursor);
-        if cursor.as_ref().is_some_and(|cursor| cursor.parse::<RecordId>().is_err()) {
+        let Some(place) = resources::Place::parse(cursor.as_deref()) else {
             let rule = "is none that this server gave; list again from the start, without a cursor";
             return Err(invalid(&FieldError::new("cursor", rule)));
-        }
-        let call = resources::list_call(&project, cursor.as_deref());
+        };
         let answer = self
             .core
-            .send(call, authorization(&context))
+            .send(place.call(&project), authorization(&context))
             .await
             .map_err(|error| protocol_error(&error))?;
-        (page.resources, page.next_cursor) = resources::listed(&answer);
+        (page.resources, page.next_cursor) = place.listed(&answer);
         Ok(page)
     }
 

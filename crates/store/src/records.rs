@@ -38,6 +38,8 @@ pub struct Record {
     pub owner: Option<String>,
     /// When it expires.
     pub ttl: DateTime<Utc>,
+    /// Whether that end was named by a person; a recall does not move it then.
+    pub ttl_given: bool,
     /// Scores of the judge.
     pub quality: serde_json::Value,
     /// What came beside the content.
@@ -404,7 +406,8 @@ async fn fetch(
     let rows = sqlx::query!(
         r#"select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
-                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.quality, r.meta, r.state,
+                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.ttl_given,
+                  r.quality, r.meta, r.state,
                   r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at
            from memory_records r where r.id = any($1)"#,
         &ids
@@ -426,6 +429,7 @@ async fn fetch(
                 tags: r.tags,
                 owner: r.owner,
                 ttl: r.ttl,
+                ttl_given: r.ttl_given,
                 quality: r.quality,
                 meta: r.meta,
                 state: word(&r.state)?,

@@ -16,6 +16,9 @@ use crate::problem::Problem;
 /// client still sends is reset, and the client never sees the refusal.
 const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
+/// And for how long.
+const DRAINED_TIME: Duration = Duration::from_secs(10);
+
 /// What is read, and for how long, of a body that nobody vouches for.
 const STRANGERS_BYTES: usize = 64 * 1024;
 const STRANGERS_TIME: Duration = Duration::from_secs(1);
@@ -24,7 +27,7 @@ const STRANGERS_TIME: Duration = Duration::from_secs(1);
 /// while reading.
 pub async fn limit_body(request: Request, next: Next) -> Result<Response, Problem> {
     if declared_length(request.headers()).is_some_and(|length| length > BODY_BYTES) {
-        drain(request.into_body(), DRAINED_BYTES).await;
+        drain(request.into_body(), DRAINED_BYTES, DRAINED_TIME).await;
         return Err(Problem::too_large(BODY_BYTES));
     }
     let request = request.map(|body| Body::new(Limited::new(body, BODY_BYTES)));
@@ -34,16 +37,19 @@ pub async fn limit_body(request: Request, next: Next) -> Result<Response, Proble
 /// Reads a little of a stranger's body. The connection of a request that is answered before its
 /// body has come is closed behind the answer, and the client's next request on it is lost.
 pub async fn drain_stranger(body: Body) {
-    // Who sends more, or slowly, loses the connection after all.
-    let _ = tokio::time::timeout(STRANGERS_TIME, drain(body, STRANGERS_BYTES)).await;
+    drain(body, STRANGERS_BYTES, STRANGERS_TIME).await;
 }
 
-async fn drain(mut body: Body, mut left: usize) {
-    while left > 0
-        && let Some(Ok(frame)) = body.frame().await
-    {
-        left = left.saturating_sub(frame.data_ref().map_or(0, bytes::Bytes::len));
-    }
+/// Reads a body that nobody wants. Who sends more, or slowly, loses the connection after all.
+async fn drain(mut body: Body, mut left: usize, time: Duration) {
+    let reading = async {
+        while left > 0
+            && let Some(Ok(frame)) = body.frame().await
+        {
+            left = left.saturating_sub(frame.data_ref().map_or(0, bytes::Bytes::len));
+        }
+    };
+    let _: Result<(), tokio::time::error::Elapsed> = tokio::time::timeout(time, reading).await;
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<usize> {

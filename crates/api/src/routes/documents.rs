@@ -31,7 +31,7 @@ pub struct DocumentQuery {
     project_key: String,
     /// The document's id here.
     id: Option<Uuid>,
-    /// Its title, in any case.
+    /// Its title, in any case, or its id at its source (the path, for a file of a repository).
     title: Option<String>,
     /// Its URL, or its id at its source (the path, for a file of a repository).
     url: Option<String>,
@@ -68,9 +68,52 @@ impl Check for DocumentQuery {
     }
 }
 
-/// A document.
+/// Which project's documents, and how many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DocumentsQuery {
+    /// The project's key.
+    project_key: String,
+    /// Only documents after this one: the `next` of the page before.
+    after: Option<Uuid>,
+    /// 1 to 200; 50 when absent.
+    limit: Option<i64>,
+}
+
+/// A [`DocumentsQuery`] as checked.
+#[derive(Debug)]
+pub struct CheckedListing {
+    project: ProjectKey,
+    after: Option<DocId>,
+    limit: i64,
+}
+
+impl Check for DocumentsQuery {
+    type Checked = CheckedListing;
+
+    fn check(self) -> Result<CheckedListing, Invalid> {
+        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
+        Ok(CheckedListing {
+            project: check::project_key("project_key", &self.project_key)?,
+            after: self.after.map(DocId),
+            limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
+        })
+    }
+}
+
+/// A page of documents.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DocumentView {
+pub struct DocumentPage {
+    documents: Vec<DocumentHead>,
+    /// What to send as `after` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<Uuid>,
+}
+
+/// A document without its text.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DocumentHead {
     id: Uuid,
     title: String,
     /// Where people read it; may be empty.
@@ -79,15 +122,38 @@ pub struct DocumentView {
     source: String,
     /// Its id there.
     doc_id: String,
-    content: String,
     scope: Vec<String>,
     tags: Vec<String>,
     updated_at: DateTime<Utc>,
 }
 
-/// Open a document by id, title or URL.
+/// A document.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DocumentView {
+    #[serde(flatten)]
+    head: DocumentHead,
+    content: String,
+}
+
+/// Page through a project's documents, oldest first.
 #[utoipa::path(
-    get, path = "/documents", tag = "documents", params(DocumentQuery),
+    get, path = "/documents", tag = "documents", params(DocumentsQuery),
+    responses((status = 200, description = "A page", body = DocumentPage))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    ValidQuery(query): ValidQuery<DocumentsQuery>,
+) -> Result<Json<DocumentPage>, Problem> {
+    let project = projects::named(&api.store, &query.project).await?;
+    let docs = docs::list(&api.store, project.id, query.after, query.limit).await?;
+    let is_full = i64::try_from(docs.len()) == Ok(query.limit);
+    let next = docs.last().filter(|_| is_full).map(|doc| doc.id.into());
+    Ok(Json(DocumentPage { documents: docs.into_iter().map(Into::into).collect(), next }))
+}
+
+/// Open a document by id, title (or path) or URL.
+#[utoipa::path(
+    get, path = "/documents/open", tag = "documents", params(DocumentQuery),
     responses((status = 200, description = "The document", body = DocumentView))
 )]
 pub async fn open(
@@ -148,6 +214,13 @@ async fn near_titles(
 }
 
 impl From<Doc> for DocumentView {
+    fn from(mut doc: Doc) -> Self {
+        let content = std::mem::take(&mut doc.content);
+        Self { head: doc.into(), content }
+    }
+}
+
+impl From<Doc> for DocumentHead {
     fn from(doc: Doc) -> Self {
         Self {
             id: doc.id.into(),
@@ -155,7 +228,6 @@ impl From<Doc> for DocumentView {
             url: doc.url,
             source: doc.source,
             doc_id: doc.doc_id,
-            content: doc.content,
             scope: doc.scope,
             tags: doc.tags,
             updated_at: doc.updated_at,

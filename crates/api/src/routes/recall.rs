@@ -50,7 +50,7 @@ pub struct RecallRequest {
     signals: Vec<String>,
     /// Size of the bundle in tokens: 64 to 32,000; 2,000 when absent.
     limit_tokens: Option<i64>,
-    /// Milliseconds after which a late leg is left out: 1 to 30,000; 300 when absent.
+    /// Milliseconds after which a late leg is left out: 1 to 20,000; 300 when absent.
     time_budget_ms: Option<i64>,
     /// Who asks, for the record of what was handed out.
     developer: Option<String>,
@@ -297,6 +297,7 @@ impl From<CitedPlace> for CitationView {
             line_start: place.lines.map(|(start, _)| start),
             line_end: place.lines.map(|(_, end)| end),
             commit: place.commit,
+            content_hash: None,
             verdict: place.verdict.into(),
         }
     }

@@ -1,10 +1,13 @@
 //! `/records`: what the team knows, row by row.
 
+use std::collections::HashMap;
+
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{ProjectKey, RecordId, RecordKind};
+use mc_store::Store;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{self, Record, Version};
@@ -87,6 +90,8 @@ pub struct RecordView {
     owner: Option<String>,
     /// When it expires.
     ttl: DateTime<Utc>,
+    /// Whether that end was named when it was saved; otherwise every recall moves it.
+    ttl_given: bool,
     #[schema(value_type = Object)]
     quality: serde_json::Value,
     #[schema(value_type = Object)]
@@ -116,6 +121,9 @@ pub struct CitationView {
     pub(super) line_end: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) commit: Option<String>,
+    /// sha256 of the cited lines, in hexadecimal; not in a recalled bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) content_hash: Option<String>,
     pub(super) verdict: CitationVerdict,
 }
 
@@ -133,12 +141,19 @@ pub struct VersionView {
     changed_at: DateTime<Utc>,
 }
 
+/// A record and what it cites.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CitedRecord {
+    #[serde(flatten)]
+    record: RecordView,
+    citations: Vec<CitationView>,
+}
+
 /// A record with all that is known of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RecordDetails {
     #[serde(flatten)]
-    record: RecordView,
-    citations: Vec<CitationView>,
+    record: CitedRecord,
     /// Earlier states, newest first.
     versions: Vec<VersionView>,
 }
@@ -146,7 +161,7 @@ pub struct RecordDetails {
 /// A page of records.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RecordPage {
-    records: Vec<RecordView>,
+    records: Vec<CitedRecord>,
     /// What to send as `after` for the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Uuid>,
@@ -166,7 +181,7 @@ pub async fn list(
     let records = records::list(&api.store, project.id, query.kind, after, query.limit).await?;
     let is_full = i64::try_from(records.len()) == Ok(query.limit);
     let next = records.last().filter(|_| is_full).map(|record| record.id.into());
-    Ok(Json(RecordPage { records: records.into_iter().map(Into::into).collect(), next }))
+    Ok(Json(RecordPage { records: cited(&api.store, records).await?, next }))
 }
 
 /// See a record, what it cites and what it said before.
@@ -179,13 +194,23 @@ pub async fn show(
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<Json<RecordDetails>, Problem> {
     let record = records::find(&api.store, id).await?.ok_or_else(|| unknown(id))?;
-    let citations = citations::of_records(&api.store, &[id]).await?;
     let versions = records::versions(&api.store, id).await?;
-    Ok(Json(RecordDetails {
+    let record = cited(&api.store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
+    Ok(Json(RecordDetails { record, versions: versions.into_iter().map(Into::into).collect() }))
+}
+
+/// The records, each with what it cites.
+async fn cited(store: &Store, records: Vec<Record>) -> Result<Vec<CitedRecord>, Problem> {
+    let ids: Vec<_> = records.iter().map(|record| record.id).collect();
+    let mut by_record: HashMap<RecordId, Vec<CitationView>> = HashMap::new();
+    for citation in citations::of_records(store, &ids).await? {
+        by_record.entry(citation.record).or_default().push(citation.into());
+    }
+    let with_citations = |record: Record| CitedRecord {
+        citations: by_record.remove(&record.id).unwrap_or_default(),
         record: record.into(),
-        citations: citations.into_iter().map(Into::into).collect(),
-        versions: versions.into_iter().map(Into::into).collect(),
-    }))
+    };
+    Ok(records.into_iter().map(with_citations).collect())
 }
 
 /// Take a record out of memory.
@@ -224,6 +249,7 @@ impl From<Record> for RecordView {
             state: record.state.into(),
             owner: record.owner,
             ttl: record.ttl,
+            ttl_given: record.ttl_given,
             quality: record.quality,
             meta: record.meta,
             task_external_id: record.task_external_id,
@@ -246,6 +272,7 @@ impl From<Citation> for CitationView {
             line_start: citation.lines.map(|(start, _)| start),
             line_end: citation.lines.map(|(_, end)| end),
             commit: citation.commit,
+            content_hash: citation.content_hash.map(hex::encode),
             verdict: citation.verdict.into(),
         }
     }

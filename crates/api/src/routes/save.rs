@@ -210,11 +210,18 @@ fn lines(start: Option<i64>, end: Option<i64>) -> Result<Option<(i32, i32)>, Inv
     Ok(Some(span))
 }
 
-/// Free-form, but the two names that seed and tools know hold texts.
+/// Free-form, but the two names that seed and tools know hold texts, and what has a field of its
+/// own is checked there.
 fn check_meta(field: &str, meta: Map<String, Value>) -> Result<Map<String, Value>, Invalid> {
     for name in ["patch_sha", "source_dialog_id"] {
         if meta.get(name).is_some_and(|value| !value.is_string() && !value.is_null()) {
             return Err(Invalid::new(format!("{field}.{name}"), "must be a text"));
+        }
+    }
+    for name in ["url", "steps", "patch_ref"] {
+        if meta.contains_key(name) {
+            let rule = format!("is a field of its own; send `{name}` beside `{field}`, not in it");
+            return Err(Invalid::new(format!("{field}.{name}"), rule));
         }
     }
     check::object(field, meta)

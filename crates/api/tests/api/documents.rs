@@ -27,7 +27,7 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
         "title=adr%20timing%20RULES".to_owned(),
         "url=https%3A%2F%2Fwiki.example.org%2Fx%2F12".to_owned(),
     ] {
-        let document = api.get(&format!("/documents?project_key=shop&{name}")).await.ok();
+        let document = api.get(&format!("/documents/open?project_key=shop&{name}")).await.ok();
         assert_eq!(document["id"], id, "{name}");
         assert_eq!(document["scope"], json!(["cart"]));
         let tags = document["tags"].as_array().unwrap();
@@ -44,12 +44,33 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_are_listed_page_by_page_without_their_text() {
+    let api = TestApi::start().await;
+    let documents: Vec<_> = ["1", "2", "3"]
+        .map(|id| json!({"doc_id": id, "title": format!("Guide {id}"), "content": TIMING}))
+        .into();
+    api.post("/ingest/docs", ingest(&json!(documents))).await.ok();
+    let mut titles = Vec::new();
+    let mut path = "/documents?project_key=shop&limit=2".to_owned();
+    loop {
+        let page = api.get(&path).await.ok();
+        for document in page["documents"].as_array().unwrap() {
+            assert!(document.get("content").is_none(), "{document}");
+            titles.push(document["title"].as_str().unwrap().to_owned());
+        }
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/documents?project_key=shop&limit=2&after={next}");
+    }
+    assert_eq!(titles, ["Guide 1", "Guide 2", "Guide 3"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
     let api = TestApi::start().await;
     let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);
     let answer = api.post("/ingest/docs", ingest(&batch)).await;
     assert_eq!(answer.fault(400), "documents[1].content");
-    let answer = api.get("/documents?project_key=shop&title=ADR%20Timing%20Rules").await;
+    let answer = api.get("/documents/open?project_key=shop&title=ADR%20Timing%20Rules").await;
     assert_eq!(answer.fault(404), "title");
 }
 
@@ -59,7 +80,7 @@ async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
     let guide = json!({"doc_id": "docs/GUIDE.md", "title": "How to begin", "content": TIMING});
     let named = json!({"doc_id": "2", "title": "docs/guide.md", "content": TIMING});
     api.post("/ingest/docs", ingest(&json!([guide]))).await.ok();
-    let open = "/documents?project_key=shop&title=docs/GUIDE.md";
+    let open = "/documents/open?project_key=shop&title=docs/GUIDE.md";
     assert_eq!(api.get(open).await.ok()["title"], "How to begin");
     api.post("/ingest/docs", ingest(&json!([named]))).await.ok();
     assert_eq!(api.get(open).await.ok()["title"], "docs/guide.md", "a title goes first");
@@ -69,10 +90,10 @@ async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
 async fn an_unknown_title_is_answered_with_near_ones() {
     let api = TestApi::start().await;
     api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
-    let answer = api.get("/documents?project_key=shop&title=Timing%20of%20carts").await;
+    let answer = api.get("/documents/open?project_key=shop&title=Timing%20of%20carts").await;
     assert_eq!(answer.fault(404), "title");
     assert!(answer.body["hint"].as_str().unwrap().contains("ADR Timing Rules"), "{}", answer.body);
-    let answer = api.get("/documents?project_key=shop").await;
+    let answer = api.get("/documents/open?project_key=shop").await;
     assert_eq!(answer.fault(400), "title");
 }
 
@@ -84,7 +105,7 @@ async fn a_key_in_a_document_is_masked_wherever_it_stands() {
         "content": format!("# Deploy\n\nThe token is {key}.")});
     let kept = api.post("/ingest/docs", ingest(&json!([document]))).await.ok();
     let id = kept["documents"][0]["id"].as_str().unwrap();
-    let document = api.get(&format!("/documents?project_key=shop&id={id}")).await.ok();
+    let document = api.get(&format!("/documents/open?project_key=shop&id={id}")).await.ok();
     assert!(!document.to_string().contains(&key), "{document}");
     assert!(document["content"].as_str().unwrap().contains("[secret:"), "{document}");
 }

@@ -84,6 +84,7 @@ async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written()
         ("dialog_id", json!({"dialog_id": "019a0000-0000-7000-8000-000000000009"})),
         ("supersedes", json!({"supersedes": "019a0000-0000-7000-8000-000000000009"})),
         ("supersedes", json!({"supersedes": "not-an-id"})),
+        ("meta.url", json!({"meta": {"url": "javascript:alert(1)"}})),
         ("hunch", json!({"hunch": 1})),
     ] {
         let mut request = note(UNITS);

@@ -1,4 +1,4 @@
-//! `memory-copilot import`: saves records from YAML, each through the judge like any other.
+//! `memory-copilot import`: saves records from YAML (which JSON is, too), each through the judge like any other.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::cli::ImportArgs;
 use crate::output::{Format, text};
 use crate::remote::Remote;
 
-/// Saves every record of the file; a broken one is named and stops nothing else.
+/// Saves every record of the file; one that is broken or rejected is named and stops nothing else.
 pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()> {
     let mut yaml = String::new();
     if args.file.as_os_str() == "-" {
@@ -27,6 +27,10 @@ pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()
         record["project_key"] = args.project.project.clone().into();
         match remote.post("/save", record).await {
             Ok(answer) => {
+                if text(&answer, "outcome") == "rejected" {
+                    let reason = text(&answer, "reason");
+                    failures.push(format!("record {}: rejected, {reason}", index + 1));
+                }
                 *outcomes.entry(text(&answer, "outcome").to_owned()).or_default() += 1;
             }
             Err(error) => failures.push(format!("record {}: {error}", index + 1)),

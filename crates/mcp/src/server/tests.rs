@@ -89,7 +89,7 @@ fn fake_core(script: Script) -> Router {
         .route("/recall", post(recall))
         .route("/save", post(save))
         .route("/search", post(search))
-        .route("/documents", get(document))
+        .route("/documents/open", get(document))
         .route("/records", get(records))
         .route("/records/{id}", get(record))
         .route("/feedback", post(garbage))
@@ -327,7 +327,7 @@ async fn a_document_comes_with_a_link_to_read_it_again() {
 async fn records_are_listed_page_by_page_and_read() {
     let session = session(discover(), shop()).await;
     let page = session.client.list_resources(None).await.expect("a page");
-    assert_eq!(page.next_cursor.as_deref(), Some(ID));
+    assert_eq!(page.next_cursor, Some(format!("records:{ID}")));
     let request = ReadResourceRequestParams::new(page.resources[0].uri.clone());
     let read = session.client.read_resource(request).await.expect("the record");
     let ResourceContents::TextResourceContents { text, .. } = &read.contents[0] else {

@@ -79,7 +79,7 @@ fn open_doc(arguments: &JsonObject, project: String) -> Result<CoreCall, FieldEr
         let field = given.get(1).map_or("title", |(name, _)| name);
         FieldError::new(field, "give exactly one of id, url, title")
     })?;
-    Ok(CoreCall::get("/documents", vec![("project_key", project), selector]))
+    Ok(CoreCall::get("/documents/open", vec![("project_key", project), selector]))
 }
 
 #[cfg(test)]
