@@ -30,6 +30,12 @@ build: ## Build the release binary
 	@$(OFFLINE) cargo build --release --locked --package mc-app
 	@echo "build: $(BINARY)"
 
+PREFIX ?= $(HOME)/.local
+.PHONY: install
+install: setup build ## Put the program into PREFIX/bin (PREFIX is ~/.local)
+	@install -D $(BINARY) $(PREFIX)/bin/memory-copilot
+	@echo "install: $(PREFIX)/bin/memory-copilot"
+
 .PHONY: run
 run: setup build ## Start the service (Ctrl-C stops it)
 	@exec $(BINARY) serve $(ARGS)
