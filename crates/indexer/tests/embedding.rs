@@ -11,7 +11,7 @@ use mc_llm::{Embedder, Error, ModelId, Purpose};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::NewPassage;
-use mc_store::vectors;
+use mc_store::{testing, vectors};
 use mc_testkit::TestDatabase;
 
 /// Refuses texts with "poison"; away when told so.
@@ -120,6 +120,13 @@ async fn a_poisonous_passage_holds_up_no_other() {
         1,
         "it stays visible"
     );
+    for _ in 0..2 {
+        let now = "update embedding_queue set run_at = now()";
+        testing::execute(database.url(), now).await.expect("a database");
+        assert_eq!(drain(&ctx).await, 0);
+    }
+    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 0);
+    assert_eq!(vectors::failing(&ctx.store, None).await.expect("a database"), 1);
 }
 
 #[tokio::test]

@@ -139,6 +139,20 @@ pub mod testing {
         Ok(sqlx::query_scalar(sql).fetch_one(&store.pool).await?)
     }
 
+    /// A session with an open transaction, which ends when this is dropped.
+    #[derive(Debug)]
+    pub struct Held {
+        _session: PgConnection,
+    }
+
+    /// Runs a statement in a transaction that stays open, to hold a lock.
+    pub async fn hold(url: &str, sql: &str) -> Result<Held, Error> {
+        let mut session = PgConnection::connect(url).await?;
+        run(&mut session, "begin").await?;
+        run(&mut session, sql).await?;
+        Ok(Held { _session: session })
+    }
+
     /// How many sessions of the store's database wait for a lock.
     pub async fn waiting_for_a_lock(store: &Store) -> Result<i64, Error> {
         let sql = "select count(*) from pg_stat_activity

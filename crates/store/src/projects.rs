@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, ProjectKey};
 
-use crate::{Error, Store};
+use crate::{Error, Store, vectors};
 
 /// A project as stored.
 #[derive(Debug, Clone)]
@@ -100,8 +100,9 @@ pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Err
             (select count(*) from files where project_id = $1) as "files!",
             (select count(*) from passages where project_id = $1) as "passages!",
             (select count(*) from embedding_queue q join passages p on p.id = q.passage_id
-                where p.project_id = $1) as "pending_vectors!""#,
-        project.0
+                where p.project_id = $1 and q.attempts < $2) as "pending_vectors!""#,
+        project.0,
+        vectors::FAILING_AFTER
     )
     .fetch_one(&store.pool)
     .await?)

@@ -15,6 +15,9 @@ const EXACT_UP_TO: i64 = 20_000;
 /// The longest vectors that pgvector's HNSW index takes.
 const MAX_DIMENSIONS: i32 = 2_000;
 
+/// A passage that was refused this often is no longer waited for.
+pub(crate) const FAILING_AFTER: i32 = 3;
+
 /// An embedding model known to the database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -127,29 +130,34 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
     Ok(done.rows_affected())
 }
 
-/// Passages still without a current vector, in one project or all.
+/// Passages whose vector is to come, in one project or all; those that fail again and again are not
+/// waited for ([`failing`]).
 pub async fn queue_length(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
-    let count = match project {
-        None => {
-            sqlx::query_scalar!(r#"select count(*) as "count!" from embedding_queue"#)
-                .fetch_one(&store.pool)
-                .await?
-        }
-        Some(project) => {
-            sqlx::query_scalar!(
-                r#"select count(*) as "count!" from embedding_queue q
-                   join passages p on p.id = q.passage_id where p.project_id = $1"#,
-                project.0
-            )
-            .fetch_one(&store.pool)
-            .await?
-        }
-    };
-    Ok(count)
+    Ok(count_queue(store, project).await?.0)
 }
 
-/// The next passages to embed, memory before documents before code, claimed for a minute so
-/// that two nodes don't do the same work.
+/// How many passages failed so often that nobody should wait for their vectors; they are tried
+/// again from time to time. Keyword search finds them.
+pub async fn failing(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
+    Ok(count_queue(store, project).await?.1)
+}
+
+async fn count_queue(store: &Store, project: Option<ProjectId>) -> Result<(i64, i64), Error> {
+    let counts = sqlx::query!(
+        r#"select count(*) filter (where q.attempts < $2) as "pending!",
+                  count(*) filter (where q.attempts >= $2) as "failing!"
+           from embedding_queue q join passages p on p.id = q.passage_id
+           where $1::uuid is null or p.project_id = $1"#,
+        project.map(|project| project.0),
+        FAILING_AFTER
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    Ok((counts.pending, counts.failing))
+}
+
+/// The next passages to embed, those that wait longest first, claimed for a minute so that two nodes
+/// don't do the same work.
 pub async fn take_backlog(store: &Store, limit: i64) -> Result<Vec<Backlog>, Error> {
     let rows = sqlx::query!(
         r#"with due as (

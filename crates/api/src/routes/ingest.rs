@@ -163,6 +163,9 @@ pub struct IngestView {
     chunks_reused: i32,
     /// Passages of the project that keyword search finds and vector search does not yet.
     pending_vectors: i64,
+    /// Passages of the project that the embedding provider refused again and again; keyword search
+    /// finds them, and the service's log has the reason.
+    failing_vectors: i64,
     /// By the pace so far; absent unless the run is at work.
     #[serde(skip_serializing_if = "Option::is_none")]
     eta_seconds: Option<u64>,
@@ -266,6 +269,7 @@ pub async fn of_repository(
 impl IngestView {
     async fn of(store: &Store, run: Ingest, repository: Repository) -> Result<Self, Problem> {
         let pending_vectors = vectors::queue_length(store, Some(run.project)).await?;
+        let failing_vectors = vectors::failing(store, Some(run.project)).await?;
         Ok(Self {
             eta_seconds: eta(&run, Utc::now()).map(|eta| eta.as_secs()),
             ingest_id: run.id.into(),
@@ -284,6 +288,7 @@ impl IngestView {
             chunks_written: run.counts.chunks_written,
             chunks_reused: run.counts.chunks_reused,
             pending_vectors,
+            failing_vectors,
             last_error: run.last_error,
             queued_at: run.queued_at,
             started_at: run.started_at,

@@ -95,8 +95,13 @@ fn readable(status: &Value) -> String {
     } else {
         format!("; skipped: {}", skipped.join(", "))
     };
+    let failing = match number(status, "failing_vectors") {
+        0 => String::new(),
+        n => format!("; {n} passages get no vector, the service's log says why"),
+    };
     format!(
-        "{} {}: {} files, {} changed, {} deleted; {} chunks new, {} kept{skipped}; {} vectors to come",
+        "{} {}: {} files, {} changed, {} deleted; {} chunks new, {} kept{skipped}; {} vectors to \
+         come{failing}",
         text(status, "namespace"),
         text(status, "status"),
         number(status, "files_done"),

@@ -192,6 +192,23 @@ async fn a_late_leg_is_left_out_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_does_not_answer_is_not_waited_for() {
+    let world = World::new().await;
+    world.created(&world.note("The payments worker retries a failed charge 3 times")).await;
+    // Nobody can read a passage while this is held: the recall must come back all the same.
+    let held = testing::hold(world.url(), "lock table passages").await.unwrap();
+    let request = RecallRequest {
+        time_budget: Duration::from_millis(300),
+        ..world.question("how often does the payments worker retry")
+    };
+    let bundle = world.recall(&request).await;
+    assert!(bundle.is_empty());
+    assert!(bundle.degraded.iter().any(|note| note.ends_with("late")), "{:?}", bundle.degraded);
+    assert!(bundle.reason.unwrap().contains("try again"));
+    drop(held);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_recall_for_nothing_is_refused() {
     let world = World::new().await;
     let error = recall(&world.ctx, &RecallRequest::new(world.project, "bob")).await.unwrap_err();

@@ -62,6 +62,10 @@ impl World {
         self.database.store()
     }
 
+    pub fn url(&self) -> &str {
+        self.database.url()
+    }
+
     pub fn note(&self, content: &str) -> SaveRequest {
         SaveRequest::new(self.project, "ann", RecordKind::Fact, content)
     }
