@@ -1,5 +1,5 @@
-//! Words that several resources share on the wire, mirrored from the domain's vocabularies so that
-//! OpenAPI lists them and a wrong one is refused with its field.
+//! What several resources share on the wire: scores, and words mirrored from the domain's
+//! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{IngestStatus, RecordKind, RecordState, SourceKind, Verdict};
 use serde::{Deserialize, Serialize};
@@ -102,6 +102,11 @@ mirror! {
         /// Given up; `last_error` says why.
         Failed,
     }
+}
+
+/// A score with two decimals: more would cost the reader tokens and say nothing.
+pub fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 100.0).round() / 100.0
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, State as RecordState};
+use crate::wire::{Kind, State as RecordState, rounded};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
 /// `symbols` and `signals` says so.
@@ -266,11 +266,6 @@ impl From<Bundle> for RecallAnswer {
 
 fn all<T: Into<U>, U>(items: Vec<T>) -> Vec<U> {
     items.into_iter().map(Into::into).collect()
-}
-
-/// A score with two decimals: more would cost the reader tokens and say nothing.
-fn rounded(score: f32) -> f64 {
-    (f64::from(score) * 100.0).round() / 100.0
 }
 
 impl From<Statement> for FactView {

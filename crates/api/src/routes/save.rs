@@ -18,7 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::Kind;
+use crate::wire::{Kind, rounded};
 
 /// Digits of a commit's or patch's hash, abbreviated or whole.
 const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 4..=64;
@@ -257,9 +257,9 @@ pub struct SaveAnswer {
 /// The judge's scores, each from 0 to 1.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ScoresView {
-    novelty: f32,
-    dup: f32,
-    usefulness: f32,
+    novelty: f64,
+    dup: f64,
+    usefulness: f64,
 }
 
 /// A kind of secret that was masked.
@@ -322,9 +322,9 @@ impl From<SaveOutcome> for SaveAnswer {
             message: saved.message,
             reason: saved.reason,
             scores: ScoresView {
-                novelty: saved.scores.novelty,
-                dup: saved.scores.dup,
-                usefulness: saved.scores.usefulness,
+                novelty: rounded(saved.scores.novelty),
+                dup: rounded(saved.scores.dup),
+                usefulness: rounded(saved.scores.usefulness),
             },
             superseded,
             masked: saved
