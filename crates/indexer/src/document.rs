@@ -71,6 +71,7 @@ pub fn cut(page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
         tags: tags.clone(),
         language: "markdown".to_owned(),
         text: mask(&section.text).text,
+        lines: Some((line(section.line_start), line(section.line_end))),
     };
     let passages = document.sections.into_iter().map(passage).collect();
     let doc = NewDoc {
@@ -85,6 +86,10 @@ pub fn cut(page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
         tags,
     };
     (doc, passages)
+}
+
+fn line(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
 }
 
 fn file_name(path: &str) -> &str {

@@ -62,6 +62,7 @@ async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
         tags: Vec::new(),
         language: String::new(),
         text: mask(text).text,
+        lines: None,
     };
     let doc = NewDoc {
         file: None,

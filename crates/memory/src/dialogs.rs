@@ -167,6 +167,7 @@ async fn put_passage(
         tags: request.task_external_id.iter().cloned().collect(),
         language: String::new(),
         text: distilled.clone(),
+        lines: None,
     };
     passages::put_only(tx, request.project, source, &passage).await?;
     Ok(())

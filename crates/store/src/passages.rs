@@ -164,6 +164,8 @@ pub struct DocFacet {
     pub url: String,
     /// Where it came from.
     pub source: String,
+    /// First and last line of the passage, from 1, inclusive.
+    pub lines: Option<(i32, i32)>,
 }
 
 /// What a passage was cut from, by id.
@@ -198,6 +200,9 @@ pub struct NewPassage {
     pub language: String,
     /// The text.
     pub text: Sanitized,
+    /// First and last line in its document, from 1, inclusive; `None` for anything else, code among
+    /// it ([`NewChunk`](crate::files::NewChunk) has its lines).
+    pub lines: Option<(i32, i32)>,
 }
 
 /// The text that stands for a passage in front of an embedding model: where it is, what it is
@@ -272,7 +277,7 @@ pub async fn load(
     let rows = sqlx::query!(
         r#"select p.id, p.project_id, p.source_kind as "source_kind!", p.record_kind, p.title,
                   p.place, p.symbols, p.scope, p.tags, p.language, p.text, p.updated_at,
-                  p.dialog_id,
+                  p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
                   r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
@@ -334,6 +339,7 @@ pub async fn load(
                 title: r.doc_title.unwrap_or_default(),
                 url: r.doc_url.unwrap_or_default(),
                 source: r.doc_source.unwrap_or_default(),
+                lines: r.first_line.zip(r.last_line),
             });
             Ok(Passage {
                 indexed: IndexedPassage {
@@ -382,10 +388,8 @@ pub async fn replace(
         });
         if let Some(at) = same {
             let old = existing.swap_remove(at);
-            if old.ordinal != ordinal {
-                sqlx::query!("update passages set ordinal = $2 where id = $1", old.id.0, ordinal)
-                    .execute(&mut *tx.0)
-                    .await?;
+            if old.ordinal != ordinal || old.line_start.zip(old.line_end) != passage.lines {
+                move_to(tx, old.id, ordinal, passage.lines).await?;
             }
             kept += 1;
             ids.push(old.id);
@@ -398,6 +402,25 @@ pub async fn replace(
         sqlx::query!("delete from passages where id = any($1)", &gone).execute(&mut *tx.0).await?;
     }
     Ok((ids, kept))
+}
+
+/// Notes where in its source a passage stands now.
+async fn move_to(
+    tx: &mut Tx,
+    id: PassageId,
+    ordinal: i32,
+    lines: Option<(i32, i32)>,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update passages set ordinal = $2, line_start = $3, line_end = $4 where id = $1",
+        id.0,
+        ordinal,
+        lines.map(|lines| lines.0),
+        lines.map(|lines| lines.1)
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Writes the one passage of a record or a dialog, keeping its id across changes.
@@ -449,6 +472,8 @@ pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<(), Error> {
 struct Existing {
     id: PassageId,
     ordinal: i32,
+    line_start: Option<i32>,
+    line_end: Option<i32>,
     content_hash: Vec<u8>,
     symbols: Vec<String>,
     scope: Vec<String>,
@@ -459,7 +484,7 @@ async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>, 
     let (record, dialog, doc, file) = columns(source);
     let rows = sqlx::query_as!(
         Existing,
-        "select id, ordinal, content_hash, symbols, scope, tags from passages
+        "select id, ordinal, line_start, line_end, content_hash, symbols, scope, tags from passages
          where record_id = $1 or dialog_id = $2 or doc_id = $3 or file_id = $4
          order by ordinal",
         record,
@@ -484,8 +509,9 @@ async fn insert(
     let (record, dialog, doc, file) = columns(source);
     sqlx::query!(
         "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
-             record_kind, title, place, symbols, scope, tags, language, text, content_hash)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+             record_kind, title, place, symbols, scope, tags, language, text, content_hash,
+             line_start, line_end)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
         id.0,
         project.0,
         record,
@@ -501,7 +527,9 @@ async fn insert(
         &passage.tags,
         passage.language,
         passage.text.as_str(),
-        hash
+        hash,
+        passage.lines.map(|lines| lines.0),
+        passage.lines.map(|lines| lines.1)
     )
     .execute(&mut *tx.0)
     .await?;

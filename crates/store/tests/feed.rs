@@ -18,6 +18,7 @@ fn passage(text: &str) -> NewPassage {
         tags: vec![],
         language: String::new(),
         text: mask(text).text,
+        lines: None,
     }
 }
 

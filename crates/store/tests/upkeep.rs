@@ -19,6 +19,7 @@ async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
         tags: Vec::new(),
         language: String::new(),
         text: mask(text).text,
+        lines: None,
     };
     let doc = NewDoc {
         file: None,

@@ -20,6 +20,7 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
         tags: vec![tag.into()],
         language: "markdown".into(),
         text: mask(text).text,
+        lines: None,
     };
     let doc = NewDoc {
         file: None,

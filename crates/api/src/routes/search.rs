@@ -213,7 +213,8 @@ pub async fn search(
 impl From<Hit> for ResultView {
     fn from(hit: Hit) -> Self {
         let Passage { indexed, updated_at, record, code, doc, dialog: _ } = hit.passage;
-        let lines = code.as_ref().map(|code| (code.line_start, code.line_end));
+        let of_code = code.as_ref().map(|code| (code.line_start, code.line_end));
+        let lines = of_code.or(doc.as_ref().and_then(|doc| doc.lines));
         Self {
             id: indexed.id.into(),
             source: indexed.source.into(),

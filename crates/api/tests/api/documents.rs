@@ -65,6 +65,25 @@ async fn documents_are_listed_page_by_page_without_their_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_passage_of_a_document_names_its_lines_and_moves_with_them() {
+    let api = TestApi::start().await;
+    let guide = |above: &str| {
+        let content = format!("# Guide\n\n{above}## Kestrels\n\nThe kestrel hovers.\n");
+        json!([{"doc_id": "g", "title": "Guide", "content": content}])
+    };
+    let query = json!({"project_key": "shop", "query": "kestrel hovers", "sources": ["doc"]});
+    let mut found = Vec::new();
+    for above in ["Words.\n\n", "Words.\n\nMore words.\n\n"] {
+        api.post("/ingest/docs", ingest(&guide(above))).await.ok();
+        let hit = api.post("/search", query.clone()).await.ok()["results"][0].take();
+        found.push((hit["id"].clone(), hit["line_start"].clone(), hit["line_end"].clone()));
+    }
+    assert_eq!((&found[0].1, &found[0].2), (&json!(5), &json!(7)), "{found:?}");
+    assert_eq!((&found[1].1, &found[1].2), (&json!(7), &json!(9)), "{found:?}");
+    assert_eq!(found[0].0, found[1].0, "the same passage, with its vector");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
     let api = TestApi::start().await;
     let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);

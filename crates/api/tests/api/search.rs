@@ -75,6 +75,7 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
             tags: Vec::new(),
             language: "rust".to_owned(),
             text: mask(&text.join("\n")).text,
+            lines: None,
         },
         chunk_index: 0,
         line_start: 11,

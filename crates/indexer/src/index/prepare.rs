@@ -110,6 +110,7 @@ fn code_chunk(path: &str, language: &str, chunk: Chunk) -> NewChunk {
             tags: Vec::new(),
             language: language.to_owned(),
             text: again(&chunk.text),
+            lines: None,
         },
         chunk_index: number(chunk.index),
         line_start: number(chunk.line_start),

@@ -155,6 +155,7 @@ pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
         tags: prepared.distilled.tags.clone(),
         language: String::new(),
         text: prepared.content.clone(),
+        lines: None,
     }
 }
 
@@ -168,6 +169,7 @@ fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
         tags: body.tags.clone(),
         language: String::new(),
         text: body.content.clone(),
+        lines: None,
     }
 }
 

@@ -131,6 +131,7 @@ impl World {
                 tags: Vec::new(),
                 language: "ruby".to_owned(),
                 text: mask(text).text,
+                lines: None,
             },
             chunk_index: 0,
             line_start: 1,

@@ -139,6 +139,7 @@ pub fn passage(place: &str, text: &str) -> NewPassage {
         tags: Vec::new(),
         language: String::new(),
         text: mask(text).text,
+        lines: None,
     }
 }
 
