@@ -75,7 +75,7 @@ async fn records_travel_as_yaml() {
          - kind: rule\n  content: \"Log lines stay below 120 characters, the linter insists.\"\n  \
          ttl: 2035-01-01\n  citations: [{ file: lib/log.rb, symbol: Log#line }]\n\
          - kind: fewshot\n  title: Fix nil delay\n  content: How the nil delay of carts was fixed.\n  \
-         steps: [find nil, check the units]\n  patch_ref: abc123\n  url: https://git.example.org/pr/88\n",
+         steps: [find nil, check **the** units]\n  patch_ref: abc123\n  url: https://git.example.org/pr/88\n",
     )
     .unwrap();
     let file = file.to_str().unwrap();
@@ -90,7 +90,9 @@ async fn records_travel_as_yaml() {
     assert_eq!(imported["outcomes"]["created"], 3, "{imported}\n{exported}");
     let again = output(service.command(&["export", "-p", "two"]));
     assert_eq!(again, exported);
-    for part in ["file: lib/log.rb", "- check the units", "patch_ref: abc123", "url: https://git"] {
+    for part in
+        ["file: lib/log.rb", "- check **the** units", "patch_ref: abc123", "url: https://git"]
+    {
         assert!(exported.contains(part), "{part} in {exported}");
     }
     assert_eq!(exported.matches("ttl:").count(), 1, "only an end that was named: {exported}");

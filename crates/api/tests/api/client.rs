@@ -116,7 +116,7 @@ impl Answer {
     /// What is said against an answer to hostile input: it must be a success or the caller's fault.
     pub fn complaint(&self) -> Option<String> {
         let is_refusal = self.status.is_client_error() && self.media_type == PROBLEM_JSON;
-        let is_success = self.status.is_success() || self.status.is_redirection();
+        let is_success = self.status.is_success();
         (!is_refusal && !is_success).then(|| format!("{} {}", self.status, self.body))
     }
 }

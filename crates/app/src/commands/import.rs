@@ -51,10 +51,16 @@ pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()
 /// One record, or a list of them.
 fn parse(yaml: &str) -> Result<Vec<Value>> {
     let value: Value = serde_norway::from_str(yaml).context("the file is not YAML of records")?;
-    match value {
-        Value::Array(records) => Ok(records),
-        Value::Object(_) => Ok(vec![value]),
-        _ => bail!("the file holds no record; write a mapping with kind and content, or a list"),
+    let records = match value {
+        Value::Array(records) => records,
+        record => vec![record],
+    };
+    match records.iter().position(|record| !record.is_object()) {
+        None => Ok(records),
+        Some(index) => bail!(
+            "record {} is no record; write a mapping with kind and content, or a list of them",
+            index + 1
+        ),
     }
 }
 
@@ -69,5 +75,7 @@ mod tests {
         assert_eq!(records.len(), 1);
         assert_eq!(records[0]["ttl"], "2026-06-01");
         assert!(parse("just words").is_err());
+        let mixed = parse("- kind: fact\n- just words\n").expect_err("a list item of words");
+        assert!(mixed.to_string().starts_with("record 2 is no record"), "{mixed}");
     }
 }

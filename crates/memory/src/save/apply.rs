@@ -1,5 +1,6 @@
 //! A judgement carried out within the transaction.
 
+use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId, Verdict};
 use mc_sanitizer::Sanitized;
 use mc_store::citations::{self, Citation};
@@ -17,6 +18,11 @@ use crate::simhash::simhash;
 /// A near duplicate's text replaces the record's own unless it is shorter than this share of it:
 /// of two tellings the newer one counts, but not when it leaves things out.
 const NEWER_LENGTH_MIN: f32 = 0.9;
+
+/// Most scopes and most tags that a record gathers, as many as one save may bring.
+const WORDS_MAX: usize = 64;
+/// Most citations that a record gathers; the newest stay.
+const CITATIONS_MAX: usize = 32;
 
 /// What a record is linked to.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +86,7 @@ pub(super) async fn merge(
 ) -> Result<Applied, Error> {
     let old = records::find_in(tx, twin.id).await?.ok_or(Error::UnknownRecord(twin.id))?;
     let (title, content) = merged_text(&old, prepared, twin.exact, request.title.is_some());
+    let (ttl, ttl_given) = merged_end(&old, request, prepared);
     let body = RecordBody {
         kind: merged_kind(old.kind, request.kind),
         content_hash: content_hash(content.as_str()).to_vec(),
@@ -89,9 +96,8 @@ pub(super) async fn merge(
         scope: united(&old.scope, &prepared.distilled.scope),
         tags: united(&old.tags, &prepared.distilled.tags),
         owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
-        // An end that is named counts, a nearer one too.
-        ttl: if request.ttl.is_some() { prepared.ttl } else { old.ttl.max(prepared.ttl) },
-        ttl_given: request.ttl.is_some(),
+        ttl,
+        ttl_given,
         quality: merged_quality(&old.quality, judgement.scores),
         meta: merged_meta(&old.meta, prepared),
         task: links.task,
@@ -186,6 +192,16 @@ fn cited_symbols(citations: &[Citation]) -> Vec<String> {
     symbols
 }
 
+/// When a merged record ends, and whether that was named: by this save, or by an earlier one whose
+/// end is still to come.
+fn merged_end(old: &Record, request: &SaveRequest, new: &Prepared) -> (DateTime<Utc>, bool) {
+    if request.ttl.is_some() {
+        return (new.ttl, true);
+    }
+    let stays = old.ttl_given && old.ttl > Utc::now();
+    (if stays { old.ttl } else { old.ttl.max(new.ttl) }, stays)
+}
+
 /// Title and content of a merged record, both from one telling: the newer one, unless it is the
 /// same or leaves things out. A title that a person gave is kept.
 fn merged_text(old: &Record, new: &Prepared, exact: bool, titled: bool) -> (Sanitized, Sanitized) {
@@ -213,10 +229,13 @@ fn merged_kind(old: RecordKind, new: RecordKind) -> RecordKind {
     if old == RecordKind::Fact && is_statement(new) { new } else { old }
 }
 
+/// At most [`WORDS_MAX`] of both, the old ones first.
 fn united(old: &[String], new: &[String]) -> Vec<String> {
     let mut all = old.to_vec();
     for item in new {
-        if !all.iter().any(|have| have.to_lowercase() == item.to_lowercase()) {
+        if all.len() < WORDS_MAX
+            && !all.iter().any(|have| have.to_lowercase() == item.to_lowercase())
+        {
             all.push(item.clone());
         }
     }
@@ -233,7 +252,9 @@ fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
     };
     let is_bad = |a: &Citation| matches!(a.verdict, Verdict::Drifted | Verdict::Orphaned);
     let kept = old.into_iter().filter(|a| !is_bad(a) && !new.iter().any(|b| same(a, b)));
-    kept.chain(new.iter().cloned()).collect()
+    let mut all: Vec<_> = kept.chain(new.iter().cloned()).collect();
+    all.drain(..all.len().saturating_sub(CITATIONS_MAX));
+    all
 }
 
 fn merged_meta(old: &Value, prepared: &Prepared) -> Value {

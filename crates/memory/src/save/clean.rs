@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::SaveRequest;
 use crate::citations::NewCitation;
-use crate::distil::{Distilled, Raw, distil};
+use crate::distil::{Distilled, MAX_CHARS, Raw, condense, distil};
 use crate::text::cut;
 
 /// How many finds of a category were masked.
@@ -105,8 +105,10 @@ impl Clean {
 /// people search for.
 fn whole_text(content: &str, steps: &[String], url: Option<&str>) -> String {
     let mut text = content.trim_end().to_owned();
-    for (at, step) in steps.iter().enumerate().filter(|(_, step)| !content.contains(step.as_str()))
-    {
+    // A record that comes back from an export has its steps in its content already, distilled.
+    let is_said =
+        |step: &str| content.contains(step) || content.contains(&condense(step, MAX_CHARS));
+    for (at, step) in steps.iter().enumerate().filter(|(_, step)| !is_said(step)) {
         text.push_str(&format!("\n{}. {}", at + 1, step.trim()));
     }
     if let Some(url) = url.filter(|url| !content.contains(*url)) {

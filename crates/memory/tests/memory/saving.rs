@@ -215,6 +215,19 @@ async fn what_has_expired_is_not_recalled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_named_end_stays_until_another_is_named() {
+    let world = World::new().await;
+    let end = |days| Some(Utc::now() + TimeDelta::days(days));
+    let named = SaveRequest { ttl: end(30), ..world.note(RETRY) };
+    let id = world.created(&named).await;
+    let again = world.save(&world.note(RETRY)).await.record.unwrap();
+    assert_eq!((again.id, again.ttl_given), (id, true));
+    assert!(again.ttl < Utc::now() + TimeDelta::days(31));
+    let nearer = world.save(&SaveRequest { ttl: end(3), ..named }).await.record.unwrap();
+    assert!(nearer.ttl < Utc::now() + TimeDelta::days(4));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_expired_twin_does_not_stand_in_the_way() {
     let world = World::new().await;
     let soon = Utc::now() + TimeDelta::milliseconds(300);
