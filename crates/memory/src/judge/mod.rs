@@ -88,6 +88,17 @@ pub struct Judgement {
     pub scores: Scores,
 }
 
+impl Judgement {
+    /// The known records that are to change.
+    pub fn touches(&self) -> Vec<RecordId> {
+        let merged = match self.action {
+            Action::Merge { into, .. } => Some(into),
+            Action::Create => None,
+        };
+        merged.into_iter().chain(self.supersede.iter().copied()).collect()
+    }
+}
+
 /// Scores of a note, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scores {

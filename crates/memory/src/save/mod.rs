@@ -363,6 +363,8 @@ async fn write(
         usefulness: prepared.usefulness,
     };
     let judgement = judge(&incoming, &known);
+    // All of them now and in one order: recalls count their hits on several records at once.
+    records::lock(&mut tx, &judgement.touches()).await?;
     let links = apply::Links { task, dialog };
     let applied = match judgement.action {
         Action::Create => {
