@@ -9,3 +9,4 @@ mod mcp;
 mod repository;
 mod start_stop;
 mod stdio;
+mod tools;
