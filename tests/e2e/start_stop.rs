@@ -1,8 +1,11 @@
 //! Starting, stopping, and refusing to start.
 
+use std::net::TcpListener;
+use std::process::{Child, Command, ExitStatus};
+
 use serde_json::json;
 
-use crate::harness::{Service, direct_client};
+use crate::harness::{Service, binary, direct_client};
 
 #[tokio::test]
 async fn what_was_saved_is_there_after_a_clean_stop() {
@@ -58,4 +61,52 @@ async fn without_the_token_nothing_is_told() {
     );
     assert_eq!(mode & 0o777, 0o600);
     assert!(!service.log().contains(&service.token()), "the token is never logged");
+}
+
+#[test]
+fn a_signal_ends_a_start_that_waits_for_the_database() {
+    let (silent, folder) = (silent_server(), tempfile::tempdir().unwrap());
+    let service = Command::new(binary())
+        .arg("serve")
+        .env("DATABASE_URL", format!("postgres://me@{}/memory", silent.local_addr().unwrap()))
+        .env("MEMORY_COPILOT__DATA_DIR", folder.path())
+        .env("MEMORY_COPILOT__SERVER__LISTEN", "127.0.0.1:0")
+        .spawn()
+        .unwrap();
+    let _connection = silent.accept().unwrap();
+    let status = interrupted(service);
+    assert!(status.success(), "{status}");
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_start_that_waits_for_the_model_and_the_database_with_it() {
+    let mut service = Service::embedded().await;
+    assert!(service.stop().success(), "{}", service.log());
+    let silent = silent_server();
+    let model = format!("http://{}/v1", silent.local_addr().unwrap());
+    let starting = service
+        .command(&["serve"])
+        .env("MEMORY_COPILOT__EMBEDDING__PROVIDER", "openai")
+        .env("MEMORY_COPILOT__EMBEDDING__MODEL", "silent")
+        .env("MEMORY_COPILOT__EMBEDDING__BASE_URL", model)
+        .spawn()
+        .unwrap();
+    let _connection = silent.accept().unwrap();
+    let postmaster = service.data_dir.join("postgresql/cluster/postmaster.pid");
+    assert!(postmaster.exists(), "the database runs by now");
+    let status = interrupted(starting);
+    assert!(status.success(), "{status}");
+    assert!(!postmaster.exists(), "the database was stopped in order");
+}
+
+/// Takes connections and never answers.
+fn silent_server() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+/// How a process ends that is interrupted, as by Ctrl-C.
+fn interrupted(mut process: Child) -> ExitStatus {
+    let pid = process.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    process.wait().unwrap()
 }

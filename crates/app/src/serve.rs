@@ -34,7 +34,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
-    let database = database::open(config).await?;
+    let Some(database) = database::open(config, &shutdown).await? else { return Ok(()) };
     let served = serve(config, listener, &database.store, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;

@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// Names the folder of the server that [`a_service_that_waits_to_be_killed`] starts.
 const HELPER_DATA_DIR: &str = "MC_TEST_HELPER_DATA_DIR";
@@ -73,6 +74,19 @@ async fn a_second_service_on_one_directory_is_told_who_has_it() {
     assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
     assert_eq!(word(first.url(), "select 'unharmed'").await, "unharmed");
     first.stop().await;
+}
+
+#[tokio::test]
+async fn a_start_that_is_given_up_leaves_the_folder_free() {
+    let dir = folder();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+
+    let given_up = Embedded::start_unless_cancelled(settings(dir.path()), &cancel).await.unwrap();
+
+    assert!(given_up.is_none(), "{given_up:?}");
+    assert!(!pid_file(dir.path()).exists(), "no server is left");
+    start(dir.path()).await.stop().await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use mc_store::Store;
 use mc_store::embedded::{Embedded, EmbeddedSettings};
+use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 
@@ -13,28 +14,37 @@ pub struct Database {
     embedded: Option<Embedded>,
 }
 
-/// Starts the embedded server unless another is configured, connects and migrates.
-pub async fn open(config: &Config) -> Result<Database> {
+/// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
+/// left when `shutdown` comes first.
+pub async fn open(config: &Config, shutdown: &CancellationToken) -> Result<Option<Database>> {
     let embedded = if config.database.url.is_empty() {
-        let settings = EmbeddedSettings {
-            data_dir: config.data_dir.join("postgresql"),
-            install_dirs: config.postgres_installations(),
-            run_as: None,
-        };
-        Some(Embedded::start(settings).await.context("the embedded PostgreSQL did not start")?)
+        let Some(embedded) = start(config, shutdown).await? else { return Ok(None) };
+        Some(embedded)
     } else {
         None
     };
     let url = embedded.as_ref().map_or(config.database.url.as_str(), Embedded::url);
-    match connect(url, config.database.max_connections).await {
-        Ok(store) => Ok(Database { store, embedded }),
-        Err(error) => {
+    let connecting = connect(url, config.database.max_connections);
+    match shutdown.run_until_cancelled(connecting).await.transpose() {
+        Ok(Some(store)) => Ok(Some(Database { store, embedded })),
+        not_connected => {
             if let Some(embedded) = embedded {
                 embedded.stop().await;
             }
-            Err(error)
+            not_connected.map(|_| None)
         }
     }
+}
+
+async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<Embedded>> {
+    let settings = EmbeddedSettings {
+        data_dir: config.data_dir.join("postgresql"),
+        install_dirs: config.postgres_installations(),
+        run_as: None,
+    };
+    Embedded::start_unless_cancelled(settings, shutdown)
+        .await
+        .context("the embedded PostgreSQL did not start")
 }
 
 async fn connect(url: &str, max_connections: u32) -> Result<Store> {

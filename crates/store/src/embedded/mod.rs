@@ -21,6 +21,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use cluster::Cluster;
+use lock::DataDirLock;
+use server::Server;
+
 pub use discover::{Installation, discover};
 pub use error::EmbeddedError;
 pub use supervise::Health;
@@ -52,9 +56,28 @@ impl Embedded {
     /// the server is restarted whenever it dies.
     pub async fn start(settings: EmbeddedSettings) -> Result<Self, EmbeddedError> {
         let (cluster, lock) = initialise::prepare(&settings).await?;
-        let server = server::start(&cluster).await?;
-        server::create_database(&cluster).await?;
+        let server = server::start_with_database(&cluster).await?;
+        Self::watched(cluster, server, lock)
+    }
 
+    /// [`Embedded::start`], given up when `cancel` comes first: a server that replays its log may
+    /// need minutes. Then the server is gone, and the folder free for another service. A folder
+    /// that is being initialised is finished, which takes seconds.
+    pub async fn start_unless_cancelled(
+        settings: EmbeddedSettings,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Self>, EmbeddedError> {
+        let (cluster, lock) = initialise::prepare(&settings).await?;
+        let starting = server::start_with_database(&cluster);
+        let Some(server) = cancel.run_until_cancelled(starting).await else {
+            supervise::abandon(&cluster).await;
+            drop(lock);
+            return Ok(None);
+        };
+        Self::watched(cluster, server?, lock).map(Some)
+    }
+
+    fn watched(cluster: Cluster, server: Server, lock: DataDirLock) -> Result<Self, EmbeddedError> {
         let url = cluster.url()?;
         let installation = cluster.installation.clone();
         let stop = CancellationToken::new();

@@ -72,6 +72,13 @@ pub(super) async fn start(cluster: &Cluster) -> Result<Server, EmbeddedError> {
     Ok(server)
 }
 
+/// [`start`], and makes the service's database where it is missing.
+pub(super) async fn start_with_database(cluster: &Cluster) -> Result<Server, EmbeddedError> {
+    let server = start(cluster).await?;
+    create_database(cluster).await?;
+    Ok(server)
+}
+
 /// Removes logs of last week, which a server that ran across midnight would have overwritten.
 fn forget_old_logs(cluster: &Cluster) {
     for entry in std::fs::read_dir(cluster.places.log()).into_iter().flatten().flatten() {
@@ -109,8 +116,7 @@ fn launch(cluster: &Cluster) -> Result<Child, EmbeddedError> {
     command.spawn().map_err(EmbeddedError::io("run", &cluster.installation.bin))
 }
 
-/// Makes the service's database where it is missing.
-pub(super) async fn create_database(cluster: &Cluster) -> Result<(), EmbeddedError> {
+async fn create_database(cluster: &Cluster) -> Result<(), EmbeddedError> {
     let mut admin = connect(cluster).await.map_err(EmbeddedError::Refused)?;
     let exists = sqlx::query("select 1 from pg_database where datname = $1")
         .bind(NAME)

@@ -63,7 +63,7 @@ pub(super) async fn supervise(
 }
 
 /// Ends a server whose start was interrupted.
-async fn abandon(cluster: &Cluster) {
+pub(super) async fn abandon(cluster: &Cluster) {
     if let Err(error) = leftovers::clear(&cluster.places.cluster()).await {
         tracing::error!(%error, "the private PostgreSQL can't be ended");
     }
