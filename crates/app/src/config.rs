@@ -217,14 +217,16 @@ impl Config {
     }
 }
 
-/// A URL without what it holds of passwords: behind the user's name and in the query. One that
-/// can't be read is not shown at all.
+/// A URL without what it holds of secrets: behind the user's name and in the query. One that can't
+/// be read, or not for sure, is not shown at all.
 fn masked_url(text: &str) -> String {
     const MASK: &str = "masked";
+    const SECRETS: [&str; 4] = ["pass", "secret", "token", "key"];
     if text.is_empty() {
         return String::new();
     }
-    let Ok(mut url) = url::Url::parse(text) else { return MASK.to_owned() };
+    let read = url::Url::parse(text).ok().filter(|url| !may_hide_a_user(url));
+    let Some(mut url) = read else { return MASK.to_owned() };
     if url.password().is_some() {
         // Only a URL that can't have one refuses a password, and this one has.
         let _ = url.set_password(Some(MASK));
@@ -233,13 +235,21 @@ fn masked_url(text: &str) -> String {
         let pairs: Vec<(String, String)> = url
             .query_pairs()
             .map(|(name, value)| {
-                let is_secret = name.to_lowercase().contains("pass");
+                let lower = name.to_lowercase();
+                let is_secret = SECRETS.iter().any(|word| lower.contains(word));
                 (name.into_owned(), if is_secret { MASK.to_owned() } else { value.into_owned() })
             })
             .collect();
         url.query_pairs_mut().clear().extend_pairs(pairs);
     }
     url.into()
+}
+
+/// Whether user and password may stand where the parser didn't look for them: without `//` there is
+/// no place for them, and of `me:2024/secret@db` it takes `me` for the host and `2024` for a port.
+fn may_hide_a_user(url: &url::Url) -> bool {
+    let rest = [Some(url.path()), url.query(), url.fragment()];
+    url.cannot_be_a_base() || rest.into_iter().flatten().any(|part| part.contains('@'))
 }
 
 /// A configuration file; what is wrong in it is told with its name.
@@ -326,7 +336,12 @@ mod tests {
             ("postgres://me:hunter2@db:5432/x", "postgres://me:masked@db:5432/x"),
             ("postgres://db/x?user=me&password=hunter2", "postgres://db/x?user=me&password=masked"),
             ("postgres://me:hun/ter2@db/x", "masked"),
+            ("postgres://me:2024/hunter2@db/x", "masked"),
+            ("postgres://me:12#hunter2@db/x", "masked"),
+            ("postgres://me:12?hunter2@db/x", "masked"),
+            ("me:hunter2@db/x", "masked"),
             ("host=db password=hunter2", "masked"),
+            ("https://llm/v1?api_key=hunter2&v=2", "https://llm/v1?api_key=masked&v=2"),
             ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
             ("", ""),
         ] {
