@@ -129,6 +129,7 @@ async fn doctor_finds_a_running_service_well_and_a_stopped_one_not() {
     let checks: Value = serde_json::from_slice(&elsewhere.stdout).unwrap();
     let database = checks.as_array().unwrap().iter().find(|c| c["check"] == "database").unwrap();
     assert_eq!(database["ok"], false, "{database}");
+    assert!(database["says"].as_str().unwrap().contains("no PostgreSQL answered"), "{database}");
     assert!(!database.to_string().contains("hunter2"), "{database}");
     service.stop();
     let output = service.command(&["doctor"]).output().unwrap();

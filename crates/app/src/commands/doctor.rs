@@ -1,6 +1,7 @@
 //! `memory-copilot doctor`: checks one thing after the other and says how to mend what is amiss.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use mc_store::Store;
@@ -10,6 +11,9 @@ use serde_json::{Value, json};
 use crate::config::{Config, Provider};
 use crate::output::{Format, line, text};
 use crate::remote::Remote;
+
+/// How long a configured database may take to be looked at.
+const DATABASE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 /// One check.
 struct Finding {
@@ -70,16 +74,22 @@ async fn postgres(config: &Config) -> Finding {
 /// Connects as the service does, which refuses a server that is too old.
 async fn configured_server(url: &str) -> Finding {
     let versions = async { server::versions(&Store::connect(url, 1).await?).await };
-    match versions.await {
-        Ok(Versions { postgres, pgvector }) => {
-            good("database", format!("yours, PostgreSQL {postgres} with pgvector {pgvector}"))
+    let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, versions).await {
+        Ok(Ok(Versions { postgres, pgvector })) => {
+            return good(
+                "database",
+                format!("yours, PostgreSQL {postgres} with pgvector {pgvector}"),
+            );
         }
-        Err(error) => {
-            let mend = "see that DATABASE_URL is right and the server runs, or unset it to use the \
-                        embedded one";
-            bad("database", error.to_string(), mend)
+        Ok(Err(error)) => error.to_string(),
+        // The service itself tries for longer: its database may be starting beside it.
+        Err(_elapsed) => {
+            format!("no PostgreSQL answered within {} s", DATABASE_ANSWERS_WITHIN.as_secs())
         }
-    }
+    };
+    let mend = "see that DATABASE_URL is right and the server runs, or unset it to use the \
+                embedded one";
+    bad("database", says, mend)
 }
 
 fn onnx(config: &Config) -> Finding {
