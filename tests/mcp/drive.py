@@ -32,6 +32,8 @@ ERAS = {"sessions": "legacy", "stateless": "2026-07-28"}
 # How far down a description's file may stand; an exact symbol's must stand first.
 DESCRIBED_WITHIN = 5
 TIMEOUT_SECONDS = 60
+# A list whose cursors lead round in a circle is to end a check, too.
+PAGES_AT_MOST = 1_000
 
 
 class Failed(Exception):
@@ -170,8 +172,23 @@ class Drive:
         expect(len(templates) == 2, f"{templates}")
         read = await self.client.read_resource(f"memory://records/{self.record_id}")
         expect(self.nonce in read.contents[0].text, read.contents[0].text)
-        await self.client.list_resources()
-        return "templates, list and read"
+        listed = await self.listed_resources()
+        uris = [str(resource.uri) for resource in listed]
+        expect(len(set(uris)) == len(uris), f"a resource is listed twice: {uris}")
+        expect(f"memory://records/{self.record_id}" in uris, f"the record is not in {uris}")
+        documents = [resource.name for resource in listed if "://docs/" in str(resource.uri)]
+        expect(self.expected.document in documents, f"the document is not in {documents}")
+        return f"{len(uris)} listed, {len(documents)} of them documents"
+
+    async def listed_resources(self) -> list:
+        listed, cursor = [], None
+        for _ in range(PAGES_AT_MOST):
+            page = await self.client.list_resources(cursor=cursor)
+            listed.extend(page.resources)
+            cursor = page.next_cursor
+            if cursor is None:
+                return listed
+        raise Failed(f"the list has no end: {len(listed)} resources in {PAGES_AT_MOST} pages")
 
     async def bad_calls(self):
         cases = [
@@ -241,12 +258,14 @@ def shortened(value) -> str:
 async def transport(options: argparse.Namespace):
     """The transport that the options ask for."""
     if options.stdio:
-        # The child gets this process's whole environment, where its configuration may be.
-        server = StdioServerParameters(command=options.stdio, args=options.arg, env=dict(os.environ))
+        # The child gets this process's whole environment, where its configuration may be. Lists of
+        # resources take no arguments: what they are of is the server's default project.
+        environment = {**os.environ, "MEMORY_COPILOT_PROJECT": options.project}
+        server = StdioServerParameters(command=options.stdio, args=options.arg, env=environment)
         yield stdio_client(server)
         return
     token = Path(options.token_file).read_text().strip()
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = {"Authorization": f"Bearer {token}", "X-Memory-Copilot-Project": options.project}
     # The service is on this machine: no proxy of the environment is to be asked for it.
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT_SECONDS, trust_env=False) as http:
         yield streamable_http_client(options.http, http_client=http)
