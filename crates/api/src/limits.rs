@@ -80,3 +80,14 @@ pub const DEFAULT_PAGE_LIMIT: i64 = 50;
 pub const LINE_NUMBER: RangeInclusive<i64> = 1..=10_000_000;
 /// Days from today that a record may live.
 pub const TTL_DAYS: i64 = 3_653;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_time_budget_leaves_time_to_answer() {
+        let budget = Duration::from_millis((*TIME_BUDGET_MS.end()).unsigned_abs());
+        assert!(budget + Duration::from_secs(5) <= REQUEST_TIME, "{budget:?}");
+    }
+}

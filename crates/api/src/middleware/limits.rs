@@ -67,3 +67,17 @@ pub async fn limit_time(
         Problem::timeout()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// Without an end of its own this would wait for ever.
+    #[tokio::test]
+    async fn a_refused_body_that_never_comes_is_given_up() {
+        let never = futures::stream::pending::<Result<bytes::Bytes, Infallible>>();
+        drain(Body::from_stream(never), DRAINED_BYTES, Duration::ZERO).await;
+    }
+}

@@ -85,6 +85,8 @@ async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written()
         ("supersedes", json!({"supersedes": "019a0000-0000-7000-8000-000000000009"})),
         ("supersedes", json!({"supersedes": "not-an-id"})),
         ("meta.url", json!({"meta": {"url": "javascript:alert(1)"}})),
+        ("meta.steps", json!({"meta": {"steps": ["one"]}})),
+        ("meta.patch_ref", json!({"meta": {"patch_ref": "abc123"}})),
         ("hunch", json!({"hunch": 1})),
     ] {
         let mut request = note(UNITS);
@@ -96,6 +98,7 @@ async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written()
     for (field, change) in [
         ("limit_tokens", json!({"limit_tokens": -1})),
         ("limit_tokens", json!({"limit_tokens": 1e9})),
+        ("time_budget_ms", json!({"time_budget_ms": 20_001})),
         ("repo_path", json!({"repo_path": "/etc"})),
         ("symbols[0]", json!({"symbols": ["a\u{0}"]})),
         ("project_key", json!({"project_key": "nowhere"})),
