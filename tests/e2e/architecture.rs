@@ -14,17 +14,18 @@ const LAYERS: &[&[&str]] = &[
     &["mc-memory"],
     &["mc-mcp", "mc-api"],
     &["mc-app"],
+    &["mc-bench"],
 ];
 
 /// Which crates alone may name a library.
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("tantivy", &["mc-search"]),
-    ("axum", &["mc-api", "mc-mcp", "mc-app"]),
+    ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),
     ("tree-sitter", &["mc-indexer"]),
     ("fastembed", &["mc-llm"]),
-    ("anyhow", &["mc-app"]),
+    ("anyhow", &["mc-app", "mc-bench"]),
 ];
 
 #[test]
