@@ -20,6 +20,8 @@ def scenarios(listed: str) -> dict[str, bool]:
     _, _, server = listed.partition("Server scenarios")
     server, _, _ = server.partition("Client scenarios")
     required = re.findall(r"^  - (\S+)$", server, re.MULTILINE)
+    if not required:
+        raise SystemExit(f"conformance: no scenarios in the suite's list, which reads:\n{listed[:2000]}")
     others = re.findall(r"^    - (\S+) \[server\]$", listed, re.MULTILINE)
     return {**dict.fromkeys(required, True), **dict.fromkeys(others, False)}
 
