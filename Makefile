@@ -50,6 +50,14 @@ test: setup ## Run every test (ARGS are passed to nextest)
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
+	@$(MAKE) --no-print-directory conformance
+
+.PHONY: conformance
+# The whole workspace, so that what the tests have built is used as it is.
+conformance: setup ## Run the official MCP conformance suite against /mcp
+	@scripts/setup conformance
+	@$(OFFLINE) cargo build --locked --workspace --example conformance --bin memory-copilot
+	@scripts/conformance $(CARGO_TARGET_DIR)/debug
 
 .PHONY: lint
 lint: deny ## Check format, clippy, licences and advisories

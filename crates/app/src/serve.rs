@@ -13,7 +13,7 @@ use axum::Router;
 use mc_api::{ApiState, Token};
 use mc_indexer::{cut, embed, index, walk, worker};
 use mc_mcp::cursor::snippet;
-use mc_mcp::{HttpSettings, ServerSettings};
+use mc_mcp::{CoreClient, HttpSettings, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
 use mc_search::{SearchContext, index as keyword};
 use mc_store::Store;
@@ -118,11 +118,11 @@ fn worker_name(config: &Config) -> String {
 }
 
 fn with_mcp(api: Router, config: &Config, token: Token, shutdown: CancellationToken) -> Router {
-    let mut settings =
-        HttpSettings { server: ServerSettings::default(), ..HttpSettings::default() };
+    let mut settings = HttpSettings::default();
     settings.allowed_hosts.extend(config.server.allowed_hosts.iter().cloned());
     settings.allowed_origins.extend(config.server.allowed_origins.iter().cloned());
-    let mcp = mc_mcp::http_router(settings, api.clone(), shutdown);
+    let server = MemoryServer::new(CoreClient::in_process(api.clone()), ServerSettings::default());
+    let mcp = mc_mcp::http_router(server, settings, shutdown);
     api.nest_service("/mcp", mc_api::protect(mcp, token))
 }
 

@@ -1,12 +1,10 @@
 //! The same server at `/mcp`: streamable HTTP, with each caller's own bearer token.
 
 use axum::Router;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
-
-use crate::core::CoreClient;
-use crate::{MemoryServer, ServerSettings};
 
 /// Largest request body, in bytes; the layers around must not set a lower one. Far above what a tool accepts, so that an oversized argument is
 /// answered with its field's name.
@@ -15,8 +13,6 @@ const MAX_BODY: usize = 16 * 1024 * 1024;
 /// Settings of the HTTP mount.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// Settings of every transport.
-    pub server: ServerSettings,
     /// `Host` values that are served (`memory.example.org`, with or without a port), against DNS
     /// rebinding.
     pub allowed_hosts: Vec<String>,
@@ -31,7 +27,6 @@ impl Default for HttpSettings {
     fn default() -> Self {
         let owned = |values: [&str; 3]| values.map(ToOwned::to_owned).to_vec();
         Self {
-            server: ServerSettings::default(),
             allowed_hosts: owned(["localhost", "127.0.0.1", "[::1]"]),
             allowed_origins: owned(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
         }
@@ -39,18 +34,23 @@ impl Default for HttpSettings {
 }
 
 /// A router to nest at `/mcp`, behind the API's own layer for bearer tokens, so that there is one
-/// authorisation point.
+/// authorisation point. `shutdown` ends all sessions.
 ///
-/// Each tool is a call of `api`, in this process, with the token of its caller: what gets past the
-/// layer around this router is still refused there. `shutdown` ends all sessions.
-pub fn http_router(settings: HttpSettings, api: Router, shutdown: CancellationToken) -> Router {
+/// `server` is a [`MemoryServer`](crate::MemoryServer) over
+/// [`CoreClient::in_process`](crate::CoreClient::in_process): each tool is then a call of the API in
+/// this process, with the token of its caller, and what gets past the layer around this router is
+/// still refused there. Any other handler does as well, which is how the conformance suite's
+/// fixtures are served by the very stack that ships.
+pub fn http_router<H>(server: H, settings: HttpSettings, shutdown: CancellationToken) -> Router
+where
+    H: ServerHandler + Clone,
+{
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(settings.allowed_hosts)
         .with_allowed_origins(settings.allowed_origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_BODY)
         .with_cancellation_token(shutdown);
-    let server = MemoryServer::new(CoreClient::in_process(api), settings.server);
     let sessions = LocalSessionManager::default().into();
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
     Router::new().fallback_service(service)

@@ -1,24 +1,28 @@
 //! The MCP server itself: it holds settings and a way to the Core, and no state between calls.
 
+mod errors;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
 use http::HeaderValue;
 use http::request::Parts;
-use mc_domain::ProjectKey;
+use mc_domain::{Classified, ErrorKind, ProjectKey};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
-    Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ServerCapabilities, ServerConfig, Tool as Listed,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ContentBlock, Implementation, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, Tool as Listed,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
-use crate::core::{CoreClient, CoreError};
+use crate::core::CoreClient;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, Tool};
 use crate::{progress, render, resources};
+use errors::{CallError, invalid, no_resource, protocol_error};
 
 /// Names the project of an HTTP client's calls, as `--project` does for a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
@@ -35,34 +39,6 @@ const INSTRUCTIONS: &str = "Long-term memory of the team. Call recall before you
 pub struct MemoryServer {
     core: CoreClient,
     settings: ServerSettings,
-}
-
-/// Why a tool call gave no result.
-#[derive(Debug, thiserror::Error)]
-enum CallError {
-    #[error("{0}.")]
-    Argument(#[from] FieldError),
-    // The person at the keyboard starts services, and the model shouldn't wait for that.
-    #[error(
-        "{0}: ask the user to. This MCP server needs no restart. Until then go on without team \
-         memory, and say so."
-    )]
-    Away(CoreError),
-    #[error(transparent)]
-    Core(CoreError),
-    #[error("cancelled by the client")]
-    Cancelled,
-}
-
-impl From<CoreError> for CallError {
-    fn from(error: CoreError) -> Self {
-        match error {
-            CoreError::NotRunning { .. }
-            | CoreError::TokenUnreadable { .. }
-            | CoreError::TokenRefused { .. } => Self::Away(error),
-            _ => Self::Core(error),
-        }
-    }
 }
 
 impl MemoryServer {
@@ -125,17 +101,19 @@ impl MemoryServer {
     ) -> Result<String, ErrorData> {
         let target = resources::Target::parse(uri).ok_or_else(|| {
             let known = "memory://records/{id} or memory://docs/{id}{?project}";
-            ErrorData::invalid_params(format!("no such resource; a URI is {known}"), None)
+            no_resource(format!("no such resource; a URI is {known}"), uri)
         })?;
         let project = self.project(context).map_err(|error| invalid(&error))?;
         let call = target.call(project.as_deref()).ok_or_else(|| {
             ErrorData::invalid_params("name the document's project: append ?project=KEY", None)
         })?;
-        let answer = self
-            .core
-            .send(call, authorization(context))
-            .await
-            .map_err(|error| protocol_error(&error))?;
+        let answer =
+            self.core.send(call, authorization(context)).await.map_err(|error| {
+                match error.kind() {
+                    ErrorKind::NotFound => no_resource(error.to_string(), uri),
+                    _ => protocol_error(&error),
+                }
+            })?;
         Ok(match target {
             resources::Target::Record(_) => render::record(&answer),
             resources::Target::Document { .. } => render::document(&answer, None),
@@ -227,6 +205,24 @@ impl ServerHandler for MemoryServer {
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
         Ok(result.into())
     }
+
+    // What isn't among the capabilities is no method here; by default it would be an empty answer.
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
 }
 
 /// The HTTP request behind an MCP request; stdio has none.
@@ -236,21 +232,6 @@ fn parts(context: &RequestContext<RoleServer>) -> Option<&Parts> {
 
 fn authorization(context: &RequestContext<RoleServer>) -> Option<&HeaderValue> {
     parts(context)?.headers.get(http::header::AUTHORIZATION)
-}
-
-fn invalid(error: &FieldError) -> ErrorData {
-    ErrorData::invalid_params(error.to_string(), None)
-}
-
-/// Resources have no error results of their own, so here the protocol carries the words.
-fn protocol_error(error: &CoreError) -> ErrorData {
-    use mc_domain::{Classified, ErrorKind};
-    match error.kind() {
-        ErrorKind::Invalid | ErrorKind::NotFound => {
-            ErrorData::invalid_params(error.to_string(), None)
-        }
-        _ => ErrorData::internal_error(error.to_string(), None),
-    }
 }
 
 fn milliseconds(duration: Duration) -> u64 {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::*;
+use crate::{CoreClient, MemoryServer, ServerSettings};
 
 const TOKEN: &str = "Bearer secret";
 
@@ -23,7 +24,8 @@ fn fake_api() -> Router {
 }
 
 fn mounted() -> Router {
-    let mcp = http_router(HttpSettings::default(), fake_api(), CancellationToken::new());
+    let server = MemoryServer::new(CoreClient::in_process(fake_api()), ServerSettings::default());
+    let mcp = http_router(server, HttpSettings::default(), CancellationToken::new());
     Router::new().nest("/mcp", mcp)
 }
 

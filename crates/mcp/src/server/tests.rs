@@ -339,8 +339,40 @@ async fn records_are_listed_page_by_page_and_read() {
     let garbage = PaginatedRequestParams::default().with_cursor(Some("page two".into()));
     let refused = session.client.list_resources(Some(garbage)).await.expect_err("no cursor");
     assert!(refused.to_string().contains("cursor: is none that this server gave"), "{refused}");
-    let foreign = ReadResourceRequestParams::new("file:///etc/passwd");
-    assert!(session.client.read_resource(foreign).await.is_err());
+}
+
+#[tokio::test]
+async fn a_resource_that_is_none_of_ours_is_named_in_the_error_of_the_clients_revision() {
+    let uri = "file:///etc/passwd";
+    let cases = [
+        (discover(), ErrorCode::INVALID_PARAMS),
+        (ClientLifecycleMode::Initialize, ErrorCode::RESOURCE_NOT_FOUND),
+    ];
+    for (mode, code) in cases {
+        let session = session(mode, shop()).await;
+        let Err(ServiceError::McpError(error)) =
+            session.client.read_resource(ReadResourceRequestParams::new(uri)).await
+        else {
+            panic!("{uri} was read")
+        };
+        assert_eq!(error.code, code);
+        assert_eq!(error.data, Some(json!({"uri": uri})));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_no_method() {
+    let session = session(discover(), shop()).await;
+    let Err(ServiceError::McpError(error)) = session.client.list_prompts(None).await else {
+        panic!("prompts were listed")
+    };
+    assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND);
+    let Err(ServiceError::McpError(error)) =
+        session.client.complete_prompt_simple("greeting", "name", "a").await
+    else {
+        panic!("words were suggested")
+    };
+    assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND);
 }
 
 #[tokio::test]

@@ -1,0 +1,32 @@
+//! The fixtures of the official MCP conformance suite behind the HTTP stack that ships.
+//!
+//! `mc_mcp::http_router` mounts them exactly as it mounts the product's own server, so what the
+//! suite finds about headers, status codes, sessions and streams holds for the product. Prints the
+//! URL it serves and runs until it is killed. `scripts/conformance` starts it.
+
+#![expect(deprecated, reason = "the suite asks for what the newest revision is about to drop")]
+
+mod changes;
+mod dialogs;
+mod handler;
+mod legacy;
+mod prompts;
+mod resources;
+mod samples;
+mod tools;
+
+use axum::Router;
+use mc_mcp::{HttpSettings, http_router};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::handler::Fixtures;
+
+#[tokio::main]
+#[expect(clippy::print_stdout, reason = "the URL is what this program has to say")]
+async fn main() -> std::io::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    let mcp = http_router(Fixtures::new(), HttpSettings::default(), CancellationToken::new());
+    axum::serve(listener, Router::new().nest_service("/mcp", mcp)).await
+}
