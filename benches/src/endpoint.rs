@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
 use mc_llm::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
 use tokio::net::TcpListener;
@@ -54,6 +55,8 @@ pub async fn run(args: Args) -> Result<()> {
     let listener = TcpListener::bind(args.listen)
         .await
         .with_context(|| format!("can't listen on {}; choose another port", args.listen))?;
+    // An answer is small and goes out at once.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     axum::serve(listener, router(embedder)).await.context("the endpoint failed")
 }
 
