@@ -78,7 +78,20 @@ sqlx: ## Regenerate .sqlx after a change of a query or a migration
 	@scripts/setup postgresql
 	@scripts/sqlx-prepare
 
+# Systems to measure (names as in benches/README.md, by commas; all when empty), runs of each, and
+# the folder for the results.
+ONLY ?=
+RUNS ?= 3
+OUT ?= bench-results
+.PHONY: bench-peers
+bench-peers: setup build ## Measure beside other memory services (ONLY=ours,mem0 RUNS=3 OUT=bench-results)
+	@$(OFFLINE) cargo build --release --locked --package mc-bench
+	@BENCH_COMMAND='make bench-peers ONLY=$(ONLY) RUNS=$(RUNS)' benches/peers/run \
+	    --binary $(BINARY) --endpoint $(CARGO_TARGET_DIR)/release/mc-bench \
+	    --only '$(ONLY)' --runs $(RUNS) --out $(OUT)
+
 .PHONY: clean-cache
-# As root PostgreSQL may live elsewhere, with a link to it in the cache.
+# As root PostgreSQL and the peers' packages may live elsewhere, with links to them in the cache.
 clean-cache: ## Delete the cache folder, build results included
-	rm -rf -- "$$(readlink -f "$(MEMORY_COPILOT_CACHE)/postgresql")" "$(MEMORY_COPILOT_CACHE)"
+	rm -rf -- "$$(readlink -f "$(MEMORY_COPILOT_CACHE)/postgresql")" \
+	    "$$(readlink -f "$(MEMORY_COPILOT_CACHE)/peers")" "$(MEMORY_COPILOT_CACHE)"

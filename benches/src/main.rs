@@ -1,5 +1,7 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
+mod endpoint;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -11,9 +13,14 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
+    Endpoint(endpoint::Args),
+}
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Endpoint(args) => endpoint::run(args).await,
+    }
 }

@@ -54,6 +54,11 @@ def is_open_to_all(path: Path) -> bool:
     )
 
 
+def reachable(root: Path) -> Path:
+    """A folder for what PostgreSQL's user must be able to read: the cache, if that is open to it."""
+    return root if server_user() is None or is_open_to_all(root) else SHARED_CACHE
+
+
 def bring(place: Path, stamp: dict, build) -> None:
     """Makes sure that `place` holds the piece `stamp`; `build(folder)` makes it when it doesn't."""
     if is_current(place, stamp):

