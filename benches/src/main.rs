@@ -1,5 +1,11 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
+mod harness;
+mod ingest;
+mod recall;
+mod text;
+mod vectors;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -11,9 +17,20 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Recall, save, memory and start of a service with many memories
+    Recall(recall::Args),
+    /// A repository through the service: searchable, embedded, re-indexed after a push
+    Ingest(ingest::Args),
+    /// Vector search under filters against an exact scan
+    Vectors(vectors::Args),
+}
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Recall(args) => recall::run(args).await,
+        Command::Ingest(args) => ingest::run(args).await,
+        Command::Vectors(args) => vectors::run(args).await,
+    }
 }
