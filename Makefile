@@ -51,6 +51,15 @@ test: setup ## Run every test (ARGS are passed to nextest)
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
 
+BENCH ?= vectors recall ingest
+.PHONY: bench
+bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: one of them; ARGS)
+	@$(OFFLINE) cargo build --release --locked --package mc-bench
+	@for benchmark in $(BENCH); do \
+		MEMORY_COPILOT_BINARY=$(BINARY) \
+		$(CARGO_TARGET_DIR)/release/mc-bench $$benchmark $(if $(QUICK),--quick) $(ARGS); \
+	done
+
 .PHONY: lint
 lint: deny ## Check format, clippy, licences and advisories
 	@cargo fmt --all --check

@@ -13,9 +13,10 @@ use super::{machine, say};
 
 /// A start with an index to build may take long; this is where hope ends.
 const READY_WITHIN: Duration = Duration::from_mins(10);
+/// Where hope ends for a longer piece of work.
+const DONE_WITHIN: Duration = Duration::from_hours(2);
 /// How often is asked whether the service is ready, and so the precision of a start's time.
 const LOOK: Duration = Duration::from_millis(5);
-const POLL: Duration = Duration::from_millis(20);
 
 /// What to start, and on what.
 #[derive(Debug, Clone)]
@@ -155,11 +156,12 @@ impl Api {
         Ok(body)
     }
 
-    /// Asks for `path` until `wanted` holds or `within` is over; answers what it said last.
+    /// Asks for `path` until `wanted` holds; answers what it said last. What is asked `every` so
+    /// often takes the service's time, too.
     pub async fn until(
         &self,
         path: &str,
-        within: Duration,
+        every: Duration,
         wanted: impl Fn(&Value) -> bool,
     ) -> Result<Value> {
         let began = Instant::now();
@@ -168,8 +170,8 @@ impl Api {
             if wanted(&body) {
                 return Ok(body);
             }
-            ensure!(began.elapsed() < within, "{path} says {body} after {within:?}");
-            tokio::time::sleep(POLL).await;
+            ensure!(began.elapsed() < DONE_WITHIN, "{path} says {body} after {DONE_WITHIN:?}");
+            tokio::time::sleep(every).await;
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     /// The service's release binary
-    #[arg(long)]
+    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
     binary: PathBuf,
     /// A git clone on this machine; the dependencies' sources in a scratch repository without it
     #[arg(long)]
@@ -125,7 +125,7 @@ impl Bench {
         let pending = run::pending_vectors(&service.api).await?;
         for push in 0..self.args.runs {
             self.repository.push(push)?;
-            let indexed = run::index(&service.api, self.repository.path()).await?;
+            let indexed = run::index_again(&service.api, self.repository.path()).await?;
             changed.push(indexed.changed as f64);
             searchable.push(indexed.searchable);
             if pending == 0 {

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use crate::harness::service::Api;
 
 const PROJECT: &str = "bench";
-/// Where hope ends.
-const WITHIN: Duration = Duration::from_hours(2);
+/// How often the service is asked how far a long piece of work is; it counts its queue for an answer.
+const NOW_AND_THEN: Duration = Duration::from_millis(250);
+/// And a short one.
+const OFTEN: Duration = Duration::from_millis(20);
 /// How long the embedder may warm up before the window begins.
 const WARM_UP: Duration = Duration::from_secs(5);
 
@@ -36,16 +38,24 @@ impl Indexed {
     }
 }
 
-/// Indexes a repository and waits until it can be searched.
+/// Indexes a repository for the first time and waits until it can be searched.
 pub async fn index(api: &Api, location: &Path) -> Result<Indexed> {
-    let project = json!({ "key": PROJECT });
-    api.post("/projects", &project).await?;
+    api.post("/projects", &json!({ "key": PROJECT })).await?;
+    follow(api, location, NOW_AND_THEN).await
+}
+
+/// Indexes it again, after a little has changed.
+pub async fn index_again(api: &Api, location: &Path) -> Result<Indexed> {
+    follow(api, location, OFTEN).await
+}
+
+async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> {
     let began = Instant::now();
     let request = json!({ "project_key": PROJECT, "location": location });
     let queued = api.post("/ingest/git", &request).await?;
     let path = format!("/ingest/{}", queued["ingest_id"].as_str().unwrap_or_default());
     let run = api
-        .until(&path, WITHIN, |run| run["status"] == "SUCCEEDED" || run["status"] == "FAILED")
+        .until(&path, every, |run| run["status"] == "SUCCEEDED" || run["status"] == "FAILED")
         .await?;
     let stored = began.elapsed().as_secs_f64();
     ensure!(run["status"] == "SUCCEEDED", "the run failed: {run}");
@@ -100,7 +110,7 @@ pub async fn watch_vectors(api: &Api, within: Duration) -> Result<Window> {
     let began = Instant::now();
     let mut left = pending;
     while left > 0 && began.elapsed() < within {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(NOW_AND_THEN).await;
         left = pending_vectors(api).await?;
     }
     Ok(Window {
@@ -114,7 +124,7 @@ pub async fn watch_vectors(api: &Api, within: Duration) -> Result<Window> {
 /// Waits for the last vector.
 pub async fn until_all_vectors(api: &Api) -> Result<Duration> {
     let began = Instant::now();
-    api.until("/status", WITHIN, |status| status["pending_vectors"] == 0).await?;
+    api.until("/status", NOW_AND_THEN, |status| status["pending_vectors"] == 0).await?;
     Ok(began.elapsed())
 }
 

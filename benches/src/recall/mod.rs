@@ -24,7 +24,7 @@ pub struct Args {
     #[command(flatten)]
     source: Source,
     /// The service's release binary
-    #[arg(long)]
+    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
     binary: PathBuf,
     /// Memories; 100,000, or 5,000 in the small variant
     #[arg(long)]
