@@ -18,8 +18,8 @@ const BATCH: usize = 32;
 const PAGE: i64 = 1_000;
 
 /// Embeds the texts that the service embedded in the window, in this process, with the settings
-/// that the service has and nothing beside it; answers texts a second.
-pub async fn throughput(data_dir: &Path, cache_dir: &Path, window: &Window) -> Result<f64> {
+/// that the service has and nothing beside it; answers texts a second for each slice.
+pub async fn throughput(data_dir: &Path, cache_dir: &Path, window: &Window) -> Result<Vec<f64>> {
     let database = Database::open(data_dir, cache_dir).await?;
     let texts = texts(&database.store, window).await?;
     database.close().await;
@@ -27,16 +27,23 @@ pub async fn throughput(data_dir: &Path, cache_dir: &Path, window: &Window) -> R
     // The first calls load what later ones use.
     embedder.embed(texts.iter().take(BATCH).cloned().collect(), Purpose::Passage).await?;
     say(&format!("the model alone: {} texts", texts.len()));
-    let began = Instant::now();
-    for batch in texts.chunks(BATCH) {
-        embedder.embed(batch.to_vec(), Purpose::Passage).await?;
+    let mut texts = texts.into_iter();
+    let mut paces = Vec::new();
+    for slice in &window.slices {
+        let texts: Vec<_> = texts.by_ref().take(usize::try_from(slice.made)?).collect();
+        let began = Instant::now();
+        for batch in texts.chunks(BATCH) {
+            embedder.embed(batch.to_vec(), Purpose::Passage).await?;
+        }
+        paces.push(texts.len() as f64 / began.elapsed().as_secs_f64());
     }
-    Ok(texts.len() as f64 / began.elapsed().as_secs_f64())
+    Ok(paces)
 }
 
 /// The queue is worked off in the order in which passages were written, which their ids have, too.
 async fn texts(store: &Store, window: &Window) -> Result<Vec<Sanitized>> {
-    let (first, made) = (usize::try_from(window.first)?, usize::try_from(window.made)?);
+    let made: u64 = window.slices.iter().map(|slice| slice.made).sum();
+    let (first, made) = (usize::try_from(window.first)?, usize::try_from(made)?);
     let mut texts = Vec::new();
     let mut after = None;
     while texts.len() < first + made {

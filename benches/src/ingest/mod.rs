@@ -15,7 +15,13 @@ use crate::harness::service::{Service, Setup};
 use crate::harness::stats::Spread;
 use crate::harness::{Common, remove, say};
 use repository::Clone;
-use run::Window;
+use run::{Slice, Window};
+
+/// Parts into which the time of the vectors is cut, to see how much it varies.
+const SLICES: u32 = 5;
+/// Seconds of that time, by default.
+const WINDOW: u64 = 120;
+const QUICK_WINDOW: u64 = 15;
 
 /// What to index.
 #[derive(clap::Args)]
@@ -31,9 +37,9 @@ pub struct Args {
     /// Lines of the scratch repository, at least; 200,000, or 20,000 in the small variant
     #[arg(long)]
     lines: Option<usize>,
-    /// Seconds over which the vectors' throughput is measured
-    #[arg(long, default_value_t = 120)]
-    window: u64,
+    /// Seconds over which the vectors' throughput is measured; 120, or 15 in the small variant
+    #[arg(long)]
+    window: Option<u64>,
     /// Wait until every vector is there before the pushes, which then have the machine to themselves
     #[arg(long)]
     all_vectors: bool,
@@ -106,14 +112,16 @@ impl Bench {
 
     /// The embedder at work, with nothing beside it.
     async fn vectors(&mut self, service: &Service) -> Result<Window> {
-        let within = Duration::from_secs(self.args.window);
-        let window = run::watch_vectors(&service.api, within).await?;
-        say(&format!("vectors: {:.1} a second", window.a_second()));
-        self.report.add("vectors, by the service", "a second", Spread::of([window.a_second()]));
+        let window = if self.args.common.quick { QUICK_WINDOW } else { WINDOW };
+        let within = Duration::from_secs(self.args.window.unwrap_or(window));
+        let window = run::watch_vectors(&service.api, within, SLICES).await?;
+        let pace = Spread::of(window.slices.iter().map(Slice::a_second));
+        say(&format!("vectors: {:.1} a second", pace.median));
+        self.report.add("vectors, by the service", "a second", pace);
         self.report.note(window.describe());
         if self.args.all_vectors {
             let took = run::until_all_vectors(&service.api).await?;
-            let all = window.before.as_secs_f64() + window.took.as_secs_f64() + took.as_secs_f64();
+            let all = (window.before + window.took() + took).as_secs_f64();
             self.report.add("until every vector is there", "s", Spread::of([all]));
         }
         Ok(window)
@@ -152,8 +160,9 @@ impl Bench {
     async fn compare(&mut self, window: &Window) -> Result<()> {
         let cache_dir = &self.args.common.cache_dir;
         let bare = bare::throughput(&self.setup().data_dir, cache_dir, window).await?;
-        self.report.add("vectors, by the model alone", "a second", Spread::of([bare]));
-        let share = Spread::of([window.a_second() / bare]);
+        let shares = window.slices.iter().zip(&bare).map(|(slice, bare)| slice.a_second() / bare);
+        let share = Spread::of(shares);
+        self.report.add("vectors, by the model alone", "a second", Spread::of(bare));
         self.report.add_budgeted("service to model", "share", share, "> 0.9");
         Ok(())
     }

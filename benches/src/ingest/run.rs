@@ -72,53 +72,68 @@ async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> 
     Ok(Indexed { stored, searchable, changed, run })
 }
 
-/// Some time of the embedder's work.
+/// Some time of the embedder's work, in slices.
 pub struct Window {
     /// From the end of the index run to the begin of the window.
     pub before: Duration,
     /// Vectors that were there when it began.
     pub first: u64,
+    /// One after the other.
+    pub slices: Vec<Slice>,
+}
+
+/// A part of a window.
+#[derive(Clone, Copy)]
+pub struct Slice {
     /// Vectors that were made in it.
     pub made: u64,
     /// How long it was.
     pub took: Duration,
 }
 
-impl Window {
+impl Slice {
     /// Vectors a second.
     pub fn a_second(&self) -> f64 {
         self.made as f64 / self.took.as_secs_f64()
+    }
+}
+
+impl Window {
+    /// How long it was.
+    pub fn took(&self) -> Duration {
+        self.slices.iter().map(|slice| slice.took).sum()
     }
 
     /// What was measured.
     pub fn describe(&self) -> String {
         format!(
-            "vectors: {} passages embedded within {:.0} s after the index run, and the same texts by \
-             the model alone",
-            self.made,
-            self.took.as_secs_f64()
+            "vectors: {} passages embedded within {:.0} s after the index run, in {} parts, and the same \
+             texts by the model alone",
+            self.slices.iter().map(|slice| slice.made).sum::<u64>(),
+            self.took().as_secs_f64(),
+            self.slices.len()
         )
     }
 }
 
-/// Watches the embedder for some time, or until it is through.
-pub async fn watch_vectors(api: &Api, within: Duration) -> Result<Window> {
+/// Watches the embedder for some time, in as many slices as named, or until it is through.
+pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<Window> {
     let ended = Instant::now();
     tokio::time::sleep(WARM_UP).await;
     let (total, pending) = (passages(api).await?, pending_vectors(api).await?);
     ensure!(pending > 0, "every vector was there before the window began; take more lines");
-    let began = Instant::now();
+    let before = ended.elapsed();
+    let mut window = Window { before, first: total - pending, slices: Vec::new() };
     let mut left = pending;
-    while left > 0 && began.elapsed() < within {
-        tokio::time::sleep(NOW_AND_THEN).await;
-        left = pending_vectors(api).await?;
+    while left > 0 && window.slices.len() < slices as usize {
+        let (began, at_first) = (Instant::now(), left);
+        while left > 0 && began.elapsed() < within / slices {
+            tokio::time::sleep(NOW_AND_THEN).await;
+            left = pending_vectors(api).await?;
+        }
+        window.slices.push(Slice { made: at_first - left, took: began.elapsed() });
     }
-    Ok(Window {
-        before: began.duration_since(ended),
-        first: total - pending,
-        made: pending - left,
-        took: began.elapsed(),
-    })
+    Ok(window)
 }
 
 /// Waits for the last vector.
