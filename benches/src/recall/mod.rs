@@ -84,6 +84,11 @@ async fn measure_service(setup: &Setup, workload: &Workload, report: &mut Report
     );
 
     recall(&service, workload, report).await?;
+    report.add(
+        "memory of the API node after the recalls",
+        "MiB",
+        Spread::of([service.resident_mib()?]),
+    );
     save(&service, workload, report).await?;
     report.add_budgeted(
         "memory of the API node after all requests",
