@@ -18,7 +18,7 @@ pub fn key(project: usize) -> String {
     format!("project-{project}")
 }
 
-/// The data folder of a service that knows the notes; one that is complete is used again.
+/// The data folder of a service that knows the notes; one that an earlier run made is used again.
 pub async fn ensure(
     work: &Path,
     cache_dir: &Path,
@@ -27,7 +27,8 @@ pub async fn ensure(
     fresh: bool,
 ) -> Result<PathBuf> {
     let (data_dir, complete) = (super::data_dir(work), work.join("complete"));
-    if complete.exists() && !fresh {
+    let notes_in_it = std::fs::read_to_string(&complete).unwrap_or_default();
+    if notes_in_it == notes.fingerprint() && !fresh {
         say(&format!("using the database in {}; --fresh makes it anew", data_dir.display()));
         return Ok(data_dir);
     }
@@ -35,7 +36,7 @@ pub async fn ensure(
         remove(old)?;
     }
     make(&data_dir, cache_dir, notes, projects).await?;
-    std::fs::write(&complete, "")?;
+    std::fs::write(&complete, notes.fingerprint())?;
     Ok(data_dir)
 }
 

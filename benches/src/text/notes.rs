@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use sha2::{Digest, Sha256};
 
 use super::packages::{Package, files, packages};
 use super::prose;
@@ -40,7 +41,9 @@ pub struct Notes {
     /// Kept back: of the same projects, and not in the database.
     pub kept_back: Vec<Note>,
     /// Paragraphs that differ; beyond as many notes, texts are told apart by a sentence added.
-    pub distinct: usize,
+    distinct: usize,
+    /// Whose prose it is.
+    origin: &'static str,
 }
 
 impl Notes {
@@ -58,25 +61,34 @@ impl Notes {
         let (kept_back, stored): (Vec<_>, Vec<_>) =
             notes.enumerate().partition(|(at, _)| at % KEPT_BACK == 0);
         let only = |notes: Vec<(usize, Note)>| notes.into_iter().map(|(_, note)| note).collect();
-        Ok(Self { stored: only(stored), kept_back: only(kept_back), distinct })
+        let origin = match source.text {
+            Some(_) => "prose from the folder named with --text",
+            None => "documentation from the dependencies' sources",
+        };
+        Ok(Self { stored: only(stored), kept_back: only(kept_back), distinct, origin })
     }
 
     /// Says where the texts come from.
     pub fn describe(&self) -> String {
         let count = self.stored.len() + self.kept_back.len();
-        let rounds = count.div_ceil(self.distinct);
-        let repeated = if rounds > 1 {
-            format!(
-                ", told apart by an added sentence where one is used again (up to {rounds} times, each \
-                 time in another project)"
-            )
-        } else {
-            String::new()
+        let repeated = match count.div_ceil(self.distinct) {
+            1 => String::new(),
+            rounds => format!(
+                "; each is used up to {rounds} times, in different parts and with a sentence added"
+            ),
         };
-        format!(
-            "texts: {} different paragraphs of documentation from the dependencies' sources{repeated}",
-            self.distinct.min(count)
-        )
+        let (distinct, origin) = (self.distinct.min(count), self.origin);
+        format!("texts: {distinct} different paragraphs of {origin}{repeated}")
+    }
+
+    /// Tells these notes from others.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        for note in &self.stored {
+            hash.update(note.project.to_le_bytes());
+            hash.update(Sha256::digest(&note.text));
+        }
+        hex::encode(hash.finalize())
     }
 }
 
