@@ -93,6 +93,12 @@ impl Service {
         self.memory("VmRSS")
     }
 
+    /// The part of it that holds no file: the keyword index is mapped into memory and counts as long
+    /// as the system has nothing better to do with the pages.
+    pub fn own_mib(&self) -> Result<f64> {
+        self.memory("RssAnon")
+    }
+
     /// The most that it ever was.
     pub fn peak_mib(&self) -> Result<f64> {
         self.memory("VmHWM")

@@ -96,6 +96,7 @@ async fn measure_service(setup: &Setup, workload: &Workload, report: &mut Report
         Spread::of([service.resident_mib()?]),
         "< 400 MiB",
     );
+    report.add("of it, without files of the index", "MiB", Spread::of([service.own_mib()?]));
     report.add("its peak", "MiB", Spread::of([service.peak_mib()?]));
     service.stop()
 }
