@@ -10,7 +10,6 @@ use mc_store::Store;
 use mc_store::passages::{self, embedding_text};
 
 use super::run::Window;
-use crate::harness::database::Database;
 use crate::harness::{embedding, say};
 
 /// As many texts as the service's embedder gives to a call.
@@ -19,10 +18,8 @@ const PAGE: i64 = 1_000;
 
 /// Embeds the texts that the service embedded in the window, in this process, with the settings
 /// that the service has and nothing beside it; answers texts a second for each slice.
-pub async fn throughput(data_dir: &Path, cache_dir: &Path, window: &Window) -> Result<Vec<f64>> {
-    let database = Database::open(data_dir, cache_dir).await?;
-    let texts = texts(&database.store, window).await?;
-    database.close().await;
+pub async fn throughput(store: &Store, cache_dir: &Path, window: &Window) -> Result<Vec<f64>> {
+    let texts = texts(store, window).await?;
     let embedder = embedding::open(cache_dir).await?;
     // The first calls load what later ones use.
     embedder.embed(texts.iter().take(BATCH).cloned().collect(), Purpose::Passage).await?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::harness::database::Database;
 use crate::harness::report::Report;
 use crate::harness::service::{Service, Setup};
 use crate::harness::stats::Spread;
@@ -59,11 +60,11 @@ pub async fn run(args: Args) -> Result<()> {
     let mut report = Report::new("ingest");
     report.note(repository.describe());
     let mut bench = Bench { args, work, repository, report };
-    let service = bench.index().await?;
+    let (service, indexed) = bench.index().await?;
     let window = bench.vectors(&service).await?;
     bench.pushes(&service).await?;
     service.stop()?;
-    bench.compare(&window).await?;
+    bench.look_inside(&indexed, &window).await?;
     bench.report.write(&bench.args.common.out)
 }
 
@@ -77,7 +78,7 @@ struct Bench {
 impl Bench {
     /// From an empty service to one that has everything, as often as there are runs; answers the
     /// last one, still at work on its vectors.
-    async fn index(&mut self) -> Result<Service> {
+    async fn index(&mut self) -> Result<(Service, Vec<run::Indexed>)> {
         let mut figures = Vec::new();
         loop {
             remove(&self.setup().data_dir)?;
@@ -88,14 +89,13 @@ impl Bench {
             figures.push(indexed);
             if is_last {
                 self.report_indexing(&figures);
-                return Ok(service);
+                return Ok((service, figures));
             }
             service.stop()?;
         }
     }
 
     fn report_indexing(&mut self, figures: &[run::Indexed]) {
-        let lines = self.repository.lines as f64;
         let of = |part: fn(&run::Indexed) -> f64| Spread::of(figures.iter().map(part));
         self.report.note(figures[figures.len() - 1].counts());
         self.report.add("until everything is stored", "s", of(|indexed| indexed.stored));
@@ -106,8 +106,6 @@ impl Bench {
             of(|indexed| indexed.searchable),
             "1 million lines in < 60 s",
         );
-        let pace = Spread::of(figures.iter().map(|indexed| lines / indexed.searchable));
-        self.report.add_budgeted("lines made searchable", "a second", pace, "> 16,667");
     }
 
     /// The embedder at work, with nothing beside it.
@@ -156,10 +154,18 @@ impl Bench {
         Ok(())
     }
 
-    /// The same texts through the model alone.
-    async fn compare(&mut self, window: &Window) -> Result<()> {
+    /// What only the database tells: which files were indexed, and which texts were embedded.
+    async fn look_inside(&mut self, indexed: &[run::Indexed], window: &Window) -> Result<()> {
         let cache_dir = &self.args.common.cache_dir;
-        let bare = bare::throughput(&self.setup().data_dir, cache_dir, window).await?;
+        let database = Database::open(&self.setup().data_dir, cache_dir).await?;
+        let paths = run::indexed_paths(&database.store).await?;
+        let bare = bare::throughput(&database.store, cache_dir, window).await?;
+        database.close().await;
+
+        let lines = self.repository.lines_of(paths.iter());
+        self.report.note(format!("the files that were indexed have {lines} lines"));
+        let pace = Spread::of(indexed.iter().map(|indexed| lines as f64 / indexed.searchable));
+        self.report.add_budgeted("lines made searchable", "a second", pace, "> 16,667");
         let shares = window.slices.iter().zip(&bare).map(|(slice, bare)| slice.a_second() / bare);
         let share = Spread::of(shares);
         self.report.add("vectors, by the model alone", "a second", Spread::of(bare));

@@ -1,5 +1,6 @@
 //! The repository that is indexed: a scratch clone that may be committed to.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,10 +20,8 @@ const MAX_BYTES: usize = 512 * 1024;
 /// A clone below the working folder.
 pub struct Clone {
     path: PathBuf,
-    /// Its text files, by path.
-    files: Vec<String>,
-    /// Lines of its text files.
-    pub lines: usize,
+    /// Its text files and their lines, by path.
+    files: BTreeMap<String, usize>,
     origin: String,
 }
 
@@ -39,15 +38,14 @@ impl Clone {
     }
 
     fn read(path: &Path, origin: String) -> Result<Self> {
-        let (mut files, mut lines) = (Vec::new(), 0);
+        let mut files = BTreeMap::new();
         for file in git(path, &["ls-files", "-z"])?.split_terminator('\0') {
             if let Ok(text) = std::fs::read_to_string(path.join(file)) {
-                lines += text.lines().count();
-                files.push(file.to_owned());
+                files.insert(file.to_owned(), text.lines().count());
             }
         }
         ensure!(files.len() >= PUSHED, "{origin} has fewer than {PUSHED} text files");
-        Ok(Self { path: path.to_path_buf(), files, lines, origin })
+        Ok(Self { path: path.to_path_buf(), files, origin })
     }
 
     /// Where it is.
@@ -57,13 +55,19 @@ impl Clone {
 
     /// What it is.
     pub fn describe(&self) -> String {
-        format!("{}: {} lines in {} text files", self.origin, self.lines, self.files.len())
+        let lines: usize = self.files.values().sum();
+        format!("{}: {lines} lines in {} text files", self.origin, self.files.len())
+    }
+
+    /// Lines of those of its files that are named.
+    pub fn lines_of<'a>(&self, paths: impl Iterator<Item = &'a String>) -> usize {
+        paths.filter_map(|path| self.files.get(path)).sum()
     }
 
     /// Commits a change of ten files of Rust, others for every `number`.
     pub fn push(&self, number: usize) -> Result<()> {
-        let code: Vec<_> = self.files.iter().filter(|file| is_rust(file)).collect();
-        let code = if code.len() < PUSHED { self.files.iter().collect() } else { code };
+        let code: Vec<_> = self.files.keys().filter(|file| is_rust(file)).collect();
+        let code = if code.len() < PUSHED { self.files.keys().collect() } else { code };
         let step = code.len() / PUSHED;
         for part in 0..PUSHED {
             let path = self.path.join(code[(part * step + number) % code.len()]);

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use mc_domain::ProjectKey;
+use mc_store::{Store, files, projects, repositories};
 use serde_json::{Value, json};
 
 use crate::harness::service::Api;
@@ -15,6 +17,17 @@ const NOW_AND_THEN: Duration = Duration::from_millis(250);
 const OFTEN: Duration = Duration::from_millis(20);
 /// How long the embedder may warm up before the window begins.
 const WARM_UP: Duration = Duration::from_secs(5);
+
+/// Paths of the files that the service has in its index.
+pub async fn indexed_paths(store: &Store) -> Result<Vec<String>> {
+    let key = ProjectKey::parse(PROJECT)?;
+    let project = projects::find(store, &key).await?.context("the project is gone")?;
+    let mut paths = Vec::new();
+    for repository in repositories::list(store, project.id).await? {
+        paths.extend(files::known(store, repository.id).await?.into_keys());
+    }
+    Ok(paths)
+}
 
 /// A run that has ended.
 pub struct Indexed {
