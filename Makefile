@@ -59,6 +59,15 @@ conformance: setup ## Run the official MCP conformance suite against /mcp
 	@$(OFFLINE) cargo build --locked --workspace --example conformance --bin memory-copilot
 	@scripts/conformance $(CARGO_TARGET_DIR)/debug
 
+BENCH ?= vectors recall ingest
+.PHONY: bench
+bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: one of them; ARGS)
+	@$(OFFLINE) cargo build --release --locked --package mc-bench
+	@for benchmark in $(BENCH); do \
+		MEMORY_COPILOT_BINARY=$(BINARY) \
+		$(CARGO_TARGET_DIR)/release/mc-bench $$benchmark $(if $(QUICK),--quick) $(ARGS); \
+	done
+
 .PHONY: lint
 lint: deny ## Check format, clippy, licences and advisories
 	@cargo fmt --all --check

@@ -1,6 +1,11 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
 mod endpoint;
+mod harness;
+mod ingest;
+mod recall;
+mod text;
+mod vectors;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -14,6 +19,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Recall, save, memory and start of a service with many memories
+    Recall(recall::Args),
+    /// A repository through the service: searchable, embedded, re-indexed after a push
+    Ingest(ingest::Args),
+    /// Vector search under filters against an exact scan
+    Vectors(vectors::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -21,6 +32,9 @@ enum Command {
 #[tokio::main]
 async fn main() -> Result<()> {
     match Cli::parse().command {
+        Command::Recall(args) => recall::run(args).await,
+        Command::Ingest(args) => ingest::run(args).await,
+        Command::Vectors(args) => vectors::run(args).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

@@ -134,6 +134,11 @@ pub mod testing {
         Ok(connection.close().await?)
     }
 
+    /// Makes the planner's statistics, for rows that were written a moment ago by the thousands.
+    pub async fn vacuum(url: &str) -> Result<(), Error> {
+        execute(url, "vacuum analyze").await
+    }
+
     /// The one text that a query gives.
     pub async fn text(store: &Store, sql: &'static str) -> Result<String, Error> {
         Ok(sqlx::query_scalar(sql).fetch_one(&store.pool).await?)

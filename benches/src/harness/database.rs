@@ -1,0 +1,69 @@
+//! The database of a service that does not run: the same embedded server on the same folder.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use futures::{StreamExt, TryStreamExt, stream};
+use mc_store::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, testing};
+
+use super::say;
+
+const CONNECTIONS: u32 = 16;
+/// Rows to a transaction.
+const BATCH: usize = 200;
+/// Transactions at a time.
+const AT_ONCE: usize = 4;
+/// Rows between two words about the progress.
+const STEP: usize = 10_000;
+
+/// A database that is open to this process.
+pub struct Database {
+    /// Its connections.
+    pub store: Store,
+    embedded: Embedded,
+}
+
+impl Database {
+    /// Starts the server of the service that keeps its state in `data_dir`, and migrates.
+    pub async fn open(data_dir: &Path, cache_dir: &Path) -> Result<Self> {
+        let settings = EmbeddedSettings {
+            data_dir: data_dir.join("postgresql"),
+            install_dirs: vec![cache_dir.join("postgresql")],
+            run_as: None,
+        };
+        let embedded = Embedded::start(settings).await.context("PostgreSQL did not start")?;
+        let store = Store::connect(embedded.url(), CONNECTIONS).await?;
+        store.migrate().await?;
+        Ok(Self { store, embedded })
+    }
+
+    /// Tells the planner what is in the tables, as the server's own upkeep does after a while.
+    pub async fn settle(&self) -> Result<()> {
+        Ok(testing::vacuum(self.embedded.url()).await?)
+    }
+
+    /// Stops the server; the folder is free for a service then.
+    pub async fn close(self) {
+        self.store.close().await;
+        self.embedded.stop().await;
+    }
+}
+
+/// Writes items by several transactions at a time.
+pub async fn in_batches<'a, T>(
+    items: &'a [T],
+    write: impl AsyncFn(&'a [T]) -> Result<()>,
+) -> Result<()> {
+    let done = Cell::new(0);
+    let batches = items.chunks(BATCH).map(async |batch| {
+        write(batch).await?;
+        done.set(done.get() + batch.len());
+        if done.get() % STEP < BATCH {
+            say(&format!("{} of {} written", done.get(), items.len()));
+        }
+        anyhow::Ok(())
+    });
+    stream::iter(batches).buffer_unordered(AT_ONCE).try_collect().await
+}

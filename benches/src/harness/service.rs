@@ -1,0 +1,188 @@
+//! The real service as a process of its own, spoken to over HTTP.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use reqwest::Client;
+use serde_json::Value;
+
+use super::{machine, say};
+
+/// A start with an index to build may take long; this is where hope ends.
+const READY_WITHIN: Duration = Duration::from_mins(10);
+/// Where hope ends for a longer piece of work.
+const DONE_WITHIN: Duration = Duration::from_hours(2);
+/// How often is asked whether the service is ready, and so the precision of a start's time.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What to start, and on what.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The release binary.
+    pub binary: PathBuf,
+    /// Folder that `make setup` filled.
+    pub cache_dir: PathBuf,
+    /// The service's state.
+    pub data_dir: PathBuf,
+}
+
+/// A running service; stopped when dropped.
+pub struct Service {
+    process: Child,
+    /// Speaks to it; cheap to clone.
+    pub api: Api,
+    /// From the start of the process to the first `/readyz` that succeeded.
+    pub ready_after: Duration,
+}
+
+/// The way to a service.
+#[derive(Clone)]
+pub struct Api {
+    client: Client,
+    url: String,
+    token: String,
+}
+
+impl Service {
+    /// Starts the binary on a free port and waits until it is ready.
+    pub async fn start(setup: &Setup) -> Result<Self> {
+        let listen = format!("127.0.0.1:{}", free_port()?);
+        let log_file = setup.data_dir.with_extension("log");
+        let began = Instant::now();
+        let process = Command::new(&setup.binary)
+            .arg("serve")
+            .env_remove("DATABASE_URL")
+            .env("MEMORY_COPILOT_CACHE", &setup.cache_dir)
+            .env("MEMORY_COPILOT__DATA_DIR", &setup.data_dir)
+            .env("MEMORY_COPILOT__SERVER__LISTEN", &listen)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::options().create(true).append(true).open(&log_file)?)
+            .spawn()
+            .with_context(|| format!("{} can't be started", setup.binary.display()))?;
+        let client = Client::builder().no_proxy().build()?;
+        let api = Api { client, url: format!("http://{listen}"), token: String::new() };
+        let mut service = Self { process, api, ready_after: Duration::ZERO };
+        service.wait_until_ready(began, &log_file).await?;
+        service.api.token = std::fs::read_to_string(setup.data_dir.join("token"))?;
+        Ok(service)
+    }
+
+    async fn wait_until_ready(&mut self, began: Instant, log_file: &Path) -> Result<()> {
+        let url = format!("{}/readyz", self.api.url);
+        loop {
+            let answer = self.api.client.get(&url).send().await;
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                self.ready_after = began.elapsed();
+                return Ok(());
+            }
+            let log = || log_file.display();
+            if let Some(status) = self.process.try_wait()? {
+                bail!("the service ended with {status}; its log is {}", log());
+            }
+            ensure!(began.elapsed() < READY_WITHIN, "not ready in time; the log is {}", log());
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Resident memory of the service's own process, in MiB: PostgreSQL's processes have their own.
+    pub fn resident_mib(&self) -> Result<f64> {
+        self.memory("VmRSS")
+    }
+
+    /// The part of it that holds no file: the keyword index is mapped into memory and counts as long
+    /// as the system has nothing better to do with the pages.
+    pub fn own_mib(&self) -> Result<f64> {
+        self.memory("RssAnon")
+    }
+
+    /// The most that it ever was.
+    pub fn peak_mib(&self) -> Result<f64> {
+        self.memory("VmHWM")
+    }
+
+    fn memory(&self, name: &str) -> Result<f64> {
+        let file = format!("/proc/{}/status", self.process.id());
+        let text = machine::field(&file, name).context("the service's memory can't be read")?;
+        let kib: f64 = text.trim_end_matches(" kB").parse()?;
+        Ok(kib / 1_024.0)
+    }
+
+    /// Asks the service to stop and waits until it, and its database, have.
+    pub fn stop(mut self) -> Result<()> {
+        let status = self.end()?;
+        ensure!(status.success(), "the service stopped with {status}");
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<std::process::ExitStatus> {
+        if self.process.try_wait()?.is_none() {
+            let pid = rustix::process::Pid::from_child(&self.process);
+            rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        }
+        Ok(self.process.wait()?)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            say(&format!("the service could not be stopped: {error}"));
+        }
+    }
+}
+
+impl Api {
+    /// `POST`, expecting success.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let request = self.client.post(format!("{}{path}", self.url)).json(body);
+        self.answer(path, request).await
+    }
+
+    /// `GET`, expecting success.
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        self.answer(path, self.client.get(format!("{}{path}", self.url))).await
+    }
+
+    /// `DELETE`, expecting success.
+    pub async fn delete(&self, path: &str) -> Result<()> {
+        let request = self.client.delete(format!("{}{path}", self.url)).bearer_auth(&self.token);
+        request.send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    async fn answer(&self, path: &str, request: reqwest::RequestBuilder) -> Result<Value> {
+        let answer = request.bearer_auth(&self.token).send().await?;
+        let status = answer.status();
+        let body: Value = answer.json().await?;
+        ensure!(status.is_success(), "{path} answered {status}: {body}");
+        Ok(body)
+    }
+
+    /// Asks for `path` until `wanted` holds; answers what it said last. What is asked `every` so
+    /// often takes the service's time, too.
+    pub async fn until(
+        &self,
+        path: &str,
+        every: Duration,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
+        let began = Instant::now();
+        loop {
+            let body = self.get(path).await?;
+            if wanted(&body) {
+                return Ok(body);
+            }
+            ensure!(began.elapsed() < DONE_WITHIN, "{path} says {body} after {DONE_WITHIN:?}");
+            tokio::time::sleep(every).await;
+        }
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

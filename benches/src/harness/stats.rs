@@ -1,0 +1,76 @@
+//! Statistics of repeated measurements.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// One measure over several runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The middle value; of an even number the lower of the two.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// How many.
+    pub runs: usize,
+}
+
+impl Spread {
+    /// Of at least one value.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let values = sorted(values.into_iter().collect());
+        let (first, last) = (values[0], values[values.len() - 1]);
+        Self { median: at(&values, 0.5), min: first, max: last, runs: values.len() }
+    }
+}
+
+/// Times of single requests within one run, in milliseconds.
+#[derive(Debug, Clone)]
+pub struct Times(Vec<f64>);
+
+impl Times {
+    /// Of at least one request.
+    pub fn of(times: impl IntoIterator<Item = Duration>) -> Self {
+        Self(sorted(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect()))
+    }
+
+    /// The time within which the given share of the requests was answered (nearest rank).
+    pub fn percentile(&self, share: f64) -> f64 {
+        at(&self.0, share)
+    }
+}
+
+/// The value of the nearest rank.
+fn at(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank in a list")]
+    let rank = rank.max(1.0) as usize;
+    sorted[rank.min(sorted.len()) - 1]
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    assert!(!values.is_empty(), "nothing was measured");
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_has_the_middle_and_both_ends() {
+        let spread = Spread::of([3.0, 1.0, 9.0, 2.0, 4.0]);
+        assert_eq!(spread, Spread { median: 3.0, min: 1.0, max: 9.0, runs: 5 });
+    }
+
+    #[test]
+    fn percentiles_are_values_that_were_measured() {
+        let times = Times::of((1..=100).map(Duration::from_millis));
+        let is = |share, wanted: f64| (times.percentile(share) - wanted).abs() < 1e-9;
+        assert!(is(0.5, 50.0) && is(0.95, 95.0) && is(0.99, 99.0) && is(1.0, 100.0), "{times:?}");
+        assert!(is(0.0, 1.0), "{times:?}");
+    }
+}

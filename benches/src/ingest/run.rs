@@ -1,0 +1,166 @@
+//! Index runs and vectors, as the service's own API tells of them.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use mc_domain::ProjectKey;
+use mc_store::{Store, files, projects, repositories};
+use serde_json::{Value, json};
+
+use crate::harness::service::Api;
+
+const PROJECT: &str = "bench";
+/// How often the service is asked how far a long piece of work is; it counts its queue for an answer.
+const NOW_AND_THEN: Duration = Duration::from_millis(250);
+/// And a short one.
+const OFTEN: Duration = Duration::from_millis(20);
+/// How long the embedder may warm up before the window begins.
+const WARM_UP: Duration = Duration::from_secs(5);
+
+/// Paths of the files that the service has in its index.
+pub async fn indexed_paths(store: &Store) -> Result<Vec<String>> {
+    let key = ProjectKey::parse(PROJECT)?;
+    let project = projects::find(store, &key).await?.context("the project is gone")?;
+    let mut paths = Vec::new();
+    for repository in repositories::list(store, project.id).await? {
+        paths.extend(files::known(store, repository.id).await?.into_keys());
+    }
+    Ok(paths)
+}
+
+/// A run that has ended.
+pub struct Indexed {
+    /// Seconds from the request until the run had ended.
+    pub stored: f64,
+    /// Seconds until the keyword index had everything, too.
+    pub searchable: f64,
+    /// Files that were written.
+    pub changed: u64,
+    run: Value,
+}
+
+impl Indexed {
+    /// What the service says of the run.
+    pub fn counts(&self) -> String {
+        let run = &self.run;
+        format!(
+            "the service indexed {} of {} files as {} chunks of code, and skipped {}",
+            run["files_changed"], run["files_total"], run["chunks_written"], run["files_skipped"]
+        )
+    }
+}
+
+/// Indexes a repository for the first time and waits until it can be searched.
+pub async fn index(api: &Api, location: &Path) -> Result<Indexed> {
+    api.post("/projects", &json!({ "key": PROJECT })).await?;
+    follow(api, location, NOW_AND_THEN).await
+}
+
+/// Indexes it again, after a little has changed.
+pub async fn index_again(api: &Api, location: &Path) -> Result<Indexed> {
+    follow(api, location, OFTEN).await
+}
+
+async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> {
+    let began = Instant::now();
+    let request = json!({ "project_key": PROJECT, "location": location });
+    let queued = api.post("/ingest/git", &request).await?;
+    let path = format!("/ingest/{}", queued["ingest_id"].as_str().unwrap_or_default());
+    let run = api
+        .until(&path, every, |run| run["status"] == "SUCCEEDED" || run["status"] == "FAILED")
+        .await?;
+    let stored = began.elapsed().as_secs_f64();
+    ensure!(run["status"] == "SUCCEEDED", "the run failed: {run}");
+    // A search first brings the keyword index up to date with what was stored before it.
+    let query = json!({
+        "project_key": PROJECT, "query": "buffer", "limit": 1, "time_budget_ms": 20_000,
+    });
+    let mut answer = api.post("/search", &query).await?;
+    while answer["degraded"].to_string().contains("keyword") {
+        answer = api.post("/search", &query).await?;
+    }
+    let searchable = began.elapsed().as_secs_f64();
+    let changed = run["files_changed"].as_u64().unwrap_or_default();
+    Ok(Indexed { stored, searchable, changed, run })
+}
+
+/// Some time of the embedder's work, in slices.
+pub struct Window {
+    /// From the end of the index run to the begin of the window.
+    pub before: Duration,
+    /// Vectors that were there when it began.
+    pub first: u64,
+    /// One after the other.
+    pub slices: Vec<Slice>,
+}
+
+/// A part of a window.
+#[derive(Clone, Copy)]
+pub struct Slice {
+    /// Vectors that were made in it.
+    pub made: u64,
+    /// How long it was.
+    pub took: Duration,
+}
+
+impl Slice {
+    /// Vectors a second.
+    pub fn a_second(&self) -> f64 {
+        self.made as f64 / self.took.as_secs_f64()
+    }
+}
+
+impl Window {
+    /// How long it was.
+    pub fn took(&self) -> Duration {
+        self.slices.iter().map(|slice| slice.took).sum()
+    }
+
+    /// What was measured.
+    pub fn describe(&self) -> String {
+        format!(
+            "vectors: {} passages embedded within {:.0} s after the index run, in {} parts, and the same \
+             texts by the model alone",
+            self.slices.iter().map(|slice| slice.made).sum::<u64>(),
+            self.took().as_secs_f64(),
+            self.slices.len()
+        )
+    }
+}
+
+/// Watches the embedder for some time, in as many slices as named, or until it is through.
+pub async fn watch_vectors(api: &Api, within: Duration, slices: u32) -> Result<Window> {
+    let ended = Instant::now();
+    tokio::time::sleep(WARM_UP).await;
+    let (total, pending) = (passages(api).await?, pending_vectors(api).await?);
+    ensure!(pending > 0, "every vector was there before the window began; take more lines");
+    let before = ended.elapsed();
+    let mut window = Window { before, first: total - pending, slices: Vec::new() };
+    let mut left = pending;
+    while left > 0 && window.slices.len() < slices as usize {
+        let (began, at_first) = (Instant::now(), left);
+        while left > 0 && began.elapsed() < within / slices {
+            tokio::time::sleep(NOW_AND_THEN).await;
+            left = pending_vectors(api).await?;
+        }
+        window.slices.push(Slice { made: at_first - left, took: began.elapsed() });
+    }
+    Ok(window)
+}
+
+/// Waits for the last vector.
+pub async fn until_all_vectors(api: &Api) -> Result<Duration> {
+    let began = Instant::now();
+    api.until("/status", NOW_AND_THEN, |status| status["pending_vectors"] == 0).await?;
+    Ok(began.elapsed())
+}
+
+/// Passages that still have no vector.
+pub async fn pending_vectors(api: &Api) -> Result<u64> {
+    Ok(api.get("/status").await?["pending_vectors"].as_u64().unwrap_or_default())
+}
+
+async fn passages(api: &Api) -> Result<u64> {
+    Ok(api.get("/status").await?["index"]["passages"].as_u64().unwrap_or_default())
+}

@@ -1,0 +1,186 @@
+//! A service with many memories: how fast it recalls and saves, how much memory it takes, and how
+//! soon it is ready after a start.
+
+mod measure;
+mod seed;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::harness::report::Report;
+use crate::harness::service::{Service, Setup};
+use crate::harness::stats::Spread;
+use crate::harness::{Common, say};
+use crate::text::{Notes, Source};
+use measure::{Question, Workload};
+
+/// What to measure on.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    source: Source,
+    /// The service's release binary
+    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
+    binary: PathBuf,
+    /// Memories; 100,000, or 5,000 in the small variant
+    #[arg(long)]
+    memories: Option<usize>,
+    /// Projects that share them; 50, or 10 in the small variant
+    #[arg(long)]
+    projects: Option<usize>,
+    /// Runs of every measurement
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Make the database anew, though there is one from an earlier run
+    #[arg(long)]
+    fresh: bool,
+}
+
+/// Seeds the database where that is needed, measures, and writes the report.
+pub async fn run(args: Args) -> Result<()> {
+    let (memories, projects) = if args.common.quick { (5_000, 10) } else { (100_000, 50) };
+    let memories = args.memories.unwrap_or(memories);
+    let projects = args.projects.unwrap_or(projects);
+    let notes = Notes::read(&args.source, memories, projects)?;
+    say(&format!("{memories} memories in {projects} projects; {}", notes.describe()));
+    let work = args.common.work(&format!("recall-{memories}-{projects}"))?;
+    let data_dir =
+        seed::ensure(&work, &args.common.cache_dir, &notes, projects, args.fresh).await?;
+
+    let setup = Setup { binary: args.binary, cache_dir: args.common.cache_dir, data_dir };
+    let mut report = Report::new("recall");
+    describe(&mut report, &notes, memories, projects);
+    let workload = Workload::new(&notes.kept_back, args.runs, args.common.quick);
+    measure_service(&setup, &workload, &mut report).await?;
+    measure_starts(&setup, args.runs, &mut report).await?;
+    report.write(&args.common.out)
+}
+
+fn describe(report: &mut Report, notes: &Notes, memories: usize, projects: usize) {
+    report.note(format!("{memories} memories in {projects} projects, without citations"));
+    report.note(notes.describe());
+    report.note(
+        "written with the store's own functions, every vector by the service's model; not judged, as \
+         saves are",
+    );
+    report.note(
+        "asked over HTTP, by a client on the same machine: the first twelve words of paragraphs that \
+         are not stored; cold is a question that was never asked, warm one whose vector is remembered",
+    );
+}
+
+async fn measure_service(setup: &Setup, workload: &Workload, report: &mut Report) -> Result<()> {
+    let service = Service::start(setup).await?;
+    say("warming up");
+    measure::ask(&service.api, &workload.warm_up, 1).await?;
+    report.add(
+        "memory of the API node after the start",
+        "MiB",
+        Spread::of([service.resident_mib()?]),
+    );
+
+    recall(&service, workload, report).await?;
+    report.add(
+        "memory of the API node after the recalls",
+        "MiB",
+        Spread::of([service.resident_mib()?]),
+    );
+    save(&service, workload, report).await?;
+    report.add_budgeted(
+        "memory of the API node after all requests",
+        "MiB",
+        Spread::of([service.resident_mib()?]),
+        "< 400 MiB",
+    );
+    report.add("of it, without files of the index", "MiB", Spread::of([service.own_mib()?]));
+    report.add("its peak", "MiB", Spread::of([service.peak_mib()?]));
+    service.stop()
+}
+
+/// One client, then eight; each run with questions of its own, asked twice.
+async fn recall(service: &Service, workload: &Workload, report: &mut Report) -> Result<()> {
+    let mut figures = [const { Vec::new() }; 4];
+    for (run, (alone, together)) in workload.questions.iter().enumerate() {
+        for (at, (questions, clients)) in
+            [(alone, 1), (alone, 1), (together, CLIENTS), (together, CLIENTS)]
+                .into_iter()
+                .enumerate()
+        {
+            figures[at].push(measure::ask(&service.api, questions, clients).await?);
+        }
+        say(&format!("recall: run {} of {}", run + 1, workload.questions.len()));
+    }
+    let [cold, warm, cold_together, warm_together] = figures;
+    let of = |runs: &[measure::Figures], share| {
+        Spread::of(runs.iter().map(|r| r.times.percentile(share)))
+    };
+    report.add_budgeted("recall, cold, p50", "ms", of(&cold, 0.5), "< 8 ms");
+    report.add("recall, cold, p95", "ms", of(&cold, 0.95));
+    report.add_budgeted("recall, cold, p99", "ms", of(&cold, 0.99), "< 30 ms");
+    report.add("recall, warm, p50", "ms", of(&warm, 0.5));
+    report.add("recall, warm, p95", "ms", of(&warm, 0.95));
+    report.add("recall, warm, p99", "ms", of(&warm, 0.99));
+    let rate = |runs: &[measure::Figures]| Spread::of(runs.iter().map(|run| run.a_second));
+    report.add_budgeted("recalls, cold, 8 clients", "a second", rate(&cold_together), "> 200");
+    report.add("recalls, warm, 8 clients", "a second", rate(&warm_together));
+    let all = || [&cold, &warm, &cold_together, &warm_together].into_iter().flatten();
+    let share = |part: fn(&measure::Figures) -> f64| Spread::of(all().map(part));
+    report.add("recalls that left a part out", "share", share(|run| run.degraded));
+    report.add("recalls with an empty bundle", "share", share(|run| run.empty));
+    Ok(())
+}
+
+const CLIENTS: usize = 8;
+
+/// Notes that nobody saved before, one after the other; deleted afterwards.
+async fn save(service: &Service, workload: &Workload, report: &mut Report) -> Result<()> {
+    let mut runs = Vec::new();
+    let mut created = Vec::new();
+    for (run, notes) in workload.saves.iter().enumerate() {
+        let (times, ids) = measure::save(&service.api, notes).await?;
+        runs.push(times);
+        created.extend(ids);
+        say(&format!("save: run {} of {}", run + 1, workload.saves.len()));
+    }
+    let of = |share| Spread::of(runs.iter().map(|run| run.percentile(share)));
+    report.add_budgeted("save, p50", "ms", of(0.5), "< 25 ms");
+    report.add("save, p95", "ms", of(0.95));
+    let sent: usize = workload.saves.iter().map(Vec::len).sum();
+    let share = created.len() as f64 / sent as f64;
+    report.add("saves that made a new record", "share", Spread::of([share]));
+    for id in created {
+        service.api.delete(&format!("/records/{id}")).await?;
+    }
+    Ok(())
+}
+
+/// Whole starts of the process, its database among it, on warm file caches.
+async fn measure_starts(setup: &Setup, runs: usize, report: &mut Report) -> Result<()> {
+    let mut seconds = Vec::new();
+    for run in 0..runs {
+        let service = Service::start(setup).await?;
+        seconds.push(service.ready_after.as_secs_f64());
+        // The first recall loads what the start left for later; it must not be forgotten.
+        let question = json!({ "project_key": seed::key(0), "query": "how is a buffer flushed" });
+        service.api.post("/recall", &question).await?;
+        service.stop()?;
+        say(&format!("start: run {} of {runs}", run + 1));
+    }
+    report.add_budgeted("start, warm, until ready", "s", Spread::of(seconds), "< 3 s");
+    Ok(())
+}
+
+/// A question about a note.
+fn question(note: &crate::text::Note) -> Question {
+    let words: Vec<&str> = note.text.split_whitespace().take(12).collect();
+    Question { project: seed::key(note.project), text: words.join(" ") }
+}
+
+/// Where the service keeps its state below the benchmark's folder.
+fn data_dir(work: &Path) -> PathBuf {
+    work.join("data")
+}

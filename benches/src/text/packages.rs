@@ -1,0 +1,77 @@
+//! The packages of `Cargo.lock` and where cargo keeps their sources.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// A dependency's sources.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Package {
+    /// Name of the crate.
+    pub name: String,
+    /// Version.
+    pub version: String,
+    /// Folder with its sources.
+    pub dir: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    version: String,
+    source: Option<String>,
+    manifest_path: PathBuf,
+}
+
+/// All packages from the registry that `Cargo.lock` of the current folder pins, by name and version.
+pub fn packages() -> Result<Vec<Package>> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version=1", "--locked", "--offline"])
+        .output()
+        .context("cargo can't be run")?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "cargo metadata failed; run it in the checkout: {complaint}");
+    let metadata: Metadata = serde_json::from_slice(&output.stdout)?;
+    let mut packages: Vec<_> = metadata
+        .packages
+        .into_iter()
+        .filter(|entry| {
+            entry.source.as_deref().is_some_and(|source| source.starts_with("registry"))
+        })
+        .filter_map(|Entry { name, version, manifest_path, .. }| {
+            let dir = manifest_path.parent()?.to_path_buf();
+            Some(Package { name, version, dir })
+        })
+        .collect();
+    packages.sort();
+    Ok(packages)
+}
+
+/// Files below `dir` with one of these endings, by path; links are not followed.
+pub fn files(dir: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder)
+            .with_context(|| format!("{} can't be listed", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && ending.is_some_and(|ending| endings.contains(&ending)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

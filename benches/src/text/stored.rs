@@ -1,0 +1,67 @@
+//! A note as the service stores it.
+
+use chrono::Utc;
+use mc_domain::RecordKind;
+use mc_memory::normalise::content_hash;
+use mc_memory::simhash::simhash;
+use mc_memory::text::{cut, sentences};
+use mc_sanitizer::mask;
+use mc_store::passages::{NewPassage, embedding_text};
+use mc_store::records::RecordBody;
+
+use super::Note;
+
+/// Characters of a title, which is the first sentence.
+const TITLE_CHARS: usize = 80;
+const KINDS: [RecordKind; 4] =
+    [RecordKind::Fact, RecordKind::Gotcha, RecordKind::Pattern, RecordKind::Rule];
+
+/// The kind of the record with this number.
+pub fn kind(number: usize) -> RecordKind {
+    KINDS[number % KINDS.len()]
+}
+
+/// The record.
+pub fn body(number: usize, note: &Note) -> RecordBody {
+    RecordBody {
+        kind: kind(number),
+        title: mask(&title(note)).text,
+        content: mask(&note.text).text,
+        scope: vec![note.scope.clone()],
+        tags: vec![note.tag.clone()],
+        owner: None,
+        ttl: Utc::now() + mc_memory::DEFAULT_TTL,
+        ttl_given: false,
+        quality: serde_json::json!({ "novelty": 1.0, "dup": 0.0, "usefulness": 0.6 }),
+        meta: serde_json::json!({}),
+        task: None,
+        dialog: None,
+        content_hash: content_hash(&note.text).to_vec(),
+        simhash: simhash(&note.text),
+    }
+}
+
+/// What search sees of it.
+pub fn passage(number: usize, note: &Note) -> NewPassage {
+    NewPassage {
+        record_kind: Some(kind(number)),
+        title: title(note),
+        place: String::new(),
+        symbols: vec![],
+        scope: vec![note.scope.clone()],
+        tags: vec![note.tag.clone()],
+        language: String::new(),
+        text: mask(&note.text).text,
+        lines: None,
+    }
+}
+
+/// What the service embeds of a record without a place.
+pub fn text_to_embed(note: &Note) -> String {
+    embedding_text(&title(note), "", &note.text)
+}
+
+fn title(note: &Note) -> String {
+    let first = sentences(&note.text).into_iter().next().unwrap_or_default();
+    cut(first, TITLE_CHARS)
+}

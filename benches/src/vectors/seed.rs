@@ -1,0 +1,157 @@
+//! Projects of very different sizes in one database.
+
+use std::path::Path;
+
+use anyhow::Result;
+use mc_domain::{ProjectId, ProjectKey};
+use mc_sanitizer::mask;
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::{self, NewPassage, PassageSource};
+use mc_store::vectors::{self, Model};
+use mc_store::{Store, Tx, projects, records};
+
+use super::filters::TAGS;
+use crate::harness::database::{Database, in_batches};
+use crate::harness::embedding::{self, Vectors};
+use crate::harness::make_dir;
+use crate::text::{Note, Notes, stored};
+
+/// Of five passages three are memories.
+const OF_FIVE_MEMORIES: usize = 3;
+/// Folders of documents.
+const FOLDERS: usize = 20;
+
+/// A filled database's contents.
+pub struct Seeded {
+    /// The model of its vectors.
+    pub model: Model,
+    /// In the order of the sizes asked for.
+    pub projects: Vec<Project>,
+}
+
+/// A project and what to ask of it.
+pub struct Project {
+    /// Identifier.
+    pub id: ProjectId,
+    /// Passages.
+    pub size: usize,
+    /// A scope that one of its passages has.
+    pub scope: String,
+    /// Vectors of texts like its own.
+    pub queries: Vec<Vec<f32>>,
+}
+
+/// A note on its way into a project.
+struct Placed<'a> {
+    project: ProjectId,
+    number: usize,
+    note: &'a Note,
+}
+
+/// Deals the notes out to the projects, so that each is about everything.
+pub async fn make(
+    data_dir: &Path,
+    cache_dir: &Path,
+    notes: &Notes,
+    sizes: &[usize],
+    queries: usize,
+) -> Result<(Database, Seeded)> {
+    let embedder = embedding::open(cache_dir).await?;
+    let mut known = Vectors::open(cache_dir, &*embedder)?;
+    let asked = spread(&notes.kept_back, queries);
+    let all = notes.stored.iter().chain(asked.iter().copied());
+    let texts: Vec<String> = all.map(stored::text_to_embed).collect();
+    known.make(&*embedder, &texts).await?;
+
+    make_dir(data_dir)?;
+    let database = Database::open(data_dir, cache_dir).await?;
+    let store = &database.store;
+    let model = embedding::register(store, cache_dir, &*embedder).await?;
+    let query = |note: &&Note| Ok(known.get(&stored::text_to_embed(note))?.to_vec());
+    let queries: Vec<Vec<f32>> = asked.iter().map(query).collect::<Result<_>>()?;
+    let mut made = Vec::new();
+    let mut placed = Vec::new();
+    let mut left: Vec<&Note> = notes.stored.iter().collect();
+    for size in sizes.iter().copied() {
+        let id = make_project(store, size).await?;
+        let (chosen, rest) = pick(left, size);
+        left = rest;
+        let scope = chosen[chosen.len() / 2].scope.clone();
+        placed.extend(chosen.into_iter().enumerate().map(|(number, note)| Placed {
+            project: id,
+            number,
+            note,
+        }));
+        made.push(Project { id, size, scope, queries: queries.clone() });
+    }
+    in_batches(&placed, async |batch| write(store, &model, &known, batch).await).await?;
+    database.settle().await?;
+    Ok((database, Seeded { model, projects: made }))
+}
+
+async fn make_project(store: &Store, size: usize) -> Result<ProjectId> {
+    let key = ProjectKey::parse(&format!("size-{size}"))?;
+    Ok(projects::create(store, &key, key.as_str()).await?.0.id)
+}
+
+/// `count` notes at even distances, and the others.
+fn pick(notes: Vec<&Note>, count: usize) -> (Vec<&Note>, Vec<&Note>) {
+    let total = notes.len();
+    let is_chosen = |at: usize| (at + 1) * count / total > at * count / total;
+    let (chosen, rest): (Vec<_>, Vec<_>) =
+        notes.into_iter().enumerate().partition(|(at, _)| is_chosen(*at));
+    let only = |notes: Vec<(usize, _)>| notes.into_iter().map(|(_, note)| note).collect();
+    (only(chosen), only(rest))
+}
+
+fn spread(notes: &[Note], count: usize) -> Vec<&Note> {
+    notes.iter().step_by((notes.len() / count).max(1)).take(count).collect()
+}
+
+async fn write(store: &Store, model: &Model, known: &Vectors, batch: &[Placed<'_>]) -> Result<()> {
+    let mut tx = store.begin().await?;
+    for placed in batch {
+        let passage = passage(placed);
+        let source = source(&mut tx, placed).await?;
+        let id = passages::put_only(&mut tx, placed.project, source, &passage).await?;
+        let vector = known.get(&stored::text_to_embed(placed.note))?;
+        vectors::put(&mut tx, model, id, &vectors::text_hash(&passage), vector).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+async fn source(tx: &mut Tx, placed: &Placed<'_>) -> Result<PassageSource> {
+    let Placed { project, number, note } = placed;
+    if is_memory(*number) {
+        let record = records::insert(tx, *project, &stored::body(*number, note)).await?;
+        return Ok(PassageSource::Record(record));
+    }
+    let doc = NewDoc {
+        file: None,
+        source: "bench".into(),
+        doc_id: number.to_string(),
+        title: mask(&note.tag).text,
+        url: String::new(),
+        content: mask(&note.text).text,
+        scope: vec![],
+        tags: vec![],
+    };
+    Ok(PassageSource::Doc(docs::upsert(tx, *project, &doc, &[]).await?.0))
+}
+
+fn passage(placed: &Placed<'_>) -> NewPassage {
+    let Placed { number, note, .. } = placed;
+    let is_memory = is_memory(*number);
+    let tags = TAGS.iter().filter(|(_, step)| number.is_multiple_of(*step));
+    NewPassage {
+        record_kind: is_memory.then(|| stored::kind(*number)),
+        place: format!("docs/{}/{number}.md", number % FOLDERS),
+        tags: tags.map(|(tag, _)| (*tag).to_owned()).collect(),
+        language: if is_memory { "" } else { "markdown" }.to_owned(),
+        ..stored::passage(*number, note)
+    }
+}
+
+fn is_memory(number: usize) -> bool {
+    number % 5 < OF_FIVE_MEMORIES
+}

@@ -1,0 +1,258 @@
+//! The main statements read what they need and no more, by the plans that PostgreSQL makes for the
+//! very calls that the service makes. A missing index shows here as thousands of rows read.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+#[path = "plans/watched.rs"]
+mod watched;
+
+use mc_domain::{
+    BundleId, BundleSection, DialogId, DocId, FileId, IngestId, PassageId, ProjectId, RecordId,
+    RecordKind, RepositoryId, SourceKind, TaskId,
+};
+use mc_sanitizer::mask;
+use mc_store::bundles::{BundleItem, NewBundle};
+use mc_store::feed::FeedCursor;
+use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
+use mc_store::vectors::Model;
+use mc_store::{
+    Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
+    records, repositories, tasks, upkeep, vectors,
+};
+use uuid::Uuid;
+use watched::Watched;
+
+/// Project 1 of the seed, with half of all rows.
+const LARGE: ProjectId = ProjectId(id(1, 1));
+/// One of the nineteen others.
+const SMALL: ProjectId = ProjectId(id(1, 2));
+/// More than any one kind of row of a small project: of 30,000, half are shared by nineteen.
+const SMALL_PROJECT: f64 = 1_000.0;
+/// As many vectors as a small project has, of all sources.
+const SMALL_VECTORS: f64 = 2_000.0;
+/// And the large one, of all sources but memory.
+const LARGE_VECTORS: f64 = 20_001.0;
+/// What a look-up by key may read besides: dead versions of rows that the calls before it wrote.
+const A_FEW: f64 = 40.0;
+
+/// The id of row `n` of a kind, as the seed makes it.
+const fn id(kind: u128, n: u128) -> Uuid {
+    Uuid::from_u128(0x7000_8000_0000_0000_0000 | kind << 48 | n)
+}
+
+#[tokio::test]
+async fn no_main_statement_reads_much_more_than_it_answers() {
+    let mut db = Watched::seeded(include_str!("plans/seed.sql")).await;
+    search(&mut db).await;
+    recall(&mut db).await;
+    save(&mut db).await;
+    lists(&mut db).await;
+    index_runs(&mut db).await;
+    sweeps(&mut db).await;
+    db.assert_no_excess();
+}
+
+/// The legs of a search and what follows them.
+async fn search(db: &mut Watched) {
+    let model = vectors::models(&db.store).await.unwrap().remove(0);
+    let query = vec![0.3; 32];
+    let nearest = async |store: &Store, project, tag: Option<&str>, exact_up_to| {
+        let mut filter = PassageFilter::project(project);
+        filter.sources = vec![SourceKind::Memory];
+        filter.tags = tag.map(str::to_owned).into_iter().collect();
+        let found = vectors::nearest_by(store, &model, &query, &filter, 10, exact_up_to).await;
+        assert_eq!(found.unwrap().len(), 10);
+    };
+    // The count that decides between the two runs over the index entries of all sources.
+    let exact = async |store: &Store| nearest(store, SMALL, None, 20_000).await;
+    db.reads_at_most("vectors::nearest, exact", SMALL_VECTORS, exact).await;
+    let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3"), 20_000).await;
+    db.reads_at_most("vectors::nearest, exact, by tag", SMALL_VECTORS, filtered).await;
+    let graph = async |store: &Store| nearest(store, LARGE, None, 0).await;
+    let plans = db.reads_at_most("vectors::nearest, HNSW", LARGE_VECTORS, graph).await;
+    assert!(plans.contains("embeddings_hnsw_1"), "{plans}");
+
+    let hits: Vec<_> = (1..=40).map(|n| PassageId(id(8, 1 + 38 * n))).collect();
+    let load = async |store: &Store| passages::load(store, SMALL, &hits).await.unwrap();
+    db.reads_at_most("passages::load", A_FEW, load).await;
+    let indexed = async |store: &Store| passages::indexed(store, &hits).await.unwrap();
+    db.reads_at_most("passages::indexed", A_FEW, indexed).await;
+    let after = async |store: &Store| {
+        passages::indexed_after(store, Some(PassageId(id(8, 9_000))), 100).await.unwrap()
+    };
+    db.reads_at_most("passages::indexed_after", 100.0, after).await;
+    let cursor = feed::since(&db.store, FeedCursor::default(), 20_000).await.unwrap();
+    let last = cursor.entries.last().unwrap();
+    let cursor = FeedCursor { txid: last.txid, seq: last.seq };
+    let since = async |store: &Store| feed::since(store, cursor, 100).await.unwrap();
+    db.reads_at_most("feed::since", 100.0, since).await;
+}
+
+/// What a recall looks up beside its searches, and what it keeps.
+async fn recall(db: &mut Watched) {
+    let found: Vec<_> = (1..=20).map(|n| RecordId(id(4, 1 + 38 * n))).collect();
+    let task = async |store: &Store| tasks::find(store, SMALL, "CS-77").await.unwrap();
+    db.reads_at_most("tasks::find", A_FEW, task).await;
+    let cited = async |store: &Store| citations::of_records(store, &found).await.unwrap();
+    db.reads_at_most("citations::of_records", A_FEW, cited).await;
+    let path = "src/file_39.rb";
+    let lines = async |store: &Store| citations::file_lines(store, SMALL, path).await.unwrap();
+    db.reads_at_most("citations::file_lines", A_FEW, lines).await;
+    let name = "Shop::Cart#code_77";
+    let spans = async |store: &Store| citations::symbol_spans(store, SMALL, name).await.unwrap();
+    db.reads_at_most("citations::symbol_spans", A_FEW, spans).await;
+
+    let bundle = NewBundle {
+        id: BundleId(id(10, 1)),
+        project: SMALL,
+        principal: "dev".into(),
+        request: serde_json::json!({}),
+        confidence: 0.5,
+        tokens: 100,
+        degraded: vec![],
+        items: found.iter().map(|record| item(*record)).collect(),
+    };
+    let keep = async |store: &Store| {
+        let bundle = NewBundle { id: BundleId::generate(), ..bundle.clone() };
+        bundles::insert(store, &bundle).await.unwrap();
+    };
+    db.reads_at_most("bundles::insert", A_FEW, keep).await;
+    let used = async |store: &Store| {
+        bundles::mark_used(store, BundleId(id(10, 77)), &[id(4, 39)]).await.unwrap()
+    };
+    db.reads_at_most("bundles::mark_used", A_FEW, used).await;
+}
+
+fn item(record: RecordId) -> BundleItem {
+    let passage = PassageId(record.0);
+    BundleItem {
+        section: BundleSection::Facts,
+        record: Some(record),
+        doc: None,
+        passage,
+        score: 1.0,
+    }
+}
+
+/// The transaction of a save, and that of an embedded batch.
+async fn save(db: &mut Watched) {
+    let model = vectors::models(&db.store).await.unwrap().remove(0);
+    let vector = vec![0.3; 32];
+    let candidates = async |store: &Store| {
+        let mut tx = store.begin().await.unwrap();
+        let vector = Some((&model, vector.as_slice()));
+        records::candidates(&mut tx, SMALL, b"none", 7_919, 10, vector, 30).await.unwrap()
+    };
+    db.reads_at_most("records::candidates", SMALL_PROJECT, candidates).await;
+    let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
+    db.reads_at_most("records::find", A_FEW, found).await;
+    let write = async |store: &Store| {
+        let mut tx = store.begin().await.unwrap();
+        write_record(&mut tx, &model).await;
+        tx.commit().await.unwrap();
+    };
+    db.reads_at_most("the writes of a save", A_FEW, write).await;
+    let remove = async |store: &Store| {
+        let mut tx = store.begin().await.unwrap();
+        passages::remove(&mut tx, PassageSource::Record(RecordId(id(4, 77)))).await.unwrap();
+    };
+    db.reads_at_most("passages::remove", A_FEW, remove).await;
+
+    let batch = async |store: &Store| {
+        let backlog = vectors::take_backlog(store, 32).await.unwrap();
+        assert_eq!(backlog.len(), 32);
+        let batch: Vec<_> = backlog.into_iter().map(|item| (item, vector.clone())).collect();
+        vectors::store_batch(store, &model, &batch).await.unwrap();
+    };
+    // Those that the calls before took off the queue are dead, and still in its index.
+    db.reads_at_most("a batch of vectors", 32.0 + A_FEW, batch).await;
+}
+
+async fn write_record(tx: &mut Tx, model: &Model) {
+    let record = RecordId(id(4, 39));
+    let passage = NewPassage {
+        record_kind: Some(RecordKind::Fact),
+        title: String::new(),
+        place: String::new(),
+        symbols: vec![],
+        scope: vec![],
+        tags: vec![],
+        language: String::new(),
+        text: mask(&Uuid::now_v7().to_string()).text,
+        lines: None,
+    };
+    citations::replace(tx, SMALL, record, &[]).await.unwrap();
+    let source = PassageSource::Record(record);
+    let written = passages::put_only(tx, SMALL, source, &passage).await.unwrap();
+    let hash = vectors::text_hash(&passage);
+    vectors::put(tx, model, written, &hash, &[0.3; 32]).await.unwrap();
+    citations::derive_states(tx, &[record]).await.unwrap();
+    records::lock(tx, &[record]).await.unwrap();
+}
+
+/// Pages of lists, and what opens a thing by its name.
+async fn lists(db: &mut Watched) {
+    let after = RecordId(id(4, 9_000));
+    let page = async |store: &Store| {
+        assert_eq!(records::list(store, SMALL, None, Some(after), 50).await.unwrap().len(), 50);
+    };
+    db.reads_at_most("records::list", 50.0, page).await;
+    let page = async |store: &Store| {
+        records::list(store, SMALL, Some(RecordKind::Rule), Some(after), 50).await.unwrap()
+    };
+    db.reads_at_most("records::list of a kind", SMALL_PROJECT, page).await;
+    let page =
+        async |store: &Store| docs::list(store, LARGE, Some(DocId(id(7, 900))), 50).await.unwrap();
+    db.reads_at_most("docs::list", 50.0, page).await;
+    let by_url = async |store: &Store| docs::by_url(store, SMALL, "https://wiki/39").await.unwrap();
+    db.reads_at_most("docs::by_url", SMALL_PROJECT, by_url).await;
+    let by_title = async |store: &Store| docs::by_title(store, SMALL, "page 39").await.unwrap();
+    db.reads_at_most("docs::by_title", SMALL_PROJECT, by_title).await;
+    let linked = async |store: &Store| tasks::linked(store, TaskId(id(2, 39))).await.unwrap();
+    db.reads_at_most("tasks::linked", A_FEW, linked).await;
+    let talk = DialogId(id(3, 39));
+    let exists = async |store: &Store| dialogs::exists(store, SMALL, talk).await.unwrap();
+    db.reads_at_most("dialogs::exists", A_FEW, exists).await;
+    let overview = async |store: &Store| projects::overview(store, SMALL).await.unwrap();
+    db.reads_at_most("projects::overview", 20_000.0, overview).await;
+}
+
+/// The queue of index runs, and what a run asks and tells.
+async fn index_runs(db: &mut Watched) {
+    let claim = async |store: &Store| ingests::claim(store, "w", 60.0).await.unwrap();
+    db.reads_at_most("ingests::claim", A_FEW, claim).await;
+    let recover = async |store: &Store| ingests::recover(store, "w").await.unwrap();
+    db.reads_at_most("ingests::recover", A_FEW, recover).await;
+    let find = async |store: &Store| ingests::find(store, IngestId(id(11, 39))).await.unwrap();
+    db.reads_at_most("ingests::find", A_FEW, find).await;
+    let repository = repositories::list(&db.store, SMALL).await.unwrap().remove(0);
+    assert_eq!(repository.id, RepositoryId(id(5, 2)));
+    let newest =
+        async |store: &Store| ingests::of_repository(store, repository.id, 5).await.unwrap();
+    db.reads_at_most("ingests::of_repository", A_FEW, newest).await;
+    let enqueue = async |store: &Store| ingests::enqueue(store, &repository, "").await.unwrap();
+    db.reads_at_most("ingests::enqueue", A_FEW, enqueue).await;
+
+    let known = async |store: &Store| files::known(store, repository.id).await.unwrap();
+    db.reads_at_most("files::known", SMALL_PROJECT, known).await;
+    let wanted = [(FileId(id(6, 39)), "Shop::Cart#code_77")];
+    let definitions = async |store: &Store| files::definitions(store, &wanted).await.unwrap();
+    db.reads_at_most("files::definitions", A_FEW, definitions).await;
+    let paths = ["src/file_39.rb".to_owned(), "src/file_77.rb".to_owned()];
+    let citing = async |store: &Store| {
+        citations::records_citing(store, SMALL, &paths).await.unwrap();
+    };
+    // All that the project cites: the places and the symbols are asked for in one condition.
+    db.reads_at_most("citations::records_citing", SMALL_PROJECT, citing).await;
+    let delete = async |store: &Store| {
+        let mut tx = store.begin().await.unwrap();
+        files::delete(&mut tx, &[FileId(id(6, 77))]).await.unwrap();
+    };
+    db.reads_at_most("files::delete", A_FEW, delete).await;
+}
+
+/// What runs every hour, on tables that grow for a year.
+async fn sweeps(db: &mut Watched) {
+    let sweep = async |store: &Store| upkeep::sweep(store).await.unwrap();
+    db.reads_at_most("upkeep::sweep, all", 200_000.0, sweep).await;
+    db.reads_at_most("upkeep::sweep, nothing left", A_FEW, sweep).await;
+}

@@ -1,0 +1,162 @@
+//! The vector index finds what an exact scan finds, whatever filter stands before it.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use mc_domain::{ProjectId, RecordKind, SourceKind};
+use mc_sanitizer::mask;
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::{self, NewPassage, PassageFilter};
+use mc_store::vectors::{self, Model};
+use mc_store::{Store, testing};
+use mc_testkit::TestDatabase;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::json;
+
+const DIMENSIONS: usize = 32;
+const QUERIES: usize = 30;
+const WANTED: i64 = 10;
+const RECALL_MIN: f64 = 0.98;
+/// A project with most of the vectors, one with some, and one with hardly any.
+const SIZES: [(&str, usize); 3] = [("large", 2_400), ("middle", 500), ("small", 100)];
+
+#[tokio::test]
+async fn the_graph_finds_what_an_exact_scan_finds_under_every_filter() {
+    let db = TestDatabase::create().await;
+    let mut random = StdRng::seed_from_u64(7);
+    let model = vectors::register_model(db.store(), "test", DIMENSIONS, &json!({})).await.unwrap();
+    let topics: Vec<_> = (0..40).map(|_| vector(&mut random, None)).collect();
+    let mut projects = Vec::new();
+    for (key, size) in SIZES {
+        let project = db.project(key).await.id;
+        fill(db.store(), &model, project, size, &topics, &mut random).await;
+        projects.push((key, project));
+    }
+    let graph = store_that_uses_the_graph(&db).await;
+    for (key, project) in projects {
+        for (name, filter) in filters(project) {
+            let mut score = Score::default();
+            for query in 0..QUERIES {
+                let query = vector(&mut random, Some(&topics[query % topics.len()]));
+                let nearest = async |store, exact_up_to| {
+                    vectors::nearest_by(store, &model, &query, &filter, WANTED, exact_up_to)
+                        .await
+                        .unwrap()
+                };
+                let exact = nearest(db.store(), i64::MAX).await;
+                score.add(&exact, &nearest(&graph, 0).await);
+            }
+            assert!(score.expected > 0, "{name} selects nothing in {key}");
+            let recall = score.recall();
+            assert!(recall >= RECALL_MIN, "{key}, {name}: recall@{WANTED} is {recall:.3}");
+        }
+    }
+}
+
+/// From nearly everything to a hundredth.
+fn filters(project: ProjectId) -> Vec<(&'static str, PassageFilter)> {
+    let all = PassageFilter::project(project);
+    let tag = |tag: &str| PassageFilter { tags: vec![tag.into()], ..all.clone() };
+    vec![
+        ("everything", all.clone()),
+        ("a source", PassageFilter { sources: vec![SourceKind::Doc], ..all.clone() }),
+        ("a kind", PassageFilter { record_kinds: vec![RecordKind::Gotcha], ..all.clone() }),
+        ("half", tag("half")),
+        ("a tenth", tag("tenth")),
+        ("a hundredth", tag("hundredth")),
+        ("a scope", PassageFilter { scope: vec!["scope-3".into()], ..all.clone() }),
+        ("a language", PassageFilter { languages: vec!["rust".into()], ..all.clone() }),
+        ("a folder", PassageFilter { path_regex: Some("docs/7/[^/]*".into()), ..all }),
+    ]
+}
+
+async fn fill(
+    store: &Store,
+    model: &Model,
+    project: ProjectId,
+    size: usize,
+    topics: &[Vec<f32>],
+    random: &mut StdRng,
+) {
+    let passages: Vec<_> = (0..size).map(passage).collect();
+    let doc = NewDoc {
+        file: None,
+        source: "test".into(),
+        doc_id: "all".into(),
+        title: mask("all").text,
+        url: String::new(),
+        content: mask("all").text,
+        scope: vec![],
+        tags: vec![],
+    };
+    let mut tx = store.begin().await.unwrap();
+    docs::upsert(&mut tx, project, &doc, &passages).await.unwrap();
+    tx.commit().await.unwrap();
+    let written = passages_of(store, project).await;
+    let mut tx = store.begin().await.unwrap();
+    for (n, (id, passage)) in written.into_iter().zip(&passages).enumerate() {
+        let vector = vector(random, Some(&topics[n % topics.len()]));
+        vectors::put(&mut tx, model, id, &vectors::text_hash(passage), &vector).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+}
+
+/// In the order in which they were written.
+async fn passages_of(store: &Store, project: ProjectId) -> Vec<mc_domain::PassageId> {
+    let all = passages::indexed_after(store, None, 10_000).await.unwrap();
+    all.into_iter().filter(|passage| passage.project == project).map(|p| p.id).collect()
+}
+
+fn passage(n: usize) -> NewPassage {
+    let every = |step: usize, tag: &str| n.is_multiple_of(step).then(|| tag.to_owned());
+    NewPassage {
+        record_kind: Some([RecordKind::Fact, RecordKind::Gotcha, RecordKind::Rule][n % 3]),
+        title: String::new(),
+        place: format!("docs/{}/{n}.md", n % 20),
+        symbols: vec![],
+        scope: vec![format!("scope-{}", n % 7)],
+        tags: [every(2, "half"), every(10, "tenth"), every(100, "hundredth")]
+            .into_iter()
+            .flatten()
+            .collect(),
+        language: ["markdown", "rust"][usize::from(n.is_multiple_of(9))].into(),
+        text: mask(&format!("passage {n}")).text,
+        lines: None,
+    }
+}
+
+/// A direction, near to a topic if one is given: texts lie in heaps, and so must these.
+fn vector(random: &mut StdRng, topic: Option<&[f32]>) -> Vec<f32> {
+    let noise = |random: &mut StdRng| random.random_range(-0.5..0.5_f32);
+    (0..DIMENSIONS).map(|at| noise(random) + topic.map_or(0.0, |topic| topic[at])).collect()
+}
+
+/// With so few rows PostgreSQL would rather sort them all; here it must not.
+async fn store_that_uses_the_graph(db: &TestDatabase) -> Store {
+    let name = db.url().rsplit('/').next().unwrap();
+    for setting in ["enable_sort", "enable_seqscan", "enable_bitmapscan"] {
+        let sql = format!("alter database {name} set {setting} = off");
+        testing::execute(db.url(), &sql).await.unwrap();
+    }
+    Store::connect(db.url(), 2).await.unwrap()
+}
+
+#[derive(Default)]
+struct Score {
+    expected: usize,
+    found: usize,
+}
+
+impl Score {
+    fn add(
+        &mut self,
+        exact: &[(mc_domain::PassageId, f32)],
+        found: &[(mc_domain::PassageId, f32)],
+    ) {
+        self.expected += exact.len();
+        self.found += exact.iter().filter(|(id, _)| found.iter().any(|(f, _)| f == id)).count();
+    }
+
+    fn recall(&self) -> f64 {
+        self.found as f64 / self.expected as f64
+    }
+}
