@@ -5,7 +5,7 @@ use mc_domain::RecordKind;
 use mc_memory::normalise::content_hash;
 use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::passages::{NewPassage, embedding_text};
 use mc_store::records::RecordBody;
 
@@ -51,6 +51,8 @@ pub fn passage(number: usize, note: &Note) -> NewPassage {
         scope: vec![note.scope.clone()],
         tags: vec![note.tag.clone()],
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(&note.text).text,
         lines: None,
     }
@@ -58,7 +60,7 @@ pub fn passage(number: usize, note: &Note) -> NewPassage {
 
 /// What the service embeds of a record without a place.
 pub fn text_to_embed(note: &Note) -> String {
-    embedding_text(&title(note), "", &note.text)
+    embedding_text(&title(note), "", "", &note.text)
 }
 
 fn title(note: &Note) -> String {

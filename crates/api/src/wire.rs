@@ -2,6 +2,7 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{IngestStatus, RecordKind, RecordState, SourceKind, Verdict};
+use mc_search::Step;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -104,6 +105,45 @@ mirror! {
     }
 }
 
+mirror! {
+    /// A step of the ranking.
+    #[serde(rename_all = "snake_case")]
+    RankingStep of Step {
+        /// The leg of symbols and paths.
+        Exact,
+        /// The leg of words.
+        Keyword,
+        /// The leg of meaning.
+        Vector,
+        /// Words of the text alone.
+        Body,
+        /// Words of the text with what it is read with: place, title, what was said before it.
+        Window,
+        /// Words of the place.
+        Path,
+        /// Leaving out the words of a question that say nothing.
+        StopWords,
+        /// Passages of one file or document support each other.
+        Siblings,
+        /// A passage defines a symbol that the query names.
+        ExactSymbol,
+        /// A passage lies at a path that the query names.
+        ExactPath,
+        /// A note holds an identifier of the query.
+        SameIdentifier,
+        /// What people remember fades.
+        Recency,
+        /// What was of use before.
+        Usefulness,
+        /// The scope holds a path of the query or is a word of it.
+        Scope,
+        /// Said by somebody whom the query names.
+        Author,
+        /// Code that a record cites has changed.
+        Stale,
+    }
+}
+
 /// A score with two decimals: more would cost the reader tokens and say nothing.
 pub fn rounded(score: f32) -> f64 {
     (f64::from(score) * 100.0).round() / 100.0
@@ -130,5 +170,6 @@ mod tests {
         assert_eq!(spelled::<_, CitationVerdict>(Verdict::ALL), domain(Verdict::ALL));
         assert_eq!(spelled::<_, Source>(SourceKind::ALL), domain(SourceKind::ALL));
         assert_eq!(spelled::<_, RunStatus>(IngestStatus::ALL), domain(IngestStatus::ALL));
+        assert_eq!(spelled::<_, RankingStep>(Step::ALL), domain(Step::ALL));
     }
 }

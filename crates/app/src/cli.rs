@@ -210,6 +210,12 @@ pub struct EvalArgs {
     /// Keep the scratch projects, so that a second run skips indexing.
     #[arg(long)]
     pub keep: bool,
+    /// Leave a step of the ranking out; may be given more than once.
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
+    /// Measure once with everything and once without each step, to see what each is worth.
+    #[arg(long, conflicts_with = "without")]
+    pub ablation: bool,
 }
 
 /// Subcommands of `config`.

@@ -53,16 +53,39 @@ impl Page {
 }
 
 /// Cuts a document by its headings; what is to be stored of it, and what search is to see.
-pub fn cut(page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
+pub fn cut(mut page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
     let document = markdown::parse(page.content.as_str(), limits);
-    let title = [page.title.as_str(), document.title.as_str(), file_name(&page.doc_id)]
-        .into_iter()
-        .find(|title| !title.trim().is_empty())
-        .unwrap_or_default();
-    let title = shorten(title.trim().to_owned(), MAX_TITLE);
-    let tags = words(page.tags.iter().cloned().chain(document.tags));
-    let scope = words(page.scope.iter().cloned().chain(document.scope));
-    let passage = |section: Section| NewPassage {
+    if page.title.trim().is_empty() {
+        page.title = document.title;
+    }
+    page.tags.extend(document.tags);
+    page.scope.extend(document.scope);
+    let pieces = document.sections.into_iter().map(Piece::from);
+    assemble(page, pieces.collect())
+}
+
+/// A passage to be.
+pub(crate) struct Piece {
+    /// The text and its lines.
+    pub section: Section,
+    /// Who wrote it; may be empty.
+    pub author: String,
+    /// What it is read with; may be empty.
+    pub context: Sanitized,
+}
+
+impl From<Section> for Piece {
+    fn from(section: Section) -> Self {
+        Self { section, author: String::new(), context: Sanitized::default() }
+    }
+}
+
+/// The rows of a document that is cut.
+pub(crate) fn assemble(page: Page, pieces: Vec<Piece>) -> (NewDoc, Vec<NewPassage>) {
+    let title = Some(page.title.trim()).filter(|title| !title.is_empty());
+    let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)).to_owned(), MAX_TITLE);
+    let (tags, scope) = (words(&page.tags), words(&page.scope));
+    let passage = |Piece { section, author, context }: Piece| NewPassage {
         record_kind: None,
         title: section_title(&title, &section.heading_path),
         place: page.place().to_owned(),
@@ -70,10 +93,12 @@ pub fn cut(page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
         scope: scope.clone(),
         tags: tags.clone(),
         language: "markdown".to_owned(),
+        author,
+        context,
         text: mask(&section.text).text,
         lines: Some((line(section.line_start), line(section.line_end))),
     };
-    let passages = document.sections.into_iter().map(passage).collect();
+    let passages = pieces.into_iter().map(passage).collect();
     let doc = NewDoc {
         // Known when the file's row is written.
         file: None,
@@ -103,9 +128,9 @@ fn section_title(title: &str, headings: &[String]) -> String {
     shorten(parts.join(" > "), MAX_TITLE)
 }
 
-fn words(words: impl Iterator<Item = String>) -> Vec<String> {
+fn words(words: &[String]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
-    for word in words.map(|word| shorten(word, MAX_WORDS.1)) {
+    for word in words.iter().map(|word| shorten(word.clone(), MAX_WORDS.1)) {
         if kept.len() < MAX_WORDS.0 && !kept.contains(&word) {
             kept.push(word);
         }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod conversation;
 pub mod cut;
 pub mod document;
 pub mod embed;

@@ -61,6 +61,8 @@ async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
         scope: Vec::new(),
         tags: Vec::new(),
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(text).text,
         lines: None,
     };

@@ -166,6 +166,8 @@ async fn put_passage(
         scope: Vec::new(),
         tags: request.task_external_id.iter().cloned().collect(),
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: distilled.clone(),
         lines: None,
     };

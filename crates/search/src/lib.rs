@@ -18,5 +18,6 @@ pub use legs::Leg;
 pub use models::{ActiveModel, ActiveModels};
 pub use outcome::{Explain, Hit, Outcome};
 pub use query::{Options, Query};
+pub use rank::step::{Step, Without};
 pub use rank::{Adjustment, LegRank};
 pub use search::{SearchContext, search};

@@ -39,7 +39,7 @@ pub struct Hit {
 pub struct Explain {
     /// Where each leg put it.
     pub legs: Vec<LegRank>,
-    /// Sum of the legs' votes.
+    /// Sum of what the legs gave.
     pub fused: f32,
     /// Steps of the rerank that spoke.
     pub adjustments: Vec<Adjustment>,

@@ -1,7 +1,5 @@
 //! One search: both legs at once, fused, reranked, thinned out.
 
-use std::time::Duration;
-
 use chrono::Utc;
 use mc_sanitizer::mask;
 use mc_store::{Store, passages};
@@ -12,13 +10,14 @@ use crate::index::{Freshness, KeywordIndex};
 use crate::legs::{Leg, Ranked, keyword, vector};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
-use crate::query::{Options, Query, Understood, query_terms, understand};
+use crate::query::{Options, Query, Understood, all_terms, telling_terms, understand};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{Situation, rerank};
+use crate::rank::step::Step;
 use crate::rank::{Candidate, thin::thin};
 
 /// Hits asked of each leg, at least.
-const MIN_DEPTH: usize = 100;
+const MIN_DEPTH: usize = 200;
 /// Passages read in full for ranking, for each hit wanted.
 const HYDRATED_PER_HIT: usize = 4;
 const MIN_HYDRATED: usize = 40;
@@ -56,7 +55,7 @@ pub async fn search(
     let mut degraded = Vec::new();
 
     let (keyword, vector) = tokio::join!(
-        timeout_at(legs_end, keyword_leg(context, query, &names, options.time_budget, depth)),
+        timeout_at(legs_end, keyword_leg(context, query, &names, options, depth)),
         timeout_at(legs_end, vector_leg(context, query, depth)),
     );
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
@@ -68,6 +67,7 @@ pub async fn search(
     if let Some(list) = arrived(Leg::Vector, vector, &mut degraded) {
         lists.push((Leg::Vector, list));
     }
+    lists.retain(|(leg, _)| options.without.takes(leg.step()));
 
     let fused = shortlist(fuse(&lists), options.limit);
     let mut candidates =
@@ -77,7 +77,12 @@ pub async fn search(
             degraded.push("database: late".to_owned());
             Vec::new()
         };
-    let situation = Situation { names, text: query.text.to_lowercase(), now: Utc::now() };
+    let situation = Situation {
+        names,
+        text: query.text.to_lowercase(),
+        now: Utc::now(),
+        without: options.without.clone(),
+    };
     rerank(&mut candidates, &situation);
     let kept = thin(candidates, options.limit, options.max_per_file);
     let hits = kept.into_iter().map(|candidate| hit(candidate, options.explain)).collect();
@@ -116,10 +121,10 @@ async fn keyword_leg(
     context: &SearchContext,
     query: &Query,
     names: &Understood,
-    budget: Duration,
+    options: &Options,
     depth: usize,
 ) -> Result<(keyword::Found, Option<&'static str>), Error> {
-    let note = match context.keyword.refresh(budget.mul_f64(REFRESH_SHARE)).await {
+    let note = match context.keyword.refresh(options.time_budget.mul_f64(REFRESH_SHARE)).await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
@@ -128,11 +133,16 @@ async fn keyword_leg(
         return Ok((keyword::Found::default(), note));
     };
     let id = view.id;
-    let (text, names, filter) = (query.text.clone(), names.clone(), query.filter.clone());
-    let found = tokio::task::spawn_blocking(move || {
-        keyword::search(&view, query_terms(&text), &names, &filter, depth)
-    })
-    .await;
+    let without = options.without.clone();
+    let terms = if without.takes(Step::StopWords) { telling_terms } else { all_terms };
+    let wanted = keyword::Wanted {
+        terms: terms(&query.text),
+        names: names.clone(),
+        filter: query.filter.clone(),
+        limit: depth,
+        without,
+    };
+    let found = tokio::task::spawn_blocking(move || keyword::search(&view, wanted)).await;
     match found {
         Ok(Ok(found)) => Ok((found, note)),
         // A file that went bad after the start: what tantivy reports, or asserts.

@@ -78,6 +78,10 @@ pub struct IndexedPassage {
     pub tags: Vec<String>,
     /// Language.
     pub language: String,
+    /// Who said or wrote it; may be empty.
+    pub author: String,
+    /// What stood before it in a conversation; may be empty.
+    pub context: String,
     /// The text.
     pub text: String,
 }
@@ -198,6 +202,10 @@ pub struct NewPassage {
     pub tags: Vec<String>,
     /// Language.
     pub language: String,
+    /// Who said or wrote it; may be empty.
+    pub author: String,
+    /// What it can't be understood without: for a message, when it was and what was said before it.
+    pub context: Sanitized,
     /// The text.
     pub text: Sanitized,
     /// First and last line in its document, from 1, inclusive; `None` for anything else, code among
@@ -206,14 +214,22 @@ pub struct NewPassage {
 }
 
 /// The text that stands for a passage in front of an embedding model: where it is, what it is
-/// called, what it says.
-pub fn embedding_text(title: &str, place: &str, text: &str) -> String {
-    let parts = [place, title, text];
+/// called, what it says. Of a message, what was said before tells more of where it is than its
+/// address does.
+pub fn embedding_text(title: &str, place: &str, context: &str, text: &str) -> String {
+    let parts = if context.is_empty() { [place, title, text] } else { [title, context, text] };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+impl NewPassage {
+    /// Its [`embedding_text`].
+    pub fn embedding_text(&self) -> String {
+        embedding_text(&self.title, &self.place, self.context.as_str(), self.text.as_str())
+    }
+}
+
 pub(crate) fn content_hash(passage: &NewPassage) -> Vec<u8> {
-    Sha256::digest(embedding_text(&passage.title, &passage.place, passage.text.as_str())).to_vec()
+    Sha256::digest(passage.embedding_text()).to_vec()
 }
 
 /// What the keyword index needs of these passages; those that are gone are left out.
@@ -221,7 +237,7 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
         r#"select id, project_id, source_kind as "source_kind!", record_kind, title, place, symbols,
-                  scope, tags, language, text
+                  scope, tags, language, author, context, text
            from passages where id = any($1)"#,
         &ids
     )
@@ -240,6 +256,8 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
                 scope: r.scope,
                 tags: r.tags,
                 language: r.language,
+                author: r.author,
+                context: r.context,
                 text: r.text,
             })
         })
@@ -276,7 +294,7 @@ pub async fn load(
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
         r#"select p.id, p.project_id, p.source_kind as "source_kind!", p.record_kind, p.title,
-                  p.place, p.symbols, p.scope, p.tags, p.language, p.text, p.updated_at,
+                  p.place, p.symbols, p.scope, p.tags, p.language, p.author, p.context, p.text, p.updated_at,
                   p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
                   r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
@@ -353,6 +371,8 @@ pub async fn load(
                     scope: r.scope,
                     tags: r.tags,
                     language: r.language,
+                    author: r.author,
+                    context: r.context,
                     text: r.text,
                 },
                 updated_at: r.updated_at,
@@ -385,6 +405,7 @@ pub async fn replace(
                 && e.symbols == passage.symbols
                 && e.scope == passage.scope
                 && e.tags == passage.tags
+                && e.author == passage.author
         });
         if let Some(at) = same {
             let old = existing.swap_remove(at);
@@ -436,7 +457,8 @@ pub async fn put_only(
     };
     sqlx::query!(
         "update passages set record_kind = $2, title = $3, place = $4, symbols = $5, scope = $6,
-             tags = $7, language = $8, text = $9, content_hash = $10, updated_at = now()
+             tags = $7, language = $8, author = $9, context = $10, text = $11, content_hash = $12,
+             updated_at = now()
          where id = $1",
         old.id.0,
         passage.record_kind.map_or("", RecordKind::as_str),
@@ -446,6 +468,8 @@ pub async fn put_only(
         &passage.scope,
         &passage.tags,
         passage.language,
+        passage.author,
+        passage.context.as_str(),
         passage.text.as_str(),
         hash
     )
@@ -478,13 +502,15 @@ struct Existing {
     symbols: Vec<String>,
     scope: Vec<String>,
     tags: Vec<String>,
+    author: String,
 }
 
 async fn of_source(tx: &mut Tx, source: PassageSource) -> Result<Vec<Existing>, Error> {
     let (record, dialog, doc, file) = columns(source);
     let rows = sqlx::query_as!(
         Existing,
-        "select id, ordinal, line_start, line_end, content_hash, symbols, scope, tags from passages
+        "select id, ordinal, line_start, line_end, content_hash, symbols, scope, tags, author
+         from passages
          where record_id = $1 or dialog_id = $2 or doc_id = $3 or file_id = $4
          order by ordinal",
         record,
@@ -509,9 +535,10 @@ async fn insert(
     let (record, dialog, doc, file) = columns(source);
     sqlx::query!(
         "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
-             record_kind, title, place, symbols, scope, tags, language, text, content_hash,
-             line_start, line_end)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+             record_kind, title, place, symbols, scope, tags, language, author, context, text,
+             content_hash, line_start, line_end)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+             $19, $20)",
         id.0,
         project.0,
         record,
@@ -526,6 +553,8 @@ async fn insert(
         &passage.scope,
         &passage.tags,
         passage.language,
+        passage.author,
+        passage.context.as_str(),
         passage.text.as_str(),
         hash,
         passage.lines.map(|lines| lines.0),

@@ -169,8 +169,8 @@ pub async fn take_backlog(store: &Store, limit: i64) -> Result<Vec<Backlog>, Err
                update embedding_queue q set run_at = now() + interval '1 minute'
                from due where q.passage_id = due.passage_id
                returning q.passage_id)
-           select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.place, p.text,
-                  p.content_hash
+           select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.place,
+                  p.context, p.text, p.content_hash
            from claimed c join passages p on p.id = c.passage_id"#,
         limit
     )
@@ -182,7 +182,7 @@ pub async fn take_backlog(store: &Store, limit: i64) -> Result<Vec<Backlog>, Err
                 passage: r.id.into(),
                 project: r.project_id.into(),
                 source: word(&r.source_kind)?,
-                text: Sanitized::stored(embedding_text(&r.title, &r.place, &r.text)),
+                text: Sanitized::stored(embedding_text(&r.title, &r.place, &r.context, &r.text)),
                 text_hash: r.content_hash,
             })
         })

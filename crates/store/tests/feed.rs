@@ -1,7 +1,7 @@
 //! The change feed keeps its promise on a real database.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::feed::{self, FeedCursor};
 use mc_store::passages::NewPassage;
@@ -17,6 +17,8 @@ fn passage(text: &str) -> NewPassage {
         scope: vec![],
         tags: vec![],
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(text).text,
         lines: None,
     }

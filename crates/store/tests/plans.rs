@@ -9,7 +9,7 @@ use mc_domain::{
     BundleId, BundleSection, DialogId, DocId, FileId, IngestId, PassageId, ProjectId, RecordId,
     RecordKind, RepositoryId, SourceKind, TaskId,
 };
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::feed::FeedCursor;
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
@@ -177,6 +177,8 @@ async fn write_record(tx: &mut Tx, model: &Model) {
         scope: vec![],
         tags: vec![],
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(&Uuid::now_v7().to_string()).text,
         lines: None,
     };

@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, RecordKind, SourceKind};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageFilter};
 use mc_store::vectors::{self, Model};
@@ -119,6 +119,8 @@ fn passage(n: usize) -> NewPassage {
             .flatten()
             .collect(),
         language: ["markdown", "rust"][usize::from(n.is_multiple_of(9))].into(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(&format!("passage {n}")).text,
         lines: None,
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::NewPassage;
 use mc_store::upkeep::{self, Swept};
@@ -18,6 +18,8 @@ async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
         scope: Vec::new(),
         tags: Vec::new(),
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(text).text,
         lines: None,
     };

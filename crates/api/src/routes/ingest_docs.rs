@@ -1,11 +1,13 @@
-//! `/ingest/docs`: ADRs, wiki pages and guides, as their source sends them.
+//! `/ingest/docs`: ADRs, wiki pages, guides and conversations, as their source sends them.
 
 use axum::Json;
 use axum::extract::State;
+use chrono::{DateTime, Utc};
 use mc_domain::ProjectKey;
+use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc, Outcome};
 use mc_store::passages::NewPassage;
 use serde::{Deserialize, Serialize};
@@ -49,12 +51,26 @@ pub struct DocumentEntry {
     doc_id: String,
     title: String,
     /// Markdown or plain text; tags and scope of a YAML front matter are added to those given.
-    content: String,
+    content: Option<String>,
+    /// What was said, oldest first, in place of `content`: an issue with its comments, a thread.
+    /// Each message is found by itself and read with the two before it. 1 to 500.
+    messages: Option<Vec<ThreadMessage>>,
     url: Option<String>,
     #[serde(default)]
     scope: Vec<String>,
     #[serde(default)]
     tags: Vec<String>,
+}
+
+/// A message of a conversation.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadMessage {
+    /// Who wrote it, as people call them.
+    author: Option<String>,
+    sent_at: Option<DateTime<Utc>>,
+    /// Markdown or plain text.
+    text: String,
 }
 
 /// A [`DocsIngest`] as checked; not yet masked.
@@ -70,10 +86,17 @@ pub struct CheckedDocs {
 pub struct CheckedDocument {
     doc_id: String,
     title: String,
-    content: String,
+    body: Body,
     url: String,
     scope: Vec<String>,
     tags: Vec<String>,
+}
+
+/// What a document says.
+#[derive(Debug)]
+enum Body {
+    Text(String),
+    Conversation(Vec<ThreadMessage>),
 }
 
 impl Check for DocsIngest {
@@ -96,10 +119,36 @@ impl Check for DocumentEntry {
         Ok(CheckedDocument {
             doc_id: check::line("doc_id", &self.doc_id, limits::EXTERNAL_ID)?,
             title: check::line("title", &self.title, limits::TITLE)?,
-            content: check::text("content", &self.content, limits::DOCUMENT)?,
+            body: body(self.content, self.messages)?,
             url: url.unwrap_or_default(),
             scope: check::words("scope", self.scope)?,
             tags: check::words("tags", self.tags)?,
+        })
+    }
+}
+
+fn body(content: Option<String>, messages: Option<Vec<ThreadMessage>>) -> Result<Body, Invalid> {
+    match (content, messages) {
+        (Some(text), None) => Ok(Body::Text(check::text("content", &text, limits::DOCUMENT)?)),
+        (None, Some(messages)) => {
+            let messages = check::filled_records("messages", messages, limits::MESSAGES)?;
+            Ok(Body::Conversation(messages))
+        }
+        (None, None) => Err(Invalid::new("content", "is missing; give it, or `messages`")),
+        (Some(_), Some(_)) => {
+            Err(Invalid::new("messages", "can't stand beside `content`; give one of them"))
+        }
+    }
+}
+
+impl Check for ThreadMessage {
+    type Checked = Self;
+
+    fn check(self) -> Result<Self, Invalid> {
+        Ok(Self {
+            author: check::optional_line("author", self.author, limits::NAME)?,
+            sent_at: self.sent_at,
+            text: check::text("text", &self.text, limits::MESSAGE)?,
         })
     }
 }
@@ -152,22 +201,40 @@ impl CheckedDocs {
     /// Masks and cuts the documents; may take seconds for the largest of batches.
     fn cut(self) -> Vec<(NewDoc, Vec<NewPassage>)> {
         let source = mask(&self.source).text.into_string();
-        let pages = self.documents.into_iter().map(|document| document.into_page(&source));
-        pages.map(|page| document::cut(page, cut::Limits::default())).collect()
+        self.documents.into_iter().map(|document| document.cut(&source)).collect()
     }
 }
 
 impl CheckedDocument {
-    fn into_page(self, source: &str) -> Page {
-        let masked = |text: &str| mask(text).text;
-        Page {
+    fn cut(self, source: &str) -> (NewDoc, Vec<NewPassage>) {
+        let limits = cut::Limits::default();
+        let masked = |text: &String| mask(text).text.into_string();
+        let page = |content: Sanitized| Page {
             source: source.to_owned(),
-            doc_id: masked(&self.doc_id).into_string(),
-            title: masked(&self.title).into_string(),
-            url: masked(&self.url).into_string(),
-            content: masked(&self.content),
-            scope: self.scope.iter().map(|word| masked(word).into_string()).collect(),
-            tags: self.tags.iter().map(|word| masked(word).into_string()).collect(),
+            doc_id: masked(&self.doc_id),
+            title: masked(&self.title),
+            url: masked(&self.url),
+            content,
+            scope: self.scope.iter().map(masked).collect(),
+            tags: self.tags.iter().map(masked).collect(),
+        };
+        match &self.body {
+            Body::Text(text) => document::cut(page(mask(text).text), limits),
+            Body::Conversation(messages) => {
+                let messages: Vec<_> = messages.iter().map(ThreadMessage::masked).collect();
+                conversation::cut(page(Sanitized::default()), &messages, limits)
+            }
+        }
+    }
+}
+
+impl ThreadMessage {
+    fn masked(&self) -> Message {
+        let author = self.author.as_deref().unwrap_or_default();
+        Message {
+            author: mask(author).text.into_string(),
+            sent_at: self.sent_at,
+            text: mask(&self.text).text,
         }
     }
 }

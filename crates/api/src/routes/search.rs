@@ -18,7 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, Source, State as RecordState};
+use crate::wire::{Kind, RankingStep, Source, State as RecordState};
 
 /// What to look for, and where.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -56,6 +56,9 @@ pub struct SearchRequest {
     explain: bool,
     /// Milliseconds after which a late leg is left out.
     time_budget_ms: Option<i64>,
+    /// Steps of the ranking to leave out, to see what they are worth.
+    #[serde(default)]
+    without: Vec<RankingStep>,
 }
 
 /// A [`SearchRequest`] as checked.
@@ -91,6 +94,7 @@ impl Check for SearchRequest {
                 limit: check::range("limit", limit, &limits::SEARCH_LIMIT)?,
                 time_budget: check::milliseconds("time_budget_ms", budget)?,
                 explain: self.explain,
+                without: self.without.into_iter().map(Into::into).collect(),
                 ..Options::default()
             },
         })
@@ -161,7 +165,7 @@ pub struct ResultView {
 pub struct ExplainView {
     /// Where each leg put it.
     legs: Vec<LegView>,
-    /// Sum of the legs' votes.
+    /// Sum of what the legs gave.
     fused: f32,
     adjustments: Vec<AdjustmentView>,
     product: f32,
@@ -176,6 +180,8 @@ pub struct LegView {
     rank: usize,
     /// The leg's own: weight of names, BM25, or cosine similarity.
     score: f32,
+    /// What it gave to `fused`.
+    share: f32,
 }
 
 /// A step of the rerank that changed a score.
@@ -245,9 +251,12 @@ impl From<Explain> for ExplainView {
             leg: found.leg.as_str(),
             rank: found.rank,
             score: found.score,
+            share: found.share,
         };
-        let adjustment =
-            |step: mc_search::Adjustment| AdjustmentView { name: step.name, factor: step.factor };
+        let adjustment = |step: mc_search::Adjustment| AdjustmentView {
+            name: step.step.as_str(),
+            factor: step.factor,
+        };
         Self {
             legs: explain.legs.into_iter().map(leg).collect(),
             fused: explain.fused,

@@ -84,6 +84,50 @@ async fn a_passage_of_a_document_names_its_lines_and_moves_with_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_of_a_thread_is_found_by_what_it_answers() {
+    let api = TestApi::start().await;
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let thread = json!([{"doc_id": "SHOP-7", "title": "Import of price lists", "messages": [
+        {"author": "Ann", "text": "Which row does the kestrel import stop at?"},
+        {"author": "Bo", "sent_at": "2026-03-05T09:07:00Z", "text": "At 4,096, always."},
+        {"author": "Ann", "text": format!("Thanks. My token is {key}.")},
+    ]}]);
+    let kept = api.post("/ingest/docs", ingest(&thread)).await.ok();
+    let query = json!({"project_key": "shop", "query": "kestrel import row March 2026 Bo"});
+    let results = api.post("/search", query).await.ok()["results"].take();
+    let texts: Vec<_> = results.as_array().unwrap().iter().map(|r| &r["text"]).collect();
+    let answer = texts.iter().position(|text| *text == "Bo: At 4,096, always.");
+    assert!(answer.is_some_and(|at| at < 2), "{texts:?}");
+
+    let id = kept["documents"][0]["id"].as_str().unwrap();
+    let opened = api.get(&format!("/documents/open?project_key=shop&id={id}")).await.ok();
+    let content = opened["content"].as_str().unwrap();
+    assert!(content.starts_with("Ann: Which row"), "{content}");
+    assert!(!format!("{results}{content}").contains(&key), "{content}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_document_has_either_a_text_or_messages() {
+    let api = TestApi::start().await;
+    let cases = [
+        (json!({"doc_id": "1", "title": "None"}), "documents[0].content"),
+        (
+            json!({"doc_id": "1", "title": "Both", "content": "a", "messages": [{"text": "b"}]}),
+            "documents[0].messages",
+        ),
+        (json!({"doc_id": "1", "title": "Empty", "messages": []}), "documents[0].messages"),
+        (
+            json!({"doc_id": "1", "title": "Blank", "messages": [{"text": "a"}, {"text": " "}]}),
+            "documents[0].messages[1].text",
+        ),
+    ];
+    for (document, field) in cases {
+        let answer = api.post("/ingest/docs", ingest(&json!([document]))).await;
+        assert_eq!(answer.fault(400), field);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
     let api = TestApi::start().await;
     let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);

@@ -1,6 +1,6 @@
 //! `/search`.
 
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 use mc_store::{projects, repositories};
@@ -74,6 +74,8 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
             scope: Vec::new(),
             tags: Vec::new(),
             language: "rust".to_owned(),
+            author: String::new(),
+            context: Sanitized::default(),
             text: mask(&text.join("\n")).text,
             lines: None,
         },

@@ -2,20 +2,22 @@
 
 mod corpus;
 mod metrics;
+mod report;
 mod set;
 
 use std::collections::HashSet;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets};
+use mc_search::Step;
 use serde_json::{Value, json};
 
 use crate::cli::EvalArgs;
-use crate::output::{Format, line, list, text};
+use crate::output::{Format, line, list, number, text};
 use crate::remote::Remote;
 use corpus::DocumentIds;
-use metrics::{Scores, Summary};
+use metrics::Scores;
+use report::Variant;
 use set::{Corpus, EvalSet};
 
 /// How many results a query asks for; enough that several passages of a file leave ten files.
@@ -25,35 +27,46 @@ const TIME_BUDGET_MS: u32 = 10_000;
 
 /// Indexes each set into a scratch project, asks its queries and prints the figures.
 pub async fn run(args: EvalArgs, remote: &Remote, format: Format) -> Result<()> {
-    let mut summaries = Vec::new();
+    let mut variants = variants(&args);
     for dir in &args.sets {
         let set = EvalSet::read(dir)?;
         let project = format!("eval-{}", set.name);
         let prepared = corpus::prepare(&set, &project, args.repo_dir.as_deref(), remote, format);
         let ids = prepared.await.with_context(|| format!("set {}", set.name))?;
-        let scores = measure(&set, &ids, &project, remote).await?;
-        summaries.push(scores.summary(&set.name));
+        for variant in &mut variants {
+            let scores = measure(&set, &ids, &project, &variant.without, remote).await?;
+            variant.sets.push(scores.summary(&set.name));
+        }
         if !args.keep {
             remote.delete(&format!("/projects/{project}")).await?;
         }
     }
-    match format {
-        Format::Json => {
-            let sets: Vec<_> = summaries.iter().map(Summary::to_json).collect();
-            line(&format!(
-                "{:#}",
-                json!({ "sets": sets, "average": metrics::macro_average(&summaries) })
-            ));
+    match (format, variants.as_slice()) {
+        (Format::Text, [only]) => line(&report::sets(&only.sets).to_string()),
+        (Format::Text, all) => line(&report::ablation(all).to_string()),
+        (Format::Json, [only]) => line(&format!("{:#}", only.to_json())),
+        (Format::Json, all) => {
+            let all: Vec<_> = all.iter().map(Variant::to_json).collect();
+            line(&format!("{:#}", json!({ "variants": all })));
         }
-        Format::Text => line(&table(&summaries).to_string()),
     }
     Ok(())
+}
+
+/// What to measure: the ranking as it is or without the steps named, or without each in turn.
+fn variants(args: &EvalArgs) -> Vec<Variant> {
+    let mut all = vec![Variant::without(args.without.clone())];
+    if args.ablation {
+        all.extend(Step::ALL.iter().map(|step| Variant::without(vec![step.to_string()])));
+    }
+    all
 }
 
 async fn measure(
     set: &EvalSet,
     ids: &DocumentIds,
     project: &str,
+    without: &[String],
     remote: &Remote,
 ) -> Result<Scores> {
     let mut scores = Scores::default();
@@ -63,6 +76,7 @@ async fn measure(
             "query": query.text,
             "limit": RESULTS,
             "time_budget_ms": TIME_BUDGET_MS,
+            "without": without,
         });
         if matches!(set.corpus, Corpus::Repository(_)) {
             request["sources"] = json!(["code"]);
@@ -83,36 +97,10 @@ fn ranked(set: &EvalSet, ids: &DocumentIds, results: &[Value]) -> Vec<String> {
     results
         .iter()
         .filter_map(|result| match set.corpus {
-            Corpus::Documents(_) => ids.get(text(result, "doc_id")).map(String::as_str),
+            Corpus::Documents(_) => ids.at(text(result, "doc_id"), number(result, "line_start")),
             Corpus::Repository(_) => Some(text(result, "place")).filter(|p| set.is_candidate(p)),
         })
         .filter(|id| seen.insert(*id))
         .map(str::to_owned)
         .collect()
-}
-
-fn table(summaries: &[Summary]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "set",
-        "queries",
-        "recall@5",
-        "recall@10",
-        "MRR@10",
-        "nDCG@10",
-        "p50 ms",
-        "p95 ms",
-        "degraded",
-    ]);
-    for summary in summaries {
-        table.add_row(summary.row());
-    }
-    if summaries.len() > 1 {
-        table.add_row(metrics::average_row(summaries));
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

@@ -109,6 +109,8 @@ fn code_chunk(path: &str, language: &str, chunk: Chunk) -> NewChunk {
             scope: Vec::new(),
             tags: Vec::new(),
             language: language.to_owned(),
+            author: String::new(),
+            context: Sanitized::default(),
             text: again(&chunk.text),
             lines: None,
         },

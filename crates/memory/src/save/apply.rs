@@ -160,6 +160,8 @@ pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
         scope: prepared.distilled.scope.clone(),
         tags: prepared.distilled.tags.clone(),
         language: String::new(),
+        author: prepared.clean.owner.clone().unwrap_or_default(),
+        context: Sanitized::default(),
         text: prepared.content.clone(),
         lines: None,
     }
@@ -174,6 +176,8 @@ fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
         scope: body.scope.clone(),
         tags: body.tags.clone(),
         language: String::new(),
+        author: body.owner.clone().unwrap_or_default(),
+        context: Sanitized::default(),
         text: body.content.clone(),
         lines: None,
     }

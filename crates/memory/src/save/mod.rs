@@ -11,7 +11,6 @@ use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
 use mc_store::citations::Citation;
-use mc_store::passages::embedding_text;
 use mc_store::records::Record;
 use mc_store::{dialogs, records, tasks};
 use serde_json::{Map, Value};
@@ -301,8 +300,7 @@ async fn embed(
 ) -> Result<(ActiveModel, Vec<f32>), &'static str> {
     let model = ctx.search.models.current();
     let passage = apply::passage(RecordKind::Fact, prepared);
-    let text = embedding_text(&passage.title, &passage.place, passage.text.as_str());
-    let text = mc_sanitizer::mask(&text).text;
+    let text = mc_sanitizer::mask(&passage.embedding_text()).text;
     let vectors = model.embedder.embed(vec![text], Purpose::Passage);
     match tokio::time::timeout(EMBEDDING_WAIT, vectors).await {
         Ok(Ok(mut vectors)) => vectors

@@ -130,6 +130,8 @@ impl World {
                 scope: Vec::new(),
                 tags: Vec::new(),
                 language: "ruby".to_owned(),
+                author: String::new(),
+                context: Sanitized::default(),
                 text: mask(text).text,
                 lines: None,
             },

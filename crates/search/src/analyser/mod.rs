@@ -10,14 +10,12 @@ mod scan;
 mod split;
 mod stem;
 mod stop_words;
-mod tokenizer;
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 pub use stop_words::is_stop_word;
-pub use tokenizer::{CodeTokenizer, TOKENIZER_NAME};
 
 /// Longest term in bytes; a longer run (base64, minified code) leaves only its beginning.
 pub const MAX_TERM_BYTES: usize = 128;

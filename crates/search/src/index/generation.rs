@@ -11,7 +11,7 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError};
 use uuid::Uuid;
 
 use super::schema::{self, FORMAT, Fields};
-use crate::analyser::{CodeTokenizer, TOKENIZER_NAME};
+use super::statistics::Statistics;
 
 /// What the writer may hold in memory before it writes a segment.
 const WRITER_BYTES: usize = 32 << 20;
@@ -25,6 +25,8 @@ pub struct View {
     pub reader: IndexReader,
     /// The fields.
     pub fields: Fields,
+    /// How much text each project has.
+    pub statistics: Statistics,
 }
 
 /// An index that can be written. Its methods block.
@@ -87,11 +89,11 @@ impl Generation {
     }
 
     fn over(index: &Index, fields: Fields, database: &str) -> Result<Self, TantivyError> {
-        index.tokenizers().register(TOKENIZER_NAME, CodeTokenizer);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
+        let view = View { id: Uuid::now_v7(), reader, fields, statistics: Statistics::default() };
         let database = database.to_owned();
-        Ok(Self { database, writer, view: View { id: Uuid::now_v7(), reader, fields } })
+        Ok(Self { database, writer, view })
     }
 
     /// What searches need.

@@ -6,6 +6,7 @@ pub mod generation;
 mod position;
 mod rebuild;
 pub mod schema;
+pub mod statistics;
 mod status;
 
 use std::path::Path;

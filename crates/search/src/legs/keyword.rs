@@ -7,22 +7,24 @@ mod filter;
 use mc_domain::PassageId;
 use mc_store::passages::PassageFilter;
 use tantivy::collector::TopDocs;
-use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::columnar::Column;
+use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, TantivyError, Term};
+use uuid::Uuid;
 
 use super::Ranked;
 use crate::index::generation::View;
-use crate::index::schema::Fields;
+use crate::index::schema::{Fields, ID_HIGH, ID_LOW, Scope};
+use crate::index::statistics::ProjectStatistics;
 use crate::query::{QueryTerm, Understood};
+use crate::rank::step::{Step, Without};
 
-/// What a match in a field counts beside one in the body.
-const TITLE_WEIGHT: f32 = 2.0;
-const SYMBOL_WEIGHT: f32 = 2.5;
-const PATH_WEIGHT: f32 = 1.2;
-const BODY_WEIGHT: f32 = 1.0;
-/// What the fields other than the best one add to a term's score.
-const TIE_BREAKER: f32 = 0.3;
+/// What a match counts in the text alone, in the text with what it is read with, and in the words
+/// of its place: docs/retrieval.md has what was tried.
+const BODY_WEIGHT: f32 = 0.5;
+const WINDOW_WEIGHT: f32 = 1.0;
+const PATH_WEIGHT: f32 = 0.5;
 /// Terms of one query; of a longer text the rarest ones are kept, which decide anyway.
 const MAX_TERMS: usize = 48;
 
@@ -35,102 +37,131 @@ pub struct Found {
     pub keyword: Ranked,
 }
 
-/// Searches; blocks. `limit` is that of each list.
-pub fn search(
-    view: &View,
-    terms: Vec<QueryTerm>,
-    names: &Understood,
-    filter: &PassageFilter,
-    limit: usize,
-) -> Result<Found, TantivyError> {
+/// What to look up.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Words.
+    pub terms: Vec<QueryTerm>,
+    /// Names.
+    pub names: Understood,
+    /// Where.
+    pub filter: PassageFilter,
+    /// Most hits of each list.
+    pub limit: usize,
+    /// Steps to leave out: fields.
+    pub without: Without,
+}
+
+/// Searches; blocks.
+pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
+    let Wanted { terms, names, filter, limit, without } = wanted;
     let searcher = view.reader.searcher();
-    let fields = &view.fields;
-    let filters = filter::clauses(filter, fields)?;
-    let words = words(&searcher, fields, terms)?;
-    let exact = match exact::names(fields, names) {
+    let statistics = view.statistics.of(&searcher, &view.fields, filter.project)?;
+    let lookup = Lookup { searcher: &searcher, fields: &view.fields, statistics, limit };
+    let filters = filter::clauses(&filter, &view.fields)?;
+    let words = lookup.words(&Scope::of(filter.project), terms, &without)?;
+    let exact = match exact::names(&view.fields, &names) {
         None => Ranked::new(),
-        Some(look_ups) => {
+        Some(names) => {
             // The words settle the order among passages that share a name.
-            let mut clauses = filters.iter().map(|(o, q)| (*o, q.box_clone())).collect::<Vec<_>>();
-            clauses.push((Occur::Must, look_ups));
+            let mut clauses = vec![filter::project(&filter, &view.fields), (Occur::Must, names)];
+            clauses.extend(filters.iter().map(|(occur, query)| (*occur, query.box_clone())));
             clauses.extend(words.iter().map(|word| (Occur::Should, word.box_clone())));
-            top(&searcher, &BooleanQuery::new(clauses), limit)?
+            lookup.top(&BooleanQuery::new(clauses))?
         }
     };
     let keyword = if words.is_empty() {
         Ranked::new()
+    } else if filters.is_empty() {
+        // A bare union of terms: passages that can't come first any more are skipped unscored.
+        lookup.top(&BooleanQuery::union(words))?
     } else {
         let mut clauses = filters;
         clauses.push((Occur::Must, Box::new(BooleanQuery::union(words))));
-        top(&searcher, &BooleanQuery::new(clauses), limit)?
+        lookup.top(&BooleanQuery::new(clauses))?
     };
     Ok(Found { exact, keyword })
 }
 
-/// One query a term: its best field, and a little of the others.
-fn words(
-    searcher: &Searcher,
-    fields: &Fields,
-    terms: Vec<QueryTerm>,
-) -> Result<Vec<Box<dyn Query>>, TantivyError> {
-    let terms = if terms.len() > MAX_TERMS { rarest(searcher, fields, terms)? } else { terms };
-    Ok(terms.iter().map(|term| word(fields, term)).collect())
+/// One project's part of the index, for one search.
+struct Lookup<'a> {
+    searcher: &'a Searcher,
+    fields: &'a Fields,
+    statistics: ProjectStatistics<'a>,
+    limit: usize,
 }
 
-fn word(fields: &Fields, term: &QueryTerm) -> Box<dyn Query> {
-    let in_field = |field: Field, weight: f32| -> Box<dyn Query> {
-        let query =
-            TermQuery::new(Term::from_field_text(field, &term.text), IndexRecordOption::WithFreqs);
-        Box::new(BoostQuery::new(Box::new(query), weight * term.weight))
-    };
-    let disjuncts = vec![
-        in_field(fields.title, TITLE_WEIGHT),
-        in_field(fields.symbol, SYMBOL_WEIGHT),
-        in_field(fields.path, PATH_WEIGHT),
-        in_field(fields.body, BODY_WEIGHT),
-    ];
-    Box::new(DisjunctionMaxQuery::with_tie_breaker(disjuncts, TIE_BREAKER))
-}
+impl Lookup<'_> {
+    /// One query for each term in each field.
+    fn words(
+        &self,
+        scope: &Scope,
+        terms: Vec<QueryTerm>,
+        without: &Without,
+    ) -> Result<Vec<Box<dyn Query>>, TantivyError> {
+        let terms = if terms.len() > MAX_TERMS { self.rarest(scope, terms)? } else { terms };
+        let weighed = [
+            (Step::Body, self.fields.body, BODY_WEIGHT),
+            (Step::Window, self.fields.window, WINDOW_WEIGHT),
+            (Step::Path, self.fields.path, PATH_WEIGHT),
+        ];
+        let fields = weighed.iter().filter(|(step, ..)| without.takes(*step));
+        let queries = fields.flat_map(|&(_, field, weight)| {
+            let query =
+                move |term: &QueryTerm| word(scope.term(field, &term.text), weight * term.weight);
+            terms.iter().map(query)
+        });
+        Ok(queries.collect())
+    }
 
-/// Keeps the terms that tell most: rare in the index, heavy in the query, and there at all.
-fn rarest(
-    searcher: &Searcher,
-    fields: &Fields,
-    terms: Vec<QueryTerm>,
-) -> Result<Vec<QueryTerm>, TantivyError> {
-    let mut weighed = Vec::with_capacity(terms.len());
-    let all = count(searcher.num_docs());
-    for term in terms {
-        let mut frequency = 0;
-        for field in [fields.body, fields.title, fields.symbol, fields.path] {
-            frequency += searcher.doc_freq(&Term::from_field_text(field, &term.text))?;
+    /// Keeps the terms that tell most: rare in the project, heavy in the query, and there at all.
+    fn rarest(&self, scope: &Scope, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
+        let all = self.statistics.docs() as f32;
+        let mut weighed = Vec::with_capacity(terms.len());
+        for term in terms {
+            // The window holds every word of the other fields.
+            let frequency = self.searcher.doc_freq(&scope.term(self.fields.window, &term.text))?;
+            if frequency > 0 {
+                let rarity = (1.0_f32 + all / frequency as f32).ln();
+                weighed.push((rarity * term.weight, term));
+            }
         }
-        if frequency > 0 {
-            let rarity = (1.0 + all / count(frequency)).ln();
-            weighed.push((rarity * term.weight, term));
+        weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(weighed.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect())
+    }
+
+    fn top(&self, query: &dyn Query) -> Result<Ranked, TantivyError> {
+        let best = TopDocs::with_limit(self.limit.max(1)).order_by_score();
+        let found =
+            self.searcher.search_with_statistics_provider(query, &best, &self.statistics)?;
+        let ids = self.ids()?;
+        found.into_iter().map(|(score, at)| Ok((ids.of(at)?, score))).collect()
+    }
+
+    fn ids(&self) -> Result<Ids, TantivyError> {
+        let columns = self.searcher.segment_readers().iter().map(|segment| {
+            let columns = segment.fast_fields();
+            Ok((columns.u64(ID_HIGH)?, columns.u64(ID_LOW)?))
+        });
+        Ok(Ids(columns.collect::<Result<_, TantivyError>>()?))
+    }
+}
+
+fn word(term: Term, weight: f32) -> Box<dyn Query> {
+    let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+    Box::new(BoostQuery::new(Box::new(query), weight))
+}
+
+/// The ids of passages, by segment.
+struct Ids(Vec<(Column<u64>, Column<u64>)>);
+
+impl Ids {
+    fn of(&self, at: DocAddress) -> Result<PassageId, TantivyError> {
+        let damaged = || TantivyError::InternalError("a document of the index has no id".into());
+        let (high, low) = self.0.get(at.segment_ord as usize).ok_or_else(damaged)?;
+        match (high.first(at.doc_id), low.first(at.doc_id)) {
+            (Some(high), Some(low)) => Ok(Uuid::from_u64_pair(high, low).into()),
+            _ => Err(damaged()),
         }
     }
-    weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(weighed.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect())
-}
-
-fn count(n: u64) -> f32 {
-    n as f32
-}
-
-fn top(searcher: &Searcher, query: &dyn Query, limit: usize) -> Result<Ranked, TantivyError> {
-    let docs = searcher.search(query, &TopDocs::with_limit(limit.max(1)).order_by_score())?;
-    docs.into_iter().map(|(score, at)| Ok((id_of(searcher, at)?, score))).collect()
-}
-
-/// Reads a hit's id; nothing else of it is in the index to be read.
-fn id_of(searcher: &Searcher, at: DocAddress) -> Result<PassageId, TantivyError> {
-    let damaged = || TantivyError::InternalError("a document of the index has no id".into());
-    let readers = searcher.segment_reader(at.segment_ord).fast_fields();
-    let column = readers.bytes("id")?.ok_or_else(damaged)?;
-    let ord = column.term_ords(at.doc_id).next().ok_or_else(damaged)?;
-    let mut bytes = Vec::with_capacity(16);
-    column.ord_to_bytes(ord, &mut bytes)?;
-    let id = uuid::Uuid::from_slice(&bytes).map_err(|_| damaged())?;
-    Ok(id.into())
 }

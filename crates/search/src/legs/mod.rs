@@ -5,6 +5,8 @@ pub mod vector;
 
 use mc_domain::PassageId;
 
+use crate::rank::step::Step;
+
 /// A way of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Leg {
@@ -19,10 +21,15 @@ pub enum Leg {
 impl Leg {
     /// The name in explanations and in `degraded`.
     pub fn as_str(self) -> &'static str {
+        self.step().as_str()
+    }
+
+    /// It as a step of the ranking.
+    pub fn step(self) -> Step {
         match self {
-            Self::Exact => "exact",
-            Self::Keyword => "keyword",
-            Self::Vector => "vector",
+            Self::Exact => Step::Exact,
+            Self::Keyword => Step::Keyword,
+            Self::Vector => Step::Vector,
         }
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use mc_store::passages::PassageFilter;
 
-pub use terms::{QueryTerm, query_terms};
+use crate::rank::step::Without;
+
+pub use terms::{QueryTerm, all_terms, telling_terms};
 pub use understand::{Certainty, Name, Understood, understand};
 
 /// What to look for.
@@ -54,6 +56,8 @@ pub struct Options {
     pub explain: bool,
     /// Most hits from one file of code; `None` for no limit.
     pub max_per_file: Option<usize>,
+    /// Steps to leave out.
+    pub without: Without,
 }
 
 impl Default for Options {
@@ -63,6 +67,7 @@ impl Default for Options {
             time_budget: Duration::from_millis(300),
             explain: false,
             max_per_file: Some(3),
+            without: Without::default(),
         }
     }
 }

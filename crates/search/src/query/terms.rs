@@ -28,7 +28,7 @@ fn weight(kind: TermKind) -> f32 {
 
 /// The distinct terms of a text, heaviest first. Stop words of prose are left out unless nothing
 /// else is there; parts of identifiers never are.
-pub fn query_terms(text: &str) -> Vec<QueryTerm> {
+pub fn telling_terms(text: &str) -> Vec<QueryTerm> {
     let lexemes = analyse(text);
     // A stop word is told by its surface form; its stem shares the position.
     let stopped: Vec<usize> = lexemes
@@ -39,12 +39,13 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let telling = lexemes.iter().filter(|l| {
         !(is_prose(l.kind, &lexemes, l.position) && stopped.binary_search(&l.position).is_ok())
     });
-    let mut terms = merged(telling);
-    if terms.is_empty() {
-        terms = merged(lexemes.iter());
-    }
-    terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.text.cmp(&b.text)));
-    terms
+    let terms = merged(telling);
+    if terms.is_empty() { merged(lexemes.iter()) } else { terms }
+}
+
+/// Those of [`telling_terms`] and the stop words.
+pub fn all_terms(text: &str) -> Vec<QueryTerm> {
+    merged(analyse(text).iter())
 }
 
 /// Whether a term belongs to a word that stands by itself.
@@ -62,6 +63,7 @@ fn is_prose(kind: TermKind, lexemes: &[crate::analyser::Lexeme], position: usize
     }
 }
 
+/// Each term once, heaviest first.
 fn merged<'a>(lexemes: impl Iterator<Item = &'a crate::analyser::Lexeme>) -> Vec<QueryTerm> {
     let mut weights: HashMap<&str, (f32, f32)> = HashMap::new();
     for lexeme in lexemes {
@@ -70,13 +72,13 @@ fn merged<'a>(lexemes: impl Iterator<Item = &'a crate::analyser::Lexeme>) -> Vec
         entry.0 = entry.0.max(weight);
         entry.1 += 1.0;
     }
-    weights
-        .into_iter()
-        .map(|(text, (weight, repeats))| QueryTerm {
-            text: text.to_owned(),
-            weight: weight * repeats.min(MAX_REPEATS).sqrt(),
-        })
-        .collect()
+    let term = |(text, (weight, repeats)): (&str, (f32, f32))| QueryTerm {
+        text: text.to_owned(),
+        weight: weight * repeats.min(MAX_REPEATS).sqrt(),
+    };
+    let mut terms: Vec<_> = weights.into_iter().map(term).collect();
+    terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.text.cmp(&b.text)));
+    terms
 }
 
 #[cfg(test)]
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
 
     fn texts(query: &str) -> Vec<String> {
-        query_terms(query).into_iter().map(|term| term.text).collect()
+        telling_terms(query).into_iter().map(|term| term.text).collect()
     }
 
     #[test]
@@ -108,8 +110,8 @@ mod tests {
 
     #[test]
     fn repetition_counts_less_each_time() {
-        let once = query_terms("cart")[0].weight;
-        let often = query_terms("cart cart cart cart cart cart cart cart")[0].weight;
+        let once = telling_terms("cart")[0].weight;
+        let often = telling_terms("cart cart cart cart cart cart cart cart")[0].weight;
         assert!(often > once && often < 2.0 * once);
     }
 }

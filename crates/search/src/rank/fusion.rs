@@ -1,4 +1,7 @@
-//! Reciprocal rank fusion: lists whose scores don't compare are merged by rank.
+//! Fusion of the legs' lists: scores brought to one scale and added (a convex combination).
+//!
+//! Ranks alone (reciprocal rank fusion) lose how much better the first hit is than the second, which
+//! is most of what a leg knows; docs/retrieval.md has both side by side.
 
 use std::collections::HashMap;
 
@@ -7,16 +10,19 @@ use mc_domain::PassageId;
 use super::LegRank;
 use crate::legs::{Leg, Ranked};
 
-/// Damps the lead of the first ranks over the following ones; 60 as in the paper and everywhere
-/// since.
-pub const RRF_K: f32 = 60.0;
-
-/// What a leg's vote counts.
-pub fn leg_weight(leg: Leg) -> f32 {
+/// What the best hit of a leg counts.
+pub const fn leg_weight(leg: Leg) -> f32 {
     match leg {
-        Leg::Exact | Leg::Keyword | Leg::Vector => 1.0,
+        Leg::Keyword => 1.0,
+        Leg::Vector => 0.5,
+        // A name in passing; for one that is meant the rerank sees to its place.
+        Leg::Exact => 0.3,
     }
 }
+
+/// What the last hit of the exact leg keeps of that weight: that a name points at it counts, and not
+/// only how it stands among others.
+pub const LEAST_EXACT: f32 = 0.5;
 
 /// A passage with what the legs say of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +31,7 @@ pub struct Fused {
     pub id: PassageId,
     /// In the order of the legs given.
     pub legs: Vec<LegRank>,
-    /// Sum of the legs' votes. The first rank of a leg of weight 1 votes 1.
+    /// Sum of what the legs give.
     pub score: f32,
 }
 
@@ -33,12 +39,13 @@ pub struct Fused {
 pub fn fuse(lists: &[(Leg, Ranked)]) -> Vec<Fused> {
     let mut fused: HashMap<PassageId, Fused> = HashMap::new();
     for (leg, list) in lists {
+        let scale = Scale::of(*leg, list);
         for (index, &(id, score)) in list.iter().enumerate() {
-            let rank = index + 1;
+            let share = leg_weight(*leg) * scale.share(score);
             let entry =
                 fused.entry(id).or_insert_with(|| Fused { id, legs: Vec::new(), score: 0.0 });
-            entry.legs.push(LegRank { leg: *leg, rank, score });
-            entry.score += leg_weight(*leg) * vote(rank);
+            entry.legs.push(LegRank { leg: *leg, rank: index + 1, score, share });
+            entry.score += share;
         }
     }
     let mut fused: Vec<Fused> = fused.into_values().collect();
@@ -46,8 +53,35 @@ pub fn fuse(lists: &[(Leg, Ranked)]) -> Vec<Fused> {
     fused
 }
 
-fn vote(rank: usize) -> f32 {
-    (RRF_K + 1.0) / (RRF_K + rank as f32)
+/// From a leg's own scores to 0 .. 1.
+struct Scale {
+    /// The score that stands for nothing.
+    zero: f32,
+    /// The best score.
+    best: f32,
+    /// What is given for nothing.
+    least: f32,
+}
+
+impl Scale {
+    fn of(leg: Leg, list: &Ranked) -> Self {
+        let scores = || list.iter().map(|(_, score)| *score);
+        let best = scores().fold(f32::NEG_INFINITY, f32::max);
+        let (zero, least) = match leg {
+            // No word in common is 0.
+            Leg::Keyword => (0.0, 0.0),
+            // Where unlike texts lie depends on the model: the farthest of the list are it.
+            Leg::Vector => (scores().fold(f32::INFINITY, f32::min), 0.0),
+            Leg::Exact => (0.0, LEAST_EXACT),
+        };
+        Self { zero, best, least }
+    }
+
+    fn share(&self, score: f32) -> f32 {
+        let range = self.best - self.zero;
+        let share = if range > 0.0 { (score - self.zero) / range } else { 1.0 };
+        self.least + (1.0 - self.least) * share.clamp(0.0, 1.0)
+    }
 }
 
 #[cfg(test)]
@@ -58,24 +92,39 @@ mod tests {
         PassageId(uuid::Uuid::from_u128(n))
     }
 
+    fn near(a: f32, b: f32) -> bool {
+        (a - b).abs() < 1e-6
+    }
+
     #[test]
-    fn what_both_legs_find_beats_what_one_finds_first() {
-        let keyword = vec![(id(1), 30.0), (id(2), 20.0)];
-        let vector = vec![(id(3), 0.9), (id(2), 0.8)];
+    fn how_much_better_a_hit_is_counts() {
+        let keyword = vec![(id(1), 20.0), (id(2), 18.0), (id(3), 2.0)];
+        let vector = vec![(id(3), 0.9), (id(2), 0.8), (id(1), 0.1)];
         let fused = fuse(&[(Leg::Keyword, keyword), (Leg::Vector, vector)]);
-        assert_eq!(fused[0].id, id(2));
-        assert_eq!(fused[0].legs.len(), 2);
+        let order: Vec<_> = fused.iter().map(|f| f.id).collect();
+        assert_eq!(order, [id(2), id(1), id(3)], "close to the first in both");
+        assert!(near(fused[0].score, 0.9 + 0.5 * 0.875));
         assert_eq!((fused[0].legs[1].rank, fused[0].legs[1].score), (2, 0.8));
-        assert!((fused[1].score - 1.0).abs() < 1e-6);
+        assert!(near(fused[0].legs.iter().map(|found| found.share).sum(), fused[0].score));
     }
 
     #[test]
     fn a_missing_leg_leaves_the_other_ones_order() {
-        let keyword: Ranked = (1..=9).map(|n| (id(n), 1.0)).collect();
+        let keyword: Ranked = (1..=9).map(|n| (id(n), 10.0 - n as f32)).collect();
         let fused = fuse(&[(Leg::Keyword, keyword.clone())]);
-        assert_eq!(
-            fused.iter().map(|f| f.id).collect::<Vec<_>>(),
-            keyword.iter().map(|(id, _)| *id).collect::<Vec<_>>()
-        );
+        let given: Vec<_> = keyword.iter().map(|(id, _)| *id).collect();
+        assert_eq!(fused.iter().map(|f| f.id).collect::<Vec<_>>(), given);
+    }
+
+    #[test]
+    fn a_list_of_equals_counts_whole() {
+        let fused = fuse(&[(Leg::Vector, vec![(id(1), 0.4), (id(2), 0.4)])]);
+        assert!(fused.iter().all(|f| near(f.score, leg_weight(Leg::Vector))));
+    }
+
+    #[test]
+    fn the_last_that_a_name_points_at_still_counts() {
+        let fused = fuse(&[(Leg::Exact, vec![(id(1), 10_000.0), (id(2), 1.0)])]);
+        assert!(fused[1].score >= leg_weight(Leg::Exact) * LEAST_EXACT);
     }
 }

@@ -4,11 +4,13 @@ pub mod fusion;
 pub mod rerank;
 #[cfg(test)]
 mod samples;
+pub mod step;
 pub mod thin;
 
 use mc_store::passages::Passage;
 
 use crate::legs::Leg;
+use step::Step;
 
 /// Where a leg put a hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,13 +21,15 @@ pub struct LegRank {
     pub rank: usize,
     /// Its own score: cosine similarity, BM25, or the weight of the names that matched.
     pub score: f32,
+    /// What it gave to the fused score.
+    pub share: f32,
 }
 
 /// A step of the rerank that changed a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adjustment {
-    /// The step: `exact_symbol`, `recency`.
-    pub name: &'static str,
+    /// The step.
+    pub step: Step,
     /// What the score was multiplied by.
     pub factor: f32,
 }

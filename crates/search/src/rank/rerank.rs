@@ -1,14 +1,16 @@
 //! What the legs can't know: names, age, use, scope, state. Each step is a factor with a name.
 
 mod exactness;
+mod siblings;
 mod signals;
 
 use chrono::{DateTime, Utc};
 
+use super::step::{Step, Without};
 use super::{Adjustment, Candidate};
 use crate::query::Understood;
 
-pub use exactness::{EXACT_SYMBOL, NAMED_FACTOR};
+pub use exactness::NAMED_FACTOR;
 
 /// What the steps look at besides the candidate.
 #[derive(Debug, Clone)]
@@ -19,30 +21,36 @@ pub struct Situation {
     pub text: String,
     /// Now.
     pub now: DateTime<Utc>,
+    /// Steps to leave out.
+    pub without: Without,
 }
 
-type Step = fn(&Candidate, &Situation) -> Option<Adjustment>;
+/// The factor for one candidate, where the step has something to say of it.
+type Factor = fn(&Candidate, &Situation) -> Option<f32>;
 
-const STEPS: &[Step] = &[
-    exactness::symbol,
-    exactness::path,
-    exactness::identifier,
-    signals::recency,
-    signals::usefulness,
-    signals::scope,
-    signals::state,
+const STEPS: &[(Step, Factor)] = &[
+    (Step::ExactSymbol, exactness::symbol),
+    (Step::ExactPath, exactness::path),
+    (Step::SameIdentifier, exactness::identifier),
+    (Step::Recency, signals::recency),
+    (Step::Usefulness, signals::usefulness),
+    (Step::Scope, signals::scope),
+    (Step::Author, signals::author),
+    (Step::Stale, signals::stale),
 ];
 
 /// Applies the steps and sorts, best first.
 pub fn rerank(candidates: &mut [Candidate], situation: &Situation) {
-    for candidate in candidates.iter_mut() {
-        candidate.score = candidate.fused;
-        for step in STEPS {
-            if let Some(adjustment) = step(candidate, situation) {
-                candidate.score *= adjustment.factor;
-                candidate.adjustments.push(adjustment);
-            }
-        }
+    let siblings = siblings::factors(candidates);
+    for (candidate, siblings) in candidates.iter_mut().zip(siblings) {
+        let own = STEPS.iter().map(|(step, factor)| (*step, factor(candidate, situation)));
+        candidate.adjustments = std::iter::once((Step::Siblings, siblings))
+            .chain(own)
+            .filter(|(step, _)| situation.without.takes(*step))
+            .filter_map(|(step, factor)| factor.map(|factor| Adjustment { step, factor }))
+            .collect();
+        let factors = candidate.adjustments.iter().map(|adjustment| adjustment.factor);
+        candidate.score = candidate.fused * factors.product::<f32>();
     }
     candidates.sort_by(|a, b| {
         let newest_first = || b.passage.indexed.id.cmp(&a.passage.indexed.id);

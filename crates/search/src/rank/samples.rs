@@ -23,6 +23,8 @@ pub(super) fn doc(text: &str) -> Candidate {
         scope: Vec::new(),
         tags: Vec::new(),
         language: String::new(),
+        author: String::new(),
+        context: String::new(),
         text: text.to_owned(),
     };
     let passage =

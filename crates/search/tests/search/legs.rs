@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mc_domain::Classified;
-use mc_search::{ActiveModel, ActiveModels, Options};
+use mc_search::{ActiveModel, ActiveModels, Options, Step};
 use mc_store::vectors;
 
-use crate::support::{Fake, World, embed_backlog, passage};
+use crate::support::{Fake, PATIENCE, World, embed_backlog, passage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leg_that_never_answers_is_left_out_and_named() {
@@ -74,7 +74,7 @@ async fn the_model_before_answers_until_the_new_one_is_complete() {
     let models = ActiveModels::new(ActiveModel { model, embedder: new }, Some(previous));
     let mut context = node.context.clone();
     context.models = models.clone();
-    let options = Options { time_budget: crate::support::PATIENCE, ..Options::default() };
+    let options = Options { time_budget: PATIENCE, ..Options::default() };
 
     let query = world.query("kestrel");
     let during = mc_search::search(&context, &query, &options).await.expect("a search");
@@ -93,5 +93,39 @@ async fn an_empty_query_is_refused_with_the_field() {
         .await
         .expect_err("a refusal");
     assert_eq!(error.field().as_deref(), Some("query"));
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_other_projects_hold_changes_no_score() {
+    let world = World::new().await;
+    let node = world.node().await.ready().await;
+    world.write("a", &[passage("a.md", "the kestrel hovers"), passage("b.md", "an owl")]).await;
+    let query = world.query("kestrel hovers over the owl");
+    let scores = async || -> Vec<_> {
+        node.find(&query).await.hits.into_iter().map(|hit| hit.keyword).collect()
+    };
+    let alone = scores().await;
+    let stranger = World { project: world.database.project("other").await.id, ..world };
+    let many: Vec<_> = (0..50).map(|n| passage(&format!("{n}.md"), "kestrel kestrel")).collect();
+    stranger.write("b", &many).await;
+    assert_eq!(scores().await, alone);
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_can_do_without_a_step() {
+    let world = World::new().await;
+    let node = world.node().await.ready().await;
+    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    let found = async |without: &[Step]| {
+        let without = without.iter().copied().collect();
+        let options = Options { time_budget: PATIENCE, without, ..Options::default() };
+        mc_search::search(&node.context, &world.query("kestrel"), &options).await
+    };
+    assert_eq!(found(&[]).await.expect("a search").hits.len(), 1);
+    for without in [&[Step::Body, Step::Window, Step::Path][..], &[Step::Keyword, Step::Exact]] {
+        assert!(found(without).await.expect("a search").hits.is_empty(), "{without:?}");
+    }
     node.stop().await;
 }

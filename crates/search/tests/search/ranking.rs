@@ -194,7 +194,12 @@ async fn a_hit_says_why_it_stands_there() {
     let explain = hit.explain.expect("an explanation");
     let legs: Vec<_> = explain.legs.iter().map(|found| (found.leg.as_str(), found.rank)).collect();
     assert_eq!(legs[0], ("exact", 1));
-    assert!(explain.adjustments.iter().any(|a| a.name == "exact_symbol" && a.factor > 1.0));
+    assert!(
+        explain
+            .adjustments
+            .iter()
+            .any(|a| a.step == mc_search::Step::ExactSymbol && a.factor > 1.0)
+    );
     let product: f32 = explain.adjustments.iter().map(|a| a.factor).product();
     assert!((explain.fused * product - explain.product).abs() < 1e-2);
     assert!(hit.score > 0.9 && hit.score < 1.0);

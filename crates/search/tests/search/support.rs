@@ -138,6 +138,8 @@ pub fn passage(place: &str, text: &str) -> NewPassage {
         scope: Vec::new(),
         tags: Vec::new(),
         language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
         text: mask(text).text,
         lines: None,
     }

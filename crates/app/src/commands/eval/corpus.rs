@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::set::{Corpus, Document, EvalSet, Meta};
 use crate::commands::ingest;
@@ -14,10 +14,23 @@ use crate::remote::Remote;
 
 /// Documents a call.
 const BATCH: usize = 100;
+/// Messages of one conversation.
+const MESSAGES: usize = 500;
 const LOOK: Duration = Duration::from_millis(300);
 
-/// The set's own ids by the service's ids of documents; empty for a repository.
-pub type DocumentIds = HashMap<String, String>;
+/// From what a search answers to the set's own ids; empty for a repository.
+#[derive(Default)]
+pub struct DocumentIds(HashMap<String, Vec<(i64, String)>>);
+
+impl DocumentIds {
+    /// The set's id of what stands at a line of a document: of its last part that begins there or
+    /// above.
+    pub fn at(&self, document: &str, line: i64) -> Option<&str> {
+        let parts = self.0.get(document)?;
+        let below = parts.partition_point(|(first, _)| *first <= line);
+        parts.get(below.saturating_sub(1)).map(|(_, id)| id.as_str())
+    }
+}
 
 /// Indexes the corpus and waits until every passage has its vector.
 pub async fn prepare(
@@ -28,7 +41,7 @@ pub async fn prepare(
     format: Format,
 ) -> Result<DocumentIds> {
     remote.ensure_project(project).await?;
-    let mut ids = DocumentIds::new();
+    let mut ids = DocumentIds::default();
     match &set.corpus {
         Corpus::Documents(documents) => ids = add_documents(documents, project, remote).await?,
         Corpus::Repository(meta) => {
@@ -48,25 +61,72 @@ async fn add_documents(
     project: &str,
     remote: &Remote,
 ) -> Result<DocumentIds> {
-    let mut ids = DocumentIds::new();
-    for batch in documents.chunks(BATCH) {
-        let documents: Vec<_> = batch
-            .iter()
-            .map(|d| {
-                json!({
-                    "doc_id": d.id,
-                    "title": if d.title.is_empty() { &d.id } else { &d.title },
-                    "content": d.text,
-                })
-            })
-            .collect();
+    let mut entries: Vec<Entry> = documents.chunk_by(same_session).flat_map(entries).collect();
+    let mut ids = DocumentIds::default();
+    for batch in entries.chunks_mut(BATCH) {
+        let documents: Vec<_> = batch.iter_mut().map(|entry| entry.body.take()).collect();
         let body = json!({ "project_key": project, "source": "eval", "documents": documents });
         let answer = remote.post("/ingest/docs", body).await?;
-        for document in list(&answer, "documents") {
-            ids.insert(text(document, "id").to_owned(), text(document, "doc_id").to_owned());
+        for (document, entry) in list(&answer, "documents").iter().zip(batch) {
+            ids.0.insert(text(document, "id").to_owned(), std::mem::take(&mut entry.parts));
         }
     }
     Ok(ids)
+}
+
+/// A document as the service takes it, and which of the set's rows begins at which of its lines.
+struct Entry {
+    body: Value,
+    parts: Vec<(i64, String)>,
+}
+
+fn same_session(a: &Document, b: &Document) -> bool {
+    a.metadata.session.is_some() && a.metadata.session == b.metadata.session
+}
+
+/// Messages of one session as conversations, anything else as a document each.
+fn entries(rows: &[Document]) -> Vec<Entry> {
+    match &rows[0].metadata.session {
+        Some(_) => rows.chunks(MESSAGES).map(conversation).collect(),
+        None => rows.iter().map(document).collect(),
+    }
+}
+
+fn document(row: &Document) -> Entry {
+    let title = if row.title.is_empty() { &row.id } else { &row.title };
+    let body = json!({ "doc_id": row.id, "title": title, "content": row.text });
+    Entry { body, parts: vec![(0, row.id.clone())] }
+}
+
+fn conversation(rows: &[Document]) -> Entry {
+    let first = &rows[0];
+    let mut line = 1;
+    let mut parts = Vec::with_capacity(rows.len());
+    let messages: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            parts.push((line, row.id.clone()));
+            // A blank line stands between messages.
+            line += i64::try_from(row.text.split('\n').count()).unwrap_or(i64::MAX - 1) + 1;
+            let (author, text) = spoken(&row.text);
+            json!({ "author": author, "text": text })
+        })
+        .collect();
+    let title = first.metadata.date.as_deref().unwrap_or(&first.id);
+    let body = json!({ "doc_id": first.id, "title": title, "messages": messages });
+    Entry { body, parts }
+}
+
+/// `Maria: I moved.` taken apart.
+fn spoken(text: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| {
+        name.split(' ').count() <= 3
+            && name.chars().all(|c| c.is_alphanumeric() || " .-".contains(c))
+    };
+    match text.split_once(": ") {
+        Some((author, text)) if is_name(author) => (Some(author), text),
+        _ => (None, text),
+    }
 }
 
 async fn index(

@@ -62,6 +62,16 @@ impl Scores {
 }
 
 impl Summary {
+    /// The set's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The average of recall@5.
+    pub fn recall_5(&self) -> f64 {
+        self.figures[0]
+    }
+
     /// As a row of the table.
     pub fn row(&self) -> Vec<String> {
         let mut row = vec![self.name.clone(), self.queries.to_string()];
@@ -96,7 +106,8 @@ pub fn average_row(summaries: &[Summary]) -> Vec<String> {
     row
 }
 
-fn averages(summaries: &[Summary]) -> [f64; 4] {
+/// recall@5, recall@10, MRR@10 and nDCG@10, averaged over sets.
+pub fn averages(summaries: &[Summary]) -> [f64; 4] {
     [0, 1, 2, 3].map(|i| mean(&summaries.iter().map(|s| s.figures[i]).collect::<Vec<_>>()))
 }
 

@@ -58,6 +58,20 @@ pub struct Document {
     pub title: String,
     /// Text.
     pub text: String,
+    /// What else is known of it.
+    #[serde(default)]
+    pub metadata: Metadata,
+}
+
+/// What else is known of a document.
+#[derive(Debug, Default, Deserialize)]
+pub struct Metadata {
+    /// The conversation that it is a message of, where it is one; a number or a name.
+    #[serde(default)]
+    pub session: Option<serde_json::Value>,
+    /// When that was, in words.
+    #[serde(default)]
+    pub date: Option<String>,
 }
 
 /// A repository at a commit.

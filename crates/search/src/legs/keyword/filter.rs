@@ -10,13 +10,13 @@ use crate::index::schema::Fields;
 /// A part of a boolean query.
 pub(super) type Clause = (Occur, Box<dyn Query>);
 
+/// Everything but the project, by which words are kept apart already.
 pub(super) fn clauses(
     filter: &PassageFilter,
     fields: &Fields,
 ) -> Result<Vec<Clause>, TantivyError> {
     let sources: Vec<&str> = filter.sources.iter().map(|source| source.as_str()).collect();
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|kind| kind.as_str()).collect();
-    let mut clauses = vec![any_of(fields.project, [filter.project.to_string()])];
     let sets = [
         (fields.source, sources),
         (fields.record_kind, kinds),
@@ -24,15 +24,20 @@ pub(super) fn clauses(
         (fields.tags, strs(&filter.tags)),
         (fields.language, strs(&filter.languages)),
     ];
-    clauses.extend(
-        sets.into_iter()
-            .filter(|(_, values)| !values.is_empty())
-            .map(|(field, values)| any_of(field, values)),
-    );
+    let mut clauses: Vec<Clause> = sets
+        .into_iter()
+        .filter(|(_, values)| !values.is_empty())
+        .map(|(field, values)| any_of(field, values))
+        .collect();
     if let Some(regex) = &filter.path_regex {
         clauses.push(silent(RegexQuery::from_pattern(regex, fields.place)?));
     }
     Ok(clauses)
+}
+
+/// The project, for what is not kept apart by it.
+pub(super) fn project(filter: &PassageFilter, fields: &Fields) -> Clause {
+    silent(TermQuery::new(fields.project_term(filter.project), IndexRecordOption::Basic))
 }
 
 fn any_of<T: AsRef<str>>(field: Field, values: impl IntoIterator<Item = T>) -> Clause {

@@ -1,17 +1,11 @@
 //! Passages that define a symbol, or lie at a path, that the query names.
 
+use mc_domain::SourceKind;
+
 use super::Situation;
 use crate::names;
 use crate::query::{Certainty, Name};
-use crate::rank::{Adjustment, Candidate};
-
-/// Name of the step for symbols.
-pub const EXACT_SYMBOL: &str = "exact_symbol";
-/// Name of the step for paths.
-pub const EXACT_PATH: &str = "exact_path";
-
-/// Name of the step for identifiers in the text.
-pub const SAME_IDENTIFIER: &str = "same_identifier";
+use crate::rank::Candidate;
 
 /// A named thing comes before everything else: the weakest exact hit, last of its leg's list and
 /// in no other, times this stands above the strongest one that three legs found first, with every
@@ -26,7 +20,7 @@ const IDENTIFIER_GAIN: f32 = 1.5;
 const WHOLE_NAME: f32 = 1.3;
 const SAME_SPELLING: f32 = 1.1;
 
-pub(super) fn symbol(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+pub(super) fn symbol(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let symbols = &candidate.passage.indexed.symbols;
     let matches = situation.names.symbols.iter().flat_map(|name| {
         symbols.iter().filter_map(|symbol| {
@@ -34,24 +28,27 @@ pub(super) fn symbol(candidate: &Candidate, situation: &Situation) -> Option<Adj
             factor(name, &key, symbol, '.')
         })
     });
-    best(EXACT_SYMBOL, matches)
+    matches.max_by(f32::total_cmp)
 }
 
-pub(super) fn path(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+pub(super) fn path(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let place = &candidate.passage.indexed.place;
     let key = names::path_key(place)?;
     let matches = situation.names.paths.iter().filter_map(|name| factor(name, &key, place, '/'));
-    best(EXACT_PATH, matches)
+    matches.max_by(f32::total_cmp)
 }
 
-pub(super) fn identifier(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
-    let wanted = &situation.names.identifiers;
+pub(super) fn identifier(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let passage = &candidate.passage.indexed;
+    // Code repeats the names that it uses; only where one is defined says something.
+    if passage.source == SourceKind::Code {
+        return None;
+    }
+    let wanted = &situation.names.identifiers;
     let texts = [passage.title.to_lowercase(), passage.text.to_lowercase()];
     let held = |word: &&String| texts.iter().any(|text| holds_word(text, word));
     let share = wanted.iter().filter(held).count() as f32 / wanted.len().max(1) as f32;
-    let factor = 1.0 + IDENTIFIER_GAIN * share;
-    (share > 0.0).then_some(Adjustment { name: SAME_IDENTIFIER, factor })
+    (share > 0.0).then_some(1.0 + IDENTIFIER_GAIN * share)
 }
 
 /// Whether `word` stands in `text` with nothing of a name around it.
@@ -77,8 +74,4 @@ fn factor(name: &Name, key: &str, spelling: &str, separator: char) -> Option<f32
     let same =
         if spelling.ends_with(name.written.trim_start_matches("./")) { SAME_SPELLING } else { 1.0 };
     Some(certainty * whole * same)
-}
-
-fn best(name: &'static str, factors: impl Iterator<Item = f32>) -> Option<Adjustment> {
-    factors.max_by(f32::total_cmp).map(|factor| Adjustment { name, factor })
 }

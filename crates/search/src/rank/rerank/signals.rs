@@ -3,7 +3,7 @@
 use mc_domain::RecordState;
 
 use super::Situation;
-use crate::rank::{Adjustment, Candidate};
+use crate::rank::Candidate;
 
 /// What age can take from a memory or a dialog at most, and in how many days it takes half of that.
 const AGE_COST: f32 = 0.2;
@@ -14,11 +14,13 @@ const USE_RANGE: f32 = 0.3;
 const USE_DOUBT: f32 = 5.0;
 /// A scope or tag that the query speaks of.
 const SCOPE_FACTOR: f32 = 1.25;
+/// Said by somebody whom the query names.
+const AUTHOR_FACTOR: f32 = 1.2;
 /// Code that a record cites has changed.
 const STALE_FACTOR: f32 = 0.6;
 
 /// What people remember fades; code and documents are as true as they are.
-pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let passage = &candidate.passage;
     let changed = match &passage.record {
         Some(record) => {
@@ -29,11 +31,11 @@ pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<Ad
     };
     let days = (situation.now - changed).num_days().max(0) as f32;
     let factor = 1.0 - AGE_COST * (1.0 - (-days / AGE_HALF_LIFE_DAYS).exp2());
-    (days > 0.0).then_some(Adjustment { name: "recency", factor })
+    (days > 0.0).then_some(factor)
 }
 
 /// How often a record was of use when it was recalled, trusted the more the oftener that was.
-pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<Adjustment> {
+pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<f32> {
     let record = candidate.passage.record.as_ref()?;
     if record.hits <= 0 && record.used <= 0 {
         return None;
@@ -42,12 +44,12 @@ pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<Adjustm
     let rate = (used + 1.0) / (hits + 2.0);
     let trust = hits / (hits + USE_DOUBT);
     let factor = 1.0 + 2.0 * USE_RANGE * (rate - 0.5) * trust;
-    Some(Adjustment { name: "usefulness", factor })
+    Some(factor)
 }
 
 /// A scope (`checkout`, `app/models`, `app/models/**`) that holds a path of the query or is a word
 /// of its text.
-pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<Adjustment> {
+pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let holds = |scope: &String| {
         let scope = scope.trim_end_matches(['*', '/']).trim_start_matches("./").to_lowercase();
         !scope.is_empty()
@@ -55,12 +57,20 @@ pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<Adju
                 || has_word(&situation.text, &scope))
     };
     let matches = candidate.passage.indexed.scope.iter().any(holds);
-    matches.then_some(Adjustment { name: "scope", factor: SCOPE_FACTOR })
+    matches.then_some(SCOPE_FACTOR)
 }
 
-pub(super) fn state(candidate: &Candidate, _: &Situation) -> Option<Adjustment> {
+/// What "Maria" said, for a question about Maria; any part of a longer name will do.
+pub(super) fn author(candidate: &Candidate, situation: &Situation) -> Option<f32> {
+    let author = candidate.passage.indexed.author.to_lowercase();
+    let mut names = author.split(|c: char| !c.is_alphanumeric()).filter(|name| name.len() > 1);
+    let is_named = names.any(|name| has_word(&situation.text, name));
+    is_named.then_some(AUTHOR_FACTOR)
+}
+
+pub(super) fn stale(candidate: &Candidate, _: &Situation) -> Option<f32> {
     let stale = candidate.passage.record.as_ref()?.state == RecordState::Stale;
-    stale.then_some(Adjustment { name: "stale", factor: STALE_FACTOR })
+    stale.then_some(STALE_FACTOR)
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

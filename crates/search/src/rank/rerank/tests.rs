@@ -4,11 +4,16 @@ use super::*;
 use crate::legs::Leg;
 use crate::query::{Certainty, Name};
 use crate::rank::LegRank;
-use crate::rank::fusion::{RRF_K, leg_weight};
-use crate::rank::samples::{doc, fact, now};
+use crate::rank::fusion::{LEAST_EXACT, leg_weight};
+use crate::rank::samples::{chunk, doc, fact, now};
 
 fn situation() -> Situation {
-    Situation { names: Understood::default(), text: String::new(), now: now() }
+    Situation {
+        names: Understood::default(),
+        text: String::new(),
+        now: now(),
+        without: Without::default(),
+    }
 }
 
 fn name(written: &str, key: &str, certainty: Certainty) -> Name {
@@ -61,7 +66,7 @@ fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
             ..Understood::default()
         },
         text: "why is the checkout slow".into(),
-        now: now(),
+        ..situation()
     };
     for (scope, lifted) in [
         ("app/cart/**", true),
@@ -72,7 +77,11 @@ fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
     ] {
         let mut candidates = vec![scoped("a", scope)];
         rerank(&mut candidates, &at);
-        assert_eq!(candidates[0].adjustments.iter().any(|a| a.name == "scope"), lifted, "{scope}");
+        assert_eq!(
+            candidates[0].adjustments.iter().any(|a| a.step == Step::Scope),
+            lifted,
+            "{scope}"
+        );
     }
 }
 
@@ -108,8 +117,8 @@ fn the_weakest_named_hit_beats_the_strongest_other() {
     };
     let weakest = changed(fact("named", 9999), |c| {
         c.passage.indexed.symbols = vec!["X#Delay".into()];
-        c.fused = leg_weight(Leg::Exact) * (RRF_K + 1.0) / (RRF_K + 200.0);
-        c.legs = vec![LegRank { leg: Leg::Exact, rank: 200, score: 1.0 }];
+        c.fused = leg_weight(Leg::Exact) * LEAST_EXACT;
+        c.legs = vec![LegRank { leg: Leg::Exact, rank: 200, score: 1.0, share: c.fused }];
         let record = record(c);
         record.state = RecordState::Stale;
         record.hits = 100_000;
@@ -118,11 +127,34 @@ fn the_weakest_named_hit_beats_the_strongest_other() {
         c.passage.indexed.symbols = vec!["Cart#total".into()];
         c.passage.indexed.place = "a/b.rb".into();
         c.passage.indexed.scope = vec!["checkout".into()];
+        c.passage.indexed.author = "Checkout".into();
         c.fused = [Leg::Exact, Leg::Keyword, Leg::Vector].map(leg_weight).iter().sum();
         let record = record(c);
         record.hits = 100_000;
         record.used = 100_000;
     });
-    let at = Situation { names, text: "checkout".into(), now: now() };
+    let at = Situation { names, text: "checkout".into(), ..situation() };
     assert_eq!(order(vec![strongest, weakest], &at), ["named", "other"]);
+}
+
+#[test]
+fn a_file_of_which_two_passages_answer_comes_before_one_that_speaks_of_it_once() {
+    let (twice, once) = (mc_domain::FileId::generate(), mc_domain::FileId::generate());
+    let scored = |text: &str, file, fused| changed(chunk(text, file), |c| c.fused = fused);
+    let candidates =
+        vec![scored("alone", once, 1.0), scored("a", twice, 0.95), scored("b", twice, 0.9)];
+    assert_eq!(order(candidates, &situation()), ["a", "b", "alone"]);
+}
+
+#[test]
+fn what_the_named_person_said_comes_first() {
+    let said =
+        |text: &str, author: &str| changed(doc(text), |c| c.passage.indexed.author = author.into());
+    let at = Situation { text: "what did maria decide?".into(), ..situation() };
+    let candidates = vec![said("he", "Mario Rossi"), said("she", "Maria Rossi"), said("it", "")];
+    assert_eq!(order(candidates, &at)[0], "she");
+    let at = Situation { text: "what was decided?".into(), ..situation() };
+    let mut candidates = vec![said("she", "Maria Rossi")];
+    rerank(&mut candidates, &at);
+    assert!(candidates[0].adjustments.is_empty());
 }
