@@ -4,4 +4,5 @@ mod following;
 mod legs;
 mod ranking;
 mod rebuilding;
+mod russian;
 mod support;
