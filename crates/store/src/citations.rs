@@ -185,8 +185,8 @@ pub async fn file_lines(
     path: &str,
 ) -> Result<Vec<Vec<String>>, Error> {
     let rows = sqlx::query!(
-        r#"select f.id as "file_id!", c.overlap_lines as "overlap_lines?", p.text as "text?",
-                  d.content as "content?"
+        r#"select f.id as "file_id!", c.line_start as "line_start?", c.line_end as "line_end?",
+                  c.overlap_lines as "overlap_lines?", p.text as "text?", d.content as "content?"
            from files f
            left join code_chunks c on c.file_id = f.id
            left join passages p on p.id = c.passage_id
@@ -198,20 +198,40 @@ pub async fn file_lines(
     )
     .fetch_all(&store.pool)
     .await?;
-    let mut files: Vec<(uuid::Uuid, Vec<String>)> = Vec::new();
+    let mut files: Vec<Joined> = Vec::new();
     for row in rows {
-        if files.last().is_none_or(|(id, _)| *id != row.file_id) {
-            files.push((row.file_id, Vec::new()));
+        if files.last().is_none_or(|file| file.id != row.file_id) {
+            files.push(Joined { id: row.file_id, lines: Vec::new(), last_line: None });
         }
-        let Some((_, lines)) = files.last_mut() else { continue };
+        let Some(file) = files.last_mut() else { continue };
         if let Some(content) = row.content {
-            lines.extend(content.split('\n').map(str::to_owned));
+            file.lines.extend(content.split('\n').map(str::to_owned));
         } else if let Some(text) = row.text {
-            let overlap = usize::try_from(row.overlap_lines.unwrap_or(0)).unwrap_or(0);
-            lines.extend(text.split('\n').skip(overlap).map(str::to_owned));
+            file.add(&text, row.line_start, row.overlap_lines.unwrap_or(0));
+            file.last_line = row.line_end;
         }
     }
-    Ok(files.into_iter().map(|(_, lines)| lines).collect())
+    Ok(files.into_iter().map(|file| file.lines).collect())
+}
+
+/// A file that is put together from its chunks.
+struct Joined {
+    id: uuid::Uuid,
+    lines: Vec<String>,
+    /// The number of the last line so far.
+    last_line: Option<i32>,
+}
+
+impl Joined {
+    /// Adds a chunk without the lines that the one before has as well. One that opens on the line
+    /// on which the one before ended goes on with that line, which was too long for one chunk.
+    fn add(&mut self, text: &str, line_start: Option<i32>, overlap: i32) {
+        let overlap = usize::try_from(overlap).unwrap_or(0);
+        match self.lines.last_mut() {
+            Some(line) if overlap == 0 && line_start == self.last_line => line.push_str(text),
+            _ => self.lines.extend(text.split('\n').skip(overlap).map(str::to_owned)),
+        }
+    }
 }
 
 /// Where the project defines a qualified name.

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod dialogs;
+mod edited_code;
 mod freshness;
 mod recalling;
 mod saving;
