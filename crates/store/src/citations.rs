@@ -234,19 +234,26 @@ impl Joined {
     }
 }
 
-/// Where the project defines a qualified name.
+/// Where the project defines a qualified name: at most 100 places, those in the file `path` first,
+/// then those whose text has the hash `content_hash`. Every script may have its own `main`.
 pub async fn symbol_spans(
     store: &Store,
     project: ProjectId,
     name: &str,
+    path: &str,
+    content_hash: Option<&[u8]>,
 ) -> Result<Vec<SymbolSpan>, Error> {
     Ok(sqlx::query_as!(
         SymbolSpan,
         "select f.path, s.line_start, s.line_end, s.span_hash
          from code_symbols s join files f on f.id = s.file_id
-         where s.project_id = $1 and s.name = $2 order by f.path, s.line_start limit 100",
+         where s.project_id = $1 and s.name = $2
+         order by f.path = $3 desc, coalesce(s.span_hash = $4, false) desc, f.path, s.line_start
+         limit 100",
         project.0,
-        name
+        name,
+        path,
+        content_hash
     )
     .fetch_all(&store.pool)
     .await?)

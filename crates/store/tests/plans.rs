@@ -98,7 +98,9 @@ async fn recall(db: &mut Watched) {
     let lines = async |store: &Store| citations::file_lines(store, SMALL, path).await.unwrap();
     db.reads_at_most("citations::file_lines", A_FEW, lines).await;
     let name = "Shop::Cart#code_77";
-    let spans = async |store: &Store| citations::symbol_spans(store, SMALL, name).await.unwrap();
+    let spans = async |store: &Store| {
+        citations::symbol_spans(store, SMALL, name, path, None).await.unwrap()
+    };
     db.reads_at_most("citations::symbol_spans", A_FEW, spans).await;
 
     let bundle = NewBundle {

@@ -149,11 +149,10 @@ pub(crate) fn is_stale(citations: &[Citation]) -> Option<bool> {
     (all_fresh && !citations.is_empty()).then_some(false)
 }
 
-/// Indexed code, each path and symbol read once.
+/// Indexed code, each path read once.
 #[derive(Default)]
 struct Code {
     files: HashMap<String, Vec<Vec<String>>>,
-    symbols: HashMap<String, Vec<citations::SymbolSpan>>,
 }
 
 impl Code {
@@ -168,17 +167,11 @@ impl Code {
             let files = citations::file_lines(store, project, path).await?;
             self.files.insert(path.clone(), files);
         }
-        if let Some(symbol) = &citation.symbol
-            && !self.symbols.contains_key(symbol)
-        {
-            let spans = citations::symbol_spans(store, project, symbol).await?;
-            self.symbols.insert(symbol.clone(), spans);
-        }
-        let spans = citation.symbol.as_ref().and_then(|symbol| self.symbols.get(symbol));
-        let view = CodeView {
-            files: &self.files[path],
-            spans: spans.map(Vec::as_slice).unwrap_or_default(),
+        let hash = citation.content_hash.as_deref();
+        let spans = match &citation.symbol {
+            Some(symbol) => citations::symbol_spans(store, project, symbol, path, hash).await?,
+            None => Vec::new(),
         };
-        Ok(check(citation, &view))
+        Ok(check(citation, &CodeView { files: &self.files[path], spans: &spans }))
     }
 }

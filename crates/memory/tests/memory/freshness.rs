@@ -172,3 +172,29 @@ async fn a_definition_that_comes_back_elsewhere_makes_its_record_fresh() {
     recheck_files(world.store(), world.project, &["lib/cart.rb".to_owned()]).await.unwrap();
     assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_every_script_defines_is_the_one_of_the_cited_file() {
+    let world = World::new().await;
+    let main = |n: usize| format!("def main\n  run_job({n})\nend");
+    for n in 0..120 {
+        world.index_file(&format!("a/script_{n}.rb"), &main(n), Some(("main", 1, 3))).await;
+    }
+    let path = "scripts/close_month.rb";
+    world.index_file(path, &main(1_000), Some(("main", 1, 3))).await;
+    let id = cite(&world, vec![NewCitation { file: path.into(), ..symbol("main") }]).await;
+    assert_eq!(state(&world, id).await, (RecordState::Active, vec![Verdict::Fresh]));
+
+    world.delete_file(path).await;
+    world.index_file("scripts/month.rb", &main(1_000), Some(("main", 1, 3))).await;
+    recheck_files(world.store(), world.project, &[path.to_owned()]).await.unwrap();
+    let cited = citations::of_records(world.store(), &[id]).await.unwrap();
+    assert_eq!(
+        (cited[0].verdict, cited[0].file_path.as_str()),
+        (Verdict::Fresh, "scripts/month.rb")
+    );
+
+    world.index_file("scripts/month.rb", &main(2_000), Some(("main", 1, 3))).await;
+    recheck_files(world.store(), world.project, &["scripts/month.rb".to_owned()]).await.unwrap();
+    assert_eq!(state(&world, id).await, (RecordState::Stale, vec![Verdict::Drifted]));
+}
