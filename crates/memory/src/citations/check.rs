@@ -76,7 +76,12 @@ fn check_symbol(citation: &Citation, code: &CodeView<'_>) -> Result<Citation, Ve
         };
     };
     let same = |span: &&SymbolSpan| span.span_hash == *hash;
-    match code.spans.iter().filter(here).find(same).or_else(|| code.spans.iter().find(same)) {
+    let found = match in_file {
+        // The file still defines it: a copy elsewhere is not what was cited.
+        Some(_) => code.spans.iter().filter(here).find(same),
+        None => code.spans.iter().find(same),
+    };
+    match found {
         Some(span) => Ok(at(span)),
         None if !code.spans.is_empty() => Err(Verdict::Drifted),
         None if code.files.is_empty() => Err(missing(citation)),
@@ -268,6 +273,10 @@ mod tests {
             (changed.verdict, changed.file_path.as_str()),
             (Verdict::Drifted, "app/models/cart.rb")
         );
+
+        let copy = span("lib/cart.rb", 9, body);
+        let changed = span("app/models/cart.rb", 2, "def total\n  0\nend");
+        assert_eq!(in_spans(&saved, &[changed, copy]).verdict, Verdict::Drifted);
 
         assert_eq!(in_spans(&saved, &[]).verdict, Verdict::Orphaned);
         assert_eq!(check(&saved, &CodeView::default()).verdict, Verdict::Orphaned);

@@ -2,6 +2,7 @@
 //! stale, and no other does.
 
 mod checkout;
+mod citing;
 mod edits;
 mod language;
 mod tree;
@@ -9,7 +10,6 @@ mod tree;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mc_domain::{RecordId, RecordState, Verdict};
-use mc_memory::{NewCitation, SaveRequest};
 use mc_store::citations::{self, Citation};
 use mc_store::records;
 use rand::rngs::StdRng;
@@ -18,6 +18,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::support::World;
 use checkout::Checkout;
+use citing::{cite_file, cite_method, is_by_name};
 use edits::{Edit, Harmless, any_path};
 use tree::{Method, MethodId, SourceFile, Tree};
 
@@ -29,6 +30,7 @@ const ROUNDS: usize = 8;
 const EDITS: usize = 25;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "the figures say what was measured")]
 async fn every_edit_of_cited_code_is_flagged_and_no_fresh_citation_is() {
     let mut run = Run::start().await;
     for _ in 0..ROUNDS {
@@ -42,19 +44,21 @@ async fn every_edit_of_cited_code_is_flagged_and_no_fresh_citation_is() {
         run.checkout.push(&run.tree).await;
         run.check().await;
     }
-    let fresh = run.records.len() - run.edited.len();
-    eprintln!("{} edits, {} edited, {fresh} fresh", run.edits, run.edited.len());
+    let fresh = run.methods.len() - run.edited.len();
+    println!("{} edits: {} citations edited, {fresh} fresh", run.edits, run.edited.len());
     assert!(run.edits >= 200, "{} edits", run.edits);
     assert!(run.edited.len() >= 200 && fresh >= 200, "{} edited, {fresh} fresh", run.edited.len());
 }
 
-/// The tree, the records that cite its methods, and what the edits did to them.
+/// The tree, the records that cite its methods and files, and what the edits did to them.
 struct Run {
     world: World,
     checkout: Checkout,
     tree: Tree,
     random: StdRng,
-    records: HashMap<RecordId, MethodId>,
+    methods: HashMap<RecordId, MethodId>,
+    /// Records that cite a whole file, by path and text.
+    files: HashMap<RecordId, (String, String)>,
     /// Methods whose cited lines are no more what they were, and by which edit.
     edited: BTreeMap<MethodId, String>,
     edits: usize,
@@ -67,12 +71,17 @@ impl Run {
         let mut random = StdRng::seed_from_u64(SEED);
         let tree = Tree::generate(&mut random, FILES_PER_LANGUAGE, METHODS_PER_FILE);
         checkout.push(&tree).await;
-        let mut records = HashMap::new();
-        for (path, file, method) in tree.methods() {
-            records.insert(cite(&world, path, file, method).await, method.id);
+        let (mut methods, mut files) = (HashMap::new(), HashMap::new());
+        for (number, (path, file)) in tree.files.iter().enumerate() {
+            for (at, method) in file.methods.iter().enumerate() {
+                methods.insert(cite_method(&world, path, file, at).await, method.id);
+            }
+            if number.is_multiple_of(5) {
+                files.insert(cite_file(&world, path, file).await, (path.clone(), file.text()));
+            }
         }
-        let run =
-            Self { world, checkout, tree, random, records, edited: BTreeMap::new(), edits: 0 };
+        let edited = BTreeMap::new();
+        let run = Self { world, checkout, tree, random, methods, files, edited, edits: 0 };
         run.check().await;
         run
     }
@@ -115,69 +124,58 @@ impl Run {
     }
 
     fn is_fresh(&self, id: MethodId) -> bool {
-        id.0 < self.records.len() && !self.edited.contains_key(&id)
+        id.0 < self.methods.len() && !self.edited.contains_key(&id)
     }
 
     /// Holds the state of every record, and the place that it cites, against what was edited.
     async fn check(&self) {
-        let ids: Vec<RecordId> = self.records.keys().copied().collect();
         let store = self.world.store();
         let live = records::list(store, self.world.project, None, None, 1_000).await.unwrap();
-        let stale: HashSet<_> = live
+        assert_eq!(live.len(), self.methods.len() + self.files.len());
+        let ids: Vec<RecordId> = live.iter().map(|record| record.id).collect();
+        let stale: HashSet<RecordId> = live
             .iter()
             .filter(|record| record.state == RecordState::Stale)
             .map(|record| record.id)
             .collect();
-        assert_eq!(live.len(), ids.len());
-        let mut wrong = Vec::new();
-        for citation in citations::of_records(store, &ids).await.unwrap() {
-            let id = self.records[&citation.record];
-            let is_stale = stale.contains(&citation.record);
-            if let Some(fault) = self.fault(id, is_stale, &citation) {
-                wrong.push(fault);
-            }
-        }
+        let cited = citations::of_records(store, &ids).await.unwrap();
+        let wrong: Vec<String> = cited
+            .iter()
+            .filter_map(|citation| self.fault(citation, stale.contains(&citation.record)))
+            .collect();
         assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), ids.len());
     }
 
-    fn fault(&self, id: MethodId, is_stale: bool, citation: &Citation) -> Option<String> {
+    /// What is wrong with a citation and the state of its record.
+    fn fault(&self, citation: &Citation, is_stale: bool) -> Option<String> {
         let found = (is_stale, citation.verdict);
         let at = (citation.file_path.clone(), citation.lines);
-        match self.edited.get(&id) {
+        match self.edit_of(citation) {
             Some(_) if is_stale && citation.verdict != Verdict::Fresh => None,
             Some(edit) => Some(format!("not flagged: {edit}, {found:?} {at:?}")),
-            None if found == (false, Verdict::Fresh) && at == self.place(id) => None,
-            None => Some(format!("fresh: {found:?} {at:?}, stands at {:?}", self.place(id))),
+            None if found == (false, Verdict::Fresh) && at == self.place(citation) => None,
+            None => Some(format!("fresh: {found:?} {at:?}, stands at {:?}", self.place(citation))),
         }
     }
 
-    /// Where the cited lines of a method stand now.
-    fn place(&self, id: MethodId) -> (String, Option<(i32, i32)>) {
-        let (path, at) = self.tree.place_of(id).expect("a fresh one stands somewhere");
+    /// The edit that changed what is cited, if one did.
+    fn edit_of(&self, citation: &Citation) -> Option<&str> {
+        match self.files.get(&citation.record) {
+            Some((path, text)) => {
+                let is_same = self.tree.files.get(path).is_some_and(|file| file.text() == *text);
+                (!is_same).then_some("somewhere in the file")
+            }
+            None => self.edited.get(&self.methods[&citation.record]).map(String::as_str),
+        }
+    }
+
+    /// Where the cited text stands now, which no edit changed.
+    fn place(&self, citation: &Citation) -> (String, Option<(i32, i32)>) {
+        let Some(id) = self.methods.get(&citation.record) else {
+            return (citation.file_path.clone(), None);
+        };
+        let (path, at) = self.tree.place_of(*id).expect("a fresh one stands somewhere");
         let lines = self.tree.files[&path].cited_lines(at);
         (path, Some(lines))
     }
-}
-
-/// A third of the methods is cited by name, the others by their lines or some of them.
-fn is_by_name(id: MethodId) -> bool {
-    id.0.is_multiple_of(3)
-}
-
-async fn cite(world: &World, path: &str, file: &SourceFile, method: &Method) -> RecordId {
-    let name = file.language.qualified(&file.class, &method.name);
-    let at = file.methods.iter().position(|other| other.id == method.id).expect("it is here");
-    let by_name = is_by_name(method.id);
-    let citation = NewCitation {
-        file: path.to_owned(),
-        symbol: by_name.then(|| name.clone()),
-        lines: (!by_name).then(|| file.cited_lines(at)),
-        commit: None,
-        content_hash: None,
-    };
-    let note = SaveRequest {
-        citations: vec![citation],
-        ..world.note(&format!("{name} has to run before the month is closed"))
-    };
-    world.created(&note).await
 }

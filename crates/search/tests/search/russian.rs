@@ -17,6 +17,7 @@ const QRELS: &str = include_str!("russian/qrels.tsv");
 const RECALL_AT_5_MIN: f64 = 0.90;
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stdout, reason = "the figures say what was measured")]
 async fn russian_questions_find_their_notes_whatever_the_inflection() {
     let world = World::new().await;
     index(&world).await;

@@ -83,7 +83,7 @@ impl Checkout {
         for (path, file) in &tree.files {
             let path = self.folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, file.render().0).unwrap();
+            fs::write(path, file.bytes()).unwrap();
         }
     }
 }

@@ -131,8 +131,19 @@ fn part_of(random: &mut StdRng, body: Range<usize>) -> Range<usize> {
 }
 
 impl SourceFile {
-    /// The text, and the 1-based first line of each method.
-    pub fn render(&self) -> (String, Vec<usize>) {
+    /// The text without regard to line ends.
+    pub fn text(&self) -> String {
+        self.lines().0.join("\n")
+    }
+
+    /// The text as it is written.
+    pub fn bytes(&self) -> String {
+        let end = if self.has_crlf { "\r\n" } else { "\n" };
+        self.lines().0.iter().map(|line| format!("{line}{end}")).collect()
+    }
+
+    /// The lines, and the 1-based first one of each method.
+    fn lines(&self) -> (Vec<String>, Vec<usize>) {
         let (open, close) = self.language.class(&self.class);
         let mut lines = self.preamble.clone();
         lines.push(String::new());
@@ -147,13 +158,12 @@ impl SourceFile {
             lines.extend(method.lines.iter().map(|line| format!("{margin}{line}")));
         }
         lines.extend(close);
-        let end = if self.has_crlf { "\r\n" } else { "\n" };
-        (lines.iter().map(|line| format!("{line}{end}")).collect(), starts)
+        (lines, starts)
     }
 
     /// First and last line, from 1, of what is cited of the method at `at`.
     pub fn cited_lines(&self, at: usize) -> (i32, i32) {
-        let (start, cited) = (self.render().1[at], &self.methods[at].cited);
+        let (start, cited) = (self.lines().1[at], &self.methods[at].cited);
         let line = |index: usize| i32::try_from(start + index).expect("a short file");
         (line(cited.start), line(cited.end - 1))
     }
