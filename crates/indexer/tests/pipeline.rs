@@ -209,6 +209,18 @@ async fn edits_renames_and_removals_touch_only_what_changed() {
 }
 
 #[tokio::test]
+async fn a_line_too_long_for_a_chunk_is_one_line_of_the_file() {
+    let bench = Bench::new().await;
+    let logo = "a".repeat(3 * cut::Limits::default().bytes);
+    // Few lines with a long one would pass for generated code.
+    let text = format!("{SETTING}LOGO = \"{logo}\"\n{}", SETTING.repeat(4));
+    bench.write("logo.rb", &text);
+    bench.index().await;
+    assert!(bench.passages().await.len() > 3);
+    assert_eq!(bench.lines("logo.rb").await, text.trim_end());
+}
+
+#[tokio::test]
 async fn no_file_stops_a_run() {
     let bench = Bench::new().await;
     bench.write("good.rb", SETTING);

@@ -23,7 +23,7 @@ use edits::{Edit, Harmless, any_path};
 use tree::{Method, MethodId, SourceFile, Tree};
 
 const SEED: u64 = 20_261_121;
-const FILES_PER_LANGUAGE: usize = 17;
+const FILES_PER_LANGUAGE: usize = 16;
 const METHODS_PER_FILE: usize = 6;
 const ROUNDS: usize = 8;
 /// Edits of a round, besides one file that moves and one that is deleted.

@@ -53,8 +53,8 @@ async fn ranks(world: &World, node: &Node) -> Vec<(String, Option<usize>)> {
     for (id, text) in rows(QUERIES) {
         let outcome = node.find(&world.query(&text)).await;
         assert_eq!(outcome.degraded, ["vector: embedding provider unavailable"], "{text}");
-        let note = relevant[id.as_str()];
-        let at = outcome.hits.iter().position(|hit| hit.passage.indexed.place == note);
+        let expected = relevant[id.as_str()];
+        let at = outcome.hits.iter().position(|hit| hit.passage.indexed.place == expected);
         ranks.push((text, at.map(|at| at + 1)));
     }
     ranks
