@@ -285,18 +285,40 @@ mod tests {
     use rmcp::model::ListToolsResult;
 
     use super::*;
+    use crate::settings::Toolset;
 
     /// DESIGN: `memory` and `repo` together, the default, cost at most this much of a context.
     const BUDGET: usize = 1_800;
 
+    /// Tokens of a list as it is sent, and of what a client shows its model of it.
+    fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
+        let vocabulary = tiktoken_rs::o200k_base_singleton();
+        let count = |text: String| vocabulary.encode_ordinary(&text).len();
+        let tools = Tool::ALL.iter().filter(|tool| tool.is_in(toolsets)).copied().map(listed);
+        let tools: Vec<_> = tools.collect();
+        let shown: Vec<_> = tools
+            .iter()
+            .map(|tool| {
+                json!({"name": tool.name, "description": tool.description,
+                    "parameters": tool.input_schema})
+            })
+            .collect();
+        let sent = serde_json::to_string(&ListToolsResult::with_all_items(tools)).expect("JSON");
+        (count(sent), count(json!(shown).to_string()))
+    }
+
     #[test]
+    #[expect(clippy::print_stdout, reason = "what each toolset costs, for --no-capture")]
     fn the_default_list_costs_at_most_1800_tokens() {
-        let tools = Tool::ALL.iter().copied().map(listed).collect();
-        let list = serde_json::to_string(&ListToolsResult::with_all_items(tools)).expect("JSON");
-        let tokens = tiktoken_rs::o200k_base().expect("vocabulary").encode_ordinary(&list).len();
-        assert!(tokens <= BUDGET, "the tool list costs {tokens} tokens, {BUDGET} are allowed");
+        for toolsets in [&[Toolset::Memory][..], &[Toolset::Repo], Toolset::ALL] {
+            let names: Vec<_> = toolsets.iter().map(|toolset| toolset.as_str()).collect();
+            let (sent, shown) = tokens(toolsets);
+            println!("{}: {sent} tokens sent, {shown} shown to the model", names.join(" + "));
+        }
+        let (sent, _) = tokens(Toolset::ALL);
+        assert!(sent <= BUDGET, "the tool list costs {sent} tokens, {BUDGET} are allowed");
         // A list this cheap would have lost its words; it also shows that the count is real.
-        assert!(tokens > BUDGET / 2, "the tool list costs only {tokens} tokens");
+        assert!(sent > BUDGET / 2, "the tool list costs only {sent} tokens");
     }
 
     #[test]

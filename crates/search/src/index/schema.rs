@@ -114,9 +114,9 @@ impl Scope {
     }
 
     fn tokens<'a>(&self, lexemes: impl IntoIterator<Item = &'a Lexeme>) -> PreTokenizedString {
+        // Positions are not indexed, but tantivy adds to them, and a token's default is the last one.
         let token = |lexeme: &Lexeme| Token {
             text: [&self.0, lexeme.text.as_str()].concat(),
-            // Not kept, but added up; the default is no number to add to.
             position: 0,
             ..Token::default()
         };
