@@ -58,7 +58,7 @@ pub const META_BYTES: usize = 16 * 1024;
 pub const META_DEPTH: usize = 8;
 
 /// Tokens in a recall's bundle.
-pub const LIMIT_TOKENS: RangeInclusive<i64> = 64..=32_000;
+pub const LIMIT_TOKENS: RangeInclusive<i64> = 96..=32_000;
 /// Tokens in a recall's bundle when the caller names no limit.
 pub const DEFAULT_LIMIT_TOKENS: i64 = 2_000;
 /// Milliseconds that a recall or search may take; well below [`REQUEST_TIME`], so that it is

@@ -17,7 +17,7 @@ pub struct InvalidBudget {
 
 impl TokenBudget {
     /// Fewest tokens in which a bundle can still say that it is empty.
-    pub const MIN: usize = 64;
+    pub const MIN: usize = 96;
     /// Most tokens.
     pub const MAX: usize = 32_000;
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_budget_has_bounds() {
-        assert!(TokenBudget::new(63).is_err() && TokenBudget::new(32_001).is_err());
-        assert_eq!(TokenBudget::new(64).map(TokenBudget::get), Ok(64));
+        assert!(TokenBudget::new(95).is_err() && TokenBudget::new(32_001).is_err());
+        assert_eq!(TokenBudget::new(96).map(TokenBudget::get), Ok(96));
     }
 }

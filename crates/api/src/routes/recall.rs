@@ -48,7 +48,7 @@ pub struct RecallRequest {
     /// Short marks of the trouble.
     #[serde(default)]
     signals: Vec<String>,
-    /// Size of the bundle in tokens: 64 to 32,000; 2,000 when absent.
+    /// Size of the bundle in tokens: 96 to 32,000; 2,000 when absent.
     limit_tokens: Option<i64>,
     /// Milliseconds after which a late leg is left out: 1 to 20,000; 300 when absent.
     time_budget_ms: Option<i64>,

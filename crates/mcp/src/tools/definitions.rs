@@ -88,7 +88,7 @@ fn input(tool: Tool) -> Value {
                 "symbols": list("Qualified names"),
                 "signals": list("Error words"),
                 "limit_tokens": {
-                "type": "integer", "minimum": 64, "maximum": 32000,
+                "type": "integer", "minimum": 96, "maximum": 32000,
                 "description": "Default 2000",
             },
             }),

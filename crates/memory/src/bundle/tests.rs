@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn no_bundle_ever_costs_more_than_its_limit(
-        limit in 64usize..1_500,
+        limit in TokenBudget::MIN..1_500,
         texts in prop::collection::vec("[ a-zA-Zа-я0-9\"\\\\{}\n😀]{0,300}", 0..12),
         reason in prop::option::of("[ a-zа-я]{0,200}"),
         title in prop::option::of("[ a-zа-я😀]{0,300}"),
@@ -148,4 +148,17 @@ proptest! {
         prop_assert!(tokens::count(&as_json(&bundle).to_string()) <= limit);
         prop_assert!(bundle.tokens <= limit);
     }
+}
+
+/// How many tokens an id takes depends on its digits.
+#[test]
+fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
+    let budget = TokenBudget::new(TokenBudget::MIN).unwrap();
+    let sizes = (0..5_000).map(|_| {
+        let bundle = pack(envelope(), Contents::default(), budget);
+        assert_eq!(bundle.tokens, tokens::count(&as_json(&bundle).to_string()));
+        bundle.tokens
+    });
+    let largest = sizes.max().unwrap();
+    assert!(largest <= TokenBudget::MIN, "{largest}");
 }

@@ -138,7 +138,7 @@ async fn the_token_limit_is_kept_and_statements_are_cut_at_300_characters() {
         );
         world.created(&world.note(&content)).await;
     }
-    for limit in [64, 120, 300, 1_000, 4_000] {
+    for limit in [96, 120, 300, 1_000, 4_000] {
         let request = RecallRequest {
             limit: TokenBudget::new(limit).unwrap(),
             ..world.question("why does the payments worker of a region retry")
