@@ -21,10 +21,14 @@ pub mod vectors;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions, Postgres, Transaction};
+use sqlx::{ConnectOptions, Connection, Postgres, Transaction};
 use tracing::log::LevelFilter;
 
 pub use error::Error;
+
+/// A connection that was in use this recently is handed out untested. The round trip would be as long
+/// as many a statement; the server's restart, which cuts connections off, takes about as long as this.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 /// The schema's changes, in order.
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
@@ -50,6 +54,15 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
+            .before_acquire(|connection, usage| {
+                Box::pin(async move {
+                    if usage.idle_for > TRUSTED_IDLE {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
             .connect_with(options)
             .await?;
         let store = Self { pool };
@@ -90,7 +103,7 @@ impl Tx {
 
 /// Databases for tests, made from one migrated template.
 pub mod testing {
-    use sqlx::{AssertSqlSafe, Connection, PgConnection};
+    use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
     use super::{Error, Store};
 

@@ -29,13 +29,15 @@ const SETTINGS: &[(&str, &str)] = &[
     ("listen_addresses", ""),
     ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
-    ("shared_buffers", "128MB"),
+    ("shared_buffers", "256MB"),
     ("effective_cache_size", "1GB"),
     ("work_mem", "16MB"),
     // An HNSW index is built many times faster when its graph fits.
     ("maintenance_work_mem", "256MB"),
     // A parallel build takes that much of /dev/shm, of which a container has 64 MB.
     ("max_parallel_maintenance_workers", "0"),
+    // Statements here read a few thousand rows at most: a worker costs more than it saves.
+    ("max_parallel_workers_per_gather", "0"),
     ("random_page_cost", "1.1"),
     // Short queries only: compiling them takes longer than running them.
     ("jit", "off"),
