@@ -2,7 +2,9 @@
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::Sanitized;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
 
 use crate::error::word;
 use crate::passages::{PassageFilter, embedding_text};
@@ -130,20 +132,20 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
     Ok(done.rows_affected())
 }
 
-/// Passages whose vector is to come, in one project or all; those that fail again and again are not
-/// waited for ([`failing`]).
-pub async fn queue_length(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
-    Ok(count_queue(store, project).await?.0)
+/// How many passages have no current vector, in one project or all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Those whose vector is to come.
+    pub pending: i64,
+    /// Those that failed so often that nobody should wait for their vectors; they are tried again
+    /// from time to time. Keyword search finds them.
+    pub failing: i64,
 }
 
-/// How many passages failed so often that nobody should wait for their vectors; they are tried
-/// again from time to time. Keyword search finds them.
-pub async fn failing(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
-    Ok(count_queue(store, project).await?.1)
-}
-
-async fn count_queue(store: &Store, project: Option<ProjectId>) -> Result<(i64, i64), Error> {
-    let counts = sqlx::query!(
+/// Counts the passages that have no current vector.
+pub async fn queue(store: &Store, project: Option<ProjectId>) -> Result<Queue, Error> {
+    Ok(sqlx::query_as!(
+        Queue,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failing!"
            from embedding_queue q join passages p on p.id = q.passage_id
@@ -152,8 +154,17 @@ async fn count_queue(store: &Store, project: Option<ProjectId>) -> Result<(i64, 
         FAILING_AFTER
     )
     .fetch_one(&store.pool)
-    .await?;
-    Ok((counts.pending, counts.failing))
+    .await?)
+}
+
+/// [`Queue::pending`].
+pub async fn queue_length(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
+    Ok(queue(store, project).await?.pending)
+}
+
+/// [`Queue::failing`].
+pub async fn failing(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
+    Ok(queue(store, project).await?.failing)
 }
 
 /// The next passages to embed, those that wait longest first, claimed for a minute so that two nodes
@@ -287,32 +298,29 @@ pub async fn nearest_by(
     limit: i64,
     exact_up_to: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    let sources: Vec<&str> = filter.sources.iter().map(|s| s.as_str()).collect();
+    // Never empty: the index on model, project and source is read where the sources are known.
+    let sources: Vec<&str> = match filter.sources.as_slice() {
+        [] => SourceKind::ALL.iter().map(|source| source.as_str()).collect(),
+        asked => asked.iter().map(|source| source.as_str()).collect(),
+    };
+    let mut connection = store.pool.acquire().await?;
     let size = sqlx::query_scalar!(
         r#"select count(*) as "count!" from
            (select 1 from embeddings where model_id = $1 and project_id = $2
-                and (cardinality($3::text[]) = 0 or source_kind = any($3)) limit $4) as bounded"#,
+                and source_kind = any($3) limit $4) as bounded"#,
         model.id,
         filter.project.0,
         &sources as &[&str],
         exact_up_to.saturating_add(1)
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *connection)
     .await?;
-    let sql = nearest_sql(model, filter, size <= exact_up_to);
+    if size == 0 {
+        return Ok(Vec::new());
+    }
+    let is_exact = size <= exact_up_to;
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
-    let mut tx = store.begin().await?;
-    // Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
-    // Who asked may have given up: the statement must not hold its connection much longer.
-    sqlx::query(
-        "select set_config('statement_timeout', '5s', true),
-                set_config('hnsw.iterative_scan', 'strict_order', true),
-                set_config('hnsw.ef_search', '200', true),
-                set_config('hnsw.max_scan_tuples', '100000', true)",
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    let rows = sqlx::query(AssertSqlSafe(sql))
+    let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, is_exact)))
         .bind(filter.project.0)
         .bind(query)
         .bind(limit)
@@ -321,10 +329,12 @@ pub async fn nearest_by(
         .bind(&filter.scope)
         .bind(&filter.tags)
         .bind(&filter.languages)
-        .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")))
-        .fetch_all(&mut *tx.0)
-        .await?;
-    tx.commit().await?;
+        .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
+    let rows = if is_exact {
+        statement.fetch_all(&mut *connection).await?
+    } else {
+        through_graph(&mut connection, statement).await?
+    };
     rows.into_iter()
         .map(|row| {
             let id: uuid::Uuid = row.try_get(0)?;
@@ -334,11 +344,30 @@ pub async fn nearest_by(
         .collect()
 }
 
+/// Runs a statement that uses an HNSW index.
+async fn through_graph(
+    connection: &mut PgConnection,
+    statement: Query<'_, Postgres, PgArguments>,
+) -> Result<Vec<PgRow>, Error> {
+    let mut tx = connection.begin().await?;
+    // Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
+    // Who asked may have given up: the statement must not hold its connection much longer.
+    sqlx::query(
+        "select set_config('statement_timeout', '5s', true),
+                set_config('hnsw.iterative_scan', 'strict_order', true),
+                set_config('hnsw.ef_search', '200', true),
+                set_config('hnsw.max_scan_tuples', '100000', true)",
+    )
+    .execute(&mut *tx)
+    .await?;
+    let rows = statement.fetch_all(&mut *tx).await?;
+    tx.commit().await?;
+    Ok(rows)
+}
+
 /// The statement over one model's vectors. The model's id and dimensions are written into it so
 /// that the planner can match the model's own partial index.
 fn nearest_sql(model: &Model, filter: &PassageFilter, exact: bool) -> String {
-    let distance =
-        format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})", dim = model.dimensions);
     let join = if filter.is_plain() { "" } else { "join passages p on p.id = e.passage_id" };
     let conditions = if filter.is_plain() {
         // Bound all the same: the statement's parameters must not depend on the filter.
@@ -351,18 +380,24 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, exact: bool) -> String {
          and (cardinality($8::text[]) = 0 or p.language = any($8))
          and ($9::text is null or p.place ~ $9)"
     };
+    let dim = model.dimensions;
     let candidates = format!(
         "from embeddings e {join}
-         where e.model_id = {id} and e.project_id = $1
-           and (cardinality($4::text[]) = 0 or e.source_kind = any($4)) and {conditions}",
+         where e.model_id = {id} and e.project_id = $1 and e.source_kind = any($4) and {conditions}",
         id = model.id
     );
     if exact {
+        // The offset keeps the planner from the graph; the query is read out of its parameter once,
+        // and not for each row.
         format!(
-            "with e as materialized (select e.passage_id, e.embedding {candidates})
-             select e.passage_id, (1 - ({distance}))::real from e order by {distance} limit $3"
+            "select passage_id, (1 - distance)::real from
+                 (select e.passage_id,
+                         e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
+                  {candidates} offset 0) as scanned
+             order by distance limit $3"
         )
     } else {
+        let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
         format!(
             "select e.passage_id, (1 - ({distance}))::real {candidates} order by {distance} limit $3"
         )

@@ -268,8 +268,7 @@ pub async fn of_repository(
 
 impl IngestView {
     async fn of(store: &Store, run: Ingest, repository: Repository) -> Result<Self, Problem> {
-        let pending_vectors = vectors::queue_length(store, Some(run.project)).await?;
-        let failing_vectors = vectors::failing(store, Some(run.project)).await?;
+        let queue = vectors::queue(store, Some(run.project)).await?;
         Ok(Self {
             eta_seconds: eta(&run, Utc::now()).map(|eta| eta.as_secs()),
             ingest_id: run.id.into(),
@@ -287,8 +286,8 @@ impl IngestView {
             files_skipped: run.counts.files_skipped,
             chunks_written: run.counts.chunks_written,
             chunks_reused: run.counts.chunks_reused,
-            pending_vectors,
-            failing_vectors,
+            pending_vectors: queue.pending,
+            failing_vectors: queue.failing,
             last_error: run.last_error,
             queued_at: run.queued_at,
             started_at: run.started_at,
