@@ -42,28 +42,30 @@ pub struct FeedPage {
 
 /// Changes after `cursor`, at most `limit`.
 pub async fn since(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage, Error> {
-    // The horizon comes from a snapshot no newer than that of the entries: an older horizon is
-    // merely cautious, a newer one could step over a late commit.
-    let horizon = horizon(store).await?;
+    // One statement has one snapshot: a horizon of a newer one could step over a late commit.
     let rows = sqlx::query!(
-        r#"select txid::text::bigint as "txid!", seq, passage_id
-           from feed where (txid, seq) > ($1::text::xid8, $2)
-           order by txid, seq limit $3"#,
+        r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "horizon!",
+                  f.txid::text::bigint as txid, f.seq as "seq?", f.passage_id as "passage_id?"
+           from (values (1)) as always
+           left join lateral (
+               select txid, seq, passage_id from feed where (txid, seq) > ($1::text::xid8, $2)
+               order by txid, seq limit $3) f on true
+           order by f.txid, f.seq"#,
         cursor.txid.to_string(),
         cursor.seq,
         limit
     )
     .fetch_all(&store.pool)
     .await?;
-    let entries = rows
-        .into_iter()
-        .map(|r| FeedEntry {
-            txid: r.txid.cast_unsigned(),
-            seq: r.seq,
-            passage: r.passage_id.into(),
-        })
-        .collect();
-    Ok(FeedPage { entries, horizon })
+    let horizon = rows.first().map_or(0, |row| row.horizon.cast_unsigned());
+    let entry = |txid: i64, seq, passage: uuid::Uuid| FeedEntry {
+        txid: txid.cast_unsigned(),
+        seq,
+        passage: passage.into(),
+    };
+    let entries =
+        rows.into_iter().filter_map(|row| Some(entry(row.txid?, row.seq?, row.passage_id?)));
+    Ok(FeedPage { entries: entries.collect(), horizon })
 }
 
 /// The last transaction whose changes may have been deleted from the feed: a reader that stands at
