@@ -43,12 +43,27 @@ impl MemoryContext {
     }
 }
 
+/// How many bundles may be written at once, for the same reason.
+const JOURNALS_AT_ONCE: usize = 4;
+
 /// Bundles whose record is still being written.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Journal {
     tasks: TaskTracker,
+    turns: Arc<Semaphore>,
     open: Arc<Mutex<HashSet<BundleId>>>,
     closed: Arc<Notify>,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self {
+            tasks: TaskTracker::new(),
+            turns: Arc::new(Semaphore::new(JOURNALS_AT_ONCE)),
+            open: Arc::default(),
+            closed: Arc::default(),
+        }
+    }
 }
 
 impl Journal {
@@ -57,9 +72,11 @@ impl Journal {
         self.open().insert(bundle);
         // Dropped with the task, however that ends.
         let entry = Entry { journal: self.clone(), bundle };
+        let turns = Arc::clone(&self.turns);
         self.tasks.spawn(async move {
+            let _entry = entry;
+            let _turn = turns.acquire().await.expect("the semaphore is never closed");
             write.await;
-            drop(entry);
         });
     }
 

@@ -2,7 +2,8 @@
 
 use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId};
 
-use crate::{Error, Store, records};
+use crate::records::{self, DEFAULT_TTL_DAYS};
+use crate::{Error, Store};
 
 /// A bundle to keep.
 #[derive(Debug, Clone)]
@@ -40,52 +41,53 @@ pub struct BundleItem {
     pub score: f32,
 }
 
-/// Keeps a bundle and its items, and counts a recall of each record in it. May be called again
-/// when it is not known whether it was kept.
+/// Keeps a bundle and its items, counts a recall of each record in it, and lets those records whose
+/// end nobody named live on. May be called again when it is not known whether it was kept.
 pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
-    let mut tx = store.begin().await?;
-    let kept = sqlx::query!(
-        "insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
-         values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing",
-        bundle.id.0,
-        bundle.project.0,
-        bundle.principal,
-        bundle.request,
-        bundle.confidence,
-        bundle.tokens,
-        &bundle.degraded
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    if kept.rows_affected() == 0 {
-        return Ok(());
-    }
     let items = &bundle.items;
-    // First, as it locks the records in one order: the items refer to them, which locks them too,
-    // as they are ranked and weaker, and two recalls of the same records would wait for each other.
-    let recalled: Vec<_> = items.iter().filter_map(|item| item.record).collect();
-    records::hit(&mut tx, &recalled).await?;
     let positions: Vec<i32> = (0..).take(items.len()).collect();
     let sections: Vec<_> = items.iter().map(|i| i.section.as_str().to_owned()).collect();
     let records: Vec<_> = items.iter().map(|i| i.record.map(|r| r.0)).collect();
     let docs: Vec<_> = items.iter().map(|i| i.doc.map(|d| d.0)).collect();
     let passages: Vec<_> = items.iter().map(|i| i.passage.0).collect();
     let scores: Vec<_> = items.iter().map(|i| i.score).collect();
+    // The records are locked in one order everywhere before any is changed, and the references of
+    // the items to them, which lock them too, are checked at the end: two recalls of the same
+    // records don't wait for each other in a circle. The end of a record is indexed and moves by
+    // days, so that most recalls leave the indexes alone.
     sqlx::query!(
-        "insert into bundle_items (bundle_id, position, section, record_id, doc_id, passage_id, score)
-         select $1, i.* from unnest($2::int[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[],
-                                    $7::real[]) i",
+        "with kept as (
+             insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
+             values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing returning id),
+         held as materialized (
+             select r.id from memory_records r
+             where r.id = any($10) and exists (select 1 from kept) order by r.id for no key update),
+         hit as (
+             update memory_records r set hits = hits + 1, last_hit_at = now(),
+                 ttl = case when ttl_given or ttl > now() + make_interval(days => $14::bigint::int - 1) then ttl
+                       else now() + make_interval(days => $14::bigint::int) end
+             from held where r.id = held.id)
+         insert into bundle_items (bundle_id, position, section, record_id, doc_id, passage_id, score)
+         select kept.id, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
+             $12::uuid[], $13::real[]) i",
         bundle.id.0,
+        bundle.project.0,
+        bundle.principal,
+        bundle.request,
+        bundle.confidence,
+        bundle.tokens,
+        &bundle.degraded,
         &positions,
         &sections,
         &records as &[Option<uuid::Uuid>],
         &docs as &[Option<uuid::Uuid>],
         &passages,
-        &scores
+        &scores,
+        DEFAULT_TTL_DAYS
     )
-    .execute(&mut *tx.0)
+    .execute(&store.pool)
     .await?;
-    tx.commit().await
+    Ok(())
 }
 
 /// Marks items of a bundle as used, by the id of their record, document or passage, and counts the

@@ -245,6 +245,9 @@ async fn what_is_recalled_lives_on_unless_its_end_was_named() {
     let named = world.created(&named).await;
     let other =
         world.created(&world.note("The payments worker logs a failed charge to Loki")).await;
+    let two_days_ago =
+        "update memory_records set ttl = ttl - interval '2 days' where not ttl_given";
+    testing::execute(world.url(), two_days_ago).await.unwrap();
     let first = records::find(world.store(), other).await.unwrap().unwrap().ttl;
     let recalled = world.recalled("what does the payments worker do with a failed charge").await;
     assert!(recalled.contains(&named) && recalled.contains(&other), "{recalled:?}");
