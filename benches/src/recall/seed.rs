@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use mc_domain::{ProjectId, ProjectKey};
-use mc_store::passages::{self, PassageSource};
-use mc_store::vectors::{self, Model};
+use mc_store::vectors::Model;
 use mc_store::{Store, projects, records};
 
 use crate::harness::database::{Database, in_batches};
@@ -81,11 +80,8 @@ async fn write(
     for (number, note) in notes {
         let project = projects[note.project];
         let (body, passage) = (stored::body(*number, note), stored::passage(*number, note));
-        let record = records::insert(&mut tx, project, &body).await?;
-        let source = PassageSource::Record(record);
-        let written = passages::put_only(&mut tx, project, source, &passage).await?;
         let vector = vectors.get(&stored::text_to_embed(note))?;
-        vectors::put(&mut tx, model, written, &vectors::text_hash(&passage), vector).await?;
+        records::create(&mut tx, project, &body, &passage, Some((model, vector))).await?;
     }
     Ok(tx.commit().await?)
 }

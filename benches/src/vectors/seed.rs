@@ -8,7 +8,7 @@ use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::vectors::{self, Model};
-use mc_store::{Store, Tx, projects, records};
+use mc_store::{Store, projects, records};
 
 use super::filters::TAGS;
 use crate::harness::database::{Database, in_batches};
@@ -111,22 +111,24 @@ fn spread(notes: &[Note], count: usize) -> Vec<&Note> {
 async fn write(store: &Store, model: &Model, known: &Vectors, batch: &[Placed<'_>]) -> Result<()> {
     let mut tx = store.begin().await?;
     for placed in batch {
+        let Placed { project, number, note } = placed;
         let passage = passage(placed);
-        let source = source(&mut tx, placed).await?;
-        let id = passages::put_only(&mut tx, placed.project, source, &passage).await?;
-        let vector = known.get(&stored::text_to_embed(placed.note))?;
-        vectors::put(&mut tx, model, id, &vectors::text_hash(&passage), vector).await?;
+        let vector = known.get(&stored::text_to_embed(note))?;
+        if is_memory(*number) {
+            let body = stored::body(*number, note);
+            records::create(&mut tx, *project, &body, &passage, Some((model, vector))).await?;
+        } else {
+            let doc = docs::upsert(&mut tx, *project, &document(placed), &[]).await?.0;
+            let source = PassageSource::Doc(doc);
+            let id = passages::put_only(&mut tx, *project, source, &passage).await?;
+            vectors::put(&mut tx, model, id, &vectors::text_hash(&passage), vector).await?;
+        }
     }
     Ok(tx.commit().await?)
 }
 
-async fn source(tx: &mut Tx, placed: &Placed<'_>) -> Result<PassageSource> {
-    let Placed { project, number, note } = placed;
-    if is_memory(*number) {
-        let record = records::insert(tx, *project, &stored::body(*number, note)).await?;
-        return Ok(PassageSource::Record(record));
-    }
-    let doc = NewDoc {
+fn document(Placed { number, note, .. }: &Placed<'_>) -> NewDoc {
+    NewDoc {
         file: None,
         source: "bench".into(),
         doc_id: number.to_string(),
@@ -135,8 +137,7 @@ async fn source(tx: &mut Tx, placed: &Placed<'_>) -> Result<PassageSource> {
         content: mask(&note.text).text,
         scope: vec![],
         tags: vec![],
-    };
-    Ok(PassageSource::Doc(docs::upsert(tx, *project, &doc, &[]).await?.0))
+    }
 }
 
 fn passage(placed: &Placed<'_>) -> NewPassage {

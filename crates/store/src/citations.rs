@@ -51,6 +51,16 @@ pub async fn replace(
     sqlx::query!("delete from memory_citations where record_id = $1", record.0)
         .execute(&mut *tx.0)
         .await?;
+    add(tx, project, record, citations).await
+}
+
+/// Adds what a record cites (their `id` and `record` are given anew).
+pub async fn add(
+    tx: &mut Tx,
+    project: ProjectId,
+    record: RecordId,
+    citations: &[Citation],
+) -> Result<(), Error> {
     for citation in citations {
         sqlx::query!(
             "insert into memory_citations (id, record_id, project_id, file_path, symbol, line_start,
@@ -163,12 +173,16 @@ pub async fn records_citing(
     paths: &[String],
 ) -> Result<Vec<RecordId>, Error> {
     let ids = sqlx::query_scalar!(
-        "select distinct c.record_id from memory_citations c
-         join memory_records r on r.id = c.record_id
-         where c.project_id = $1 and r.state in ('active', 'stale')
-           and (c.file_path = any($2) or c.symbol in (
-                select s.name from code_symbols s join files f on f.id = s.file_id
-                where f.project_id = $1 and f.path = any($2)))",
+        r#"select r.id from memory_records r
+           where r.state in ('active', 'stale') and r.id in (
+               select c.record_id from memory_citations c
+               where c.project_id = $1 and c.file_path = any($2)
+               union
+               select c.record_id
+               from files f
+               join code_symbols s on s.file_id = f.id
+               join memory_citations c on c.project_id = $1 and c.symbol = s.name
+               where f.project_id = $1 and f.path = any($2))"#,
         project.0,
         paths
     )

@@ -20,8 +20,9 @@ pub mod vectors;
 
 use std::time::Duration;
 
+use mc_domain::ProjectId;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
 use tracing::log::LevelFilter;
 
 pub use error::Error;
@@ -80,6 +81,17 @@ impl Store {
         Ok(Tx(self.pool.begin().await?))
     }
 
+    /// Opens a transaction that has, until its end, the right to decide what is new in a project's
+    /// memory, waiting for it: two saves of the same thing are so judged one after the other.
+    pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
+        let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
+        // One round trip. The key can't be bound in it; it is a number of our own. Plans that were
+        // made while the tables were small, and scan them, would be kept when they no longer are.
+        let begin =
+            format!("begin; set local enable_seqscan = off; select pg_advisory_xact_lock({key})");
+        Ok(Tx(self.pool.begin_with(AssertSqlSafe(begin)).await?))
+    }
+
     /// Closes every connection, waiting for those in use.
     pub async fn close(&self) {
         self.pool.close().await;
@@ -90,14 +102,6 @@ impl Tx {
     /// Makes everything done in the transaction durable and visible.
     pub async fn commit(self) -> Result<(), Error> {
         Ok(self.0.commit().await?)
-    }
-
-    /// Waits for, and holds until the end of the transaction, the right to decide what is new in
-    /// a project's memory; two saves of the same thing are so judged one after the other.
-    pub async fn lock_memory(&mut self, project: mc_domain::ProjectId) -> Result<(), Error> {
-        let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
-        sqlx::query!("select pg_advisory_xact_lock($1)", key).execute(&mut *self.0).await?;
-        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Memory records and their history.
 
+mod create;
+
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId};
 use mc_sanitizer::Sanitized;
@@ -7,6 +9,8 @@ use mc_sanitizer::Sanitized;
 use crate::error::word;
 use crate::vectors::Model;
 use crate::{Error, Store, Tx};
+
+pub use create::create;
 
 /// Days that a record lives after it was saved or last recalled, unless its end was named.
 pub const DEFAULT_TTL_DAYS: i64 = 180;
@@ -133,35 +137,6 @@ pub struct Version {
     pub changed_at: DateTime<Utc>,
 }
 
-/// Adds a record.
-pub async fn insert(tx: &mut Tx, project: ProjectId, body: &RecordBody) -> Result<RecordId, Error> {
-    let id = RecordId::generate();
-    sqlx::query!(
-        "insert into memory_records (id, project_id, task_id, dialog_id, kind, title, content, scope,
-             tags, owner, ttl, ttl_given, quality, meta, content_hash, simhash)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
-        id.0,
-        project.0,
-        body.task.map(|t| t.0),
-        body.dialog.map(|d| d.0),
-        body.kind.as_str(),
-        body.title.as_str(),
-        body.content.as_str(),
-        &body.scope,
-        &body.tags,
-        body.owner,
-        body.ttl,
-        body.ttl_given,
-        body.quality,
-        body.meta,
-        body.content_hash,
-        body.simhash.cast_signed()
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(id)
-}
-
 /// Changes a live record, keeping what it said before under its old version number. One that says
 /// the same still gets its new date and counts, and no new version.
 pub async fn update(
@@ -253,7 +228,8 @@ pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
 
 /// Live records that may say the same as a new text: equal hash (expired ones, too: they still hold
 /// their place in `memory_records_live_content`), the `limit` nearest by simhash within
-/// `max_distance` bits, and the `limit` nearest vectors. To be called under [`Tx::lock_memory`].
+/// `max_distance` bits, and the `limit` nearest vectors. To be called in a
+/// transaction of [`Store::begin_in_memory`].
 pub async fn candidates(
     tx: &mut Tx,
     project: ProjectId,
@@ -264,24 +240,34 @@ pub async fn candidates(
     limit: i64,
 ) -> Result<Vec<Candidate>, Error> {
     let (model, vector) = vector.map_or((None, None), |(m, v)| (Some(m.id), Some(v)));
+    // Fingerprints come from the index alone and vectors from their own table; only the few that
+    // are chosen are read as records.
     let rows = sqlx::query!(
-        r#"with live as (
-               select r.id, r.content_hash, bit_count((r.simhash # $3)::bit(64)) as bits,
-                      case when $5::smallint is null then null
-                           else 1 - (e.embedding <=> $6::real[]::vector) end as similarity
-               from memory_records r
-               left join passages p on p.record_id = r.id
-               left join embeddings e on e.passage_id = p.id and e.model_id = $5
-               where r.project_id = $1 and r.state in ('active', 'stale')
-                 and (r.ttl > now() or r.content_hash = $2)),
-           chosen as (
-               (select id, similarity from live where content_hash = $2 or bits <= $4
-                order by content_hash = $2 desc, bits limit $7)
-               union
-               (select id, similarity from live where similarity is not null
-                order by similarity desc limit $7))
-           select r.id, r.kind, r.title, r.content, r.content_hash, r.simhash, c.similarity
-           from chosen c join memory_records r on r.id = c.id"#,
+        r#"with same as (
+               select id from memory_records
+               where project_id = $1 and state in ('active', 'stale') and content_hash = $2),
+           alike as (
+               select id from
+                   (select id, bit_count((simhash # $3)::bit(64)) as bits from memory_records
+                    where project_id = $1 and state in ('active', 'stale') offset 0) as fingerprints
+               where bits <= $4 order by bits limit $7),
+           near as (
+               select passage_id from
+                   (select passage_id, embedding <=> (select $6::real[]::vector) as distance
+                    from embeddings
+                    where model_id = $5 and project_id = $1 and source_kind = 'memory'
+                    offset 0) as vectors
+               order by distance limit $7),
+           chosen as materialized (
+               select id from same union select id from alike
+               union select p.record_id from near join passages p on p.id = near.passage_id)
+           select r.id, r.kind, r.title, r.content, r.content_hash, r.simhash,
+                  (select 1 - (e.embedding <=> $6::real[]::vector)
+                   from passages p join embeddings e on e.passage_id = p.id and e.model_id = $5
+                   where p.record_id = r.id) as similarity
+           from chosen c
+           cross join lateral (select * from memory_records where id = c.id offset 0) as r
+           where r.state in ('active', 'stale') and (r.ttl > now() or r.content_hash = $2)"#,
         project.0,
         content_hash,
         simhash.cast_signed(),
@@ -313,24 +299,11 @@ pub async fn candidates(
 /// the same records can't block each other.
 pub async fn lock(tx: &mut Tx, records: &[RecordId]) -> Result<(), Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    sqlx::query!("select id from memory_records where id = any($1) order by id for update", &ids)
-        .fetch_all(&mut *tx.0)
-        .await?;
-    Ok(())
-}
-
-/// Counts a recall of these records, and lets those whose end nobody named live on.
-pub async fn hit(tx: &mut Tx, ids: &[RecordId]) -> Result<(), Error> {
-    lock(tx, ids).await?;
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     sqlx::query!(
-        "update memory_records set hits = hits + 1, last_hit_at = now(),
-             ttl = case when ttl_given then ttl else greatest(ttl, now() + make_interval(days => $2::bigint::int)) end
-         where id = any($1)",
-        &ids,
-        DEFAULT_TTL_DAYS
+        "select id from memory_records where id = any($1) order by id for no key update",
+        &ids
     )
-    .execute(&mut *tx.0)
+    .fetch_all(&mut *tx.0)
     .await?;
     Ok(())
 }
@@ -403,7 +376,8 @@ async fn fetch(
     ids: &[RecordId],
 ) -> Result<Vec<Record>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        Row,
         r#"select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.ttl_given,
@@ -414,32 +388,60 @@ async fn fetch(
     )
     .fetch_all(executor)
     .await?;
-    rows.into_iter()
-        .map(|r| {
-            Ok(Record {
-                id: r.id.into(),
-                project: r.project_id.into(),
-                task: r.task_id.map(TaskId::from),
-                task_external_id: r.external_id,
-                dialog: r.dialog_id.map(DialogId::from),
-                kind: word(&r.kind)?,
-                title: r.title,
-                content: r.content,
-                scope: r.scope,
-                tags: r.tags,
-                owner: r.owner,
-                ttl: r.ttl,
-                ttl_given: r.ttl_given,
-                quality: r.quality,
-                meta: r.meta,
-                state: word(&r.state)?,
-                superseded_by: r.superseded_by.map(RecordId::from),
-                version: r.version,
-                hits: r.hits,
-                used: r.used,
-                created_at: r.created_at,
-                updated_at: r.updated_at,
-            })
+    rows.into_iter().map(Row::into_record).collect()
+}
+
+/// The columns of a record as they are read.
+struct Row {
+    id: uuid::Uuid,
+    project_id: uuid::Uuid,
+    task_id: Option<uuid::Uuid>,
+    external_id: Option<String>,
+    dialog_id: Option<uuid::Uuid>,
+    kind: String,
+    title: String,
+    content: String,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    owner: Option<String>,
+    ttl: DateTime<Utc>,
+    ttl_given: bool,
+    quality: serde_json::Value,
+    meta: serde_json::Value,
+    state: String,
+    superseded_by: Option<uuid::Uuid>,
+    version: i32,
+    hits: i32,
+    used: i32,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+}
+
+impl Row {
+    fn into_record(self) -> Result<Record, Error> {
+        Ok(Record {
+            id: self.id.into(),
+            project: self.project_id.into(),
+            task: self.task_id.map(TaskId::from),
+            task_external_id: self.external_id,
+            dialog: self.dialog_id.map(DialogId::from),
+            kind: word(&self.kind)?,
+            title: self.title,
+            content: self.content,
+            scope: self.scope,
+            tags: self.tags,
+            owner: self.owner,
+            ttl: self.ttl,
+            ttl_given: self.ttl_given,
+            quality: self.quality,
+            meta: self.meta,
+            state: word(&self.state)?,
+            superseded_by: self.superseded_by.map(RecordId::from),
+            version: self.version,
+            hits: self.hits,
+            used: self.used,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
         })
-        .collect()
+    }
 }

@@ -13,6 +13,7 @@ use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::feed::FeedCursor;
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
+use mc_store::records::RecordBody;
 use mc_store::vectors::Model;
 use mc_store::{
     Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
@@ -140,15 +141,21 @@ async fn save(db: &mut Watched) {
     let model = vectors::models(&db.store).await.unwrap().remove(0);
     let vector = vec![0.3; 32];
     let candidates = async |store: &Store| {
-        let mut tx = store.begin().await.unwrap();
+        let mut tx = store.begin_in_memory(SMALL).await.unwrap();
         let vector = Some((&model, vector.as_slice()));
         records::candidates(&mut tx, SMALL, b"none", 7_919, 10, vector, 30).await.unwrap()
     };
     db.reads_at_most("records::candidates", SMALL_PROJECT, candidates).await;
     let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
     db.reads_at_most("records::find", A_FEW, found).await;
+    let create = async |store: &Store| {
+        let mut tx = store.begin_in_memory(SMALL).await.unwrap();
+        create_record(&mut tx, &model).await;
+        tx.commit().await.unwrap();
+    };
+    db.reads_at_most("records::create", A_FEW, create).await;
     let write = async |store: &Store| {
-        let mut tx = store.begin().await.unwrap();
+        let mut tx = store.begin_in_memory(SMALL).await.unwrap();
         write_record(&mut tx, &model).await;
         tx.commit().await.unwrap();
     };
@@ -169,9 +176,42 @@ async fn save(db: &mut Watched) {
     db.reads_at_most("a batch of vectors", 32.0 + A_FEW, batch).await;
 }
 
+async fn create_record(tx: &mut Tx, model: &Model) {
+    let passage = passage();
+    let body = RecordBody {
+        kind: RecordKind::Fact,
+        title: Sanitized::default(),
+        content: passage.text.clone(),
+        scope: vec![],
+        tags: vec![],
+        owner: None,
+        ttl: chrono::Utc::now() + chrono::TimeDelta::days(1),
+        ttl_given: false,
+        quality: serde_json::json!({}),
+        meta: serde_json::json!({}),
+        task: None,
+        dialog: None,
+        content_hash: passage.text.as_str().as_bytes().to_vec(),
+        simhash: 7_919,
+    };
+    records::create(tx, SMALL, &body, &passage, Some((model, &[0.3; 32]))).await.unwrap();
+}
+
 async fn write_record(tx: &mut Tx, model: &Model) {
     let record = RecordId(id(4, 39));
-    let passage = NewPassage {
+    let passage = passage();
+    citations::replace(tx, SMALL, record, &[]).await.unwrap();
+    let source = PassageSource::Record(record);
+    let written = passages::put_only(tx, SMALL, source, &passage).await.unwrap();
+    let hash = vectors::text_hash(&passage);
+    vectors::put(tx, model, written, &hash, &[0.3; 32]).await.unwrap();
+    citations::derive_states(tx, &[record]).await.unwrap();
+    records::lock(tx, &[record]).await.unwrap();
+}
+
+/// Of a record, with a text that no other has.
+fn passage() -> NewPassage {
+    NewPassage {
         record_kind: Some(RecordKind::Fact),
         title: String::new(),
         place: String::new(),
@@ -183,14 +223,7 @@ async fn write_record(tx: &mut Tx, model: &Model) {
         context: Sanitized::default(),
         text: mask(&Uuid::now_v7().to_string()).text,
         lines: None,
-    };
-    citations::replace(tx, SMALL, record, &[]).await.unwrap();
-    let source = PassageSource::Record(record);
-    let written = passages::put_only(tx, SMALL, source, &passage).await.unwrap();
-    let hash = vectors::text_hash(&passage);
-    vectors::put(tx, model, written, &hash, &[0.3; 32]).await.unwrap();
-    citations::derive_states(tx, &[record]).await.unwrap();
-    records::lock(tx, &[record]).await.unwrap();
+    }
 }
 
 /// Pages of lists, and what opens a thing by its name.

@@ -1,7 +1,7 @@
 //! A judgement carried out within the transaction.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId, Verdict};
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Verdict};
 use mc_sanitizer::Sanitized;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, NewPassage, PassageSource};
@@ -40,7 +40,7 @@ pub(super) struct Twin {
 
 /// What was written.
 pub(super) struct Applied {
-    pub id: RecordId,
+    pub record: Record,
     pub citations: Vec<Citation>,
     pub has_vector: bool,
 }
@@ -69,9 +69,17 @@ pub(super) async fn create(
         content_hash: prepared.content_hash.to_vec(),
         simhash: prepared.simhash,
     };
-    let id = records::insert(tx, request.project, &body).await?;
-    citations::replace(tx, request.project, id, &prepared.citations).await?;
-    finish(tx, request.project, id, &body, prepared, prepared.citations.clone()).await
+    let passage = passage(request.kind, prepared);
+    let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
+    let mut record = records::create(tx, request.project, &body, &passage, vector).await?;
+    if !prepared.citations.is_empty() {
+        citations::add(tx, request.project, record.id, &prepared.citations).await?;
+        if let [(_, true)] = citations::derive_states(tx, &[record.id]).await?[..] {
+            record.state = RecordState::Stale;
+        }
+    }
+    let citations = prepared.citations.clone();
+    Ok(Applied { record, citations, has_vector: vector.is_some() })
 }
 
 /// Brings the twin up to date: unites tags, scope, meta and citations, extends its life, moves it
@@ -109,7 +117,10 @@ pub(super) async fn merge(
     if !prepared.citations.is_empty() {
         citations::replace(tx, request.project, old.id, &citations).await?;
     }
-    finish(tx, request.project, old.id, &body, prepared, citations).await
+    let has_vector = index(tx, request.project, old.id, &body, prepared, &citations).await?;
+    citations::derive_states(tx, &[old.id]).await?;
+    let record = records::find_in(tx, old.id).await?.ok_or(Error::UnknownRecord(old.id))?;
+    Ok(Applied { record, citations, has_vector })
 }
 
 /// Takes a replaced record out of the search; its row and history stay.
@@ -125,29 +136,27 @@ pub(super) async fn supersede(
     Ok(passages::remove(tx, PassageSource::Record(replaced)).await?)
 }
 
-/// Passage, vector and state of a record whose row is written.
-async fn finish(
+/// Passage and vector of a record that was changed; answers whether it has its vector already.
+async fn index(
     tx: &mut Tx,
     project: ProjectId,
     id: RecordId,
     body: &RecordBody,
     prepared: &Prepared,
-    citations: Vec<Citation>,
-) -> Result<Applied, Error> {
-    let passage = passage_of(body, &citations);
+    citations: &[Citation],
+) -> Result<bool, Error> {
+    let passage = passage_of(body, citations);
     let passage_id = passages::put_only(tx, project, PassageSource::Record(id), &passage).await?;
     let text_hash = vectors::text_hash(&passage);
     // The vector was made of the note as it came in; a record that kept its own text has its own.
     let is_same_text = text_hash == vectors::text_hash(&self::passage(body.kind, prepared));
-    let has_vector = match &prepared.vector {
+    match &prepared.vector {
         Some((model, vector)) if is_same_text => {
             vectors::put(tx, &model.model, passage_id, &text_hash, vector).await?;
-            true
+            Ok(true)
         }
-        _ => false,
-    };
-    mc_store::citations::derive_states(tx, &[id]).await?;
-    Ok(Applied { id, citations, has_vector })
+        _ => Ok(false),
+    }
 }
 
 /// What search will see of a new record.

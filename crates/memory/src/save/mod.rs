@@ -199,7 +199,6 @@ pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutc
     let dialog = known_dialog(ctx, request, &clean).await?;
     let (mut prepared, vector_pending) = prepare(ctx, request, clean, distilled, ttl).await?;
     let written = write(ctx, request, &mut prepared, dialog).await?;
-    let record = records::find(&ctx.store, written.id).await?;
     Ok(SaveOutcome {
         message: message(&written.decision),
         decision: written.decision,
@@ -207,7 +206,7 @@ pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutc
         scores: written.scores,
         masked: prepared.clean.masked,
         citations: written.citations,
-        record,
+        record: Some(written.record),
         vector_pending: vector_pending.filter(|_| !written.has_vector),
     })
 }
@@ -317,7 +316,7 @@ async fn embed(
 
 /// What was written.
 pub(crate) struct Written {
-    pub id: RecordId,
+    pub record: Record,
     pub decision: Decision,
     pub reason: String,
     pub scores: Scores,
@@ -334,8 +333,7 @@ async fn write(
     dialog: Option<DialogId>,
 ) -> Result<Written, Error> {
     let _turn = ctx.saves.acquire().await.expect("the semaphore is never closed");
-    let mut tx = ctx.store.begin().await?;
-    tx.lock_memory(request.project).await?;
+    let mut tx = ctx.store.begin_in_memory(request.project).await?;
     let task = match &request.task_external_id {
         Some(id) => Some(tasks::ensure(&mut tx, request.project, id).await?),
         None => None,
@@ -362,7 +360,10 @@ async fn write(
     };
     let judgement = judge(&incoming, &known);
     // All of them now and in one order: recalls count their hits on several records at once.
-    records::lock(&mut tx, &judgement.touches()).await?;
+    let touched = judgement.touches();
+    if !touched.is_empty() {
+        records::lock(&mut tx, &touched).await?;
+    }
     let links = apply::Links { task, dialog };
     let applied = match judgement.action {
         Action::Create => {
@@ -380,17 +381,18 @@ async fn write(
             .await?
         }
     };
+    let id = applied.record.id;
     for replaced in &judgement.supersede {
-        apply::supersede(&mut tx, request.project, *replaced, applied.id).await?;
+        apply::supersede(&mut tx, request.project, *replaced, id).await?;
     }
     tx.commit().await?;
     let decision = match (judgement.action, judgement.supersede) {
-        (Action::Create, replaced) if replaced.is_empty() => Decision::Created(applied.id),
-        (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(applied.id),
-        (_, replaced) => Decision::Superseded { by: applied.id, replaced },
+        (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
+        (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
+        (_, replaced) => Decision::Superseded { by: id, replaced },
     };
     Ok(Written {
-        id: applied.id,
+        record: applied.record,
         decision,
         reason: judgement.reason,
         scores: judgement.scores,

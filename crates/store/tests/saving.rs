@@ -1,0 +1,113 @@
+//! What a save writes, and what a save looks at before.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use chrono::{TimeDelta, Utc};
+use mc_domain::{ProjectId, RecordId, RecordKind};
+use mc_sanitizer::{Sanitized, mask};
+use mc_store::passages::{NewPassage, PassageFilter};
+use mc_store::records::{self, Candidate, RecordBody};
+use mc_store::vectors::{self, Model};
+use mc_store::{Store, testing};
+use mc_testkit::TestDatabase;
+use serde_json::json;
+
+const FAR: u64 = u64::MAX;
+
+#[tokio::test]
+async fn a_record_that_brings_its_vector_is_found_and_never_queued() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("saving").await.id;
+    let model = vectors::register_model(store, "test-2", 2, &json!({})).await.unwrap();
+
+    create(store, project, "with a vector", 0, Some((&model, &[1.0, 0.0]))).await;
+    assert_eq!(vectors::queue_length(store, None).await.unwrap(), 0);
+    let filter = PassageFilter::project(project);
+    let found = vectors::nearest(store, &model, &[1.0, 0.0], &filter, 5).await.unwrap();
+    assert_eq!(found.len(), 1);
+
+    create(store, project, "without one", 0, None).await;
+    assert_eq!(vectors::queue_length(store, None).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("candidates").await.id;
+    let model = vectors::register_model(store, "test-2", 2, &json!({})).await.unwrap();
+    let same = create(store, project, "same", FAR, None).await;
+    let alike = create(store, project, "alike", 0b11, Some((&model, &[0.0, 1.0]))).await;
+    let near = create(store, project, "near", FAR, Some((&model, &[1.0, 0.1]))).await;
+    create(store, db.project("other").await.id, "same", 0, Some((&model, &[1.0, 0.0]))).await;
+    let asked = async |vector| {
+        let mut tx = store.begin_in_memory(project).await.unwrap();
+        records::candidates(&mut tx, project, b"same", 0, 4, vector, 1).await.unwrap()
+    };
+
+    let by_words = asked(None).await;
+    assert_eq!(ids(&by_words), sorted([same, alike]));
+    let all = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
+    assert_eq!(ids(&all), sorted([same, alike, near]));
+    let similarity = |id| all.iter().find(|candidate| candidate.id == id).unwrap().similarity;
+    assert_eq!((similarity(same), similarity(alike)), (None, Some(0.0)));
+    assert!(similarity(near).unwrap() > 0.9);
+
+    testing::execute(db.url(), "update memory_records set ttl = now()").await.unwrap();
+    let expired = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
+    assert_eq!(ids(&expired), [same], "an equal text holds its place while the row is there");
+}
+
+fn ids(candidates: &[Candidate]) -> Vec<RecordId> {
+    sorted(candidates.iter().map(|candidate| candidate.id))
+}
+
+fn sorted(ids: impl IntoIterator<Item = RecordId>) -> Vec<RecordId> {
+    let mut ids: Vec<_> = ids.into_iter().collect();
+    ids.sort();
+    ids
+}
+
+/// A record whose text is its hash.
+async fn create(
+    store: &Store,
+    project: ProjectId,
+    text: &str,
+    simhash: u64,
+    vector: Option<(&Model, &[f32])>,
+) -> RecordId {
+    let content = mask(text).text;
+    let passage = NewPassage {
+        record_kind: Some(RecordKind::Fact),
+        title: String::new(),
+        place: String::new(),
+        symbols: vec![],
+        scope: vec![],
+        tags: vec![],
+        language: String::new(),
+        author: String::new(),
+        context: Sanitized::default(),
+        text: content.clone(),
+        lines: None,
+    };
+    let body = RecordBody {
+        kind: RecordKind::Fact,
+        title: Sanitized::default(),
+        content,
+        scope: vec![],
+        tags: vec![],
+        owner: None,
+        ttl: Utc::now() + TimeDelta::days(1),
+        ttl_given: false,
+        quality: json!({}),
+        meta: json!({}),
+        task: None,
+        dialog: None,
+        content_hash: text.as_bytes().to_vec(),
+        simhash,
+    };
+    let mut tx = store.begin_in_memory(project).await.unwrap();
+    let record = records::create(&mut tx, project, &body, &passage, vector).await.unwrap();
+    tx.commit().await.unwrap();
+    record.id
+}
