@@ -7,11 +7,12 @@ use mc_store::feed::FeedCursor;
 use mc_store::passages::IndexedPassage;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::error::OpenReadError;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError};
+use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyError};
 use uuid::Uuid;
 
 use super::schema::{self, FORMAT, Fields};
 use super::statistics::Statistics;
+use super::unsynced::Unsynced;
 
 /// What the writer may hold in memory before it writes a segment.
 const WRITER_BYTES: usize = 32 << 20;
@@ -64,13 +65,14 @@ impl Generation {
     /// An empty index in an empty folder.
     pub fn create(folder: &Path, database: &str) -> Result<Self, TantivyError> {
         let (schema, fields) = schema::schema();
-        Self::over(&Index::create_in_dir(folder, schema)?, fields, database)
+        let index = Index::create(Unsynced::open(folder)?, schema, IndexSettings::default())?;
+        Self::over(&index, fields, database)
     }
 
     /// The index in a folder and the position up to which it holds the feed of `database`. Reads
     /// every file to compare checksums: a damaged file is found now, and not by a search.
     pub fn open(folder: &Path, database: &str) -> Result<(Self, FeedCursor), Unusable> {
-        let index = Index::open_in_dir(folder).map_err(unusable)?;
+        let index = Unsynced::open(folder).and_then(Index::open).map_err(unusable)?;
         let payload = index.load_metas().map_err(unusable)?.payload.unwrap_or_default();
         let payload: Payload = serde_json::from_str(&payload).map_err(|_| Unusable::Format)?;
         let (schema, fields) = schema::schema();
@@ -122,7 +124,8 @@ impl Generation {
         self.add(present)
     }
 
-    /// Makes everything so far durable and visible, with the position that it brings the index to.
+    /// Makes everything so far visible, and lasting beyond this process, with the position that it
+    /// brings the index to.
     pub fn commit(&mut self, cursor: FeedCursor) -> Result<(), TantivyError> {
         let database = self.database.clone();
         let payload = Payload { format: FORMAT, database, txid: cursor.txid, seq: cursor.seq };

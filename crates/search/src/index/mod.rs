@@ -8,6 +8,7 @@ mod rebuild;
 pub mod schema;
 pub mod statistics;
 mod status;
+mod unsynced;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
