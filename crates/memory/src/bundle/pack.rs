@@ -67,10 +67,12 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
         }
     }
     // Tokens of parts need not add up to the tokens of the whole; the whole is what counts.
-    while size(&bundle) > budget.get()
+    let mut whole = size(&bundle);
+    while whole > budget.get()
         && let Some(section) = taken.pop()
     {
         take_back(&mut bundle, section);
+        whole = size(&bundle);
     }
     if bundle.is_empty() && bundle.reason.is_none() {
         if had_contents {
@@ -78,8 +80,9 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
             bundle = if size(&told) <= budget.get() { told } else { bundle };
         }
         bundle.confidence = 0.0;
+        whole = size(&bundle);
     }
-    bundle.tokens = exact_size(&bundle);
+    bundle.tokens = exact(whole);
     bundle
 }
 
@@ -89,8 +92,11 @@ fn size(bundle: &Bundle) -> usize {
     tokens::count(&as_json(&sized).to_string())
 }
 
-fn exact_size(bundle: &Bundle) -> usize {
-    tokens::count(&as_json(&Bundle { tokens: size(bundle), ..bundle.clone() }).to_string())
+/// A [`size`] with the real `tokens` in the place of the placeholder. Digits are tokens of their own,
+/// whatever stands around them, so nothing else needs to be counted again.
+fn exact(size: usize) -> usize {
+    let digits = |number: usize| tokens::count(&number.to_string());
+    size + digits(size) - digits(TOKENS_PLACEHOLDER)
 }
 
 /// A bundle without contents that fits: the reason is cut and the task left out if need be.

@@ -110,7 +110,9 @@ fn marks_differ(a: &Note, b: &Note) -> Option<Difference> {
     let missing =
         |from: &Note, to: &Note| from.marks.iter().find(|m| !to.spelled.contains(*m)).cloned();
     let unquoted = |from: &Note, to: &Note| {
-        from.quoted.iter().find(|quote| !to.normalised.contains(*quote)).cloned()
+        let quoted = from.quoted();
+        let text = if quoted.is_empty() { String::new() } else { to.normalised() };
+        quoted.into_iter().find(|quote| !text.contains(quote))
     };
     missing(a, b)
         .or_else(|| missing(b, a))

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::normalise::normalise;
 use crate::text::{Token, fold, tokenize};
 
 /// What of a note decides whether another note says the same.
@@ -17,10 +18,7 @@ pub struct Note {
     pub frames: Vec<Frame>,
     /// Every token without its punctuation, to look another note's marks up in.
     pub spelled: BTreeSet<String>,
-    /// Texts in double quotes, normalised.
-    pub quoted: BTreeSet<String>,
-    /// The whole note, normalised, to look another note's quotes up in.
-    pub normalised: String,
+    text: String,
 }
 
 /// A content word.
@@ -51,8 +49,7 @@ impl Note {
             symbols: BTreeSet::new(),
             frames: frames(&tokens),
             spelled: BTreeSet::new(),
-            quoted: quoted(text),
-            normalised: crate::normalise::normalise(text),
+            text: text.to_owned(),
         };
         let mut stems = HashSet::new();
         for token in tokens {
@@ -81,6 +78,19 @@ impl Note {
             }
             Token::Negation | Token::Relation(_) => {}
         }
+    }
+
+    /// Texts in double quotes, normalised. Made when asked for: most notes are told apart before.
+    pub fn quoted(&self) -> BTreeSet<String> {
+        let folded = fold(&self.text);
+        let inner =
+            folded.split('"').enumerate().filter(|(at, _)| at % 2 == 1).map(|(_, quote)| quote);
+        inner.map(normalise).filter(|quote| !quote.is_empty()).collect()
+    }
+
+    /// The whole note, normalised, to look another note's quotes up in.
+    pub fn normalised(&self) -> String {
+        normalise(&self.text)
     }
 
     /// Words and marks together: how much the note says.
@@ -116,10 +126,4 @@ fn frames(tokens: &[Token]) -> Vec<Frame> {
     frames.sort();
     frames.dedup();
     frames
-}
-
-fn quoted(text: &str) -> BTreeSet<String> {
-    let folded = fold(text);
-    let inner = folded.split('"').enumerate().filter(|(at, _)| at % 2 == 1).map(|(_, quote)| quote);
-    inner.map(crate::normalise::normalise).filter(|quote| !quote.is_empty()).collect()
 }

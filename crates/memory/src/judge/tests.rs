@@ -147,7 +147,7 @@ fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
         for b in &notes[at + 1..] {
             pairs += 1;
             if compare(a, b).difference.is_none() {
-                wrong.push((a.normalised.clone(), b.normalised.clone()));
+                wrong.push((a.normalised(), b.normalised()));
             }
         }
     }

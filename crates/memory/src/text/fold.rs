@@ -7,6 +7,10 @@ use unicode_normalization::UnicodeNormalization;
 ///
 /// Not NFKC: that turns `10²` into `102`.
 pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        // Composed already, and most of what is read.
+        return text.chars().filter_map(fold_char).collect();
+    }
     text.nfc().filter_map(fold_char).collect()
 }
 
@@ -26,7 +30,8 @@ fn fold_char(c: char) -> Option<char> {
 
 /// Lower case, with the Russian `ё` as most people type it.
 pub fn lower(text: &str) -> String {
-    text.to_lowercase().replace('ё', "е")
+    let lower = text.to_lowercase();
+    if lower.is_ascii() { lower } else { lower.replace('ё', "е") }
 }
 
 #[cfg(test)]

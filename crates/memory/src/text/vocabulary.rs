@@ -1,5 +1,8 @@
 //! Words with a part to play when two notes are compared, in English and Russian.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 /// Words that carry no meaning of their own: articles, auxiliaries, weak prepositions, pronouns,
 /// obligation (a note says what should be done anyway) and politeness.
 const STOP: &[&str] = &[
@@ -427,27 +430,49 @@ const PLACEHOLDERS: &[&str] = &[
     "текст",
 ];
 
+/// Each list as it is looked up: for every word of every note that is compared.
+struct Tables {
+    stop: HashSet<&'static str>,
+    negations: HashSet<&'static str>,
+    placeholders: HashSet<&'static str>,
+    relations: HashMap<&'static str, &'static str>,
+    same: HashMap<&'static str, &'static str>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
+    stop: STOP.iter().copied().collect(),
+    negations: NEGATIONS.iter().copied().collect(),
+    placeholders: PLACEHOLDERS.iter().copied().collect(),
+    relations: first_of_each(RELATIONS),
+    same: first_of_each(SAME),
+});
+
+/// A word that stands twice means what it meant first.
+fn first_of_each(pairs: &[(&'static str, &'static str)]) -> HashMap<&'static str, &'static str> {
+    pairs.iter().rev().copied().collect()
+}
+
 /// Whether `word` (lower case) carries no meaning of its own.
 pub fn is_stop(word: &str) -> bool {
-    STOP.contains(&word)
+    TABLES.stop.contains(word)
 }
 
 /// Whether `word` (lower case, without apostrophes) denies.
 pub fn is_negation(word: &str) -> bool {
-    NEGATIONS.contains(&word)
+    TABLES.negations.contains(word)
 }
 
 /// Whether `word` (lower case) stands for something that is still to be written.
 pub fn is_placeholder(word: &str) -> bool {
-    PLACEHOLDERS.contains(&word)
+    TABLES.placeholders.contains(word)
 }
 
 /// The relation that `word` (lower case) expresses.
 pub fn relation(word: &str) -> Option<&'static str> {
-    RELATIONS.iter().find(|(from, _)| *from == word).map(|(_, to)| *to)
+    TABLES.relations.get(word).copied()
 }
 
 /// The one spelling of `word` (lower case), where it has several.
 pub fn canonical(word: &str) -> Option<&'static str> {
-    SAME.iter().find(|(from, _)| *from == word).map(|(_, to)| *to)
+    TABLES.same.get(word).copied()
 }
