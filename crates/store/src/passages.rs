@@ -215,8 +215,10 @@ pub struct NewPassage {
 
 /// The text that stands for a passage in front of an embedding model: where it is, what it is
 /// called, what it says. Of a message, what was said before tells more of where it is than its
-/// address does.
+/// address does. A title that the text begins with says nothing besides, and would be half of a
+/// short note's time in the model.
 pub fn embedding_text(title: &str, place: &str, context: &str, text: &str) -> String {
+    let title = if text.starts_with(title.trim_end_matches('…')) { "" } else { title };
     let parts = if context.is_empty() { [place, title, text] } else { [title, context, text] };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
