@@ -58,8 +58,7 @@ async fn serve(
     let (keyword, follower) =
         keyword::start(store, &config.data_dir.join("index"), background.clone()).await?;
     let search = SearchContext { store: store.clone(), keyword, models };
-    // Beside the rest of the start; the first recall would pay for it otherwise.
-    tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
+    warm_up(&search);
     let memory = MemoryContext::new(search.clone());
     let tasks = start_background(config, &memory, &background);
 
@@ -74,6 +73,17 @@ async fn serve(
     memory.finish().await;
     follower.await.context("the keyword index's follower")?;
     served.context("the listener failed")
+}
+
+/// Beside the rest of the start: what the first recalls would pay for otherwise.
+fn warm_up(search: &SearchContext) {
+    tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
+    let (store, model) = (search.store.clone(), search.models.current().model);
+    tokio::spawn(async move {
+        if let Err(error) = mc_store::warm_up(&store, &model).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "warming up was cut short");
+        }
+    });
 }
 
 /// The indexer, the embedder, the end of a change of model, and upkeep.

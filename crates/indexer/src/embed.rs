@@ -6,7 +6,7 @@ use std::time::Duration;
 use mc_domain::{Classified, PassageId};
 use mc_llm::{Embedder, Purpose};
 use mc_store::vectors::{self, Backlog, Model};
-use mc_store::{Store, feed};
+use mc_store::{Listener, Store};
 use tokio_util::sync::CancellationToken;
 
 /// Passages to a call: seconds of work for a local model, so that a claim never runs out.
@@ -47,7 +47,7 @@ pub enum Batch {
 /// Embeds what is in the queue, and what comes into it, until `shutdown`.
 pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
     let mut delay = FIRST_DELAY;
-    let mut changes = feed::listen(&ctx.store).await.ok();
+    let mut changes = vectors::listen(&ctx.store).await.ok();
     loop {
         let batch = tokio::select! {
             batch = work_batch(ctx) => batch,
@@ -55,7 +55,7 @@ pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
         };
         let Some(wait) = pause(&batch, &mut delay) else { continue };
         if batch == Batch::Empty && changes.is_none() {
-            changes = feed::listen(&ctx.store).await.ok();
+            changes = vectors::listen(&ctx.store).await.ok();
         }
         let is_waiting_for_work = batch == Batch::Empty;
         tokio::select! {
@@ -197,7 +197,7 @@ impl Drop for Claimed<'_> {
 }
 
 /// Waits for a change; `false` when the connection that listens is lost.
-async fn hear(changes: &mut Option<feed::FeedListener>) -> bool {
+async fn hear(changes: &mut Option<Listener>) -> bool {
     match changes {
         Some(listener) => listener.wait().await.is_ok(),
         None => std::future::pending().await,

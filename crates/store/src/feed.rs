@@ -5,10 +5,9 @@
 //! therefore ordered by transaction id, and a reader's cursor never passes the oldest transaction
 //! that still runs ([`FeedPage::horizon`]).
 
-use mc_domain::PassageId;
-use sqlx::postgres::PgListener;
-
+use crate::listener::Listener;
 use crate::{Error, Store};
+use mc_domain::PassageId;
 
 /// A position in the feed: everything at or before it has been applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -93,21 +92,6 @@ async fn horizon(store: &Store) -> Result<u64, Error> {
 }
 
 /// Wakes when passages change, on any node.
-#[derive(Debug)]
-pub struct FeedListener(PgListener);
-
-/// Begins to listen, on a connection of its own.
-pub async fn listen(store: &Store) -> Result<FeedListener, Error> {
-    let mut listener = PgListener::connect_with(&store.pool).await?;
-    listener.listen("passages").await?;
-    Ok(FeedListener(listener))
-}
-
-impl FeedListener {
-    /// Returns at the next change (or after the connection was lost and made again, since changes
-    /// may have been missed meanwhile).
-    pub async fn wait(&mut self) -> Result<(), Error> {
-        self.0.try_recv().await?;
-        Ok(())
-    }
+pub async fn listen(store: &Store) -> Result<Listener, Error> {
+    Listener::to(store, "passages").await
 }

@@ -9,6 +9,7 @@ mod error;
 pub mod feed;
 pub mod files;
 pub mod ingests;
+mod listener;
 pub mod passages;
 pub mod projects;
 pub mod records;
@@ -17,6 +18,7 @@ pub mod server;
 pub mod tasks;
 pub mod upkeep;
 pub mod vectors;
+mod warm_up;
 
 use std::time::Duration;
 
@@ -26,6 +28,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
 use tracing::log::LevelFilter;
 
 pub use error::Error;
+pub use listener::Listener;
+pub use warm_up::warm_up;
 
 /// A connection that was in use this recently is handed out untested. The round trip would be as long
 /// as many a statement; the server's restart, which cuts connections off, takes about as long as this.

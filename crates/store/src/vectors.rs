@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
 
 use crate::error::word;
 use crate::passages::{PassageFilter, embedding_text};
-use crate::{Error, Store, Tx};
+use crate::{Error, Listener, Store, Tx};
 
 /// At most this many vectors are searched exactly: on two cores the scan takes a few milliseconds,
 /// and no filter can fall into a hole of the graph.
@@ -155,6 +155,11 @@ pub async fn queue(store: &Store, project: Option<ProjectId>) -> Result<Queue, E
     )
     .fetch_one(&store.pool)
     .await?)
+}
+
+/// Wakes when passages come that wait for a vector, on any node.
+pub async fn listen(store: &Store) -> Result<Listener, Error> {
+    Listener::to(store, "embedding_queue").await
 }
 
 /// [`Queue::pending`].
