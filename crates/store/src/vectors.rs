@@ -303,42 +303,88 @@ pub async fn nearest_by(
     limit: i64,
     exact_up_to: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    // Never empty: the index on model, project and source is read where the sources are known.
-    let sources: Vec<&str> = match filter.sources.as_slice() {
-        [] => SourceKind::ALL.iter().map(|source| source.as_str()).collect(),
-        asked => asked.iter().map(|source| source.as_str()).collect(),
-    };
-    let mut connection = store.pool.acquire().await?;
+    let extent = extent_by(store, model, filter, exact_up_to).await?;
+    nearest_in(store, model, query, filter, limit, extent).await
+}
+
+/// How the vectors that a filter may let through are best searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// There are none.
+    Empty,
+    /// So few that each is compared.
+    Exact,
+    /// So many that the model's HNSW index leads to them.
+    Graph,
+}
+
+/// The extent of what [`nearest_in`] searches; needs no query, so that it can be found out while
+/// that is embedded.
+pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
+    extent_by(store, model, filter, EXACT_UP_TO).await
+}
+
+async fn extent_by(
+    store: &Store,
+    model: &Model,
+    filter: &PassageFilter,
+    exact_up_to: i64,
+) -> Result<Extent, Error> {
     let size = sqlx::query_scalar!(
         r#"select count(*) as "count!" from
            (select 1 from embeddings where model_id = $1 and project_id = $2
                 and source_kind = any($3) limit $4) as bounded"#,
         model.id,
         filter.project.0,
-        &sources as &[&str],
+        &sources(filter) as &[&str],
         exact_up_to.saturating_add(1)
     )
-    .fetch_one(&mut *connection)
+    .fetch_one(&store.pool)
     .await?;
-    if size == 0 {
+    Ok(match size {
+        0 => Extent::Empty,
+        size if size <= exact_up_to => Extent::Exact,
+        _ => Extent::Graph,
+    })
+}
+
+/// Never empty: the index on model, project and source is read where the sources are known.
+fn sources(filter: &PassageFilter) -> Vec<&'static str> {
+    let asked = match filter.sources.as_slice() {
+        [] => SourceKind::ALL,
+        asked => asked,
+    };
+    asked.iter().map(|source| source.as_str()).collect()
+}
+
+/// Like [`nearest`], where the extent is known.
+pub async fn nearest_in(
+    store: &Store,
+    model: &Model,
+    query: &[f32],
+    filter: &PassageFilter,
+    limit: i64,
+    extent: Extent,
+) -> Result<Vec<(PassageId, f32)>, Error> {
+    if extent == Extent::Empty {
         return Ok(Vec::new());
     }
-    let is_exact = size <= exact_up_to;
+    let is_exact = extent == Extent::Exact;
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
     let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, is_exact)))
         .bind(filter.project.0)
         .bind(query)
         .bind(limit)
-        .bind(sources)
+        .bind(sources(filter))
         .bind(kinds)
         .bind(&filter.scope)
         .bind(&filter.tags)
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let rows = if is_exact {
-        statement.fetch_all(&mut *connection).await?
+        statement.fetch_all(&store.pool).await?
     } else {
-        through_graph(&mut connection, statement).await?
+        through_graph(&mut *store.pool.acquire().await?, statement).await?
     };
     rows.into_iter()
         .map(|row| {

@@ -31,7 +31,7 @@ pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
         feed::since(store, FeedCursor { txid: u64::MAX >> 1, seq: 0 }, 1).await?;
     }
     for _ in 0..EXECUTIONS * connections {
-        vectors::nearest(store, model, &[], &everything, 1).await?;
+        vectors::extent(store, model, &everything).await?;
     }
     for _ in 0..EXECUTIONS * connections {
         passages::load(store, nobody, &[PassageId(Uuid::nil())]).await?;

@@ -34,10 +34,13 @@ async fn nearest(
     filter: &PassageFilter,
     limit: usize,
 ) -> Result<Ranked, Error> {
-    let vectors = active.embedder.embed(vec![text], Purpose::Query).await?;
+    let model = &active.model;
+    let embedded = async { Ok(active.embedder.embed(vec![text], Purpose::Query).await?) };
+    let extent = async { Ok::<_, Error>(vectors::extent(store, model, filter).await?) };
+    let (vectors, extent) = tokio::try_join!(embedded, extent)?;
     let Some(query) = vectors.into_iter().next() else { return Ok(Ranked::new()) };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    Ok(vectors::nearest(store, &active.model, &query, filter, limit).await?)
+    Ok(vectors::nearest_in(store, model, &query, filter, limit, extent).await?)
 }
 
 /// Merges lists of several models by rank, for similarities of different models don't compare. A
