@@ -65,7 +65,7 @@ impl Local {
         };
         let models = tokio::task::spawn_blocking(load).await.map_err(|e| failed(&name, &e))??;
         let room = models.len() * QUEUED_PER_THREAD;
-        let lanes = Arc::new(Lanes::default());
+        let lanes = Arc::new(Lanes::new(models.len()));
         for (number, model) in models.into_iter().enumerate() {
             spawn(number, model, Arc::clone(&lanes)).map_err(|e| failed(&name, &e))?;
         }
