@@ -9,6 +9,9 @@ use figment::value::{Dict, Map};
 use figment::{Figment, Metadata, Profile};
 use serde::{Deserialize, Serialize};
 
+/// Two to serve with, and two to index and embed.
+const MIN_CONNECTIONS: u32 = 4;
+
 /// The annotated defaults; also the documentation of every key.
 const DEFAULTS: &str = include_str!("../../../config/memory-copilot.yaml");
 
@@ -50,7 +53,7 @@ pub struct Database {
     pub url: String,
     /// Installation for the embedded one; empty to look for it.
     pub install_dir: PathBuf,
-    /// Size of the pool.
+    /// Most connections; 0 for [`Config::max_connections`] to choose.
     pub max_connections: u32,
 }
 
@@ -163,11 +166,23 @@ impl Config {
             "embedding.base_url is empty; set the server's address up to /v1"
         );
         ensure!(
-            self.database.max_connections >= 4,
-            "database.max_connections is {}; the service needs 4 or more",
+            !(1..MIN_CONNECTIONS).contains(&self.database.max_connections),
+            "database.max_connections is {}; the service needs {MIN_CONNECTIONS} or more, or 0 to choose \
+             by the number of cores",
             self.database.max_connections
         );
         Ok(())
+    }
+
+    /// Most connections to the database, those of background work among them. By default few, one
+    /// for each core and one to spare, for either: the pool hands them out in turn, and each is a
+    /// process whose caches are cold when its turn comes.
+    pub fn max_connections(&self) -> u32 {
+        if self.database.max_connections > 0 {
+            return self.database.max_connections;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        u32::try_from(2 * (cores + 1)).unwrap_or(u32::MAX)
     }
 
     /// The bearer token's file.

@@ -11,16 +11,20 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use axum::Router;
 use mc_api::{ApiState, Token};
-use mc_indexer::{cut, embed, index, walk, worker};
+use mc_domain::ProjectId;
+use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
 use mc_mcp::{CoreClient, HttpSettings, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
-use mc_search::{SearchContext, index as keyword};
+use mc_search::{Options, Query, SearchContext, index as keyword};
 use mc_store::Store;
+use mc_store::passages::PassageFilter;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
+use self::database::Database;
 use crate::config::Config;
 use crate::{output, token};
 
@@ -35,7 +39,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
         )
     })?;
     let Some(database) = database::open(config, &shutdown).await? else { return Ok(()) };
-    let served = serve(config, listener, &database.store, shutdown).await;
+    let served = serve(config, listener, &database, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;
     served
@@ -44,9 +48,10 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
 async fn serve(
     config: &Config,
     listener: TcpListener,
-    store: &Store,
+    database: &Database,
     shutdown: CancellationToken,
 ) -> Result<()> {
+    let store = &database.store;
     let secret = token::ensure(&config.token_file())?;
     // A model may have to be fetched first, which takes minutes.
     let Some(models) = shutdown.run_until_cancelled(models::open(config, store)).await else {
@@ -60,7 +65,7 @@ async fn serve(
     let search = SearchContext { store: store.clone(), keyword, models };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone());
-    let tasks = start_background(config, &memory, &background);
+    let tasks = start_background(config, &memory, &database.background, &background);
 
     let api_token = Token::new(secret);
     let state = ApiState::new(memory.clone(), api_token.clone());
@@ -78,44 +83,51 @@ async fn serve(
 /// Beside the rest of the start: what the first recalls would pay for otherwise.
 fn warm_up(search: &SearchContext) {
     tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
-    let (store, model) = (search.store.clone(), search.models.current().model);
+    let search = search.clone();
     tokio::spawn(async move {
-        if let Err(error) = mc_store::warm_up(&store, &model).await {
+        let warmed = async {
+            mc_store::warm_up(&search.store, &search.models.current().model).await?;
+            // Of a project that does not exist, for the sake of what is only made when it is used.
+            let nowhere = PassageFilter::project(ProjectId(Uuid::nil()));
+            let query = Query::text("why does `WarmUp::first` retry (src/warm/up.rs:1)?", nowhere);
+            mc_search::search(&search, &query, &Options::default()).await
+        };
+        if let Err(error) = warmed.await {
             tracing::debug!(error = &error as &dyn std::error::Error, "warming up was cut short");
         }
     });
 }
 
-/// The indexer, the embedder, the end of a change of model, and upkeep.
+/// The indexer, the embedder, the graph of vectors, the end of a change of model, and upkeep.
 fn start_background(
     config: &Config,
     memory: &MemoryContext,
+    store: &Store,
     stop: &CancellationToken,
 ) -> TaskTracker {
     let tasks = TaskTracker::new();
     let indexing = index::Context {
-        store: memory.store.clone(),
+        store: store.clone(),
         cache: config.data_dir.join("repositories"),
         worker: worker_name(config),
         walk: walk::Limits::default(),
         cut: cut::Limits::default(),
-        observer: Arc::new(Citations(memory.store.clone())),
+        observer: Arc::new(Citations(store.clone())),
     };
     let token = stop.clone();
     tasks.spawn(async move { worker::run(&indexing, &token).await });
 
     let current = memory.search.models.current();
-    let embedding = embed::Context {
-        store: memory.store.clone(),
-        embedder: current.embedder,
-        model: current.model,
-    };
+    let embedding =
+        embed::Context { store: store.clone(), embedder: current.embedder, model: current.model };
+    let (graph, token) = (embedding.clone(), stop.clone());
+    tasks.spawn(async move { graph::run(&graph.store, &graph.model, &token).await });
     let token = stop.clone();
     tasks.spawn(async move { embed::run(&embedding, &token).await });
 
     let (search, token) = (memory.search.clone(), stop.clone());
     tasks.spawn(async move { models::retire_when_complete(&search, &token).await });
-    let (store, token) = (memory.store.clone(), stop.clone());
+    let (store, token) = (store.clone(), stop.clone());
     tasks.spawn(async move { upkeep::run(&store, &token).await });
     tasks.close();
     tasks

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::{join, join_all};
 use mc_domain::{Classified, PassageId};
 use mc_llm::{Embedder, Purpose};
+use mc_store::Store;
 use mc_store::vectors::{self, Backlog, Model};
-use mc_store::{Listener, Store};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Passages to a call: seconds of work for a local model, so that a claim never runs out.
@@ -44,28 +46,44 @@ pub enum Batch {
     Away,
 }
 
-/// Embeds what is in the queue, and what comes into it, until `shutdown`.
+/// Embeds what is in the queue, and what comes into it, until `shutdown`: two batches at a time, so
+/// that the model has work while a batch is read or stored.
 pub async fn run(ctx: &Context, shutdown: &CancellationToken) {
+    let more = Notify::new();
+    let workers = [(); 2].map(|()| Box::pin(work(ctx, &more)));
+    let all = join(join_all(workers), hear(ctx, &more));
+    shutdown.run_until_cancelled(all).await;
+}
+
+async fn work(ctx: &Context, more: &Notify) {
     let mut delay = FIRST_DELAY;
-    let mut changes = vectors::listen(&ctx.store).await.ok();
     loop {
-        let batch = tokio::select! {
-            batch = work_batch(ctx) => batch,
-            () = shutdown.cancelled() => return,
-        };
+        let woken = more.notified();
+        let batch = work_batch(ctx).await;
         let Some(wait) = pause(&batch, &mut delay) else { continue };
-        if batch == Batch::Empty && changes.is_none() {
-            changes = vectors::listen(&ctx.store).await.ok();
-        }
-        let is_waiting_for_work = batch == Batch::Empty;
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = shutdown.cancelled() => return,
+        let rest = tokio::time::sleep(wait);
+        if batch == Batch::Empty {
+            tokio::select! {
+                () = rest => {}
+                () = woken => {}
+            }
+        } else {
             // While the provider is away, new passages change nothing.
-            heard = hear(&mut changes), if is_waiting_for_work => if !heard {
-                changes = None;
-            },
+            rest.await;
         }
+    }
+}
+
+/// Tells of passages that come. While it can't, the queue is looked at now and then all the same.
+async fn hear(ctx: &Context, more: &Notify) {
+    loop {
+        if let Ok(mut changes) = vectors::listen(&ctx.store).await {
+            more.notify_waiters();
+            while changes.wait().await.is_ok() {
+                more.notify_waiters();
+            }
+        }
+        tokio::time::sleep(POLL).await;
     }
 }
 
@@ -193,14 +211,6 @@ impl Drop for Claimed<'_> {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { vectors::release_backlog(&store, &passages).await });
         }
-    }
-}
-
-/// Waits for a change; `false` when the connection that listens is lost.
-async fn hear(changes: &mut Option<Listener>) -> bool {
-    match changes {
-        Some(listener) => listener.wait().await.is_ok(),
-        None => std::future::pending().await,
     }
 }
 

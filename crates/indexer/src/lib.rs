@@ -6,6 +6,7 @@ pub mod document;
 pub mod embed;
 mod error;
 mod grammar;
+pub mod graph;
 pub mod hash;
 pub mod index;
 pub mod language;

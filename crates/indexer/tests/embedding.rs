@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::ProjectId;
 use mc_indexer::embed::{self, Batch, Context};
+use mc_indexer::graph;
 use mc_llm::{Embedder, Error, ModelId, Purpose};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
@@ -150,4 +151,18 @@ async fn a_provider_that_refuses_everything_is_told_from_a_poisonous_passage() {
     add(&ctx, project, &texts("poison", 40)).await;
     assert_eq!(embed::work_batch(&ctx).await, Batch::Refused);
     assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 40);
+}
+
+#[tokio::test]
+async fn only_large_heaps_are_moved_into_the_graph() {
+    let database = TestDatabase::create().await;
+    let (ctx, _, large) = context(&database).await;
+    let small = database.project("small").await.id;
+    add(&ctx, large, &texts("large", 130)).await;
+    add(&ctx, small, &texts("small", 20)).await;
+    drain(&ctx).await;
+    graph::move_heaps(&ctx.store, &ctx.model, 100).await.expect("a database");
+    let heaps = vectors::heaps(&ctx.store, &ctx.model, 0).await.expect("a database");
+    let left: Vec<_> = heaps.iter().map(|heap| (heap.project, heap.vectors)).collect();
+    assert_eq!(left, [(small, 20)]);
 }

@@ -9,9 +9,7 @@ use mc_store::Store;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
-/// How many saves may be in the database at once. Those that wait for a project's lock hold a
-/// connection each; the rest of the pool stays with the readers.
-const SAVES_AT_ONCE: usize = 4;
+use crate::turns::Turns;
 
 /// What the use-cases work with; cheap to clone.
 #[derive(Clone)]
@@ -20,19 +18,20 @@ pub struct MemoryContext {
     pub store: Store,
     /// The search, with the embedding models that answer now.
     pub search: SearchContext,
-    pub(crate) saves: Arc<Semaphore>,
+    pub(crate) turns: Turns,
     pub(crate) journal: Journal,
 }
 
 impl MemoryContext {
     /// A context over a search and its store.
     pub fn new(search: SearchContext) -> Self {
-        Self {
-            store: search.store.clone(),
-            search,
-            saves: Arc::new(Semaphore::new(SAVES_AT_ONCE)),
-            journal: Journal::default(),
-        }
+        let store = search.store.clone();
+        // Saves hold a connection for a while, and what a recall leaves to be written may wait: the
+        // rest stays with the readers.
+        let connections = store.max_connections();
+        let turns = Turns::new(connections.div_ceil(2));
+        let journal = Journal::new((connections / 3).max(1));
+        Self { store, search, turns, journal }
     }
 
     /// Waits until everything is written that recalls left to be written after their answer. To
@@ -43,9 +42,6 @@ impl MemoryContext {
     }
 }
 
-/// How many bundles may be written at once, for the same reason.
-const JOURNALS_AT_ONCE: usize = 4;
-
 /// Bundles whose record is still being written.
 #[derive(Clone)]
 pub(crate) struct Journal {
@@ -55,18 +51,17 @@ pub(crate) struct Journal {
     closed: Arc<Notify>,
 }
 
-impl Default for Journal {
-    fn default() -> Self {
+impl Journal {
+    /// One that writes at most so many bundles at once.
+    fn new(at_once: usize) -> Self {
         Self {
             tasks: TaskTracker::new(),
-            turns: Arc::new(Semaphore::new(JOURNALS_AT_ONCE)),
+            turns: Arc::new(Semaphore::new(at_once)),
             open: Arc::default(),
             closed: Arc::default(),
         }
     }
-}
 
-impl Journal {
     /// Runs `write` after the answer; [`Journal::written`] waits for it.
     pub(crate) fn spawn(&self, bundle: BundleId, write: impl Future<Output = ()> + Send + 'static) {
         self.open().insert(bundle);

@@ -15,6 +15,7 @@ mod save;
 pub mod simhash;
 pub mod text;
 pub mod tokens;
+mod turns;
 
 pub use bundle::Bundle;
 pub use citations::{NewCitation, Rechecked, recheck_files, recheck_records};

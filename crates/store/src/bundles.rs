@@ -42,7 +42,8 @@ pub struct BundleItem {
 }
 
 /// Keeps a bundle and its items, counts a recall of each record in it, and lets those records whose
-/// end nobody named live on. May be called again when it is not known whether it was kept.
+/// end nobody named live on. May be called again when it is not known whether it was kept. Of a
+/// project that is gone, nothing is kept.
 pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     let items = &bundle.items;
     let positions: Vec<i32> = (0..).take(items.len()).collect();
@@ -58,7 +59,8 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     sqlx::query!(
         "with kept as (
              insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
-             values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing returning id),
+             select $1, p.id, $3, $4, $5, $6, $7 from projects p where p.id = $2
+             on conflict (id) do nothing returning id),
          held as materialized (
              select r.id from memory_records r
              where r.id = any($10) and exists (select 1 from kept) order by r.id for no key update),

@@ -38,10 +38,15 @@ const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 /// The schema's changes, in order.
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
+/// Most that listen at a time.
+const LISTENERS: u32 = 8;
+
 /// A pool of connections to one database; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
+    /// Connections of those that listen, who never give one back.
+    listening: PgPool,
 }
 
 /// An open transaction; dropped without [`Tx::commit`], it leaves nothing behind.
@@ -50,7 +55,8 @@ pub struct Tx(Transaction<'static, Postgres>);
 
 impl Store {
     /// Connects to `url` (`postgres://user:password@host:port/database`) with at most
-    /// `max_connections`, checking that the server is new enough ([`server::check`]).
+    /// `max_connections`, and one more for each that listens, checking that the server is new enough
+    /// ([`server::check`]).
     pub async fn connect(url: &str, max_connections: u32) -> Result<Self, Error> {
         let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
         let options = options
@@ -60,6 +66,16 @@ impl Store {
             .max_connections(max_connections)
             .acquire_timeout(Duration::from_secs(10))
             .test_before_acquire(false)
+            .after_connect(|connection, _| {
+                Box::pin(async move {
+                    // No statement here wants a plan of its own for each set of values: those that
+                    // do are texts of their own.
+                    sqlx::query("set plan_cache_mode = force_generic_plan")
+                        .execute(connection)
+                        .await?;
+                    Ok(())
+                })
+            })
             .before_acquire(|connection, usage| {
                 Box::pin(async move {
                     if usage.idle_for > TRUSTED_IDLE {
@@ -68,9 +84,10 @@ impl Store {
                     Ok(true)
                 })
             })
-            .connect_with(options)
+            .connect_with(options.clone())
             .await?;
-        let store = Self { pool };
+        let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
+        let store = Self { pool, listening };
         server::check(&store).await?;
         Ok(store)
     }
@@ -96,9 +113,14 @@ impl Store {
         Ok(Tx(self.pool.begin_with(AssertSqlSafe(begin)).await?))
     }
 
+    /// Size of the pool.
+    pub fn max_connections(&self) -> usize {
+        usize::try_from(self.pool.options().get_max_connections()).unwrap_or(usize::MAX)
+    }
+
     /// Closes every connection, waiting for those in use.
     pub async fn close(&self) {
-        self.pool.close().await;
+        tokio::join!(self.pool.close(), self.listening.close());
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Listener(PgListener);
 impl Listener {
     /// Begins to listen to a channel, on a connection of its own.
     pub(crate) async fn to(store: &Store, channel: &str) -> Result<Self, Error> {
-        let mut listener = PgListener::connect_with(&store.pool).await?;
+        let mut listener = PgListener::connect_with(&store.listening).await?;
         listener.listen(channel).await?;
         Ok(Self(listener))
     }

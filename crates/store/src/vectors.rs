@@ -1,18 +1,19 @@
 //! Vectors, of several models side by side, and the queue of passages that still need one.
 
+mod graph;
+mod nearest;
+
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::Sanitized;
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
+use sqlx::AssertSqlSafe;
+use sqlx::postgres::PgConnection;
 
 use crate::error::word;
-use crate::passages::{PassageFilter, embedding_text};
+use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
-/// At most this many vectors are searched exactly: on two cores the scan takes a few milliseconds,
-/// and no filter can fall into a hole of the graph.
-const EXACT_UP_TO: i64 = 20_000;
+pub use graph::{Heap, heaps, move_into_graph};
+pub use nearest::{Extent, extent, nearest, nearest_in};
 
 /// The longest vectors that pgvector's HNSW index takes.
 const MAX_DIMENSIONS: i32 = 2_000;
@@ -48,7 +49,7 @@ pub struct Backlog {
     pub text_hash: Vec<u8>,
 }
 
-/// Finds or adds the model; a new one gets its own partial index. A model that comes back with
+/// Finds or adds the model; a new one gets its own graph. A model that comes back with
 /// other dimensions is refused: it is another model and wants another name.
 pub async fn register_model(
     store: &Store,
@@ -87,8 +88,9 @@ pub async fn register_model(
     }
     // Identifiers and numbers can't be bound; both are integers of our own.
     let index = format!(
-        "create index if not exists embeddings_hnsw_{id} on embeddings
-         using hnsw ((embedding::vector({dimensions})) vector_cosine_ops) where model_id = {id}",
+        "create index if not exists embeddings_graph_{id} on embeddings
+         using hnsw ((embedding::vector({dimensions})) vector_cosine_ops)
+         where model_id = {id} and in_graph",
         id = model.id
     );
     sqlx::query(AssertSqlSafe(index)).execute(&mut *tx.0).await?;
@@ -183,7 +185,7 @@ pub async fn take_backlog(store: &Store, limit: i64) -> Result<Vec<Backlog>, Err
                for update skip locked),
            claimed as (
                update embedding_queue q set run_at = now() + interval '1 minute'
-               from due where q.passage_id = due.passage_id
+               where q.passage_id = any(array(select passage_id from due))
                returning q.passage_id)
            select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.place,
                   p.context, p.text, p.content_hash
@@ -212,11 +214,13 @@ pub async fn store_batch(
     model: &Model,
     batch: &[(Backlog, Vec<f32>)],
 ) -> Result<(), Error> {
-    let mut tx = store.begin().await?;
-    for (item, vector) in batch {
-        put(&mut tx, model, item.passage, &item.text_hash, vector).await?;
-    }
-    tx.commit().await
+    let items = batch.iter().map(|(item, vector)| Item {
+        passage: item.passage,
+        text_hash: &item.text_hash,
+        vector,
+    });
+    let mut connection = store.pool.acquire().await?;
+    put_all(&mut connection, model, items).await
 }
 
 /// Stores one vector, if the passage still says what was embedded, and takes it off the queue.
@@ -227,24 +231,49 @@ pub async fn put(
     text_hash: &[u8],
     vector: &[f32],
 ) -> Result<(), Error> {
-    let done = sqlx::query!(
-        "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
-         select $1, p.id, p.project_id, p.source_kind, p.content_hash, $4::real[]::vector
-         from passages p where p.id = $2 and p.content_hash = $3 for share
-         on conflict (model_id, passage_id) do update
-             set embedding = excluded.embedding, text_hash = excluded.text_hash",
-        model.id,
-        passage.0,
-        text_hash,
-        vector
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    if done.rows_affected() == 1 {
-        sqlx::query!("delete from embedding_queue where passage_id = $1", passage.0)
-            .execute(&mut *tx.0)
-            .await?;
+    put_all(&mut tx.0, model, [Item { passage, text_hash, vector }].into_iter()).await
+}
+
+/// The vector of a passage that said what has this hash.
+struct Item<'a> {
+    passage: PassageId,
+    text_hash: &'a [u8],
+    vector: &'a [f32],
+}
+
+async fn put_all<'a>(
+    connection: &mut PgConnection,
+    model: &Model,
+    items: impl Iterator<Item = Item<'a>>,
+) -> Result<(), Error> {
+    let (mut ids, mut hashes, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for item in items {
+        ids.push(item.passage.0);
+        hashes.push(item.text_hash);
+        numbers.extend_from_slice(item.vector);
     }
+    // All vectors are one array, since arrays of arrays can't be unnested by one level.
+    sqlx::query!(
+        "with stored as (
+             insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
+                 embedding)
+             select $1, p.id, p.project_id, p.source_kind, p.content_hash,
+                 ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::vector
+             from unnest($2::uuid[], $3::bytea[]) with ordinality as item (passage_id, text_hash, n)
+             join passages p on p.id = item.passage_id and p.content_hash = item.text_hash
+             for share of p
+             on conflict (model_id, passage_id) do update
+                 set embedding = excluded.embedding, text_hash = excluded.text_hash
+             returning passage_id)
+         delete from embedding_queue q using stored where q.passage_id = stored.passage_id",
+        model.id,
+        &ids,
+        &hashes as &[&[u8]],
+        &numbers,
+        i64::from(model.dimensions)
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -280,177 +309,4 @@ pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<()
         .execute(&store.pool)
         .await?;
     Ok(())
-}
-
-/// The passages nearest to `query` under the filter, with their cosine similarity, best first.
-pub async fn nearest(
-    store: &Store,
-    model: &Model,
-    query: &[f32],
-    filter: &PassageFilter,
-    limit: i64,
-) -> Result<Vec<(PassageId, f32)>, Error> {
-    nearest_by(store, model, query, filter, limit, EXACT_UP_TO).await
-}
-
-/// As [`nearest`]: the project's vectors of the asked sources are scanned while they are at most
-/// `exact_up_to`, and the model's HNSW index is used beyond that.
-pub async fn nearest_by(
-    store: &Store,
-    model: &Model,
-    query: &[f32],
-    filter: &PassageFilter,
-    limit: i64,
-    exact_up_to: i64,
-) -> Result<Vec<(PassageId, f32)>, Error> {
-    let extent = extent_by(store, model, filter, exact_up_to).await?;
-    nearest_in(store, model, query, filter, limit, extent).await
-}
-
-/// How the vectors that a filter may let through are best searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// There are none.
-    Empty,
-    /// So few that each is compared.
-    Exact,
-    /// So many that the model's HNSW index leads to them.
-    Graph,
-}
-
-/// The extent of what [`nearest_in`] searches; needs no query, so that it can be found out while
-/// that is embedded.
-pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
-    extent_by(store, model, filter, EXACT_UP_TO).await
-}
-
-async fn extent_by(
-    store: &Store,
-    model: &Model,
-    filter: &PassageFilter,
-    exact_up_to: i64,
-) -> Result<Extent, Error> {
-    let size = sqlx::query_scalar!(
-        r#"select count(*) as "count!" from
-           (select 1 from embeddings where model_id = $1 and project_id = $2
-                and source_kind = any($3) limit $4) as bounded"#,
-        model.id,
-        filter.project.0,
-        &sources(filter) as &[&str],
-        exact_up_to.saturating_add(1)
-    )
-    .fetch_one(&store.pool)
-    .await?;
-    Ok(match size {
-        0 => Extent::Empty,
-        size if size <= exact_up_to => Extent::Exact,
-        _ => Extent::Graph,
-    })
-}
-
-/// Never empty: the index on model, project and source is read where the sources are known.
-fn sources(filter: &PassageFilter) -> Vec<&'static str> {
-    let asked = match filter.sources.as_slice() {
-        [] => SourceKind::ALL,
-        asked => asked,
-    };
-    asked.iter().map(|source| source.as_str()).collect()
-}
-
-/// Like [`nearest`], where the extent is known.
-pub async fn nearest_in(
-    store: &Store,
-    model: &Model,
-    query: &[f32],
-    filter: &PassageFilter,
-    limit: i64,
-    extent: Extent,
-) -> Result<Vec<(PassageId, f32)>, Error> {
-    if extent == Extent::Empty {
-        return Ok(Vec::new());
-    }
-    let is_exact = extent == Extent::Exact;
-    let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
-    let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, is_exact)))
-        .bind(filter.project.0)
-        .bind(query)
-        .bind(limit)
-        .bind(sources(filter))
-        .bind(kinds)
-        .bind(&filter.scope)
-        .bind(&filter.tags)
-        .bind(&filter.languages)
-        .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
-    let rows = if is_exact {
-        statement.fetch_all(&store.pool).await?
-    } else {
-        through_graph(&mut *store.pool.acquire().await?, statement).await?
-    };
-    rows.into_iter()
-        .map(|row| {
-            let id: uuid::Uuid = row.try_get(0)?;
-            let similarity: f32 = row.try_get(1)?;
-            Ok((id.into(), similarity))
-        })
-        .collect()
-}
-
-/// Runs a statement that uses an HNSW index.
-async fn through_graph(
-    connection: &mut PgConnection,
-    statement: Query<'_, Postgres, PgArguments>,
-) -> Result<Vec<PgRow>, Error> {
-    let mut tx = connection.begin().await?;
-    // Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
-    // Who asked may have given up: the statement must not hold its connection much longer.
-    sqlx::query(
-        "select set_config('statement_timeout', '5s', true),
-                set_config('hnsw.iterative_scan', 'strict_order', true),
-                set_config('hnsw.ef_search', '200', true),
-                set_config('hnsw.max_scan_tuples', '100000', true)",
-    )
-    .execute(&mut *tx)
-    .await?;
-    let rows = statement.fetch_all(&mut *tx).await?;
-    tx.commit().await?;
-    Ok(rows)
-}
-
-/// The statement over one model's vectors. The model's id and dimensions are written into it so
-/// that the planner can match the model's own partial index.
-fn nearest_sql(model: &Model, filter: &PassageFilter, exact: bool) -> String {
-    let join = if filter.is_plain() { "" } else { "join passages p on p.id = e.passage_id" };
-    let conditions = if filter.is_plain() {
-        // Bound all the same: the statement's parameters must not depend on the filter.
-        "$5::text[] is not null and $6::text[] is not null and $7::text[] is not null
-         and $8::text[] is not null and $9::text is null"
-    } else {
-        "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
-         and (cardinality($6::text[]) = 0 or p.scope && $6)
-         and (cardinality($7::text[]) = 0 or p.tags && $7)
-         and (cardinality($8::text[]) = 0 or p.language = any($8))
-         and ($9::text is null or p.place ~ $9)"
-    };
-    let dim = model.dimensions;
-    let candidates = format!(
-        "from embeddings e {join}
-         where e.model_id = {id} and e.project_id = $1 and e.source_kind = any($4) and {conditions}",
-        id = model.id
-    );
-    if exact {
-        // The offset keeps the planner from the graph; the query is read out of its parameter once,
-        // and not for each row.
-        format!(
-            "select passage_id, (1 - distance)::real from
-                 (select e.passage_id,
-                         e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
-                  {candidates} offset 0) as scanned
-             order by distance limit $3"
-        )
-    } else {
-        let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
-        format!(
-            "select e.passage_id, (1 - ({distance}))::real {candidates} order by {distance} limit $3"
-        )
-    }
 }

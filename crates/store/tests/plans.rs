@@ -30,8 +30,6 @@ const SMALL: ProjectId = ProjectId(id(1, 2));
 const SMALL_PROJECT: f64 = 1_000.0;
 /// As many vectors as a small project has, of all sources.
 const SMALL_VECTORS: f64 = 2_000.0;
-/// And the large one, of all sources but memory.
-const LARGE_VECTORS: f64 = 20_001.0;
 /// What a look-up by key may read besides: dead versions of rows that the calls before it wrote.
 const A_FEW: f64 = 40.0;
 
@@ -56,21 +54,21 @@ async fn no_main_statement_reads_much_more_than_it_answers() {
 async fn search(db: &mut Watched) {
     let model = vectors::models(&db.store).await.unwrap().remove(0);
     let query = vec![0.3; 32];
-    let nearest = async |store: &Store, project, tag: Option<&str>, exact_up_to| {
+    let nearest = async |store: &Store, project, tag: Option<&str>| {
         let mut filter = PassageFilter::project(project);
         filter.sources = vec![SourceKind::Memory];
         filter.tags = tag.map(str::to_owned).into_iter().collect();
-        let found = vectors::nearest_by(store, &model, &query, &filter, 10, exact_up_to).await;
+        let found = vectors::nearest(store, &model, &query, &filter, 10).await;
         assert_eq!(found.unwrap().len(), 10);
     };
-    // The count that decides between the two runs over the index entries of all sources.
-    let exact = async |store: &Store| nearest(store, SMALL, None, 20_000).await;
-    db.reads_at_most("vectors::nearest, exact", SMALL_VECTORS, exact).await;
-    let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3"), 20_000).await;
-    db.reads_at_most("vectors::nearest, exact, by tag", SMALL_VECTORS, filtered).await;
-    let graph = async |store: &Store| nearest(store, LARGE, None, 0).await;
-    let plans = db.reads_at_most("vectors::nearest, HNSW", LARGE_VECTORS, graph).await;
-    assert!(plans.contains("embeddings_hnsw_1"), "{plans}");
+    // Where the vectors are is asked of the index entries of all sources.
+    let heap = async |store: &Store| nearest(store, SMALL, None).await;
+    db.reads_at_most("vectors::nearest, heap", SMALL_VECTORS, heap).await;
+    let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3")).await;
+    db.reads_at_most("vectors::nearest, heap, by tag", SMALL_VECTORS, filtered).await;
+    let graph = async |store: &Store| nearest(store, LARGE, None).await;
+    let plans = db.reads_at_most("vectors::nearest, graph", SMALL_VECTORS, graph).await;
+    assert!(plans.contains("embeddings_graph_1"), "{plans}");
 
     let hits: Vec<_> = (1..=40).map(|n| PassageId(id(8, 1 + 38 * n))).collect();
     let load = async |store: &Store| passages::load(store, SMALL, &hits).await.unwrap();

@@ -86,20 +86,34 @@ async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
     assert_eq!(hits.len(), 2, "another project's passages are never seen");
     assert!((hits[0].1 - 1.0).abs() < 1e-6 && hits[1].1.abs() < 1e-6, "{hits:?}");
 
-    for (filter, expected) in [
+    let filters = [
         (PassageFilter { tags: vec!["y".into()], ..plain.clone() }, 1),
         (PassageFilter { path_regex: Some("docs/[^/]*\\.md".into()), ..plain.clone() }, 2),
         (PassageFilter { path_regex: Some("docs".into()), ..plain.clone() }, 0),
         (PassageFilter { sources: vec![SourceKind::Doc], ..plain.clone() }, 2),
         (PassageFilter { sources: vec![SourceKind::Code], ..plain.clone() }, 0),
         (PassageFilter { languages: vec!["rust".into()], ..plain.clone() }, 0),
-    ] {
-        let exact = vectors::nearest(store, &model, &query, &filter, 10).await.unwrap();
-        assert_eq!(exact.len(), expected, "{filter:?}");
-        // By the HNSW index, as in a project that is too large to be scanned.
-        let found = vectors::nearest_by(store, &model, &query, &filter, 10, 0).await.unwrap();
-        assert_eq!(found, exact, "{filter:?}");
+    ];
+    let nearest = async || {
+        let mut found = Vec::new();
+        for (filter, expected) in &filters {
+            let hits = vectors::nearest(store, &model, &query, filter, 10).await.unwrap();
+            assert_eq!(hits.len(), *expected, "{filter:?}");
+            found.push(hits);
+        }
+        found
+    };
+    let compared = nearest().await;
+    // All on the heap, one on either side, all in the graph: the same is found.
+    let heaps = vectors::heaps(store, &model, 1).await.unwrap();
+    let [heap] = heaps[..] else { panic!("{heaps:?}") };
+    assert_eq!((heap.project, heap.source, heap.vectors), (project, SourceKind::Doc, 2));
+    for _ in 0..2 {
+        assert_eq!(vectors::move_into_graph(store, &model, &heap, 1).await.unwrap(), 1);
+        assert_eq!(nearest().await, compared);
     }
+    assert_eq!(vectors::move_into_graph(store, &model, &heap, 1).await.unwrap(), 0);
+    assert_eq!(vectors::heaps(store, &model, 1).await.unwrap(), []);
 }
 
 #[tokio::test]

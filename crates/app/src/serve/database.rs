@@ -9,8 +9,11 @@ use crate::config::Config;
 
 /// An open, migrated database.
 pub struct Database {
-    /// Its connections.
+    /// Connections to serve with.
     pub store: Store,
+    /// Connections for work in the background, so that a large index run never makes a recall wait
+    /// for one.
+    pub background: Store,
     embedded: Option<Embedded>,
 }
 
@@ -24,9 +27,9 @@ pub async fn open(config: &Config, shutdown: &CancellationToken) -> Result<Optio
         None
     };
     let url = embedded.as_ref().map_or(config.database.url.as_str(), Embedded::url);
-    let connecting = connect(url, config.database.max_connections);
+    let connecting = connect(url, config.max_connections());
     match shutdown.run_until_cancelled(connecting).await.transpose() {
-        Ok(Some(store)) => Ok(Some(Database { store, embedded })),
+        Ok(Some((store, background))) => Ok(Some(Database { store, background, embedded })),
         not_connected => {
             if let Some(embedded) = embedded {
                 embedded.stop().await;
@@ -47,16 +50,17 @@ async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<E
         .context("the embedded PostgreSQL did not start")
 }
 
-async fn connect(url: &str, max_connections: u32) -> Result<Store> {
-    let store = Store::connect(url, max_connections).await?;
+async fn connect(url: &str, max_connections: u32) -> Result<(Store, Store)> {
+    let in_background = max_connections / 2;
+    let store = Store::connect(url, max_connections - in_background).await?;
     store.migrate().await?;
-    Ok(store)
+    Ok((store, Store::connect(url, in_background).await?))
 }
 
 impl Database {
     /// Closes the connections and stops the embedded server.
     pub async fn close(self) {
-        self.store.close().await;
+        tokio::join!(self.store.close(), self.background.close());
         if let Some(embedded) = self.embedded {
             embedded.stop().await;
         }

@@ -332,7 +332,7 @@ async fn write(
     prepared: &mut Prepared,
     dialog: Option<DialogId>,
 ) -> Result<Written, Error> {
-    let _turn = ctx.saves.acquire().await.expect("the semaphore is never closed");
+    let _turn = ctx.turns.of(request.project).await;
     let mut tx = ctx.store.begin_in_memory(request.project).await?;
     let task = match &request.task_external_id {
         Some(id) => Some(tasks::ensure(&mut tx, request.project, id).await?),

@@ -70,12 +70,13 @@ select pg_temp.id(9, n), pg_temp.id(4, n), pg_temp.project(n), 'src/file_' || 1 
 from generate_series(1, 30000) n;
 
 insert into embedding_models (name, dimensions, provider) values ('plans', 32, '{}');
-insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, in_graph)
 select 1, id, project_id, source_kind, content_hash,
-       (select array_agg(random() - 0.5)::vector from generate_series(1, 32) where p.id is not null)
+       (select array_agg(random() - 0.5)::vector from generate_series(1, 32) where p.id is not null),
+       project_id = pg_temp.id(1, 1)
 from passages p;
-create index embeddings_hnsw_1 on embeddings
-    using hnsw ((embedding::vector(32)) vector_cosine_ops) where model_id = 1;
+create index embeddings_graph_1 on embeddings
+    using hnsw ((embedding::vector(32)) vector_cosine_ops) where model_id = 1 and in_graph;
 delete from embedding_queue where passage_id < pg_temp.id(8, 120000);
 
 insert into bundles (id, project_id, principal, request, confidence, tokens, created_at)

@@ -1,0 +1,43 @@
+//! Moves the vectors of large projects into the graph, behind the back of those who save and index.
+
+use std::time::Duration;
+
+use mc_store::vectors::{self, Heap, Model};
+use mc_store::{Error, Store};
+use tokio_util::sync::CancellationToken;
+
+/// A heap of more vectors is moved: to compare so many takes two cores some four milliseconds.
+pub const HEAP_MAX: i64 = 10_000;
+/// Vectors that are moved in one statement: a fraction of a second, while their rows are locked.
+const STEP: i64 = 100;
+/// How often the heaps are counted.
+const EVERY: Duration = Duration::from_mins(1);
+
+/// Looks for heaps that grew too large, at the start and every minute, until `shutdown`.
+pub async fn run(store: &Store, model: &Model, shutdown: &CancellationToken) {
+    let mut ticks = tokio::time::interval(EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
+        let moved = move_heaps(store, model, HEAP_MAX);
+        match shutdown.run_until_cancelled(moved).await {
+            None | Some(Ok(())) => {}
+            Some(Err(error)) => {
+                tracing::warn!(%error, "vectors could not be moved into the graph; the next minute tries again");
+            }
+        }
+    }
+}
+
+/// Moves every heap of more than so many vectors. What was moved stays so, whenever this ends.
+pub async fn move_heaps(store: &Store, model: &Model, more_than: i64) -> Result<(), Error> {
+    for heap in vectors::heaps(store, model, more_than).await? {
+        let Heap { project, source, vectors: count } = heap;
+        tracing::info!(%project, source = source.as_str(), vectors = count, "moving vectors into the graph");
+        let mut moved = 0;
+        while let step @ 1.. = vectors::move_into_graph(store, model, &heap, STEP).await? {
+            moved += step;
+        }
+        tracing::info!(%project, source = source.as_str(), vectors = moved, "moved vectors into the graph");
+    }
+    Ok(())
+}

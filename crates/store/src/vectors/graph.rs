@@ -1,0 +1,65 @@
+//! Which vectors are in the HNSW graph.
+//!
+//! A new vector lies outside, on the heap, where a search compares each: a few thousand take a few
+//! milliseconds, no filter falls into a hole of the graph, and neither a save nor an ingest pays for
+//! an entry in it (a third of a save's work in the database). Where a project's heap of one source
+//! grows too large for that, it is moved into the graph, in the background and in small steps.
+
+use mc_domain::{ProjectId, SourceKind};
+
+use super::Model;
+use crate::error::word;
+use crate::{Error, Store};
+
+/// The vectors of one source of a project that are outside the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heap {
+    /// Project.
+    pub project: ProjectId,
+    /// What the passages were cut from.
+    pub source: SourceKind,
+    /// How many.
+    pub vectors: i64,
+}
+
+/// The model's heaps of more than so many vectors.
+pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<Heap>, Error> {
+    let rows = sqlx::query!(
+        r#"select project_id, source_kind, count(*) as "vectors!" from embeddings
+           where model_id = $1 and not in_graph
+           group by project_id, source_kind having count(*) > $2"#,
+        model.id,
+        more_than
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let (project, source) = (row.project_id.into(), word(&row.source_kind)?);
+            Ok(Heap { project, source, vectors: row.vectors })
+        })
+        .collect()
+}
+
+/// Moves at most `limit` vectors of a heap into the graph; answers how many, 0 when none is left.
+pub async fn move_into_graph(
+    store: &Store,
+    model: &Model,
+    heap: &Heap,
+    limit: i64,
+) -> Result<u64, Error> {
+    let moved = sqlx::query!(
+        "update embeddings set in_graph = true
+         where model_id = $1 and passage_id = any(array(
+             select passage_id from embeddings
+             where model_id = $1 and project_id = $2 and source_kind = $3 and not in_graph
+             limit $4 for update skip locked))",
+        model.id,
+        heap.project.0,
+        heap.source.as_str(),
+        limit
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(moved.rows_affected())
+}

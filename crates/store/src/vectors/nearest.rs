@@ -1,0 +1,166 @@
+//! The vectors nearest to a query: those of the graph through it, all others one by one.
+
+use mc_domain::{PassageId, SourceKind};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
+
+use super::Model;
+use crate::passages::PassageFilter;
+use crate::{Error, Store};
+
+/// The passages nearest to `query` under the filter, with their cosine similarity, best first.
+pub async fn nearest(
+    store: &Store,
+    model: &Model,
+    query: &[f32],
+    filter: &PassageFilter,
+    limit: i64,
+) -> Result<Vec<(PassageId, f32)>, Error> {
+    let extent = extent(store, model, filter).await?;
+    nearest_in(store, model, query, filter, limit, extent).await
+}
+
+/// Where the vectors are that a filter may let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// There are none.
+    Empty,
+    /// All outside the graph, where each is compared.
+    Heap,
+    /// Some in the graph, and perhaps some outside.
+    Graph,
+}
+
+/// The extent of what [`nearest_in`] searches; needs no query, so that it can be found out while
+/// that is embedded.
+pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
+    let there = sqlx::query!(
+        r#"select exists(select from embeddings where model_id = $1 and project_id = $2
+                             and source_kind = any($3) and in_graph) as "graph!",
+                  exists(select from embeddings where model_id = $1 and project_id = $2
+                             and source_kind = any($3) and not in_graph) as "heap!""#,
+        model.id,
+        filter.project.0,
+        &sources(filter) as &[&str]
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    Ok(match (there.graph, there.heap) {
+        (true, _) => Extent::Graph,
+        (false, true) => Extent::Heap,
+        (false, false) => Extent::Empty,
+    })
+}
+
+/// Never empty: the index on model, project and source is read where the sources are known.
+fn sources(filter: &PassageFilter) -> Vec<&'static str> {
+    let asked = match filter.sources.as_slice() {
+        [] => SourceKind::ALL,
+        asked => asked,
+    };
+    asked.iter().map(|source| source.as_str()).collect()
+}
+
+/// Like [`nearest`], where the extent is known.
+pub async fn nearest_in(
+    store: &Store,
+    model: &Model,
+    query: &[f32],
+    filter: &PassageFilter,
+    limit: i64,
+    extent: Extent,
+) -> Result<Vec<(PassageId, f32)>, Error> {
+    if extent == Extent::Empty {
+        return Ok(Vec::new());
+    }
+    let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
+    let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, extent)))
+        .bind(filter.project.0)
+        .bind(query)
+        .bind(limit)
+        .bind(sources(filter))
+        .bind(kinds)
+        .bind(&filter.scope)
+        .bind(&filter.tags)
+        .bind(&filter.languages)
+        .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
+    let rows = if extent == Extent::Graph {
+        through_graph(&mut *store.pool.acquire().await?, statement).await?
+    } else {
+        statement.fetch_all(&store.pool).await?
+    };
+    rows.into_iter()
+        .map(|row| {
+            let id: uuid::Uuid = row.try_get(0)?;
+            let similarity: f32 = row.try_get(1)?;
+            Ok((id.into(), similarity))
+        })
+        .collect()
+}
+
+/// Runs a statement that uses an HNSW index.
+async fn through_graph(
+    connection: &mut PgConnection,
+    statement: Query<'_, Postgres, PgArguments>,
+) -> Result<Vec<PgRow>, Error> {
+    let mut tx = connection.begin().await?;
+    // Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
+    // Who asked may have given up: the statement must not hold its connection much longer.
+    sqlx::query(
+        "select set_config('statement_timeout', '5s', true),
+                set_config('hnsw.iterative_scan', 'strict_order', true),
+                set_config('hnsw.ef_search', '200', true),
+                set_config('hnsw.max_scan_tuples', '100000', true)",
+    )
+    .execute(&mut *tx)
+    .await?;
+    let rows = statement.fetch_all(&mut *tx).await?;
+    tx.commit().await?;
+    Ok(rows)
+}
+
+/// The statement over one model's vectors; with a graph, over both parts at one moment, since a
+/// vector may just be moving from one to the other. The model's id and dimensions are written into it
+/// so that the planner can match the model's own partial index.
+fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String {
+    let join = if filter.is_plain() { "" } else { "join passages p on p.id = e.passage_id" };
+    let conditions = if filter.is_plain() {
+        // Bound all the same: the statement's parameters must not depend on the filter.
+        "$5::text[] is not null and $6::text[] is not null and $7::text[] is not null
+         and $8::text[] is not null and $9::text is null"
+    } else {
+        "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
+         and (cardinality($6::text[]) = 0 or p.scope && $6)
+         and (cardinality($7::text[]) = 0 or p.tags && $7)
+         and (cardinality($8::text[]) = 0 or p.language = any($8))
+         and ($9::text is null or p.place ~ $9)"
+    };
+    let dim = model.dimensions;
+    let candidates = format!(
+        "from embeddings e {join}
+         where e.model_id = {id} and e.project_id = $1 and e.source_kind = any($4) and {conditions}",
+        id = model.id
+    );
+    // The offset keeps the planner from sorting by anything but the distance that it has; the query
+    // is read out of its parameter once, and not for each row.
+    let heap = format!(
+        "select passage_id, distance from
+             (select e.passage_id,
+                     e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
+              {candidates} and not e.in_graph offset 0) as scanned
+         order by distance limit $3"
+    );
+    if extent == Extent::Heap {
+        return format!("select passage_id, (1 - distance)::real from ({heap}) as heap");
+    }
+    let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
+    format!(
+        "select passage_id, (1 - distance)::real from
+             (({heap})
+              union all
+              (select e.passage_id, {distance} as distance {candidates} and e.in_graph
+               order by {distance} limit $3)) as both_parts
+         order by distance limit $3"
+    )
+}
