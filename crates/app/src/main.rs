@@ -21,6 +21,11 @@ use config::Config;
 use output::Format;
 use remote::Remote;
 
+/// It gives back what was freed; the system's keeps it, which doubled the memory of a service after
+/// thousands of saves.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(Cli::parse()).await {

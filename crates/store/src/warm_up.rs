@@ -1,8 +1,11 @@
 //! Connections that are ready before the first question comes.
 
+use std::time::Duration;
+
 use futures::future::try_join_all;
 use mc_domain::{BundleId, PassageId, ProjectId, ProjectKey, RecordId};
 use serde_json::json;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::bundles::{self, NewBundle};
@@ -13,14 +16,20 @@ use crate::{Error, Store, citations, projects};
 
 /// What a few recalls at the same time take.
 const CONNECTIONS: u32 = 8;
+/// Opening so many takes some fifty milliseconds.
+const OPENING_MAX: Duration = Duration::from_secs(1);
 
 /// Opens connections and lets each of them plan what a recall asks and leaves behind, about a project
 /// that does not exist. A new connection takes ten times as long for its first statements as for
 /// later ones.
 pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
     let connections = store.pool.options().get_max_connections().min(CONNECTIONS);
-    // All at once, so that each is one of its own.
-    drop(try_join_all((0..connections).map(|_| store.pool.acquire())).await?);
+    // All at once, so that each is one of its own; but not for long, since whoever holds one and waits
+    // for another would wait for this, and this for them.
+    let all = try_join_all((0..connections).map(|_| store.pool.acquire()));
+    if let Ok(opened) = timeout(OPENING_MAX, all).await {
+        drop(opened?);
+    }
     let key = ProjectKey::parse("warm-up").expect("a key");
     let nobody = ProjectId(Uuid::nil());
     let everything = PassageFilter::project(nobody);
