@@ -63,7 +63,7 @@ pub async fn run(args: Args) -> Result<()> {
     let cache_dir = &args.common.cache_dir;
     let (database, seeded) = seed::make(&data_dir, cache_dir, &notes, &sizes, args.queries).await?;
     let mut report = Report::new("vectors");
-    report.note(format!("{total} vectors in projects of {sizes:?}, all in one index of one model"));
+    report.note(format!("{total} vectors in projects of {sizes:?}, all of one model"));
     report.note(notes.describe());
     report.note(
         "three of five passages are memories, the others documents; tags are spread evenly, scopes \
@@ -114,11 +114,13 @@ async fn measure(database: &Database, seeded: &Seeded, report: &mut Report) -> R
     }
     say("an exact scan for every filter: done");
     graph::move_heaps(store, model, graph::HEAP_MAX).await?;
+    database.settle().await?;
     for case in &mut cases {
         case.again(store, model, |compared| &mut compared.served).await?;
     }
     say("as served: done");
     graph::move_heaps(store, model, 0).await?;
+    database.settle().await?;
     for case in &mut cases {
         case.again(store, model, |compared| &mut compared.graph).await?;
     }

@@ -9,8 +9,11 @@ use figment::value::{Dict, Map};
 use figment::{Figment, Metadata, Profile};
 use serde::{Deserialize, Serialize};
 
-/// Two to serve with, and two to index and embed.
-const MIN_CONNECTIONS: u32 = 4;
+/// Three to serve with (one for saves, one to write down what was recalled, one to read), and as many
+/// to index and embed.
+const MIN_CONNECTIONS: u32 = 6;
+/// The most that are taken unasked: a server allows a hundred by default, to all its clients.
+const DEFAULT_CONNECTIONS_MAX: u32 = 32;
 
 /// The annotated defaults; also the documentation of every key.
 const DEFAULTS: &str = include_str!("../../../config/memory-copilot.yaml");
@@ -182,7 +185,8 @@ impl Config {
             return self.database.max_connections;
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        u32::try_from(2 * (cores + 1)).unwrap_or(u32::MAX)
+        let connections = u32::try_from(2 * (cores + 1)).unwrap_or(u32::MAX);
+        connections.clamp(MIN_CONNECTIONS, DEFAULT_CONNECTIONS_MAX)
     }
 
     /// The bearer token's file.

@@ -120,8 +120,10 @@ fn start_background(
     let current = memory.search.models.current();
     let embedding =
         embed::Context { store: store.clone(), embedder: current.embedder, model: current.model };
-    let (graph, token) = (embedding.clone(), stop.clone());
-    tasks.spawn(async move { graph::run(&graph.store, &graph.model, &token).await });
+    let models: Vec<_> =
+        memory.search.models.all().into_iter().map(|active| active.model).collect();
+    let (graph, token) = (store.clone(), stop.clone());
+    tasks.spawn(async move { graph::run(&graph, &models, &token).await });
     let token = stop.clone();
     tasks.spawn(async move { embed::run(&embedding, &token).await });
 

@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Passages to a call: seconds of work for a local model, so that a claim never runs out.
-const BATCH: i64 = 32;
+/// Two are under way: a save's text waits behind both.
+const BATCH: i64 = 16;
 /// How often the queue is looked at when nothing wakes us.
 const POLL: Duration = Duration::from_secs(2);
 /// The wait after the provider was found away, or refused all that it was given; it doubles up to

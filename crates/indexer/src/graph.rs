@@ -13,15 +13,15 @@ const STEP: i64 = 100;
 /// How often the heaps are counted.
 const EVERY: Duration = Duration::from_mins(1);
 
-/// Looks for heaps that grew too large, at the start and every minute, until `shutdown`.
-pub async fn run(store: &Store, model: &Model, shutdown: &CancellationToken) {
+/// Looks for heaps of these models that grew too large, at the start and every minute, until
+/// `shutdown`.
+pub async fn run(store: &Store, models: &[Model], shutdown: &CancellationToken) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
-        let moved = move_heaps(store, model, HEAP_MAX);
-        match shutdown.run_until_cancelled(moved).await {
-            None | Some(Ok(())) => {}
-            Some(Err(error)) => {
+        for model in models {
+            let moved = move_heaps(store, model, HEAP_MAX);
+            if let Some(Err(error)) = shutdown.run_until_cancelled(moved).await {
                 tracing::warn!(%error, "vectors could not be moved into the graph; the next minute tries again");
             }
         }
@@ -34,8 +34,12 @@ pub async fn move_heaps(store: &Store, model: &Model, more_than: i64) -> Result<
         let Heap { project, source, vectors: count } = heap;
         tracing::info!(%project, source = source.as_str(), vectors = count, "moving vectors into the graph");
         let mut moved = 0;
-        while let step @ 1.. = vectors::move_into_graph(store, model, &heap, STEP).await? {
-            moved += step;
+        // No more than it had: the next heap shall not wait for an ingest that goes on.
+        while moved < count.cast_unsigned() {
+            match vectors::move_into_graph(store, model, &heap, STEP).await? {
+                0 => break,
+                step => moved += step,
+            }
         }
         tracing::info!(%project, source = source.as_str(), vectors = moved, "moved vectors into the graph");
     }

@@ -26,11 +26,10 @@ impl MemoryContext {
     /// A context over a search and its store.
     pub fn new(search: SearchContext) -> Self {
         let store = search.store.clone();
-        // Saves hold a connection for a while, and what a recall leaves to be written may wait: the
-        // rest stays with the readers.
-        let connections = store.max_connections();
-        let turns = Turns::new(connections.div_ceil(2));
-        let journal = Journal::new((connections / 3).max(1));
+        // A third of the connections for saves, a third for what recalls leave to be written; the rest
+        // stays with the readers.
+        let writers = (store.max_connections() / 3).max(1);
+        let (turns, journal) = (Turns::new(writers), Journal::new(writers));
         Self { store, search, turns, journal }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mc_domain::ProjectId;
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 
-/// More than there will be saves at once; two projects that share a queue merely wait for each other.
+/// Enough that few projects share a queue; those that do merely wait for each other.
 const QUEUES: usize = 64;
 
 /// Queues of saves before the database: those of a project come one after the other, and whoever
@@ -18,7 +18,7 @@ pub(crate) struct Turns {
 
 /// The right to write, until it is dropped.
 pub(crate) struct Turn<'a> {
-    _first: MutexGuard<'a, ()>,
+    _place: MutexGuard<'a, ()>,
     _writing: SemaphorePermit<'a>,
 }
 
@@ -33,8 +33,8 @@ impl Turns {
     pub(crate) async fn of(&self, project: ProjectId) -> Turn<'_> {
         let queue = project.0.as_u128() % self.queues.len() as u128;
         let queue = usize::try_from(queue).expect("less than the queues");
-        let first = self.queues[queue].lock().await;
+        let place = self.queues[queue].lock().await;
         let writing = self.writing.acquire().await.expect("the semaphore is never closed");
-        Turn { _first: first, _writing: writing }
+        Turn { _place: place, _writing: writing }
     }
 }

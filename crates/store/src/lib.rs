@@ -38,10 +38,15 @@ const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 /// The schema's changes, in order.
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
-/// Most that listen at a time.
-const LISTENERS: u32 = 8;
+/// Each listener keeps its connection; a store has one or two.
+const LISTENERS: u32 = 4;
 
-/// A pool of connections to one database; cheap to clone.
+/// No statement here wants a plan of its own for each set of values: those that do are texts of their
+/// own. And plans that were made while the tables were small, and scan them, would be kept when they
+/// no longer are.
+const PLANNING: &str = "set plan_cache_mode = force_generic_plan; set enable_seqscan = off";
+
+/// Connections to one database; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
@@ -68,11 +73,7 @@ impl Store {
             .test_before_acquire(false)
             .after_connect(|connection, _| {
                 Box::pin(async move {
-                    // No statement here wants a plan of its own for each set of values: those that
-                    // do are texts of their own.
-                    sqlx::query("set plan_cache_mode = force_generic_plan")
-                        .execute(connection)
-                        .await?;
+                    sqlx::raw_sql(PLANNING).execute(connection).await?;
                     Ok(())
                 })
             })
@@ -106,14 +107,12 @@ impl Store {
     /// memory, waiting for it: two saves of the same thing are so judged one after the other.
     pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
-        // One round trip. The key can't be bound in it; it is a number of our own. Plans that were
-        // made while the tables were small, and scan them, would be kept when they no longer are.
-        let begin =
-            format!("begin; set local enable_seqscan = off; select pg_advisory_xact_lock({key})");
+        // One round trip. The key can't be bound in it; it is a number of our own.
+        let begin = format!("begin; select pg_advisory_xact_lock({key})");
         Ok(Tx(self.pool.begin_with(AssertSqlSafe(begin)).await?))
     }
 
-    /// Size of the pool.
+    /// Most connections, besides those that listen.
     pub fn max_connections(&self) -> usize {
         usize::try_from(self.pool.options().get_max_connections()).unwrap_or(usize::MAX)
     }

@@ -14,7 +14,7 @@ use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::feed::FeedCursor;
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
 use mc_store::records::RecordBody;
-use mc_store::vectors::Model;
+use mc_store::vectors::{Heap, Model};
 use mc_store::{
     Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
     records, repositories, tasks, upkeep, vectors,
@@ -69,6 +69,10 @@ async fn search(db: &mut Watched) {
     let graph = async |store: &Store| nearest(store, LARGE, None).await;
     let plans = db.reads_at_most("vectors::nearest, graph", SMALL_VECTORS, graph).await;
     assert!(plans.contains("embeddings_graph_1"), "{plans}");
+    let heap = Heap { project: SMALL, source: SourceKind::Code, vectors: 0 };
+    let step =
+        async |store: &Store| vectors::move_into_graph(store, &model, &heap, 5).await.unwrap();
+    db.reads_at_most("vectors::move_into_graph", A_FEW, step).await;
 
     let hits: Vec<_> = (1..=40).map(|n| PassageId(id(8, 1 + 38 * n))).collect();
     let load = async |store: &Store| passages::load(store, SMALL, &hits).await.unwrap();

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind};
 use mc_sanitizer::{Sanitized, mask};
@@ -56,10 +57,30 @@ async fn the_graph_finds_what_an_exact_scan_finds_under_every_filter() {
         let found = nearest(&graph, &model, query, filter).await;
         scores.entry(case).or_default().add(exact, &found);
     }
+    graph.close().await;
+    scans_of_the_graph(db.store(), asked.len()).await;
     for (case, score) in scores {
         assert!(score.expected > 0, "{case}: selects nothing");
         let recall = score.recall();
         assert!(recall >= RECALL_MIN, "{case}: recall@{WANTED} is {recall:.3}");
+    }
+}
+
+/// Returns when the graph was read so often; sessions tell of it when they end.
+async fn scans_of_the_graph(store: &Store, wanted: usize) {
+    let sql = "select coalesce(sum(idx_scan), 0)::text from pg_stat_user_indexes
+               where indexrelname like 'embeddings_graph%'";
+    let within = tokio::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let scans: usize = testing::text(store, sql).await.unwrap().parse().unwrap();
+        if scans >= wanted {
+            return;
+        }
+        assert!(
+            tokio::time::Instant::now() < within,
+            "{scans} of {wanted} searches read the graph"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -182,11 +182,20 @@ mod tests {
             }
         };
         thread::scope(|scope| {
+            // Also when the test fails, or the scope would wait for ever.
+            let _closing = Closing(&lanes);
             scope.spawn(work);
             scope.spawn(work);
             test(&lanes);
-            lanes.close();
         });
+    }
+
+    struct Closing<'a>(&'a Lanes);
+
+    impl Drop for Closing<'_> {
+        fn drop(&mut self) {
+            self.0.close();
+        }
     }
 
     /// Waits until so many threads rest; the one that would be woken.

@@ -1,11 +1,12 @@
 //! Which vectors are in the HNSW graph.
 //!
 //! A new vector lies outside, on the heap, where a search compares each: a few thousand take a few
-//! milliseconds, no filter falls into a hole of the graph, and neither a save nor an ingest pays for
-//! an entry in it (a third of a save's work in the database). Where a project's heap of one source
+//! milliseconds, no filter falls into a hole of the graph, and neither a new record nor an ingest pays
+//! for an entry in it (a third of a save's work in the database). Where a project's heap of one source
 //! grows too large for that, it is moved into the graph, in the background and in small steps.
 
 use mc_domain::{ProjectId, SourceKind};
+use sqlx::AssertSqlSafe;
 
 use super::Model;
 use crate::error::word;
@@ -41,25 +42,27 @@ pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<H
         .collect()
 }
 
-/// Moves at most `limit` vectors of a heap into the graph; answers how many, 0 when none is left.
+/// Moves at most `limit` vectors of a heap into the graph; answers how many, 0 when none is left that
+/// nobody else is at.
 pub async fn move_into_graph(
     store: &Store,
     model: &Model,
     heap: &Heap,
     limit: i64,
 ) -> Result<u64, Error> {
-    let moved = sqlx::query!(
+    // The limit stands in the text: not knowing it, the planner would read the whole heap for it.
+    let statement = format!(
         "update embeddings set in_graph = true
          where model_id = $1 and passage_id = any(array(
              select passage_id from embeddings
              where model_id = $1 and project_id = $2 and source_kind = $3 and not in_graph
-             limit $4 for update skip locked))",
-        model.id,
-        heap.project.0,
-        heap.source.as_str(),
-        limit
-    )
-    .execute(&store.pool)
-    .await?;
+             limit {limit} for update skip locked))"
+    );
+    let moved = sqlx::query(AssertSqlSafe(statement))
+        .bind(model.id)
+        .bind(heap.project.0)
+        .bind(heap.source.as_str())
+        .execute(&store.pool)
+        .await?;
     Ok(moved.rows_affected())
 }

@@ -105,10 +105,12 @@ async fn through_graph(
     statement: Query<'_, Postgres, PgArguments>,
 ) -> Result<Vec<PgRow>, Error> {
     let mut tx = connection.begin().await?;
-    // Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
+    // The planner knows neither the project nor what has just moved, and would sort what it takes for
+    // few. Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
     // Who asked may have given up: the statement must not hold its connection much longer.
     sqlx::query(
         "select set_config('statement_timeout', '5s', true),
+                set_config('enable_sort', 'off', true),
                 set_config('hnsw.iterative_scan', 'strict_order', true),
                 set_config('hnsw.ef_search', '200', true),
                 set_config('hnsw.max_scan_tuples', '100000', true)",
@@ -144,16 +146,21 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String 
     );
     // The offset keeps the planner from sorting by anything but the distance that it has; the query
     // is read out of its parameter once, and not for each row.
-    let heap = format!(
-        "select passage_id, distance from
-             (select e.passage_id,
-                     e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
-              {candidates} and not e.in_graph offset 0) as scanned
-         order by distance limit $3"
-    );
+    let compared = |outside: &str| {
+        format!(
+            "select passage_id, distance from
+                 (select e.passage_id,
+                         e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
+                  {candidates} {outside} offset 0) as scanned
+             order by distance limit $3"
+        )
+    };
     if extent == Extent::Heap {
-        return format!("select passage_id, (1 - distance)::real from ({heap}) as heap");
+        // All of them, whatever has begun to move since that was found.
+        let all = compared("");
+        return format!("select passage_id, (1 - distance)::real from ({all}) as heap");
     }
+    let heap = compared("and not e.in_graph");
     let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
     format!(
         "select passage_id, (1 - distance)::real from
