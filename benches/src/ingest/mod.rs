@@ -21,7 +21,7 @@ use run::{Slice, Window};
 /// Parts into which the time of the vectors is cut, to see how much it varies.
 const SLICES: u32 = 5;
 /// Seconds of that time, by default.
-const WINDOW: u64 = 120;
+const WINDOW: u64 = 75;
 const QUICK_WINDOW: u64 = 15;
 
 /// What to index.
@@ -38,7 +38,7 @@ pub struct Args {
     /// Lines of the scratch repository, at least; 200,000, or 20,000 in the small variant
     #[arg(long)]
     lines: Option<usize>,
-    /// Seconds over which the vectors' throughput is measured; 120, or 15 in the small variant
+    /// Seconds over which the vectors' throughput is measured; 75, or 15 in the small variant
     #[arg(long)]
     window: Option<u64>,
     /// Wait until every vector is there before the pushes, which then have the machine to themselves
