@@ -41,11 +41,6 @@ static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 /// Each listener keeps its connection; a store has one or two.
 const LISTENERS: u32 = 4;
 
-/// No statement here wants a plan of its own for each set of values: those that do are texts of their
-/// own. And plans that were made while the tables were small, and scan them, would be kept when they
-/// no longer are.
-const PLANNING: &str = "set plan_cache_mode = force_generic_plan; set enable_seqscan = off";
-
 /// Connections to one database; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -71,12 +66,6 @@ impl Store {
             .max_connections(max_connections)
             .acquire_timeout(Duration::from_secs(10))
             .test_before_acquire(false)
-            .after_connect(|connection, _| {
-                Box::pin(async move {
-                    sqlx::raw_sql(PLANNING).execute(connection).await?;
-                    Ok(())
-                })
-            })
             .before_acquire(|connection, usage| {
                 Box::pin(async move {
                     if usage.idle_for > TRUSTED_IDLE {
@@ -107,8 +96,13 @@ impl Store {
     /// memory, waiting for it: two saves of the same thing are so judged one after the other.
     pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
-        // One round trip. The key can't be bound in it; it is a number of our own.
-        let begin = format!("begin; select pg_advisory_xact_lock({key})");
+        // One round trip. The key can't be bound in it; it is a number of our own. Plans that were
+        // made while the tables were small, and scan them, would be kept when they no longer are;
+        // and no plan here depends on the values, so none need be made for them each time.
+        let begin = format!(
+            "begin; set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;
+             select pg_advisory_xact_lock({key})"
+        );
         Ok(Tx(self.pool.begin_with(AssertSqlSafe(begin)).await?))
     }
 

@@ -16,6 +16,8 @@ use crate::{Error, Store, citations, projects};
 
 /// What a few recalls at the same time take.
 const CONNECTIONS: u32 = 8;
+/// PostgreSQL plans the first executions of a statement each anew.
+const EXECUTIONS: u32 = 6;
 /// Opening so many takes some fifty milliseconds.
 const OPENING_MAX: Duration = Duration::from_secs(1);
 
@@ -35,25 +37,25 @@ pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
     let everything = PassageFilter::project(nobody);
     let direction = vec![1.0; usize::try_from(model.dimensions).unwrap_or(0)];
     // The pool hands out its connections in turn: as many executions in a row reach each of them.
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         projects::find(store, &key).await?;
     }
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         feed::since(store, FeedCursor { txid: u64::MAX >> 1, seq: 0 }, 1).await?;
     }
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         vectors::extent(store, model, &everything).await?;
     }
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         vectors::nearest_in(store, model, &direction, &everything, 1, Extent::Heap).await?;
     }
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         passages::load(store, nobody, &[PassageId(Uuid::nil())]).await?;
     }
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         citations::of_records(store, &[RecordId(Uuid::nil())]).await?;
     }
-    for _ in 0..connections {
+    for _ in 0..EXECUTIONS * connections {
         bundles::insert(store, &unheard(nobody)).await?;
     }
     Ok(())

@@ -86,7 +86,8 @@ pub async fn nearest_in(
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let rows = if extent == Extent::Graph {
-        through_graph(&mut *store.pool.acquire().await?, statement).await?
+        let connection = &mut *store.pool.acquire().await?;
+        through_graph(connection, statement, filter.is_plain()).await?
     } else {
         statement.fetch_all(&store.pool).await?
     };
@@ -103,18 +104,23 @@ pub async fn nearest_in(
 async fn through_graph(
     connection: &mut PgConnection,
     statement: Query<'_, Postgres, PgArguments>,
+    is_plain: bool,
 ) -> Result<Vec<PgRow>, Error> {
     let mut tx = connection.begin().await?;
-    // The planner knows neither the project nor what has just moved, and would sort what it takes for
-    // few. Iterative scans go on until the filter is satisfied instead of stopping at ef_search rows.
-    // Who asked may have given up: the statement must not hold its connection much longer.
+    // Without a filter, the planner would still sort what it takes for few, not knowing what has just
+    // moved. Under one it decides by the values: where few pass, the graph is slower than comparing
+    // them, and misses some. Iterative scans go on until the filter is satisfied instead of stopping
+    // at ef_search rows. Who asked may have given up: the statement must not hold its connection much longer.
     sqlx::query(
         "select set_config('statement_timeout', '5s', true),
-                set_config('enable_sort', 'off', true),
+                set_config('plan_cache_mode', 'force_custom_plan', true),
+                set_config('enable_sort',
+                    case when $1 then 'off' else current_setting('enable_sort') end, true),
                 set_config('hnsw.iterative_scan', 'strict_order', true),
                 set_config('hnsw.ef_search', '200', true),
                 set_config('hnsw.max_scan_tuples', '100000', true)",
     )
+    .bind(is_plain)
     .execute(&mut *tx)
     .await?;
     let rows = statement.fetch_all(&mut *tx).await?;

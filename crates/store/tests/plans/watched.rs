@@ -26,7 +26,7 @@ const SETTINGS: [(&str, &str); 11] = [
     // Triggers and foreign keys run statements, too.
     ("auto_explain.log_nested_statements", "on"),
 ];
-/// The first ones may find dead entries in an index, which they mark for those that follow.
+/// From the sixth execution on PostgreSQL may use one plan for all values of the parameters.
 const CALLS: usize = 8;
 
 /// A store with one session that tells its plans.
