@@ -5,9 +5,9 @@
 //! therefore ordered by transaction id, and a reader's cursor never passes the oldest transaction
 //! that still runs ([`FeedPage::horizon`]).
 
-use crate::listener::Listener;
-use crate::{Error, Store};
 use mc_domain::PassageId;
+
+use crate::{Error, Listener, Store};
 
 /// A position in the feed: everything at or before it has been applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
