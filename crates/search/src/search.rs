@@ -1,13 +1,15 @@
 //! One search: both legs at once, fused, reranked, thinned out.
 
 use chrono::Utc;
-use mc_sanitizer::mask;
+use futures::future::try_join_all;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::{Store, passages};
 use tokio::time::{Instant, timeout_at};
 
 use crate::Error;
 use crate::index::{Freshness, KeywordIndex};
-use crate::legs::{Leg, Ranked, keyword, vector};
+use crate::legs::vector::VectorLeg;
+use crate::legs::{Leg, Ranked, keyword};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
 use crate::query::{Options, Query, Understood, all_terms, telling_terms, understand};
@@ -44,6 +46,29 @@ pub async fn search(
     query: &Query,
     options: &Options,
 ) -> Result<Outcome, Error> {
+    let vectors = VectorLeg::new(&context.store, &context.models, query.filter.project);
+    search_with(context, &vectors, query, options).await
+}
+
+/// Several searches of one project at the same time, each like [`search`]; they look up together
+/// what they need alike.
+pub async fn search_all(
+    context: &SearchContext,
+    searches: &[(Query, Options)],
+) -> Result<Vec<Outcome>, Error> {
+    let Some((first, _)) = searches.first() else { return Ok(Vec::new()) };
+    let vectors = VectorLeg::new(&context.store, &context.models, first.filter.project);
+    let each =
+        searches.iter().map(|(query, options)| search_with(context, &vectors, query, options));
+    try_join_all(each).await
+}
+
+async fn search_with(
+    context: &SearchContext,
+    vectors: &VectorLeg<'_>,
+    query: &Query,
+    options: &Options,
+) -> Result<Outcome, Error> {
     if query.is_empty() {
         return Err(Error::EmptyQuery);
     }
@@ -56,7 +81,7 @@ pub async fn search(
 
     let (keyword, vector) = tokio::join!(
         timeout_at(legs_end, keyword_leg(context, query, &names, options, depth)),
-        timeout_at(legs_end, vector_leg(context, query, depth)),
+        timeout_at(legs_end, vectors.search(embedded_text(query), &query.filter, depth)),
     );
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
     if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
@@ -157,9 +182,8 @@ async fn keyword_leg(
     }
 }
 
-async fn vector_leg(context: &SearchContext, query: &Query, depth: usize) -> Result<Ranked, Error> {
-    let text = mask(&query.embedding_text()).text;
-    vector::search(&context.store, &context.models, text, &query.filter, depth).await
+fn embedded_text(query: &Query) -> Sanitized {
+    mask(&query.embedding_text()).text
 }
 
 /// The best of the fused list, and every exact hit: those are to come first wherever they stand.

@@ -128,6 +128,8 @@ pub struct RecordFacet {
     pub updated_at: DateTime<Utc>,
     /// What was saved beside the content (`steps`, `patch_ref`, `url`, `patch_sha`).
     pub meta: serde_json::Value,
+    /// Whether it cites code.
+    pub cites: bool,
 }
 
 /// A chunk of code as results show it.
@@ -302,6 +304,7 @@ pub async fn load(
                   r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
+                  exists(select from memory_citations m where m.record_id = r.id) as "cites!",
                   c.file_id as "file_id?", c.repository_id as "repository_id?",
                   c.chunk_index as "chunk_index?", c.line_start as "line_start?",
                   c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
@@ -335,6 +338,7 @@ pub async fn load(
                     created_at: r.record_created.unwrap_or(r.updated_at),
                     updated_at: r.record_updated.unwrap_or(r.updated_at),
                     meta: r.meta.unwrap_or_default(),
+                    cites: r.cites,
                 }),
                 _ => None,
             };

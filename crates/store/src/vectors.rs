@@ -13,7 +13,7 @@ use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
 pub use graph::{Heap, heaps, move_into_graph};
-pub use nearest::{Extent, extent, nearest, nearest_in};
+pub use nearest::{Extent, Extents, extents, nearest, nearest_in};
 
 /// The longest vectors that pgvector's HNSW index takes.
 const MAX_DIMENSIONS: i32 = 2_000;

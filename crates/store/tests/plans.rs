@@ -61,7 +61,8 @@ async fn search(db: &mut Watched) {
         let found = vectors::nearest(store, &model, &query, &filter, 10).await;
         assert_eq!(found.unwrap().len(), 10);
     };
-    // Where the vectors are is asked of the index entries of all sources.
+    let extents = async |store: &Store| vectors::extents(store, &model, SMALL).await.unwrap();
+    db.reads_at_most("vectors::extents", A_FEW, extents).await;
     let heap = async |store: &Store| nearest(store, SMALL, None).await;
     db.reads_at_most("vectors::nearest, heap", SMALL_VECTORS, heap).await;
     let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3")).await;

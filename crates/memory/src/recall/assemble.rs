@@ -33,9 +33,9 @@ pub struct Scored {
 }
 
 impl Scored {
-    /// The record that was hit, if it is one.
-    pub fn record(&self) -> Option<RecordId> {
-        self.hit.passage.record.as_ref().map(|record| record.id)
+    /// The record that was hit, if it is one that cites code.
+    pub fn citing_record(&self) -> Option<RecordId> {
+        self.hit.passage.record.as_ref().filter(|record| record.cites).map(|record| record.id)
     }
 
     /// Takes over what the record cites, and what follows from it.

@@ -6,7 +6,7 @@ mod question;
 use std::time::Duration;
 
 use mc_domain::{BundleId, BundleSection, ProjectId, RecordId, RecordKind, SourceKind};
-use mc_search::{Hit, Options, Outcome, Query, search};
+use mc_search::{Hit, Options, Outcome, Query, search_all};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::passages::PassageFilter;
 use mc_store::{bundles, tasks};
@@ -144,36 +144,30 @@ async fn find(
     deadline: Instant,
 ) -> Result<(Vec<Hit>, Vec<String>), Error> {
     let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
-    let search = async |query: Query, limit| {
-        let options = Options { limit, time_budget: budget, ..Options::default() };
-        search(&ctx.search, &query, &options).await
-    };
     let within = |source| {
         let mut filter = PassageFilter::project(request.project);
         filter.sources = vec![source];
         Query { filter, ..asked.query(request.project) }
     };
-    let mut scoped = within(SourceKind::Memory);
-    scoped.filter.scope.clone_from(&asked.scope);
-    let scoped_search = async {
-        if asked.scope.is_empty() {
-            return Ok(None);
-        }
-        search(scoped, SCOPED_LIMIT).await.map(Some)
-    };
-    let (memory, scoped, doc, dialog, code) = tokio::try_join!(
-        search(within(SourceKind::Memory), MEMORY_LIMIT),
-        scoped_search,
-        search(within(SourceKind::Doc), DOC_LIMIT),
-        search(within(SourceKind::Dialog), DIALOG_LIMIT),
-        search(within(SourceKind::Code), CODE_LIMIT),
-    )?;
-    let found = [Some(memory), scoped, Some(doc), Some(dialog), Some(code)];
-    Ok(gather(found.into_iter().flatten()))
+    let mut searches = vec![
+        (within(SourceKind::Memory), MEMORY_LIMIT),
+        (within(SourceKind::Doc), DOC_LIMIT),
+        (within(SourceKind::Dialog), DIALOG_LIMIT),
+        (within(SourceKind::Code), CODE_LIMIT),
+    ];
+    if !asked.scope.is_empty() {
+        let mut scoped = within(SourceKind::Memory);
+        scoped.filter.scope.clone_from(&asked.scope);
+        searches.push((scoped, SCOPED_LIMIT));
+    }
+    let limited =
+        |(query, limit)| (query, Options { limit, time_budget: budget, ..Options::default() });
+    let searches: Vec<_> = searches.into_iter().map(limited).collect();
+    Ok(gather(search_all(&ctx.search, &searches).await?))
 }
 
 /// Hits of several searches, each passage once, and what any of them left out.
-fn gather(outcomes: impl IntoIterator<Item = Outcome>) -> (Vec<Hit>, Vec<String>) {
+fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
     let mut hits: Vec<Hit> = Vec::new();
     let mut degraded: Vec<String> = Vec::new();
     for outcome in outcomes {
@@ -206,7 +200,7 @@ async fn check_citations(
     deadline: Instant,
     degraded: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let ids: Vec<RecordId> = scored.iter().filter_map(Scored::record).collect();
+    let ids: Vec<RecordId> = scored.iter().filter_map(Scored::citing_record).collect();
     if ids.is_empty() {
         return Ok(());
     }
@@ -218,7 +212,7 @@ async fn check_citations(
         citations::last_known(&ctx.store, &ids).await?
     };
     for one in scored.iter_mut() {
-        if let Some(found) = one.record().and_then(|id| by_record.get(&id)) {
+        if let Some(found) = one.citing_record().and_then(|id| by_record.get(&id)) {
             one.cite(found);
         }
     }

@@ -3,44 +3,66 @@
 use std::collections::HashMap;
 
 use futures::future::try_join_all;
-use mc_domain::PassageId;
+use mc_domain::{PassageId, ProjectId};
 use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
+use mc_store::Store;
 use mc_store::passages::PassageFilter;
-use mc_store::{Store, vectors};
+use mc_store::vectors::{self, Extents};
+use tokio::sync::OnceCell;
 
 use super::Ranked;
 use crate::Error;
 use crate::models::{ActiveModel, ActiveModels};
 
-/// The passages nearest in meaning, with their cosine similarity.
-pub async fn search(
-    store: &Store,
-    models: &ActiveModels,
-    text: Sanitized,
-    filter: &PassageFilter,
-    limit: usize,
-) -> Result<Ranked, Error> {
-    let models = models.all();
-    let lists =
-        try_join_all(models.iter().map(|model| nearest(store, model, text.clone(), filter, limit)));
-    Ok(merge(lists.await?, limit))
+/// The leg over one project. Where the project's vectors are is looked up once, for all the searches
+/// that share this.
+pub struct VectorLeg<'a> {
+    store: &'a Store,
+    project: ProjectId,
+    models: Vec<Asked>,
 }
 
-async fn nearest(
-    store: &Store,
-    active: &ActiveModel,
-    text: Sanitized,
-    filter: &PassageFilter,
-    limit: usize,
-) -> Result<Ranked, Error> {
-    let model = &active.model;
-    let embedded = async { Ok(active.embedder.embed(vec![text], Purpose::Query).await?) };
-    let extent = async { Ok::<_, Error>(vectors::extent(store, model, filter).await?) };
-    let (vectors, extent) = tokio::try_join!(embedded, extent)?;
-    let Some(query) = vectors.into_iter().next() else { return Ok(Ranked::new()) };
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    Ok(vectors::nearest_in(store, model, &query, filter, limit, extent).await?)
+struct Asked {
+    active: ActiveModel,
+    extents: OnceCell<Extents>,
+}
+
+impl<'a> VectorLeg<'a> {
+    /// The leg under the models that answer now.
+    pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
+        let asked = |active| Asked { active, extents: OnceCell::new() };
+        Self { store, project, models: models.all().into_iter().map(asked).collect() }
+    }
+
+    /// The passages nearest in meaning, with their cosine similarity.
+    pub async fn search(
+        &self,
+        text: Sanitized,
+        filter: &PassageFilter,
+        limit: usize,
+    ) -> Result<Ranked, Error> {
+        let each = |asked| self.nearest(asked, text.clone(), filter, limit);
+        Ok(merge(try_join_all(self.models.iter().map(each)).await?, limit))
+    }
+
+    async fn nearest(
+        &self,
+        asked: &Asked,
+        text: Sanitized,
+        filter: &PassageFilter,
+        limit: usize,
+    ) -> Result<Ranked, Error> {
+        let ActiveModel { model, embedder } = &asked.active;
+        let embedded = async { Ok::<_, Error>(embedder.embed(vec![text], Purpose::Query).await?) };
+        let looked_up = async { Ok(vectors::extents(self.store, model, self.project).await?) };
+        let (embedded, extents) =
+            tokio::try_join!(embedded, asked.extents.get_or_try_init(|| looked_up))?;
+        let Some(query) = embedded.into_iter().next() else { return Ok(Ranked::new()) };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let extent = extents.of(filter);
+        Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
+    }
 }
 
 /// Merges lists of several models by rank, for similarities of different models don't compare. A

@@ -49,6 +49,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         created_at: saved,
         updated_at: saved,
         meta: serde_json::Value::Null,
+        cites: false,
     });
     candidate
 }

@@ -1,11 +1,12 @@
 //! The vectors nearest to a query: those of the graph through it, all others one by one.
 
-use mc_domain::{PassageId, SourceKind};
+use mc_domain::{PassageId, ProjectId, SourceKind};
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
 
 use super::Model;
+use crate::error::word;
 use crate::passages::PassageFilter;
 use crate::{Error, Store};
 
@@ -17,12 +18,12 @@ pub async fn nearest(
     filter: &PassageFilter,
     limit: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    let extent = extent(store, model, filter).await?;
+    let extent = extents(store, model, filter.project).await?.of(filter);
     nearest_in(store, model, query, filter, limit, extent).await
 }
 
 /// Where the vectors are that a filter may let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
     /// There are none.
     Empty,
@@ -32,34 +33,67 @@ pub enum Extent {
     Graph,
 }
 
-/// The extent of what [`nearest_in`] searches; needs no query, so that it can be found out while
-/// that is embedded.
-pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
-    let there = sqlx::query!(
-        r#"select exists(select from embeddings where model_id = $1 and project_id = $2
-                             and source_kind = any($3) and in_graph) as "graph!",
-                  exists(select from embeddings where model_id = $1 and project_id = $2
-                             and source_kind = any($3) and not in_graph) as "heap!""#,
-        model.id,
-        filter.project.0,
-        &sources(filter) as &[&str]
-    )
-    .fetch_one(&store.pool)
-    .await?;
-    Ok(match (there.graph, there.heap) {
-        (true, _) => Extent::Graph,
-        (false, true) => Extent::Heap,
-        (false, false) => Extent::Empty,
-    })
+/// The extent of each source of a project.
+#[derive(Debug, Clone)]
+pub struct Extents {
+    project: ProjectId,
+    by_source: Vec<(SourceKind, Extent)>,
+}
+
+impl Extents {
+    /// The extent of what the filter asks for. Of another project nothing is known, so that all
+    /// would be searched.
+    pub fn of(&self, filter: &PassageFilter) -> Extent {
+        if filter.project != self.project {
+            return Extent::Graph;
+        }
+        let asked = sources(filter);
+        let extents = self.by_source.iter().filter(|(source, _)| asked.contains(source));
+        extents.map(|(_, extent)| *extent).max().unwrap_or(Extent::Empty)
+    }
+}
+
+/// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is
+/// embedded, for several searches at once.
+pub async fn extents(store: &Store, model: &Model, project: ProjectId) -> Result<Extents, Error> {
+    // Not with `exists`, for which the planner may read all the project's entries into a table. The
+    // sources stand in the text: for an array of unknown length it would make a plan each time.
+    let all: Vec<_> = words(SourceKind::ALL).iter().map(|word| format!("('{word}')")).collect();
+    let statement = format!(
+        "select source,
+                (select true from embeddings where model_id = $1 and project_id = $2
+                     and source_kind = source and in_graph limit 1) is not null,
+                (select true from embeddings where model_id = $1 and project_id = $2
+                     and source_kind = source and not in_graph limit 1) is not null
+         from (values {}) as sources (source)",
+        all.join(", ")
+    );
+    let rows: Vec<(String, bool, bool)> = sqlx::query_as(AssertSqlSafe(statement))
+        .bind(model.id)
+        .bind(project.0)
+        .fetch_all(&store.pool)
+        .await?;
+    let extents = rows.into_iter().map(|(source, graph, heap)| {
+        let extent = match (graph, heap) {
+            (true, _) => Extent::Graph,
+            (false, true) => Extent::Heap,
+            (false, false) => Extent::Empty,
+        };
+        Ok((word(&source)?, extent))
+    });
+    Ok(Extents { project, by_source: extents.collect::<Result<_, Error>>()? })
 }
 
 /// Never empty: the index on model, project and source is read where the sources are known.
-fn sources(filter: &PassageFilter) -> Vec<&'static str> {
-    let asked = match filter.sources.as_slice() {
+fn sources(filter: &PassageFilter) -> &[SourceKind] {
+    match filter.sources.as_slice() {
         [] => SourceKind::ALL,
         asked => asked,
-    };
-    asked.iter().map(|source| source.as_str()).collect()
+    }
+}
+
+fn words(sources: &[SourceKind]) -> Vec<&'static str> {
+    sources.iter().map(|source| source.as_str()).collect()
 }
 
 /// Like [`nearest`], where the extent is known.
@@ -79,7 +113,7 @@ pub async fn nearest_in(
         .bind(filter.project.0)
         .bind(query)
         .bind(limit)
-        .bind(sources(filter))
+        .bind(words(sources(filter)))
         .bind(kinds)
         .bind(&filter.scope)
         .bind(&filter.tags)
