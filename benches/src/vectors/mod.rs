@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use mc_domain::PassageId;
 use mc_indexer::graph;
+use mc_search::MIN_DEPTH;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
 use mc_store::vectors::{self as store_vectors, Model};
@@ -20,8 +21,8 @@ use crate::harness::{Common, remove, say};
 use crate::text::{Notes, Source};
 use seed::{Project, Seeded};
 
-/// Passages wanted of a search.
-const WANTED: i64 = 10;
+/// The first passages of a search, which are held against the exact ones.
+const WANTED: usize = 10;
 /// The design's budget.
 const RECALL_MIN: f64 = 0.98;
 /// Similarities of the same vectors by two ways differ by less.
@@ -70,6 +71,9 @@ pub async fn run(args: Args) -> Result<()> {
          (crates) and folders are heaps of like texts; a found passage counts when it is as near as the \
          tenth of the exact scan",
     );
+    report.note(format!(
+        "every search asks for {MIN_DEPTH} passages, as the service's do; the first {WANTED} count"
+    ));
     report.note(
         "exact: all vectors on the heap; served: those of large projects in the graph, as in the service; \
          graph: all of them, wherever the planner takes it",
@@ -185,7 +189,10 @@ async fn nearest(
     query: &[f32],
     filter: &PassageFilter,
 ) -> Result<Found> {
-    Ok(store_vectors::nearest(store, model, query, filter, WANTED).await?)
+    let depth = i64::try_from(MIN_DEPTH)?;
+    let mut found = store_vectors::nearest(store, model, query, filter, depth).await?;
+    found.truncate(WANTED);
+    Ok(found)
 }
 
 /// The three ways beside each other.
@@ -230,7 +237,7 @@ impl Case<'_> {
         vec![
             self.project.size.to_string(),
             self.name.to_owned(),
-            if most < 10 { format!("{most} at most") } else { "10".to_owned() },
+            if most < WANTED { format!("{most} at most") } else { WANTED.to_string() },
             short(served.recall()),
             ms(&served.times, 0.5),
             ms(&served.times, 0.95),

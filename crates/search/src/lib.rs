@@ -20,4 +20,4 @@ pub use outcome::{Explain, Hit, Outcome};
 pub use query::{Options, Query};
 pub use rank::step::{Step, Without};
 pub use rank::{Adjustment, LegRank};
-pub use search::{SearchContext, search, search_all};
+pub use search::{MIN_DEPTH, SearchContext, search, search_all};

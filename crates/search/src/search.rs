@@ -19,7 +19,7 @@ use crate::rank::step::Step;
 use crate::rank::{Candidate, thin::thin};
 
 /// Hits asked of each leg, at least.
-const MIN_DEPTH: usize = 200;
+pub const MIN_DEPTH: usize = 200;
 /// Passages read in full for ranking, for each hit wanted.
 const HYDRATED_PER_HIT: usize = 2;
 const MIN_HYDRATED: usize = 40;

@@ -46,7 +46,7 @@ impl PassageFilter {
     }
 
     /// Whether the project and the kind of source are all that is asked of a passage.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.record_kinds.is_empty()
             && self.scope.is_empty()
             && self.tags.is_empty()

@@ -28,6 +28,9 @@ const LARGE: ProjectId = ProjectId(id(1, 1));
 const SMALL: ProjectId = ProjectId(id(1, 2));
 /// More than any one kind of row of a small project: of 30,000, half are shared by nineteen.
 const SMALL_PROJECT: f64 = 1_000.0;
+/// As many passages as the large project has, of all sources, and each twice: which pass a filter has
+/// no index.
+const LARGE_PROJECT: f64 = 70_000.0;
 /// As many vectors as a small project has, of all sources.
 const SMALL_VECTORS: f64 = 2_000.0;
 /// What a look-up by key may read besides: dead versions of rows that the calls before it wrote.
@@ -50,6 +53,12 @@ async fn no_main_statement_reads_much_more_than_it_answers() {
     db.assert_no_excess();
 }
 
+/// Whether the HNSW index was read, and not just planned for.
+fn reads_the_graph(plans: &str) -> bool {
+    let mut searches = plans.split(r#""embeddings_graph_1","Index Searches":"#).skip(1);
+    searches.any(|number| !number.starts_with('0'))
+}
+
 /// The legs of a search and what follows them.
 async fn search(db: &mut Watched) {
     let model = vectors::models(&db.store).await.unwrap().remove(0);
@@ -69,7 +78,17 @@ async fn search(db: &mut Watched) {
     db.reads_at_most("vectors::nearest, heap, by tag", SMALL_VECTORS, filtered).await;
     let graph = async |store: &Store| nearest(store, LARGE, None).await;
     let plans = db.reads_at_most("vectors::nearest, graph", SMALL_VECTORS, graph).await;
-    assert!(plans.contains("embeddings_graph_1"), "{plans}");
+    assert!(reads_the_graph(&plans), "{plans}");
+    let few = async |store: &Store| nearest(store, LARGE, Some("tag-4")).await;
+    let plans = db.reads_at_most("vectors::nearest, few of many", LARGE_PROJECT, few).await;
+    assert!(!reads_the_graph(&plans), "{plans}");
+    let many = async |store: &Store| {
+        let languages = vec!["ruby".to_owned()];
+        let filter = PassageFilter { languages, ..PassageFilter::project(LARGE) };
+        vectors::nearest(store, &model, &query, &filter, 10).await.unwrap()
+    };
+    let plans = db.reads_at_most("vectors::nearest, many of many", LARGE_PROJECT, many).await;
+    assert!(reads_the_graph(&plans), "{plans}");
     let heap = Heap { project: SMALL, source: SourceKind::Code, vectors: 0 };
     let step =
         async |store: &Store| vectors::move_into_graph(store, &model, &heap, 5).await.unwrap();

@@ -58,7 +58,9 @@ async fn the_graph_finds_what_an_exact_scan_finds_under_every_filter() {
         scores.entry(case).or_default().add(exact, &found);
     }
     graph.close().await;
-    scans_of_the_graph(db.store(), asked.len()).await;
+    // So few as pass a filter here are compared; the plans' test sees many go through the graph.
+    let through_graph = asked.iter().filter(|(_, filter, _)| filter.is_plain()).count();
+    scans_of_the_graph(db.store(), through_graph).await;
     for (case, score) in scores {
         assert!(score.expected > 0, "{case}: selects nothing");
         let recall = score.recall();

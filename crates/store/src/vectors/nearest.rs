@@ -10,6 +10,10 @@ use crate::error::word;
 use crate::passages::PassageFilter;
 use crate::{Error, Store};
 
+/// As many as pass a filter are compared one by one, wherever they are: that takes some 30 ms, misses
+/// none, and the graph would take longer to come by enough of so few.
+const COMPARED_MAX: i64 = 10_000;
+
 /// The passages nearest to `query` under the filter, with their cosine similarity, best first.
 pub async fn nearest(
     store: &Store,
@@ -121,7 +125,7 @@ pub async fn nearest_in(
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let rows = if extent == Extent::Graph {
         let connection = &mut *store.pool.acquire().await?;
-        through_graph(connection, statement, filter.is_plain()).await?
+        through_graph(connection, statement).await?
     } else {
         statement.fetch_all(&store.pool).await?
     };
@@ -138,23 +142,20 @@ pub async fn nearest_in(
 async fn through_graph(
     connection: &mut PgConnection,
     statement: Query<'_, Postgres, PgArguments>,
-    is_plain: bool,
 ) -> Result<Vec<PgRow>, Error> {
     let mut tx = connection.begin().await?;
-    // Without a filter, the planner would still sort what it takes for few, not knowing what has just
-    // moved. Under one it decides by the values: where few pass, the graph is slower than comparing
-    // them, and misses some. Iterative scans go on until the filter is satisfied instead of stopping
-    // at ef_search rows. Who asked may have given up: the statement must not hold its connection much longer.
+    // The planner would sort what it takes for few, not knowing what has just moved. Iterative scans go
+    // on until enough has passed; in relaxed order, since the strict one drops what it finds late, and
+    // the statement sorts anyway. Who asked may have given up: it must not hold its connection much
+    // longer.
     sqlx::query(
         "select set_config('statement_timeout', '5s', true),
                 set_config('plan_cache_mode', 'force_custom_plan', true),
-                set_config('enable_sort',
-                    case when $1 then 'off' else current_setting('enable_sort') end, true),
-                set_config('hnsw.iterative_scan', 'strict_order', true),
-                set_config('hnsw.ef_search', '200', true),
+                set_config('enable_sort', 'off', true),
+                set_config('hnsw.iterative_scan', 'relaxed_order', true),
+                set_config('hnsw.ef_search', '400', true),
                 set_config('hnsw.max_scan_tuples', '100000', true)",
     )
-    .bind(is_plain)
     .execute(&mut *tx)
     .await?;
     let rows = statement.fetch_all(&mut *tx).await?;
@@ -162,52 +163,71 @@ async fn through_graph(
     Ok(rows)
 }
 
-/// The statement over one model's vectors; with a graph, over both parts at one moment, since a
-/// vector may just be moving from one to the other. The model's id and dimensions are written into it
-/// so that the planner can match the model's own partial index.
+/// The statement over one model's vectors. The model's id and dimensions are written into it so that
+/// the planner can match the model's own partial index.
 fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String {
-    let join = if filter.is_plain() { "" } else { "join passages p on p.id = e.passage_id" };
-    let conditions = if filter.is_plain() {
-        // Bound all the same: the statement's parameters must not depend on the filter.
-        "$5::text[] is not null and $6::text[] is not null and $7::text[] is not null
-         and $8::text[] is not null and $9::text is null"
-    } else {
-        "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
-         and (cardinality($6::text[]) = 0 or p.scope && $6)
-         and (cardinality($7::text[]) = 0 or p.tags && $7)
-         and (cardinality($8::text[]) = 0 or p.language = any($8))
-         and ($9::text is null or p.place ~ $9)"
-    };
-    let dim = model.dimensions;
-    let candidates = format!(
-        "from embeddings e {join}
-         where e.model_id = {id} and e.project_id = $1 and e.source_kind = any($4) and {conditions}",
-        id = model.id
-    );
+    let (id, dim) = (model.id, model.dimensions);
+    let asked = format!("e.model_id = {id} and e.project_id = $1 and e.source_kind = any($4)");
     // The offset keeps the planner from sorting by anything but the distance that it has; the query
     // is read out of its parameter once, and not for each row.
-    let compared = |outside: &str| {
+    let compared = |candidates: &str| {
         format!(
-            "select passage_id, distance from
-                 (select e.passage_id,
-                         e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
-                  {candidates} {outside} offset 0) as scanned
-             order by distance limit $3"
+            "(select passage_id, distance from
+                  (select e.passage_id,
+                          e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
+                   {candidates} offset 0) as compared
+              order by distance limit $3)"
         )
     };
-    if extent == Extent::Heap {
-        // All of them, whatever has begun to move since that was found.
-        let all = compared("");
-        return format!("select passage_id, (1 - distance)::real from ({all}) as heap");
-    }
-    let heap = compared("and not e.in_graph");
-    let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
+    // Both at one moment, since a vector may just be moving from the heap to the graph.
+    let heap_and_graph = |candidates: &str| {
+        let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
+        format!(
+            "{heap}
+             union all
+             (select e.passage_id, {distance} as distance {candidates} and e.in_graph
+              order by {distance} limit $3)",
+            heap = compared(&format!("{candidates} and not e.in_graph"))
+        )
+    };
+    let (with, parts) = if filter.is_plain() {
+        // Bound all the same: the statement's parameters must not depend on the filter.
+        let all = format!(
+            "from embeddings e
+             where {asked} and $5::text[] is not null and $6::text[] is not null
+               and $7::text[] is not null and $8::text[] is not null and $9::text is null"
+        );
+        let parts = match extent {
+            // All of them, whatever has begun to move since that was found.
+            Extent::Empty | Extent::Heap => compared(&all),
+            Extent::Graph => heap_and_graph(&all),
+        };
+        (String::new(), parts)
+    } else {
+        let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
+             and (cardinality($6::text[]) = 0 or p.scope && $6)
+             and (cardinality($7::text[]) = 0 or p.tags && $7)
+             and (cardinality($8::text[]) = 0 or p.language = any($8))
+             and ($9::text is null or p.place ~ $9)";
+        let with = format!(
+            "with passing as materialized
+                 (select p.id from passages p
+                  where p.project_id = $1 and p.source_kind = any($4) and {passes}
+                  limit {COMPARED_MAX} + 1),
+             few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
+        );
+        let few = compared(&format!(
+            "from passing join embeddings e on e.passage_id = passing.id
+             where e.model_id = {id} and (select they_are from few)"
+        ));
+        let many = heap_and_graph(&format!(
+            "from embeddings e join passages p on p.id = e.passage_id
+             where {asked} and {passes} and not (select they_are from few)"
+        ));
+        (with, format!("{few} union all {many}"))
+    };
     format!(
-        "select passage_id, (1 - distance)::real from
-             (({heap})
-              union all
-              (select e.passage_id, {distance} as distance {candidates} and e.in_graph
-               order by {distance} limit $3)) as both_parts
+        "{with} select passage_id, (1 - distance)::real from ({parts}) as found
          order by distance limit $3"
     )
 }
