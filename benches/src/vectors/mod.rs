@@ -72,7 +72,8 @@ pub async fn run(args: Args) -> Result<()> {
          tenth of the exact scan",
     );
     report.note(format!(
-        "every search asks for {MIN_DEPTH} passages, as the service's do; the first {WANTED} count"
+        "every search asks for {MIN_DEPTH} passages, as the service's do by default; the first {WANTED} \
+         count"
     ));
     report.note(
         "exact: all vectors on the heap; served: those of large projects in the graph, as in the service; \

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use futures::future::try_join_all;
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::{Store, passages};
 use tokio::time::{Instant, timeout_at};
 
@@ -57,7 +57,9 @@ pub async fn search_all(
     searches: &[(Query, Options)],
 ) -> Result<Vec<Outcome>, Error> {
     let Some((first, _)) = searches.first() else { return Ok(Vec::new()) };
-    let vectors = VectorLeg::new(&context.store, &context.models, first.filter.project);
+    let project = first.filter.project;
+    debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
+    let vectors = VectorLeg::new(&context.store, &context.models, project);
     let each =
         searches.iter().map(|(query, options)| search_with(context, &vectors, query, options));
     try_join_all(each).await
@@ -79,9 +81,10 @@ async fn search_with(
     let names = understand(query);
     let mut degraded = Vec::new();
 
+    let text = mask(&query.embedding_text()).text;
     let (keyword, vector) = tokio::join!(
         timeout_at(legs_end, keyword_leg(context, query, &names, options, depth)),
-        timeout_at(legs_end, vectors.search(embedded_text(query), &query.filter, depth)),
+        timeout_at(legs_end, vectors.search(text, &query.filter, depth)),
     );
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
     if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
@@ -180,10 +183,6 @@ async fn keyword_leg(
             Err(panic.into())
         }
     }
-}
-
-fn embedded_text(query: &Query) -> Sanitized {
-    mask(&query.embedding_text()).text
 }
 
 /// The best of the fused list, and every exact hit: those are to come first wherever they stand.

@@ -14,8 +14,6 @@ use crate::passages::{self, PassageFilter};
 use crate::vectors::{self, Extent, Model};
 use crate::{Error, Store, citations, projects};
 
-/// What a few recalls at the same time take.
-const CONNECTIONS: usize = 8;
 /// PostgreSQL plans the first executions of a statement each anew.
 const EXECUTIONS: u32 = 6;
 /// It takes some hundred milliseconds; whoever asks meanwhile has only one connection at a time.
@@ -25,15 +23,17 @@ const AT_MOST: Duration = Duration::from_secs(2);
 /// that does not exist. A new connection takes ten times as long for its first statements as for
 /// later ones.
 pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
-    timeout(AT_MOST, each_connection(store, model)).await.unwrap_or(Ok(()))
+    timeout(AT_MOST, each_connection(store, model)).await.unwrap_or_else(|_| {
+        tracing::debug!("connections were busy and are not all warmed up");
+        Ok(())
+    })
 }
 
 async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
-    let connections = store.max_connections().min(CONNECTIONS);
-    let cold = try_join_all((0..connections).map(|_| store.pool.acquire())).await?;
+    let cold = try_join_all((0..store.max_connections()).map(|_| store.pool.acquire())).await?;
     let mut warm = Vec::new();
     for connection in cold {
-        // The others are held: everything goes through this one.
+        // All others are held, and no more may be opened: everything goes through this one.
         drop(connection);
         for _ in 0..EXECUTIONS {
             recall(store, model).await?;

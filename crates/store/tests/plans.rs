@@ -20,7 +20,7 @@ use mc_store::{
     records, repositories, tasks, upkeep, vectors,
 };
 use uuid::Uuid;
-use watched::Watched;
+use watched::{CALLS, Watched};
 
 /// Project 1 of the seed, with half of all rows.
 const LARGE: ProjectId = ProjectId(id(1, 1));
@@ -53,10 +53,10 @@ async fn no_main_statement_reads_much_more_than_it_answers() {
     db.assert_no_excess();
 }
 
-/// Whether the HNSW index was read, and not just planned for.
-fn reads_the_graph(plans: &str) -> bool {
-    let mut searches = plans.split(r#""embeddings_graph_1","Index Searches":"#).skip(1);
-    searches.any(|number| !number.starts_with('0'))
+/// How often the HNSW index was read, and not just planned for.
+fn reads_of_the_graph(plans: &str) -> usize {
+    let searches = plans.split(r#""embeddings_graph_1","Index Searches":"#).skip(1);
+    searches.filter(|number| !number.starts_with('0')).count()
 }
 
 /// The legs of a search and what follows them.
@@ -70,25 +70,40 @@ async fn search(db: &mut Watched) {
         let found = vectors::nearest(store, &model, &query, &filter, 10).await;
         assert_eq!(found.unwrap().len(), 10);
     };
-    let extents = async |store: &Store| vectors::extents(store, &model, SMALL).await.unwrap();
-    db.reads_at_most("vectors::extents", A_FEW, extents).await;
+    for project in [SMALL, LARGE, ProjectId(Uuid::nil())] {
+        let extents = async |store: &Store| vectors::extents(store, &model, project).await.unwrap();
+        db.reads_at_most("vectors::extents", A_FEW, extents).await;
+    }
     let heap = async |store: &Store| nearest(store, SMALL, None).await;
     db.reads_at_most("vectors::nearest, heap", SMALL_VECTORS, heap).await;
     let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3")).await;
     db.reads_at_most("vectors::nearest, heap, by tag", SMALL_VECTORS, filtered).await;
     let graph = async |store: &Store| nearest(store, LARGE, None).await;
     let plans = db.reads_at_most("vectors::nearest, graph", SMALL_VECTORS, graph).await;
-    assert!(reads_the_graph(&plans), "{plans}");
+    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    assert!(!plans.contains("Merge Append"), "what comes out of the graph is not sorted: {plans}");
     let few = async |store: &Store| nearest(store, LARGE, Some("tag-4")).await;
     let plans = db.reads_at_most("vectors::nearest, few of many", LARGE_PROJECT, few).await;
-    assert!(!reads_the_graph(&plans), "{plans}");
-    let many = async |store: &Store| {
+    assert_eq!(reads_of_the_graph(&plans), 0, "{plans}");
+    let in_ruby = async |store: &Store, path: Option<&str>| {
         let languages = vec!["ruby".to_owned()];
-        let filter = PassageFilter { languages, ..PassageFilter::project(LARGE) };
+        let path_regex = path.map(str::to_owned);
+        let filter = PassageFilter { languages, path_regex, ..PassageFilter::project(LARGE) };
         vectors::nearest(store, &model, &query, &filter, 10).await.unwrap()
     };
+    let many = async |store: &Store| in_ruby(store, None).await;
     let plans = db.reads_at_most("vectors::nearest, many of many", LARGE_PROJECT, many).await;
-    assert!(reads_the_graph(&plans), "{plans}");
+    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    let found = many(&db.store).await;
+    assert!(found.is_sorted_by(|a, b| a.1 >= b.1 && a.0 != b.0), "{found:?}");
+    // Either half is compared one by one.
+    let mut exact = in_ruby(&db.store, Some(r".*[0-4]\.rb")).await;
+    exact.extend(in_ruby(&db.store, Some(r".*[5-9]\.rb")).await);
+    exact.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let near = found.iter().filter(|(_, similarity)| *similarity >= exact[9].1 - 1e-6).count();
+    assert!(near >= 9, "{found:?} in place of {exact:?}");
+    // Not by a plan that was made for a large project.
+    db.reads_at_most("vectors::nearest, heap, by tag again", SMALL_VECTORS, filtered).await;
     let heap = Heap { project: SMALL, source: SourceKind::Code, vectors: 0 };
     let step =
         async |store: &Store| vectors::move_into_graph(store, &model, &heap, 5).await.unwrap();

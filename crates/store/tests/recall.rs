@@ -1,4 +1,4 @@
-//! The vector index finds what an exact scan finds, whatever filter stands before it.
+//! With vectors in the graph, a search finds what an exact scan finds, whatever filter stands before it.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const RECALL_MIN: f64 = 0.98;
 const SIZES: [(&str, usize); 3] = [("large", 2_400), ("middle", 500), ("small", 100)];
 
 #[tokio::test]
-async fn the_graph_finds_what_an_exact_scan_finds_under_every_filter() {
+async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
     let db = TestDatabase::create().await;
     let mut random = StdRng::seed_from_u64(7);
     let model = vectors::register_model(db.store(), "test", DIMENSIONS, &json!({})).await.unwrap();

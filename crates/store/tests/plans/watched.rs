@@ -27,7 +27,7 @@ const SETTINGS: [(&str, &str); 11] = [
     ("auto_explain.log_nested_statements", "on"),
 ];
 /// From the sixth execution on PostgreSQL may use one plan for all values of the parameters.
-const CALLS: usize = 8;
+pub const CALLS: usize = 8;
 
 /// A store with one session that tells its plans.
 pub struct Watched {
