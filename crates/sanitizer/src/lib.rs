@@ -2,9 +2,10 @@
 
 mod check;
 mod mask;
+mod personal;
 mod rules;
 mod sanitized;
 mod scan;
 
-pub use mask::{Find, Masked, mask};
+pub use mask::{Class, Find, Masked, Profile, mask, mask_with};
 pub use sanitized::Sanitized;

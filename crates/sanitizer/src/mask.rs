@@ -4,9 +4,51 @@ use std::ops::Range;
 
 use crate::{Sanitized, scan};
 
-/// A secret in a text.
+/// What sort of thing a find is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// It gives access.
+    Secret,
+    /// It reaches or identifies a person.
+    Personal,
+}
+
+impl Class {
+    /// The word in the placeholder.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Secret => "secret",
+            Self::Personal => "personal",
+        }
+    }
+}
+
+/// What is looked for. Secrets always are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// Personal data.
+    pub personal: bool,
+    /// IP addresses as well, with personal data.
+    pub addresses: bool,
+}
+
+impl Profile {
+    /// Everything there are rules for.
+    pub const ALL: Self = Self { personal: true, addresses: true };
+}
+
+impl Default for Profile {
+    /// All but IP addresses: in notes about systems they are mostly those of machines.
+    fn default() -> Self {
+        Self { personal: true, addresses: false }
+    }
+}
+
+/// A find in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
+    /// What sort of thing it is.
+    pub class: Class,
     /// What it is, as the placeholder names it: `github-token`.
     pub category: &'static str,
     /// Bytes of the text that was given to [`mask`].
@@ -29,21 +71,27 @@ const UNSTABLE: &str = "unstable-text";
 /// Honest text settles in two passes; one that has not settled after this many was made to be slow.
 const MAX_PASSES: usize = 8;
 
-/// Replaces each secret in `text` by `[secret:<category>]`.
+/// Replaces each secret in `text` by `[secret:<category>]`, and personal data by
+/// `[personal:<category>]`.
 ///
 /// The answer has as many lines as `text`; masking it again changes nothing.
 pub fn mask(text: &str) -> Masked {
+    mask_with(text, Profile::default())
+}
+
+/// Like [`mask`], of what the profile asks for.
+pub fn mask_with(text: &str, profile: Profile) -> Masked {
     let mut masked = text.to_owned();
     let mut finds: Vec<Find> = Vec::new();
     for _ in 0..MAX_PASSES {
-        let found = scan::scan(&masked);
+        let found = scan::scan(&masked, profile);
         if found.is_empty() {
             return Masked { text: Sanitized::masked(masked), finds };
         }
         finds = merged(text, finds, found);
         masked = replace(text, &finds);
     }
-    let whole = Find { category: UNSTABLE, span: 0..text.len() };
+    let whole = Find { class: Class::Secret, category: UNSTABLE, span: 0..text.len() };
     let dropped = replace(text, std::slice::from_ref(&whole));
     Masked { text: Sanitized::masked(dropped), finds: vec![whole] }
 }
@@ -63,7 +111,9 @@ fn replace(text: &str, finds: &[Find]) -> String {
 
 /// A find's line breaks stay, behind its placeholder, so that line numbers keep their meaning.
 fn push_replacement(masked: &mut String, text: &str, find: &Find) {
-    masked.push_str("[secret:");
+    masked.push('[');
+    masked.push_str(find.class.as_str());
+    masked.push(':');
     masked.push_str(find.category);
     masked.push(']');
     masked.extend(text[find.span.clone()].chars().filter(|c| matches!(c, '\n' | '\r')));
@@ -90,7 +140,8 @@ fn merged(text: &str, earlier: Vec<Find>, found: Vec<Find>) -> Vec<Find> {
             all.push(before);
         }
         let start = original + (find.span.start - masked);
-        all.push(Find { category: find.category, span: start..start + find.span.len() });
+        let span = start..start + find.span.len();
+        all.push(Find { span, ..find });
     }
     all.extend(earlier);
     all
@@ -118,10 +169,10 @@ mod tests {
     #[test]
     fn a_later_pass_is_mapped_back_to_the_original() {
         let text = format!("a {TOKEN} b {TOKEN} c\n");
-        let first = Find { category: "first", span: 2..2 + TOKEN.len() };
+        let first = Find { class: Class::Secret, category: "first", span: 2..2 + TOKEN.len() };
         let masked = replace(&text, std::slice::from_ref(&first));
         let at = masked.find(TOKEN).expect("the second token is left");
-        let second = Find { category: "second", span: at..at + TOKEN.len() };
+        let second = Find { class: Class::Secret, category: "second", span: at..at + TOKEN.len() };
         let all = merged(&text, vec![first], vec![second]);
         assert_eq!(all.len(), 2);
         assert_eq!(&text[all[1].span.clone()], TOKEN);

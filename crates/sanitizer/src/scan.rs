@@ -7,47 +7,63 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{Captures, Regex};
 
-use crate::Find;
+use crate::personal;
 use crate::rules::{RULES, Rule};
+use crate::{Class, Find, Profile};
 
-/// The secrets of `text` in its order, not overlapping, none touching a placeholder.
+/// What the rules find in `text`, in its order, not overlapping, none touching a placeholder.
 ///
 /// Linear in the text: each pattern's repetitions are bounded wherever a match that its check
 /// refuses is tried again further on.
-pub(crate) fn scan(text: &str) -> Vec<Find> {
+pub(crate) fn scan(text: &str, profile: Profile) -> Vec<Find> {
     let engine = &*ENGINE;
     let placeholders: Vec<_> = engine.placeholder.find_iter(text).map(|m| m.range()).collect();
-    let mut found: Vec<(usize, Range<usize>)> = Vec::new();
+    let mut found: Vec<(Name, Range<usize>)> = Vec::new();
     for rank in engine.candidates(text) {
+        let name = Name { rank, class: Class::Secret, category: RULES[rank].category };
         let spans = secrets(&engine.patterns[rank], &RULES[rank], text);
-        found.extend(spans.filter(|s| !touches(&placeholders, s)).map(|span| (rank, span)));
+        found.extend(spans.map(|span| (name, span)));
     }
+    if profile.personal {
+        let name = |category| Name { rank: RULES.len(), class: Class::Personal, category };
+        let data = personal::find(text, profile.addresses);
+        found.extend(data.into_iter().map(|(category, span)| (name(category), span)));
+    }
+    found.retain(|(_, span)| !touches(&placeholders, span));
     found.extend(repetitions(text, &found, &placeholders));
     union(found)
+}
+
+/// What a find is; the lowest rank names text that several rules find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    rank: usize,
+    class: Class,
+    category: &'static str,
 }
 
 /// Shorter values are repeated by chance, longer ones (whole key blocks) are not repeated bare.
 const REPEATED: Range<usize> = 12..513;
 
-/// Where else the secrets in `found` stand: a value that its name gave away once is no less secret
+/// Where else the values in `found` stand: one that its name gave away once is no less secret
 /// where it stands bare.
 fn repetitions(
     text: &str,
-    found: &[(usize, Range<usize>)],
+    found: &[(Name, Range<usize>)],
     placeholders: &[Range<usize>],
-) -> Vec<(usize, Range<usize>)> {
+) -> Vec<(Name, Range<usize>)> {
     let long = found.iter().filter(|(_, span)| REPEATED.contains(&span.len()));
-    // Each value once, with its rule: an automaton of thousands of equal ones would be slow.
-    let ranks: BTreeMap<&str, usize> = long.map(|(r, span)| (&text[span.clone()], *r)).collect();
-    if ranks.is_empty() {
+    // Each value once, with its name: an automaton of thousands of equal ones would be slow.
+    let names: BTreeMap<&str, Name> = long.map(|(name, s)| (&text[s.clone()], *name)).collect();
+    if names.is_empty() {
         return Vec::new();
     }
-    let ranks: Vec<(&str, usize)> = ranks.into_iter().collect();
+    let names: Vec<(&str, Name)> = names.into_iter().collect();
     let values = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
-        .build(ranks.iter().map(|(value, _)| value))
+        .build(names.iter().map(|(value, _)| value))
         .expect("the values are shorter than the text");
-    let again = values.find_iter(text).map(|hit| (ranks[hit.pattern().as_usize()].1, hit.range()));
+    let again = values.find_iter(text).map(|hit| (names[hit.pattern().as_usize()].1, hit.range()));
     again.filter(|(_, span)| !touches(placeholders, span)).collect()
 }
 
@@ -73,7 +89,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
             .expect("the table's keywords are few and short"),
         owner: keywords.iter().map(|&(rank, _)| rank).collect(),
         patterns: RULES.iter().map(|rule| pattern(rule.pattern)).collect(),
-        placeholder: pattern(r"\[secret:[a-z0-9-]+\]"),
+        placeholder: pattern(r"\[(?:secret|personal):[a-z0-9-]+\]"),
     }
 });
 
@@ -123,19 +139,20 @@ fn touches(placeholders: &[Range<usize>], span: &Range<usize>) -> bool {
 }
 
 /// Joins overlapping spans; the rule that stands first in the table gives the category.
-fn union(mut found: Vec<(usize, Range<usize>)>) -> Vec<Find> {
-    found.sort_by_key(|(rank, span)| (span.start, *rank));
-    let mut joined: Vec<(usize, Range<usize>)> = Vec::new();
-    for (rank, span) in found {
+fn union(mut found: Vec<(Name, Range<usize>)>) -> Vec<Find> {
+    found.sort_by_key(|(name, span)| (span.start, *name));
+    let mut joined: Vec<(Name, Range<usize>)> = Vec::new();
+    for (name, span) in found {
         match joined.last_mut() {
-            Some((last_rank, last)) if span.start < last.end => {
+            Some((last_name, last)) if span.start < last.end => {
                 last.end = last.end.max(span.end);
-                *last_rank = rank.min(*last_rank);
+                *last_name = name.min(*last_name);
             }
-            _ => joined.push((rank, span)),
+            _ => joined.push((name, span)),
         }
     }
-    joined.into_iter().map(|(rank, span)| Find { category: RULES[rank].category, span }).collect()
+    let find = |(name, span): (Name, _)| Find { class: name.class, category: name.category, span };
+    joined.into_iter().map(find).collect()
 }
 
 #[cfg(test)]
@@ -152,7 +169,9 @@ mod tests {
 
     #[test]
     fn overlapping_finds_become_one_of_the_more_specific_category() {
-        let finds = union(vec![(1, 4..12), (0, 6..14), (1, 20..24)]);
+        let name =
+            |rank: usize| Name { rank, class: Class::Secret, category: RULES[rank].category };
+        let finds = union(vec![(name(1), 4..12), (name(0), 6..14), (name(1), 20..24)]);
         assert_eq!(finds.len(), 2);
         assert_eq!((finds[0].category, finds[0].span.clone()), (RULES[0].category, 4..14));
     }

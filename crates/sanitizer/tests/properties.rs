@@ -19,11 +19,20 @@ fn fragment() -> impl Strategy<Value = String> {
         Just("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\r\n".to_owned()),
         Just("-----END PRIVATE KEY-----".to_owned()),
         Just("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl".to_owned()),
+        Just("anna.berg@shop-team.io".to_owned()),
+        Just("Phone: ".to_owned()),
+        Just("+49 30 901820".to_owned()),
+        Just("4012 8888 8888 1881".to_owned()),
+        Just("ИНН 7707083893".to_owned()),
+        Just("123456782\n".to_owned()),
+        Just("536-90-4399".to_owned()),
+        Just("[personal:email]".to_owned()),
         Just("[secret:password]".to_owned()),
         Just("[secret:".to_owned()),
         "[a-zA-Z0-9+/=_.:@'\"-]{0,48}",
         "\\PC{0,12}",
         "[\\s\\PC]{0,8}",
+        "[0-9 +().:-]{0,24}",
     ]
 }
 

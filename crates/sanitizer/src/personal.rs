@@ -1,0 +1,291 @@
+//! Personal data: what reaches or identifies a person. A number counts where its check digits hold and
+//! its shape, or a word before it, says what it is.
+
+mod checksums;
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use phonenumber::country;
+use regex::Regex;
+
+/// Bytes before a number, on its line, in which a word may say what it is.
+const CONTEXT_BYTES: usize = 64;
+
+static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
+});
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f.]{1,15}|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+});
+/// Codes with letters.
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]|[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?|[A-Z][0-9]{8}",
+    )
+});
+static NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"[+(]{0,2}[0-9](?:[ .:()-]{0,2}[0-9]){7,18}"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern of this file")
+}
+
+/// The personal data of `text`, by category; spans may overlap.
+pub(crate) fn find(text: &str, addresses: bool) -> Vec<(&'static str, Range<usize>)> {
+    let mut found = Vec::new();
+    let mut look = |pattern: &Regex, judge: fn(&str, &Range<usize>) -> Option<&'static str>| {
+        for candidate in pattern.find_iter(text) {
+            found.extend(parts(text, candidate.range()).find_map(|span| {
+                let category = stands_alone(text, &span).then(|| judge(text, &span)).flatten()?;
+                Some((category, span))
+            }));
+        }
+    };
+    look(&EMAIL, email);
+    look(&CODE, code);
+    look(&NUMBER, number);
+    if addresses {
+        look(&ADDRESS, address);
+    }
+    found
+}
+
+/// The span itself, then what stands between its spaces: `078-05-1123 078-05-1124` may be one number
+/// or two.
+fn parts(text: &str, span: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let pieces = text[span.clone()].split(' ').map(move |piece| {
+        let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+        start..start + piece.len()
+    });
+    std::iter::once(span).chain(pieces)
+}
+
+/// Whether no letter, digit or sign of a longer name touches the span.
+fn stands_alone(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].chars().next_back();
+    let mut after = text[span.end..].chars();
+    let (next, second) = (after.next(), after.next());
+    let joins = |c: char| c.is_alphanumeric() || c == '_';
+    let continues = next == Some('-') && second.is_some_and(joins)
+        || matches!(next, Some('.' | ':')) && second.is_some_and(|c| c.is_ascii_digit());
+    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.' | '/' | '#' | '$' | '\\'))
+        && !next.is_some_and(joins)
+        && !continues
+}
+
+fn email(text: &str, span: &Range<usize>) -> Option<&'static str> {
+    let (user, domain) = text[span.clone()].split_once('@')?;
+    let domain = domain.to_ascii_lowercase();
+    let (rest, top) = domain.rsplit_once('.')?;
+    let reserved = matches!(top, "example" | "test" | "invalid" | "localhost" | "local")
+        || ["example.com", "example.org", "example.net"].iter().any(|name| {
+            domain.strip_suffix(name).is_some_and(|s| s.is_empty() || s.ends_with('.'))
+        });
+    let is_name =
+        top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic()) && !rest.is_empty();
+    // `git@host:path` and `user@host.com/path` in a URL reach a machine.
+    let reaches_machine = user == "git" || text[span.end..].starts_with([':', '/']);
+    (is_name && !reserved && !reaches_machine && !user.starts_with('.')).then_some("email")
+}
+
+fn address(text: &str, span: &Range<usize>) -> Option<&'static str> {
+    let value = &text[span.clone()];
+    // A network is nobody's.
+    let is_network = text[span.end..].starts_with('/')
+        && text[span.end + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let is_host = match (value.parse::<Ipv4Addr>(), value.parse::<Ipv6Addr>()) {
+        (Ok(v4), _) => {
+            let [a, _, c, d] = v4.octets();
+            // Versions such as 1.2.0.0 look the same.
+            !v4.is_loopback() && !v4.is_broadcast() && a != 0 && (c, d) != (0, 0)
+        }
+        (_, Ok(v6)) => {
+            // `dead::beef` is a path of names in many languages.
+            let has_digit = value.bytes().any(|b| b.is_ascii_digit());
+            !v6.is_loopback() && !v6.is_unspecified() && has_digit
+        }
+        _ => false,
+    };
+    (is_host && !is_network).then_some("ip-address")
+}
+
+fn code(text: &str, span: &Range<usize>) -> Option<&'static str> {
+    let value = &text[span.clone()];
+    let compact: Vec<u8> = value.bytes().filter(|b| *b != b' ').collect();
+    let context = Context::of(text, span);
+    if compact.len() == 9 {
+        let named = context.names(&["passport", "travel document"]);
+        return (named || context.is_whole_line).then_some("passport");
+    }
+    if checksums::fiscal_code(&compact) {
+        return Some("it-fiscal-code");
+    }
+    ((15..=34).contains(&compact.len()) && checksums::iban(&compact)).then_some("iban")
+}
+
+fn number(text: &str, span: &Range<usize>) -> Option<&'static str> {
+    let value = &text[span.clone()];
+    let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
+    let shape: String = value.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    let context = Context::of(text, span);
+    let is = |category, holds: bool| holds.then_some(category);
+    is("card", is_card(&digits, &shape))
+        .or_else(|| identifier(&digits, &shape, &context))
+        .or_else(|| is("phone", is_phone(value, &digits, &shape, &context)))
+}
+
+/// Numbers that a state gives a person or an organisation.
+fn identifier(digits: &[u8], shape: &str, context: &Context) -> Option<&'static str> {
+    let named = |words: &[&str]| context.names(words);
+    let bare = !shape.contains(|c: char| c != '9');
+    let alone = bare && context.is_whole_line;
+    let is_inn = || named(&["инн", "inn"]) && checksums::inn(digits);
+    let is_ogrn = || named(&["огрн", "огрнип", "ogrn"]) && checksums::ogrn(digits);
+    let is_snils =
+        || (shape == "999-999-999 99" || named(&["снилс", "snils"])) && checksums::snils(digits);
+    let is_ru_passport = || digits.len() == 10 && named(&["паспорт"]);
+    let is_ssn = || {
+        let three_parts = ['-', ' ', '.'].iter().any(|c| shape == format!("999{c}99{c}9999"));
+        let halves = matches!(shape, "999-999999" | "99999-9999");
+        let named = named(&["ssn", "social security"]);
+        (three_parts || named || halves && context.is_first || alone) && checksums::ssn(digits)
+    };
+    let is_aadhaar = || {
+        let grouped = ['-', ' ', ':'].iter().any(|c| shape == format!("9999{c}9999{c}9999"));
+        (grouped || alone || named(&["aadhaar", "aadhar"])) && checksums::aadhaar(digits)
+    };
+    let is_tfn = || {
+        let grouped = shape == "999 999 999" && context.is_whole_line;
+        (grouped || alone || named(&["tfn", "tax file"])) && checksums::tfn(digits)
+    };
+    let is_passport = || digits.len() == 9 && bare && named(&["passport", "travel document"]);
+    let kinds: [(&str, &dyn Fn() -> bool); 8] = [
+        ("ru-inn", &is_inn),
+        ("ru-ogrn", &is_ogrn),
+        ("ru-snils", &is_snils),
+        ("ru-passport", &is_ru_passport),
+        ("in-aadhaar", &is_aadhaar),
+        ("passport", &is_passport),
+        ("au-tfn", &is_tfn),
+        ("us-ssn", &is_ssn),
+    ];
+    kinds.iter().find(|(_, is)| is()).map(|(category, _)| *category)
+}
+
+/// A card's number as it is printed or typed: by the networks' first digits and lengths.
+fn is_card(digits: &[u8], shape: &str) -> bool {
+    let number = |length: usize| {
+        digits.get(..length).unwrap_or_default().iter().fold(0, |n, d| n * 10 + u32::from(d - b'0'))
+    };
+    let network = match digits.len() {
+        13 | 19 => number(1) == 4,
+        14 => matches!(number(3), 300..=305) || matches!(number(2), 36 | 38 | 39),
+        15 => matches!(number(2), 34 | 37),
+        16 => {
+            number(1) == 4
+                || matches!(number(2), 35 | 51..=55 | 62 | 65)
+                || matches!(number(4), 2200..=2204 | 2221..=2720 | 6011)
+        }
+        _ => false,
+    };
+    let printed = shape.split([' ', '-']).all(|group| {
+        !group.is_empty()
+            && group.bytes().all(|b| b == b'9')
+            && (group.len() >= 4 || digits.len() == 19)
+    });
+    network && printed && checksums::luhn(digits) && digits.iter().any(|d| *d != digits[0])
+}
+
+/// Countries whose numbers are tried where none is named, those of most people first.
+const COUNTRIES: &[country::Id] = &[
+    country::US,
+    country::IN,
+    country::CN,
+    country::BR,
+    country::RU,
+    country::JP,
+    country::DE,
+    country::GB,
+    country::FR,
+    country::IL,
+    country::UA,
+    country::KZ,
+    country::PL,
+    country::ES,
+    country::IT,
+    country::NL,
+    country::KR,
+    country::AU,
+];
+
+fn is_phone(value: &str, digits: &[u8], shape: &str, context: &Context) -> bool {
+    let valid = |country| phonenumber::parse(country, value).is_ok_and(|n| n.is_valid());
+    if value.starts_with('+') {
+        return valid(None);
+    }
+    if (7..=9).contains(&digits.len()) && shape.bytes().all(|b| b == b'9') && !context.is_phone() {
+        return false;
+    }
+    let american = matches!(
+        shape,
+        "(999) 999-9999" | "(999)999-9999" | "999-999-9999" | "999.999.9999" | "1-999-999-9999"
+    );
+    american && valid(Some(country::US))
+        || context.is_phone() && COUNTRIES.iter().any(|country| valid(Some(*country)))
+}
+
+/// What stands around a number.
+struct Context {
+    /// Before it on its line, in lower case.
+    before: String,
+    /// Nothing but it stands on the line.
+    is_whole_line: bool,
+    /// Nothing stands before it on the line.
+    is_first: bool,
+}
+
+impl Context {
+    fn of(text: &str, span: &Range<usize>) -> Self {
+        let line = &text[..span.start];
+        let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
+        let rest = text[span.end..].split('\n').next().unwrap_or_default();
+        let from = line.floor_char_boundary(line.len().saturating_sub(CONTEXT_BYTES));
+        Self {
+            before: line[from..].to_lowercase(),
+            is_whole_line: line.trim().is_empty() && rest.trim().is_empty(),
+            is_first: line.trim().is_empty(),
+        }
+    }
+
+    /// Whether one of the words, in lower case, stands before it, with no letter on either side.
+    fn names(&self, words: &[&str]) -> bool {
+        let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+        words.iter().any(|word| {
+            self.before.match_indices(word).any(|(at, _)| {
+                !letter(self.before[..at].chars().next_back())
+                    && !letter(self.before[at + word.len()..].chars().next())
+            })
+        })
+    }
+
+    fn is_phone(&self) -> bool {
+        self.names(&[
+            "phone",
+            "telephone",
+            "tel",
+            "mobile",
+            "cell",
+            "fax",
+            "call",
+            "whatsapp",
+            "number is",
+            "телефон",
+            "тел",
+            "моб",
+            "звонить",
+            "факс",
+        ])
+    }
+}

@@ -1,0 +1,81 @@
+//! Personal data: what is found by its shape, by the words before it, and what is left alone.
+
+use mc_sanitizer::{Profile, mask, mask_with};
+
+fn masked(text: &str) -> String {
+    mask_with(text, Profile::ALL).text.into_string()
+}
+
+#[test]
+fn what_reaches_or_identifies_a_person_goes() {
+    let cases = [
+        ("mail to anna.berg+x@shop-team.io, please", "mail to [personal:email], please"),
+        ("call me: +49 30 901820", "call me: [personal:phone]"),
+        ("US: 415-555-0132.", "US: [personal:phone]."),
+        ("Телефон 8 (495) 123-45-67", "Телефон [personal:phone]"),
+        ("card 4012 8888 8888 1881 declined", "card [personal:card] declined"),
+        ("paid with 5555555555554444;", "paid with [personal:card];"),
+        ("IBAN DE89 3704 0044 0532 0130 00", "IBAN [personal:iban]"),
+        (
+            "ИНН организации: 7707083893, КПП 770701001",
+            "ИНН организации: [personal:ru-inn], КПП 770701001",
+        ),
+        (r#"{"inn":"500100732259"}"#, r#"{"inn":"[personal:ru-inn]"}"#),
+        ("ОГРНИП 304500116000157", "ОГРНИП [personal:ru-ogrn]"),
+        ("СНИЛС 112-233-445 95", "СНИЛС [personal:ru-snils]"),
+        ("паспорт 4510 123456", "паспорт [personal:ru-passport]"),
+        ("ssn=536-90-4399", "ssn=[personal:us-ssn]"),
+        ("passport no. A12803456", "passport no. [personal:passport]"),
+        ("RSSMRA85T10A562S", "[personal:it-fiscal-code]"),
+        ("2341 2341 2346", "[personal:in-aadhaar]"),
+        ("tax file number 123456782", "tax file number [personal:au-tfn]"),
+        (
+            "from 93.184.216.34 and [2001:db8::8a2e:370]:443",
+            "from [personal:ip-address] and [[personal:ip-address]]:443",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(masked(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_it_stays() {
+    let cases = [
+        "git@github.com:team/shop.git",
+        "ssh://deploy@host.example.com/path",
+        "admin@example.com",
+        "@decorator.with.parts",
+        "127.0.0.1, 0.0.0.0 and 10.0.0.0/8",
+        "version 1.2.0.0 and 1.2.3",
+        "std::net::IpAddr, dead::beef, 12:34:56, aa:bb:cc:dd:ee:ff",
+        "018f2c3e-7d1a-7b2c-9d3e-4f5a6b7c8d9e",
+        "4012888888881882 has a wrong check digit",
+        "id 7707083893 and 123456789012 without a word for it",
+        "ИНН 7707083894",
+        "1732176000000 is a time in milliseconds",
+        "retry after 1234567890 ns, 3600000 ms",
+        "sha 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "078-05-1120",
+        "E12345678 is an error's number",
+    ];
+    for text in cases {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn addresses_go_only_where_the_profile_says_so() {
+    let text = "host 93.184.216.34, mail a.b@team.io";
+    assert_eq!(mask(text).text.as_str(), "host 93.184.216.34, mail [personal:email]");
+    let secrets = Profile { personal: false, addresses: false };
+    assert_eq!(mask_with(text, secrets).text.as_str(), text);
+}
+
+#[test]
+fn a_number_that_a_word_gave_away_goes_everywhere() {
+    let text = "Phone: +49 30 901820\nlater: +49 30 901820 again";
+    let once = masked(text);
+    assert_eq!(once.matches("[personal:phone]").count(), 2, "{once}");
+    assert_eq!(masked(&once), once);
+}
