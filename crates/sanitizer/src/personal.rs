@@ -13,6 +13,24 @@ use regex::Regex;
 /// Bytes before a number, on its line, in which a word may say what it is.
 const CONTEXT_BYTES: usize = 64;
 
+const PASSPORT_WORDS: &[&str] = &["passport", "travel document"];
+const PHONE_WORDS: &[&str] = &[
+    "phone",
+    "telephone",
+    "tel",
+    "mobile",
+    "cell",
+    "fax",
+    "call",
+    "whatsapp",
+    "number is",
+    "телефон",
+    "тел",
+    "моб",
+    "звонить",
+    "факс",
+];
+
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
 });
@@ -52,10 +70,12 @@ pub(crate) fn find(text: &str, addresses: bool) -> Vec<(&'static str, Range<usiz
     found
 }
 
-/// The span itself, then what stands between its spaces: `078-05-1123 078-05-1124` may be one number
-/// or two.
+/// The span itself, then what stands between its spaces, if it has any: `078-05-1123 078-05-1124` may
+/// be one number or two.
 fn parts(text: &str, span: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let pieces = text[span.clone()].split(' ').map(move |piece| {
+    let length = span.len();
+    let pieces = text[span.clone()].split(' ').filter(move |piece| piece.len() < length);
+    let pieces = pieces.map(move |piece| {
         let start = piece.as_ptr() as usize - text.as_ptr() as usize;
         start..start + piece.len()
     });
@@ -114,10 +134,9 @@ fn address(text: &str, span: &Range<usize>) -> Option<&'static str> {
 fn code(text: &str, span: &Range<usize>) -> Option<&'static str> {
     let value = &text[span.clone()];
     let compact: Vec<u8> = value.bytes().filter(|b| *b != b' ').collect();
-    let context = Context::of(text, span);
     if compact.len() == 9 {
-        let named = context.names(&["passport", "travel document"]);
-        return (named || context.is_whole_line).then_some("passport");
+        let context = Context::of(text, span);
+        return (context.is_whole_line || context.names(PASSPORT_WORDS)).then_some("passport");
     }
     if checksums::fiscal_code(&compact) {
         return Some("it-fiscal-code");
@@ -129,49 +148,51 @@ fn number(text: &str, span: &Range<usize>) -> Option<&'static str> {
     let value = &text[span.clone()];
     let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
     let shape: String = value.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    if is_card(&digits, &shape) {
+        return Some("card");
+    }
     let context = Context::of(text, span);
-    let is = |category, holds: bool| holds.then_some(category);
-    is("card", is_card(&digits, &shape))
-        .or_else(|| identifier(&digits, &shape, &context))
-        .or_else(|| is("phone", is_phone(value, &digits, &shape, &context)))
+    identifier(&digits, &shape, &context)
+        .or_else(|| is_phone(value, &shape, &context).then_some("phone"))
 }
 
 /// Numbers that a state gives a person or an organisation.
 fn identifier(digits: &[u8], shape: &str, context: &Context) -> Option<&'static str> {
     let named = |words: &[&str]| context.names(words);
-    let bare = !shape.contains(|c: char| c != '9');
-    let alone = bare && context.is_whole_line;
-    let is_inn = || named(&["инн", "inn"]) && checksums::inn(digits);
-    let is_ogrn = || named(&["огрн", "огрнип", "ogrn"]) && checksums::ogrn(digits);
-    let is_snils =
-        || (shape == "999-999-999 99" || named(&["снилс", "snils"])) && checksums::snils(digits);
-    let is_ru_passport = || digits.len() == 10 && named(&["паспорт"]);
-    let is_ssn = || {
-        let three_parts = ['-', ' ', '.'].iter().any(|c| shape == format!("999{c}99{c}9999"));
-        let halves = matches!(shape, "999-999999" | "99999-9999");
-        let named = named(&["ssn", "social security"]);
-        (three_parts || named || halves && context.is_first || alone) && checksums::ssn(digits)
+    let is_bare = shape.bytes().all(|b| b == b'9');
+    let is_alone = is_bare && context.is_whole_line;
+    let is_shaped_ssn = || {
+        matches!(shape, "999-99-9999" | "999 99 9999" | "999.99.9999")
+            || matches!(shape, "999-999999" | "99999-9999") && context.is_first
     };
-    let is_aadhaar = || {
-        let grouped = ['-', ' ', ':'].iter().any(|c| shape == format!("9999{c}9999{c}9999"));
-        (grouped || alone || named(&["aadhaar", "aadhar"])) && checksums::aadhaar(digits)
-    };
-    let is_tfn = || {
-        let grouped = shape == "999 999 999" && context.is_whole_line;
-        (grouped || alone || named(&["tfn", "tax file"])) && checksums::tfn(digits)
-    };
-    let is_passport = || digits.len() == 9 && bare && named(&["passport", "travel document"]);
-    let kinds: [(&str, &dyn Fn() -> bool); 8] = [
-        ("ru-inn", &is_inn),
-        ("ru-ogrn", &is_ogrn),
-        ("ru-snils", &is_snils),
-        ("ru-passport", &is_ru_passport),
-        ("in-aadhaar", &is_aadhaar),
-        ("passport", &is_passport),
-        ("au-tfn", &is_tfn),
-        ("us-ssn", &is_ssn),
-    ];
-    kinds.iter().find(|(_, is)| is()).map(|(category, _)| *category)
+    let is_shaped_aadhaar =
+        || matches!(shape, "9999-9999-9999" | "9999 9999 9999" | "9999:9999:9999");
+    let is_shaped_tfn = || shape == "999 999 999" && context.is_whole_line;
+    if checksums::inn(digits) && named(&["инн", "inn"]) {
+        Some("ru-inn")
+    } else if checksums::ogrn(digits) && named(&["огрн", "огрнип", "ogrn"]) {
+        Some("ru-ogrn")
+    } else if checksums::snils(digits) && (shape == "999-999-999 99" || named(&["снилс", "snils"]))
+    {
+        Some("ru-snils")
+    } else if digits.len() == 10 && named(&["паспорт"]) {
+        Some("ru-passport")
+    } else if checksums::aadhaar(digits)
+        && (is_alone || is_shaped_aadhaar() || named(&["aadhaar", "aadhar"]))
+    {
+        Some("in-aadhaar")
+    } else if digits.len() == 9 && is_bare && named(PASSPORT_WORDS) {
+        Some("passport")
+    } else if checksums::tfn(digits) && (is_alone || is_shaped_tfn() || named(&["tfn", "tax file"]))
+    {
+        Some("au-tfn")
+    } else if checksums::ssn(digits)
+        && (is_alone || is_shaped_ssn() || named(&["ssn", "social security"]))
+    {
+        Some("us-ssn")
+    } else {
+        None
+    }
 }
 
 /// A card's number as it is printed or typed: by the networks' first digits and lengths.
@@ -220,20 +241,17 @@ const COUNTRIES: &[country::Id] = &[
     country::AU,
 ];
 
-fn is_phone(value: &str, digits: &[u8], shape: &str, context: &Context) -> bool {
+fn is_phone(value: &str, shape: &str, context: &Context) -> bool {
     let valid = |country| phonenumber::parse(country, value).is_ok_and(|n| n.is_valid());
     if value.starts_with('+') {
         return valid(None);
-    }
-    if (7..=9).contains(&digits.len()) && shape.bytes().all(|b| b == b'9') && !context.is_phone() {
-        return false;
     }
     let american = matches!(
         shape,
         "(999) 999-9999" | "(999)999-9999" | "999-999-9999" | "999.999.9999" | "1-999-999-9999"
     );
     american && valid(Some(country::US))
-        || context.is_phone() && COUNTRIES.iter().any(|country| valid(Some(*country)))
+        || context.names(PHONE_WORDS) && COUNTRIES.iter().any(|country| valid(Some(*country)))
 }
 
 /// What stands around a number.
@@ -247,15 +265,20 @@ struct Context {
 }
 
 impl Context {
+    /// Looks no further than it must: a line may be megabytes long, and hold as many numbers.
     fn of(text: &str, span: &Range<usize>) -> Self {
-        let line = &text[..span.start];
-        let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
-        let rest = text[span.end..].split('\n').next().unwrap_or_default();
-        let from = line.floor_char_boundary(line.len().saturating_sub(CONTEXT_BYTES));
+        let is_space = |c: char| c.is_whitespace() && c != '\n';
+        let (before, after) = (&text[..span.start], &text[span.end..]);
+        let start = before.trim_end_matches(is_space);
+        let end = after.trim_start_matches(is_space);
+        let is_first = start.is_empty() || start.ends_with('\n');
+        let near =
+            &before[before.floor_char_boundary(before.len().saturating_sub(CONTEXT_BYTES))..];
+        let on_line = near.rsplit('\n').next().unwrap_or_default();
         Self {
-            before: line[from..].to_lowercase(),
-            is_whole_line: line.trim().is_empty() && rest.trim().is_empty(),
-            is_first: line.trim().is_empty(),
+            before: on_line.to_lowercase(),
+            is_whole_line: is_first && (end.is_empty() || end.starts_with('\n')),
+            is_first,
         }
     }
 
@@ -268,24 +291,5 @@ impl Context {
                     && !letter(self.before[at + word.len()..].chars().next())
             })
         })
-    }
-
-    fn is_phone(&self) -> bool {
-        self.names(&[
-            "phone",
-            "telephone",
-            "tel",
-            "mobile",
-            "cell",
-            "fax",
-            "call",
-            "whatsapp",
-            "number is",
-            "телефон",
-            "тел",
-            "моб",
-            "звонить",
-            "факс",
-        ])
     }
 }

@@ -72,6 +72,15 @@ fn addresses_go_only_where_the_profile_says_so() {
     assert_eq!(mask_with(text, secrets).text.as_str(), text);
 }
 
+/// Not by a clock: looking at the whole line for each of its numbers would take minutes here.
+#[test]
+fn a_line_of_megabytes_is_read_to_its_end() {
+    let noise = ["1234567890, ", "12 34 56 78 90 12 34 56 78 90 12 34 56; ", "A12345678 "];
+    let text = format!("{}SSN 536-90-4399", noise.map(|unit| unit.repeat(30_000)).concat());
+    let once = masked(&text);
+    assert!(once.ends_with("SSN [personal:us-ssn]") && once.len() > 1_000_000);
+}
+
 #[test]
 fn a_number_that_a_word_gave_away_goes_everywhere() {
     let text = "Phone: +49 30 901820\nlater: +49 30 901820 again";
