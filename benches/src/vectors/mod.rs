@@ -77,7 +77,7 @@ pub async fn run(args: Args) -> Result<()> {
     ));
     report.note(
         "exact: all vectors on the heap; served: those of large projects in the graph, as in the service; \
-         graph: all of them, wherever the planner takes it",
+         graph: all of them; up to 10,000 that pass a filter are compared in each",
     );
     let worst = measure(&database, &seeded, &mut report).await?;
     database.close().await;

@@ -168,78 +168,89 @@ async fn through_graph(
 /// The statement over one model's vectors. The model's id and dimensions are written into it so that
 /// the planner can match the model's own partial index.
 fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String {
-    let (id, dim) = (model.id, model.dimensions);
-    let asked = format!("e.model_id = {id} and e.project_id = $1 and e.source_kind = any($4)");
-    // The offset keeps the planner from sorting by anything but the distance that it has; the query
-    // is read out of its parameter once, and not for each row.
-    let compared = |candidates: &str| {
-        format!(
-            "(select passage_id, distance from
-                  (select e.passage_id,
-                          e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
-                   {candidates} offset 0) as compared
-              order by distance limit $3)"
-        )
-    };
-    // Both at one moment, since a vector may just be moving from the heap to the graph.
-    let heap_and_graph = |candidates: &str| {
-        let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
-        format!(
-            "{heap}
-             union all
-             (select e.passage_id, {distance} as distance {candidates} and e.in_graph
-              order by {distance} limit $3)",
-            heap = compared(&format!("{candidates} and not e.in_graph"))
-        )
-    };
+    let asked =
+        format!("e.model_id = {} and e.project_id = $1 and e.source_kind = any($4)", model.id);
     let (with, parts) = if filter.is_plain() {
-        // Bound all the same: the statement's parameters must not depend on the filter.
-        let all = format!(
-            "from embeddings e
-             where {asked} and $5::text[] is not null and $6::text[] is not null
-               and $7::text[] is not null and $8::text[] is not null and $9::text is null"
-        );
-        let parts = match extent {
-            // All of them, whatever has begun to move since that was found.
-            Extent::Empty | Extent::Heap => compared(&all),
-            Extent::Graph => heap_and_graph(&all),
-        };
-        (String::new(), parts)
+        (String::new(), plain(model, &asked, extent))
     } else {
-        let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
-             and (cardinality($6::text[]) = 0 or p.scope && $6)
-             and (cardinality($7::text[]) = 0 or p.tags && $7)
-             and (cardinality($8::text[]) = 0 or p.language = any($8))
-             and ($9::text is null or p.place ~ $9)";
-        let passing = format!(
-            "select p.id from passages p
-             where p.project_id = $1 and p.source_kind = any($4) and {passes}"
-        );
-        let each = format!(
-            "from passing join embeddings e on e.passage_id = passing.id where e.model_id = {id}"
-        );
-        match extent {
-            Extent::Empty | Extent::Heap => {
-                (format!("with passing as materialized ({passing})"), compared(&each))
-            }
-            Extent::Graph => {
-                let few = compared(&format!("{each} and (select they_are from few)"));
-                let many = heap_and_graph(&format!(
-                    "from embeddings e join passages p on p.id = e.passage_id
-                     where {asked} and {passes} and not (select they_are from few)"
-                ));
-                let with = format!(
-                    "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
-                     few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
-                );
-                (with, format!("{few} union all {many}"))
-            }
-        }
+        filtered(model, &asked, extent)
     };
     // The sum makes PostgreSQL sort: it takes what comes out of the graph for sorted, which in relaxed
     // order it isn't, and would merge the parts.
     format!(
         "{with} select passage_id, (1 - distance)::real from ({parts}) as found
          order by distance + 0 limit $3"
+    )
+}
+
+/// The parts of a search that only asks for a project and sources.
+fn plain(model: &Model, asked: &str, extent: Extent) -> String {
+    // Bound all the same: the statement's parameters must not depend on the filter.
+    let all = format!(
+        "from embeddings e
+         where {asked} and $5::text[] is not null and $6::text[] is not null
+           and $7::text[] is not null and $8::text[] is not null and $9::text is null"
+    );
+    match extent {
+        // All of them, whatever has begun to move since that was found.
+        Extent::Empty | Extent::Heap => compared(model, &all),
+        Extent::Graph => heap_and_graph(model, &all),
+    }
+}
+
+/// What passes the filter, and the parts of a search under it.
+fn filtered(model: &Model, asked: &str, extent: Extent) -> (String, String) {
+    let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
+         and (cardinality($6::text[]) = 0 or p.scope && $6)
+         and (cardinality($7::text[]) = 0 or p.tags && $7)
+         and (cardinality($8::text[]) = 0 or p.language = any($8))
+         and ($9::text is null or p.place ~ $9)";
+    let passing = format!(
+        "select p.id from passages p
+         where p.project_id = $1 and p.source_kind = any($4) and {passes}"
+    );
+    let each = format!(
+        "from passing join embeddings e on e.passage_id = passing.id where e.model_id = {}",
+        model.id
+    );
+    if extent != Extent::Graph {
+        return (format!("with passing as materialized ({passing})"), compared(model, &each));
+    }
+    let with = format!(
+        "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
+         few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
+    );
+    let few = compared(model, &format!("{each} and (select they_are from few)"));
+    let many = format!(
+        "from embeddings e join passages p on p.id = e.passage_id
+         where {asked} and {passes} and not (select they_are from few)"
+    );
+    (with, format!("{few} union all {}", heap_and_graph(model, &many)))
+}
+
+/// The nearest of the candidates, each compared. The offset keeps the planner from sorting by anything
+/// but the distance that it has; the query is read out of its parameter once, and not for each row.
+fn compared(model: &Model, candidates: &str) -> String {
+    let dim = model.dimensions;
+    format!(
+        "(select passage_id, distance from
+              (select e.passage_id,
+                      e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
+               {candidates} offset 0) as compared
+          order by distance limit $3)"
+    )
+}
+
+/// The nearest of the candidates on the heap, and those of the graph; both at one moment, since a
+/// vector may just be moving from one to the other.
+fn heap_and_graph(model: &Model, candidates: &str) -> String {
+    let heap = compared(model, &format!("{candidates} and not e.in_graph"));
+    let dim = model.dimensions;
+    let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
+    format!(
+        "{heap}
+         union all
+         (select e.passage_id, {distance} as distance {candidates} and e.in_graph
+          order by {distance} limit $3)"
     )
 }
