@@ -1,0 +1,69 @@
+//! Secrets in disguise: encoded, or cut into pieces. A view is a text as it is without the disguise;
+//! what the rules find in it stands at the place it came from.
+
+mod base64;
+mod joined;
+mod percent;
+
+pub(crate) use joined::JOINTS;
+use std::ops::Range;
+
+use crate::reading::Reading;
+use crate::rules::Rules;
+use crate::scan::{self, Ranked};
+
+/// How often an encoding is taken off: `base64(base64(secret))`.
+const DEPTH: usize = 2;
+
+/// Factor on the confidence in what was found in a view.
+const DISGUISED: f32 = 0.9;
+
+/// A part of a text without its disguise.
+#[derive(Debug)]
+struct View {
+    text: String,
+    origin: Origin,
+}
+
+/// Where the text of a view comes from.
+#[derive(Debug)]
+enum Origin {
+    /// From all of this: no part of it makes sense alone.
+    Whole(Range<usize>),
+    /// Each byte from its own place.
+    Bytes(Vec<Range<usize>>),
+}
+
+impl View {
+    /// The place in the disguised text.
+    fn origin(&self, span: &Range<usize>) -> Range<usize> {
+        match &self.origin {
+            Origin::Whole(whole) => whole.clone(),
+            Origin::Bytes(places) => places[span.start].start..places[span.end - 1].end,
+        }
+    }
+}
+
+/// The secrets that only show when a disguise is taken off.
+pub(crate) fn secrets(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+    below(rules, reading, DEPTH)
+}
+
+fn below(rules: &Rules, reading: &Reading<'_>, depth: usize) -> Vec<Ranked> {
+    if depth == 0 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let encoded = base64::views(reading).chain(percent::views(reading.text));
+    for view in encoded.chain(joined::views(reading)) {
+        let inside = rules.read_text(&view.text);
+        let inner = scan::secrets(rules, &inside);
+        let deeper = below(rules, &inside, depth - 1);
+        found.extend(inner.into_iter().chain(deeper).map(|mut ranked| {
+            ranked.find.span = view.origin(&ranked.find.span);
+            ranked.find.confidence *= DISGUISED;
+            ranked
+        }));
+    }
+    found
+}
