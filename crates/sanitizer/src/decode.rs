@@ -23,6 +23,18 @@ const DISGUISED: f32 = 0.9;
 struct View {
     text: String,
     origin: Origin,
+    kind: Kind,
+}
+
+/// What a find in a view must be to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Anything: the text had not been readable.
+    Decoded,
+    /// Across a joint: all else has been found where it stands.
+    Joined,
+    /// Of the format of this rank, and across a joint.
+    Wrapped(usize),
 }
 
 /// Where the text of a view comes from.
@@ -35,6 +47,17 @@ enum Origin {
 }
 
 impl View {
+    /// Whether a find in the view counts.
+    fn shows(&self, ranked: &Ranked) -> bool {
+        let span = &ranked.find.span;
+        let is_across = || self.origin(span).len() != span.len();
+        match self.kind {
+            Kind::Decoded => true,
+            Kind::Joined => is_across(),
+            Kind::Wrapped(rank) => rank == ranked.rank && is_across(),
+        }
+    }
+
     /// The place in the disguised text.
     fn origin(&self, span: &Range<usize>) -> Range<usize> {
         match &self.origin {
@@ -55,11 +78,12 @@ fn below(rules: &Rules, reading: &Reading<'_>, depth: usize) -> Vec<Ranked> {
     }
     let mut found = Vec::new();
     let encoded = base64::views(reading).chain(percent::views(reading.text));
-    for view in encoded.chain(joined::views(reading)) {
+    for view in encoded.chain(joined::views(rules, reading)) {
         let inside = rules.read_text(&view.text);
         let inner = scan::secrets(rules, &inside);
         let deeper = below(rules, &inside, depth - 1);
-        found.extend(inner.into_iter().chain(deeper).map(|mut ranked| {
+        let all = inner.into_iter().chain(deeper).filter(|ranked| view.shows(ranked));
+        found.extend(all.map(|mut ranked| {
             ranked.find.span = view.origin(&ranked.find.span);
             ranked.find.confidence *= DISGUISED;
             ranked

@@ -17,14 +17,22 @@ pub(crate) struct Reading<'t> {
     pub words: Vec<(Range<usize>, Strength)>,
     /// Where pieces of one text may be put together.
     pub joints: Vec<usize>,
+    /// For formats, by rank, what begins with a keyword and lasts until the end of its line.
+    pub wraps: Vec<(usize, Range<usize>)>,
     /// Long runs of letters and digits.
     pub runs: Vec<Range<usize>>,
 }
 
 impl<'t> Reading<'t> {
     pub(crate) fn of(text: &'t str) -> Self {
-        let runs = runs(text).collect();
-        Self { text, windows: BTreeMap::new(), words: Vec::new(), joints: Vec::new(), runs }
+        Self {
+            text,
+            windows: BTreeMap::new(),
+            words: Vec::new(),
+            joints: Vec::new(),
+            wraps: Vec::new(),
+            runs: runs(text).collect(),
+        }
     }
 
     /// Adds a window for a format, joined with the one before where they touch. Keywords of several

@@ -21,7 +21,7 @@ const STANDARD: &str = include_str!("../../../config/sanitizer.yaml");
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub category: Arc<str>,
-    /// Its group `s` is the secret, or the whole match.
+    /// Its group `s` is the secret.
     pub pattern: Regex,
     pub check: Check,
     /// Least bits a character.
@@ -107,12 +107,27 @@ impl Rules {
                     let rule = &self.formats[rank];
                     let to = (hit.end() + rule.reach).min(text.len());
                     reading.open_window(rank, hit.start().saturating_sub(rule.before)..to);
+                    if let Some(end) = wrapped(text, hit.end()) {
+                        reading.wraps.push((rank, hit.start()..end));
+                    }
                 }
             }
         }
         reading
     }
 }
+
+/// The end of the line, if what begins with the keyword lasts until there: the rest may stand on the
+/// next line.
+fn wrapped(text: &str, behind: usize) -> Option<usize> {
+    let rest = &text.as_bytes()[behind..];
+    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.=+/".contains(*byte);
+    let length = rest.iter().take(LONGEST_LINE).take_while(is_token).count();
+    matches!(rest.get(length), Some(b'\n' | b'\r')).then_some(behind + length)
+}
+
+/// Bytes of the longest line that a token is wrapped at.
+const LONGEST_LINE: usize = 128;
 
 #[cfg(test)]
 mod tests {

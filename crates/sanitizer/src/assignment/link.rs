@@ -144,6 +144,7 @@ fn sign(here: &mut Cursor<'_>, spaced: bool) -> Option<Kind> {
         let is_path = here.peek() == Some(b':');
         here.skip(2, |byte| byte == b'*');
         skip_type(here);
+        skip_block_mark(here);
         return (!is_path || typed.previous().is_some_and(is_quote)).then_some(Kind::Assigned);
     }
     if here.eat(">") {
@@ -164,6 +165,17 @@ fn skip_type(here: &mut Cursor<'_>) {
     ahead.skip(40, is_type);
     let spaced = ahead.previous().is_some_and(|byte| matches!(byte, b' ' | b'>' | b']'));
     if spaced && ahead.eat("=") && ahead.peek() == Some(b' ') {
+        *here = ahead;
+    }
+}
+
+/// `>-` and `|` behind a colon in YAML: the value stands on the next lines.
+fn skip_block_mark(here: &mut Cursor<'_>) {
+    let mut ahead = *here;
+    ahead.spaces();
+    let marked = ahead.skip(1, |byte| matches!(byte, b'>' | b'|')) == 1;
+    ahead.skip(1, |byte| matches!(byte, b'-' | b'+'));
+    if marked && ahead.peek() == Some(b'\n') {
         *here = ahead;
     }
 }

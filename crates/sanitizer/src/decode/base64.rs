@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::{Origin, View};
+use super::{Kind, Origin, View};
 use crate::reading::Reading;
 
 /// Characters of the shortest run that is decoded: a secret takes eighteen bytes.
@@ -23,7 +23,11 @@ pub(super) fn views<'r>(reading: &'r Reading<'_>) -> impl Iterator<Item = View> 
         let decoded = String::from_utf8(decode(characters)?).ok()?;
         let padding = text[run.end..].bytes().take(2).take_while(|byte| *byte == b'=').count();
         let whole = run.start..run.end + padding;
-        (!has_control(&decoded)).then_some(View { text: decoded, origin: Origin::Whole(whole) })
+        (!has_control(&decoded)).then_some(View {
+            text: decoded,
+            origin: Origin::Whole(whole),
+            kind: Kind::Decoded,
+        })
     })
 }
 

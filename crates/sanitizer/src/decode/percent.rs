@@ -1,6 +1,6 @@
 //! Percent-encoding, as in URLs and forms.
 
-use super::{Origin, View};
+use super::{Kind, Origin, View};
 use std::ops::Range;
 
 /// Each run of characters that has percent-encoded bytes in it.
@@ -44,7 +44,7 @@ fn decoded(text: &str, run: Range<usize>) -> Option<View> {
         at += length;
     }
     let text = String::from_utf8(decoded).ok()?;
-    Some(View { text, origin: Origin::Bytes(places) })
+    Some(View { text, origin: Origin::Bytes(places), kind: Kind::Decoded })
 }
 
 /// The byte that is encoded at `at`.

@@ -10,8 +10,8 @@ const CHUNK: usize = 16;
 const DENSE: u8 = 3;
 
 /// Bytes around such a chunk that the number may reach to. Numbers have 19 digits at most, and codes
-/// 34 letters and digits, with signs between them.
-const MARGIN: usize = 80;
+/// 34 letters and digits, in groups of four.
+const MARGIN: usize = 48;
 
 /// The parts of the text that have digits close together, with some text around them: sorted,
 /// disjoint, cut at characters.

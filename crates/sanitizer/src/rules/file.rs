@@ -156,6 +156,8 @@ fn compile(raw: RawRule) -> Result<(Rule, Vec<String>), RuleError> {
     if pattern.is_match("") {
         return Err(fault("pattern", &"it matches the empty text"));
     }
+    let names_secret = pattern.capture_names().any(|name| name == Some("s"));
+    let pattern = if names_secret { pattern } else { standing_alone(&raw.pattern) };
     let rule = Rule {
         category: Arc::from(raw.category),
         pattern,
@@ -166,6 +168,13 @@ fn compile(raw: RawRule) -> Result<(Rule, Vec<String>), RuleError> {
         confidence,
     };
     Ok((rule, raw.keywords))
+}
+
+/// The pattern where neither letter nor digit stands before it. An underscore may: file names are put
+/// together with it.
+fn standing_alone(pattern: &str) -> Regex {
+    Regex::new(&format!("(?:^|[^A-Za-z0-9])(?P<s>{pattern})"))
+        .expect("it compiled without the frame")
 }
 
 fn allowed(raw: RawAllow) -> Result<Allowed, RuleError> {
