@@ -77,6 +77,6 @@ impl Lines {
     pub(crate) fn spare(&self, find: &Find) -> bool {
         let next = self.0.partition_point(|line| line.end < find.span.end);
         let inside = self.0.get(next).is_some_and(|line| line.start <= find.span.start);
-        inside && find.class == Class::Secret && &*find.category != "private-key"
+        inside && find.class == Class::Secret && find.category != "private-key"
     }
 }

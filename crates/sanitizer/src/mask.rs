@@ -1,7 +1,5 @@
 //! From finds to masked text.
 
-use std::sync::Arc;
-
 use crate::{Class, Find, Sanitized};
 
 /// A text without its secrets, and where they were.
@@ -32,12 +30,8 @@ pub(crate) fn until_stable(text: &str, find: impl Fn(&str) -> Vec<Find>) -> Mask
         finds = merged(text, finds, found);
         masked = replace(text, &finds);
     }
-    let whole = Find {
-        class: Class::Secret,
-        category: Arc::from(UNSTABLE),
-        span: 0..text.len(),
-        confidence: 0.5,
-    };
+    let whole =
+        Find { class: Class::Secret, category: UNSTABLE, span: 0..text.len(), confidence: 0.5 };
     let dropped = replace(text, std::slice::from_ref(&whole));
     Masked { text: Sanitized::masked(dropped), finds: vec![whole] }
 }
@@ -60,7 +54,7 @@ fn push_replacement(masked: &mut String, text: &str, find: &Find) {
     masked.push('[');
     masked.push_str(find.class.as_str());
     masked.push(':');
-    masked.push_str(&find.category);
+    masked.push_str(find.category);
     masked.push(']');
     masked.extend(text[find.span.clone()].chars().filter(|c| matches!(c, '\n' | '\r')));
 }
@@ -116,9 +110,9 @@ mod tests {
     #[test]
     fn a_later_pass_is_mapped_back_to_the_original() {
         let text = format!("a {TOKEN} b {TOKEN} c\n");
-        let find = |category: &str, start: usize| Find {
+        let find = |category: &'static str, start: usize| Find {
             class: Class::Secret,
-            category: Arc::from(category),
+            category,
             span: start..start + TOKEN.len(),
             confidence: 1.0,
         };

@@ -6,7 +6,7 @@ mod digits;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use phonenumber::country;
 use regex::Regex;
@@ -84,8 +84,8 @@ const CHECKED: f32 = 0.95;
 /// Confidence where the shape, or a word before it, says what it is.
 const NAMED: f32 = 0.75;
 
-fn personal(category: &str, span: &Range<usize>, confidence: f32) -> Find {
-    Find { class: Class::Personal, category: Arc::from(category), span: span.clone(), confidence }
+fn personal(category: &'static str, span: &Range<usize>, confidence: f32) -> Find {
+    Find { class: Class::Personal, category, span: span.clone(), confidence }
 }
 
 /// The span itself, then what stands between its spaces, if it has any: `078-05-1123 078-05-1124` may

@@ -90,7 +90,7 @@ impl Policy {
 
     /// What is done with a find.
     pub fn action(&self, find: &Find) -> Action {
-        self.of(&find.category, find.class)
+        self.of(find.category, find.class)
     }
 
     /// The strictest of what is done with the finds of a text: what is to become of the text.

@@ -2,7 +2,7 @@
 
 mod file;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
@@ -20,7 +20,7 @@ const STANDARD: &str = include_str!("../../../config/sanitizer.yaml");
 /// A format of secret.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    pub category: Arc<str>,
+    pub category: &'static str,
     /// Its group `s` is the secret.
     pub pattern: Regex,
     pub check: Check,

@@ -47,8 +47,8 @@ impl Sanitizer {
     }
 
     /// The categories of the formats there are rules for, in the order of trust.
-    pub fn formats(&self) -> impl Iterator<Item = &str> {
-        self.rules().formats.iter().map(|rule| &*rule.category)
+    pub fn formats(&self) -> impl Iterator<Item = &'static str> {
+        self.rules().formats.iter().map(|rule| rule.category)
     }
 
     fn rules(&self) -> &Rules {

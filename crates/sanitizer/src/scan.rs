@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
@@ -26,7 +26,7 @@ pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Find> {
     }
     found.retain(|Ranked { find, .. }| {
         let value = &text[find.span.clone()];
-        policy.wants(&find.category, find.class)
+        policy.wants(find.category, find.class)
             && !touches(&placeholders, &find.span)
             && !rules.allowed.holds(value)
             && !policy.allowed.holds(value)
@@ -59,7 +59,7 @@ pub(crate) fn secrets(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
     let rank = rules.formats.len();
     found.extend(
         bare::values(reading, &rules.names)
-            .map(|span| Ranked { rank, find: secret(&VALUE, span, bare::CONFIDENCE) }),
+            .map(|span| Ranked { rank, find: secret(VALUE, span, bare::CONFIDENCE) }),
     );
     found
 }
@@ -69,25 +69,23 @@ fn of_formats(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
     for (&rank, windows) in &reading.windows {
         let rule = &rules.formats[rank];
         for (span, factor) in matches(rules, rule, reading.text, windows) {
-            found.push(Ranked {
-                rank,
-                find: secret(&rule.category, span, rule.confidence * factor),
-            });
+            found
+                .push(Ranked { rank, find: secret(rule.category, span, rule.confidence * factor) });
         }
     }
     found
 }
 
 /// The categories of what no format names.
-static PASSWORD: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("password"));
-static VALUE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("secret-value"));
+const PASSWORD: &str = "password";
+const VALUE: &str = "secret-value";
 
 fn of_names(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
     let rank = rules.formats.len();
     let mut found = Vec::new();
     for (word, strength) in &reading.words {
         for assigned in assignment::secrets(reading.text, word.clone(), *strength, &rules.names) {
-            let category = if assigned.chosen { &PASSWORD } else { &VALUE };
+            let category = if assigned.chosen { PASSWORD } else { VALUE };
             let find = secret(category, assigned.span, assigned.confidence);
             found.push(Ranked { rank, find });
         }
@@ -95,8 +93,8 @@ fn of_names(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
     found
 }
 
-fn secret(category: &Arc<str>, span: Range<usize>, confidence: f32) -> Find {
-    Find { class: Class::Secret, category: Arc::clone(category), span, confidence }
+fn secret(category: &'static str, span: Range<usize>, confidence: f32) -> Find {
+    Find { class: Class::Secret, category, span, confidence }
 }
 
 /// What one format's pattern matches and its check accepts within the windows, with the factor on
@@ -167,10 +165,10 @@ fn touches(placeholders: &[Range<usize>], span: &Range<usize>) -> bool {
 /// Joins overlapping spans; the rule of the lowest rank gives the category, the surest the confidence.
 fn union(mut found: Vec<Ranked>) -> Vec<Find> {
     found.sort_by(|a, b| {
-        (a.find.span.start, a.rank, &a.find.category).cmp(&(
+        (a.find.span.start, a.rank, a.find.category).cmp(&(
             b.find.span.start,
             b.rank,
-            &b.find.category,
+            b.find.category,
         ))
     });
     let mut joined: Vec<Ranked> = Vec::new();
@@ -197,9 +195,9 @@ mod tests {
 
     #[test]
     fn overlapping_finds_become_one_of_the_more_specific_category() {
-        let ranked = |rank, category: &str, span, confidence| Ranked {
+        let ranked = |rank, category: &'static str, span, confidence| Ranked {
             rank,
-            find: Find { class: Class::Secret, category: Arc::from(category), span, confidence },
+            find: Find { class: Class::Secret, category, span, confidence },
         };
         let finds = union(vec![
             ranked(1, "b", 4..12, 0.9),
@@ -207,7 +205,7 @@ mod tests {
             ranked(1, "b", 20..24, 0.9),
         ]);
         assert_eq!(finds.len(), 2);
-        assert_eq!((&*finds[0].category, finds[0].span.clone()), ("a", 4..14));
+        assert_eq!((finds[0].category, finds[0].span.clone()), ("a", 4..14));
         assert!((finds[0].confidence - 0.9).abs() < 1e-6);
     }
 }

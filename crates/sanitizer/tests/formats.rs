@@ -119,7 +119,7 @@ fn check(text: &str, secret: &str, category: &str) {
         text.replace(secret, &format!("[secret:{category}]")),
         "{text}"
     );
-    assert!(masked.finds.iter().all(|find| &*find.category == category), "{:?}", masked.finds);
+    assert!(masked.finds.iter().all(|find| find.category == category), "{:?}", masked.finds);
 }
 
 #[test]

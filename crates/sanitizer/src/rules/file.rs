@@ -1,7 +1,6 @@
 //! The form of a rule file; `config/sanitizer.yaml` explains each key.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use regex::Regex;
 use serde::Deserialize;
@@ -10,6 +9,7 @@ use super::Rule;
 use crate::allow::Allowed;
 use crate::assignment::{Names, Strength};
 use crate::check::Check;
+use crate::find::category;
 
 /// Why a rule file was refused.
 #[derive(Debug, thiserror::Error)]
@@ -159,7 +159,7 @@ fn compile(raw: RawRule) -> Result<(Rule, Vec<String>), RuleError> {
     let names_secret = pattern.capture_names().any(|name| name == Some("s"));
     let pattern = if names_secret { pattern } else { standing_alone(&raw.pattern) };
     let rule = Rule {
-        category: Arc::from(raw.category),
+        category: category(&raw.category),
         pattern,
         check: raw.check,
         entropy: raw.entropy.unwrap_or(ENTROPY),
