@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     let positives: Vec<Positive> = data::read(&args.data, "positives")?;
     let negatives: Vec<Negative> = data::read(&args.data, "negatives")?;
     let mut report = Report::new("sanitizer");
-    report.note("A secret counts as found where nothing of the masked text holds it whole.");
+    report.note("A secret counts as found where the masked text does not hold it whole.");
     report.note("All is masked that there are rules for; the speed is that of the default policy, of one thread's processor time.");
     let mut rows = recall(&positives, args.tell);
     rows.extend(touched(&negatives, args.tell));

@@ -146,6 +146,8 @@ mod tests {
             "the token for staging is @.",
             "**Token:** `@`",
             "Токен: @",
+            "пароль от базы: @",
+            "с паролем @",
             "X-Acme-Token: @",
             "token = \\\n  '@'",
             "SecretString(\"@\")",

@@ -65,7 +65,7 @@ fn follows_word(text: &str, start: usize, names: &Names) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let word = &before[before.trim_end_matches(is_inner).len()..];
     let is_word = word.bytes().filter(u8::is_ascii_alphabetic).count() >= 2;
-    is_open && is_word && !last.contains("://") && !names.denies(word)
+    is_open && is_word && !last.contains("://") && !names.denies(before) && !names.is_other(word)
 }
 
 #[cfg(test)]

@@ -136,6 +136,17 @@ fn of_a_connection_string_only_the_password_goes() {
 }
 
 #[test]
+fn commands_lose_their_password() {
+    for text in [
+        "curl -u admin:s3cr3t-Pa55 https://acme.io",
+        "sshpass -p 's3cr3t-Pa55' ssh root@host",
+        "mysqldump -u root -ps3cr3t-Pa55 shop",
+    ] {
+        check(text, "s3cr3t-Pa55", "command-password");
+    }
+}
+
+#[test]
 fn aws_secret_keys_are_found_by_their_name() {
     let secret = drawn(&format!("{ALNUM}/+"), 40);
     for text in [

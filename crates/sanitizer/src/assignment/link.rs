@@ -35,6 +35,7 @@ impl Link {
     pub(super) fn need(&self, strength: Strength, candidate: &Candidate) -> Need {
         let quoted = candidate.is_quoted;
         let (evidence, length) = match (self.kind, quoted) {
+            (Kind::Beside | Kind::Bare, false) if strength == Strength::Chosen => (8.0, 8),
             (Kind::Assigned, true) => (5.0, 8),
             (Kind::Assigned | Kind::Element, _) => (5.0, 10),
             (Kind::Said, _) | (_, true) => (8.0, 10),
@@ -59,6 +60,9 @@ impl Link {
 /// Words that may stand between a name and the sign behind them.
 const WORDS_BETWEEN: usize = 5;
 
+/// Bytes of the longest of them.
+const LONGEST_WORD: usize = 24;
+
 /// The link that follows a name ending at `end`.
 pub(super) fn after(text: &str, end: usize) -> Option<Link> {
     let mut here = Cursor::new(text, end);
@@ -81,10 +85,11 @@ pub(super) fn after(text: &str, end: usize) -> Option<Link> {
 /// The sign behind some words: `token for staging: `.
 fn beyond_words(text: &str, mut here: Cursor<'_>) -> Option<Link> {
     for _ in 0..WORDS_BETWEEN {
-        let length = here.skip(16, |byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let said = matches!(&text[here.at - length..here.at], "is" | "was");
+        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+        let length = here.skip(LONGEST_WORD, is_inner);
+        let said = matches!(&text.as_bytes()[here.at - length..here.at], b"is" | b"was");
         let spaced = here.spaces() > 0;
-        if length == 0 || length == 16 {
+        if length == 0 || length == LONGEST_WORD {
             return None;
         }
         if said {

@@ -54,6 +54,11 @@ impl Names {
         words(name).any(|word| self.denials.contains(&word))
     }
 
+    /// Whether a word of the name makes it that of something else.
+    pub(crate) fn is_other(&self, name: &str) -> bool {
+        words(name).any(|word| self.kinds.contains(&word))
+    }
+
     /// Whether a sign in the value says "put yours here".
     pub(crate) fn is_stand_in(&self, value: &str) -> bool {
         let lower = value.to_ascii_lowercase();
@@ -82,6 +87,9 @@ impl<'t> Name<'t> {
         let before = bytes[..word.start].iter().rev().take(REACH).take_while(|b| is_inner(**b));
         let start = word.start - before.count();
         let mut behind = Cursor::new(text, word.end);
+        // Languages that bend their words: `паролем`.
+        let is_bent = !bytes[word.end - 1].is_ascii();
+        behind.skip(if is_bent { REACH } else { 0 }, |byte| !byte.is_ascii());
         behind.skip(REACH, is_inner);
         // A full stop ends a sentence, a dash begins an arrow.
         let tail = text[word.end..behind.at].trim_end_matches(['.', '-']);

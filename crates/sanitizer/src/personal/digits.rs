@@ -29,7 +29,26 @@ pub(super) fn dense(text: &str) -> Vec<Range<usize>> {
             _ => windows.push(start..end),
         }
     }
+    windows.retain(|window| has_streak(&text.as_bytes()[window.clone()]));
     windows
+}
+
+/// Digits of the shortest number or code, and bytes that may stand between two of them.
+const STREAK: usize = 7;
+const GAP: usize = 2;
+
+/// Whether digits enough follow each other closely; in tables and dumps most don't.
+fn has_streak(bytes: &[u8]) -> bool {
+    let (mut digits, mut gap) = (0, 0);
+    bytes.iter().any(|byte| {
+        if byte.is_ascii_digit() {
+            digits = if gap > GAP { 1 } else { digits + 1 };
+            gap = 0;
+        } else {
+            gap += 1;
+        }
+        digits >= STREAK
+    })
 }
 
 #[cfg(test)]
@@ -44,6 +63,7 @@ mod tests {
             let window = dense(&text).into_iter().next().expect("a window");
             assert!(window.start <= at && window.end >= at + 14, "{before}: {window:?}");
         }
+        assert!(dense("x1 + y2 + z3 - w4 + v5 - u6 + t7 - s8").is_empty());
         assert!(dense("No number: v2 of utf-8, nor 3 of 4.").is_empty());
     }
 }
