@@ -32,6 +32,8 @@ fn fragment() -> impl Strategy<Value = String> {
         Just("%3Ftoken%3Dq8Zr2Lm0Tx5vB7nKc3".to_owned()),
         Just("\" +\n  \"".to_owned()),
         Just("\\\n".to_owned()),
+        Just("парол".to_owned()),
+        Just("ь日本語の鍵は".to_owned()),
         Just("# memory-copilot:allow\n".to_owned()),
         Just("[personal:email]".to_owned()),
         Just("[secret:password]".to_owned()),
@@ -87,6 +89,11 @@ proptest! {
         for find in &masked.finds {
             prop_assert!((0.0..=1.0).contains(&find.confidence));
         }
+    }
+
+    #[test]
+    fn characters_of_any_length_follow_a_name(after in "[ьж日鍵🔑 :=\"']{0,60}") {
+        mask(&format!("парол{after}q8Zr2Lm0Tx5vB7nKc3 token{after}{after}"));
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl<'t> Name<'t> {
         behind.skip(if is_bent { REACH } else { 0 }, |byte| !byte.is_ascii());
         behind.skip(REACH, is_inner);
         // A full stop ends a sentence, a dash begins an arrow.
-        let tail = text[word.end..behind.at].trim_end_matches(['.', '-']);
+        let tail = text[word.end..text.floor_char_boundary(behind.at)].trim_end_matches(['.', '-']);
         let end = word.end + tail.len();
         Some(Self { text, start, word, end })
     }
