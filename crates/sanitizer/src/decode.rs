@@ -4,6 +4,7 @@
 mod base64;
 mod joined;
 mod percent;
+mod wrapped;
 
 pub(crate) use joined::JOINTS;
 use std::ops::Range;
@@ -26,17 +27,6 @@ struct View {
     kind: Kind,
 }
 
-/// What a find in a view must be to count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Anything: the text had not been readable.
-    Decoded,
-    /// Across a joint: all else has been found where it stands.
-    Joined,
-    /// Of the format of this rank, and across a joint.
-    Wrapped(usize),
-}
-
 /// Where the text of a view comes from.
 #[derive(Debug)]
 enum Origin {
@@ -44,6 +34,15 @@ enum Origin {
     Whole(Range<usize>),
     /// Each byte from its own place.
     Bytes(Vec<Range<usize>>),
+}
+
+/// What a find in a view must be to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Anything: the text had not been readable.
+    Decoded,
+    /// Across a joint: all else has been found where it stands.
+    Joined,
 }
 
 impl View {
@@ -54,8 +53,14 @@ impl View {
         match self.kind {
             Kind::Decoded => true,
             Kind::Joined => is_across(),
-            Kind::Wrapped(rank) => rank == ranked.rank && is_across(),
         }
+    }
+
+    /// A find in the view, at the place that it has in the disguised text.
+    fn undone(&self, mut ranked: Ranked) -> Ranked {
+        ranked.find.span = self.origin(&ranked.find.span);
+        ranked.find.confidence *= DISGUISED;
+        ranked
     }
 
     /// The place in the disguised text.
@@ -76,18 +81,14 @@ fn below(rules: &Rules, reading: &Reading<'_>, depth: usize) -> Vec<Ranked> {
     if depth == 0 {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut found: Vec<Ranked> = wrapped::secrets(rules, reading).collect();
     let encoded = base64::views(reading).chain(percent::views(reading.text));
-    for view in encoded.chain(joined::views(rules, reading)) {
+    for view in encoded.chain(joined::views(reading)) {
         let inside = rules.read_text(&view.text);
         let inner = scan::secrets(rules, &inside);
         let deeper = below(rules, &inside, depth - 1);
         let all = inner.into_iter().chain(deeper).filter(|ranked| view.shows(ranked));
-        found.extend(all.map(|mut ranked| {
-            ranked.find.span = view.origin(&ranked.find.span);
-            ranked.find.confidence *= DISGUISED;
-            ranked
-        }));
+        found.extend(all.map(|ranked| view.undone(ranked)));
     }
     found
 }

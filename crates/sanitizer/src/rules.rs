@@ -107,7 +107,9 @@ impl Rules {
                     let rule = &self.formats[rank];
                     let to = (hit.end() + rule.reach).min(text.len());
                     reading.open_window(rank, hit.start().saturating_sub(rule.before)..to);
-                    if let Some(end) = wrapped(text, hit.end()) {
+                    // A block has lines of its own.
+                    let is_token = rule.check != Check::Pem;
+                    if is_token && let Some(end) = wrapped(text, hit.end()) {
                         reading.wraps.push((rank, hit.start()..end));
                     }
                 }

@@ -65,15 +65,24 @@ pub(crate) fn secrets(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
 }
 
 fn of_formats(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
-    let mut found = Vec::new();
-    for (&rank, windows) in &reading.windows {
-        let rule = &rules.formats[rank];
-        for (span, factor) in matches(rules, rule, reading.text, windows) {
-            found
-                .push(Ranked { rank, find: secret(rule.category, span, rule.confidence * factor) });
-        }
-    }
-    found
+    let each = reading.windows.iter();
+    each.flat_map(|(rank, windows)| of_format(rules, *rank, reading.text, windows)).collect()
+}
+
+/// The secrets of the format of one rank within the windows.
+pub(crate) fn of_format(
+    rules: &Rules,
+    rank: usize,
+    text: &str,
+    windows: &[Range<usize>],
+) -> Vec<Ranked> {
+    let rule = &rules.formats[rank];
+    let found = matches(rules, rule, text, windows).into_iter();
+    let ranked = found.map(|(span, factor)| Ranked {
+        rank,
+        find: secret(rule.category, span, rule.confidence * factor),
+    });
+    ranked.collect()
 }
 
 /// The categories of what no format names.

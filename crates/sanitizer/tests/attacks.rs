@@ -142,6 +142,8 @@ fn bait_for_backtracking_is_read_in_one_go() {
         "sk-",
         "-----BEGIN ",
         "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "ghp_\n",
         "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
         "a@",
         "a.",
