@@ -17,13 +17,14 @@ pub(super) fn secrets<'r>(
         let rule = &rules.formats[*rank];
         let start = text.floor_char_boundary(line.start.saturating_sub(rule.before));
         // What is whole on its line needs no more of the next one.
-        let is_whole = rule.pattern.is_match(&text[start..line.end]);
-        let (breaks, end) = if is_whole { (Vec::new(), start) } else { breaks(text, line.end) };
-        let view = put_together(text, start..end.max(start), &breaks);
+        if rule.pattern.is_match(&text[start..line.end]) {
+            return Vec::new();
+        }
+        let (breaks, end) = breaks(text, line.end);
+        let view = put_together(text, start..end, &breaks);
         let window = 0..view.text.len();
         let found = scan::of_format(rules, *rank, &view.text, &[window]).into_iter();
-        let across: Vec<Ranked> = found.filter(|ranked| view.shows(ranked)).collect();
-        across.into_iter().map(move |ranked| view.undone(ranked))
+        found.filter(|ranked| view.shows(ranked)).map(|ranked| view.undone(ranked)).collect()
     })
 }
 
