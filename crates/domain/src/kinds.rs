@@ -112,6 +112,20 @@ vocabulary!(
 );
 
 vocabulary!(
+    /// Who vouches for a text, the least first: the order of the members is the order of trust.
+    Trust, "trust", {
+        /// Nobody: it came from outside, or it is suspicious. Never a rule or a warning of a bundle.
+        Untrusted = "untrusted",
+        /// A source that the team chose: a repository, a wiki, a tracker.
+        Imported = "imported",
+        /// A member of the team, or a tool in a member's name.
+        Team = "team",
+        /// A person who looked at it and said that it holds.
+        Confirmed = "confirmed",
+    }
+);
+
+vocabulary!(
     /// The life of an ingest run (seed 002).
     IngestStatus, "status", {
         /// Waiting for a worker.
@@ -155,6 +169,14 @@ mod tests {
         for status in IngestStatus::ALL {
             assert_eq!(status.as_str().parse::<IngestStatus>().as_ref(), Ok(status));
         }
+    }
+
+    #[test]
+    fn trust_grows_from_nobody_to_a_person_who_looked() {
+        let words: Vec<_> = Trust::ALL.iter().map(|trust| trust.as_str()).collect();
+        assert_eq!(words, ["untrusted", "imported", "team", "confirmed"]);
+        assert!(Trust::ALL.is_sorted());
+        assert!(Trust::ALL.iter().all(|trust| trust.as_str().parse() == Ok(*trust)));
     }
 
     #[test]

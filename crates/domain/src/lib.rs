@@ -12,7 +12,7 @@ pub use ids::{
     RepositoryId, TaskId,
 };
 pub use kinds::{
-    BundleSection, IngestStatus, RecordKind, RecordState, SourceKind, UnknownValue, Verdict,
+    BundleSection, IngestStatus, RecordKind, RecordState, SourceKind, Trust, UnknownValue, Verdict,
 };
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use text::{ForbiddenCharacter, check_line, check_text};

@@ -10,7 +10,6 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::{Captures, Regex};
 
-use crate::fold::Folded;
 use crate::inspect::{Sign, look};
 use crate::suspicion::{FLAG, Family};
 
@@ -27,26 +26,43 @@ const BASE64_URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 static RUNS: LazyLock<[(Regex, Decoder); 5]> = LazyLock::new(|| {
     let pattern = |text: &str| Regex::new(text).expect("the patterns are tested");
     [
-        (pattern(r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*(?:\r?\n[A-Za-z0-9+/_-]+)?={0,2}"), base64 as Decoder),
-        (pattern(r"(?:[0-9A-Fa-f]{2}[\t :,-]?){20,}|(?:(?:\\x|0x)[0-9A-Fa-f]{2}[\t ,;]{0,2}){12,}"), hex),
+        (pattern(r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*={0,2}"), base64 as Decoder),
+        (
+            pattern(
+                r"(?:[0-9A-Fa-f]{2}[\t :,-]?){20,}|(?:(?:\\x|0x)[0-9A-Fa-f]{2}[\t ,;]{0,2}){12,}",
+            ),
+            hex,
+        ),
         (pattern(r"[a-zA-Z0-9_.~+-]*(?:%[0-9A-Fa-f]{2}[a-zA-Z0-9_.~+-]*){3,}"), percent),
-        (pattern(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,7}|[xX][0-9A-Fa-f]{2,6});){6,}"), references),
-        (pattern(r"(?:[a-zA-Z .,]{0,3}\\u\{?[0-9A-Fa-f]{4,6}\}?){6,}"), escapes),
+        (pattern(r"(?:[a-zA-Z .,]{0,3}&#(?:[0-9]{2,7}|[xX][0-9A-Fa-f]{2,6});){6,}"), |run| {
+            Some(references(run))
+        }),
+        (pattern(r"(?:[a-zA-Z .,]{0,3}\\u\{?[0-9A-Fa-f]{4,6}\}?){6,}"), |run| Some(escapes(run))),
     ]
 });
 
 type Decoder = fn(&str) -> Option<String>;
 
-pub(crate) fn find(plain: &str, depth: usize, signs: &mut Vec<Sign>) {
+/// Encoded parts of a text that are opened. Honest text has a few; one with more is told as such.
+const OPENED_MAX: usize = 400;
+
+/// Signs in the plain reading `plain`; `folded` is its reading for words.
+pub(crate) fn find(plain: &str, folded: &str, depth: usize, signs: &mut Vec<Sign>) {
+    let mut opened = 0;
     for (pattern, decode) in &*RUNS {
         for found in pattern.find_iter(plain) {
-            let text = decode(found.as_str()).filter(|text| is_text(text));
-            if let Some(text) = text {
-                judge(&text, found.range(), depth, signs);
+            let Some(text) = decode(found.as_str()).filter(|text| is_text(text)) else { continue };
+            opened += 1;
+            if opened > OPENED_MAX {
+                let (family, span) = (Family::Encoded, found.range());
+                let why = "more encoded parts than can be looked into";
+                signs.push(Sign { family, span, confidence: ENCODED, why });
+                return;
             }
+            judge(&text, found.range(), depth, signs);
         }
     }
-    if TURNED.is_match(&Folded::of(plain).text) {
+    if TURNED.is_match(folded) {
         judge(&rot13(plain), 0..plain.len(), depth, signs);
     }
     if REVERSED.is_match(plain) {
@@ -57,8 +73,7 @@ pub(crate) fn find(plain: &str, depth: usize, signs: &mut Vec<Sign>) {
 
 fn judge(text: &str, span: Range<usize>, depth: usize, signs: &mut Vec<Sign>) {
     let inside = look(text, depth - 1);
-    let surest = inside.iter().filter(|one| one.confidence >= FLAG);
-    if surest.clone().next().is_some() {
+    if inside.iter().any(|one| one.confidence >= FLAG) {
         let why = "an encoded text that addresses the model";
         signs.push(Sign { family: Family::Encoded, span, confidence: ENCODED, why });
     }
@@ -110,21 +125,21 @@ static REFERENCE: LazyLock<Regex> =
 static ESCAPE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\\u\{?([0-9A-Fa-f]{4,6})\}?").expect("tested"));
 
-fn references(run: &str) -> Option<String> {
+fn references(run: &str) -> String {
     let character = |found: &Captures<'_>| {
         let decimal = found.get(1).and_then(|code| code.as_str().parse().ok());
         let hex = || found.get(2).and_then(|code| u32::from_str_radix(code.as_str(), 16).ok());
         decimal.or_else(hex).and_then(char::from_u32).map(String::from).unwrap_or_default()
     };
-    Some(REFERENCE.replace_all(run, character).into_owned())
+    REFERENCE.replace_all(run, character).into_owned()
 }
 
-fn escapes(run: &str) -> Option<String> {
+fn escapes(run: &str) -> String {
     let character = |found: &Captures<'_>| {
         let code = u32::from_str_radix(&found[1], 16).ok();
         code.and_then(char::from_u32).map(String::from).unwrap_or_default()
     };
-    Some(ESCAPE.replace_all(run, character).into_owned())
+    ESCAPE.replace_all(run, character).into_owned()
 }
 
 fn text(bytes: Vec<u8>) -> Option<String> {
@@ -153,8 +168,22 @@ static REVERSED: LazyLock<AhoCorasick> = LazyLock::new(|| {
 });
 
 const WORDS: &[&str] = &[
-    "instruction", "previous", "disregard", "override", "administrator", "system prompt", "remember", "unrestricted", "do not tell",
-    "environment", "credential", "permanently", "always approve", "guideline", "directive", "forever",
+    "instruction",
+    "previous",
+    "disregard",
+    "override",
+    "administrator",
+    "system prompt",
+    "remember",
+    "unrestricted",
+    "do not tell",
+    "environment",
+    "credential",
+    "permanently",
+    "always approve",
+    "guideline",
+    "directive",
+    "forever",
 ];
 
 fn rot13(text: &str) -> String {

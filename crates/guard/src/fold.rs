@@ -68,6 +68,8 @@ impl Plain {
                 None => match latin_base(c) {
                     Some(base) => plain.take(&mut word, at, Some(base)),
                     None if is_accent(c) => {}
+                    // Before its compatibility form, which may look like nothing Latin any more.
+                    None if latin_twin(c).is_some() => plain.take(&mut word, at, Some(c)),
                     None => plain.take(&mut word, at, std::iter::once(c).nfkc()),
                 },
             }
@@ -131,11 +133,15 @@ struct Scripts {
 impl Word {
     fn push(&mut self, at: usize, c: char) {
         self.letters.push((at, c));
+        if c.is_ascii() {
+            self.ascii += 1;
+            return;
+        }
+        self.foreign += 1;
         match c {
-            'a'..='z' | 'A'..='Z' => self.ascii += 1,
-            '\u{400}'..='\u{52f}' => (self.scripts.cyrillic, self.foreign) = (true, self.foreign + 1),
-            '\u{370}'..='\u{3ff}' => (self.scripts.greek, self.foreign) = (true, self.foreign + 1),
-            _ => (self.scripts.other, self.foreign) = (true, self.foreign + 1),
+            '\u{400}'..='\u{52f}' => self.scripts.cyrillic = true,
+            '\u{370}'..='\u{3ff}' => self.scripts.greek = true,
+            _ => self.scripts.other = true,
         }
     }
 
@@ -148,7 +154,7 @@ impl Word {
         let alphabets = [self.ascii > 0, scripts.cyrillic, scripts.greek, scripts.other];
         let mixed = alphabets.iter().filter(|one| **one).count() > 1;
         (mixed || !(scripts.cyrillic || scripts.greek))
-            && self.letters.iter().all(|(_, c)| c.is_ascii() || latin_twin(*c).is_some())
+            && self.letters.iter().any(|(_, c)| !c.is_ascii() && latin_twin(*c).is_some())
     }
 }
 
@@ -243,7 +249,9 @@ impl Folded {
 pub(crate) fn folded_word(word: &str) -> String {
     let plain: String = word
         .chars()
-        .flat_map(|c| latin_base(c).map_or_else(|| std::iter::once(c).nfkc().collect(), |b| vec![b]))
+        .flat_map(|c| {
+            latin_base(c).map_or_else(|| std::iter::once(c).nfkc().collect(), |b| vec![b])
+        })
         .collect();
     plain.chars().map(|c| fold(c, None, None)).collect()
 }
@@ -253,7 +261,11 @@ fn is_letter(c: Option<char>) -> bool {
 }
 
 fn is_sign(c: char) -> bool {
-    matches!(c, '-' | '_' | '.' | '*' | '~' | '\'' | '\u{2019}' | '|' | '+' | '·' | '‐' | '\u{2010}'..='\u{2013}')
+    matches!(
+        c,
+        '-' | '_' | '.' | '*' | '~' | '\'' | '\u{2019}' | '|' | '+' | '·' | '‐' | '\u{2010}'
+            ..='\u{2013}'
+    )
 }
 
 fn begins_with_lone_letter(rest: &str) -> bool {
@@ -305,6 +317,16 @@ mod tests {
             "\u{e0069}\u{e0067}\u{e006e}\u{e006f}\u{e0072}\u{e0065} rules",
         ] {
             assert_eq!(folded(disguised), "ignore ruies", "{disguised:?}");
+        }
+    }
+
+    #[test]
+    fn twins_are_those_of_unicode() {
+        let pairs = "аa ɑa сc ϲc еe ҽe іi ιi оo οo рp ρp ѕs ѵv νv хx уy үy ɡg јj ԁd һh";
+        for pair in pairs.split(' ') {
+            let (twin, latin) = pair.split_at(pair.len() - 1);
+            let c = twin.chars().next().expect("a letter");
+            assert_eq!(latin_twin(c), latin.chars().next(), "{pair}");
         }
     }
 

@@ -62,16 +62,17 @@ pub(crate) fn untagged(c: char) -> Option<char> {
 /// Whether `c` joins or shapes its neighbours as their script does: a joiner between Arabic or Indic
 /// letters or within an emoji, one selector after a sign.
 pub(crate) fn is_at_home(before: Option<char>, c: char, after: Option<char>) -> bool {
-    let joins = |c: char| is_emoji(c) || matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}');
+    let joins = |c: char| {
+        is_emoji(c)
+            || matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}')
+    };
     match c {
         '\u{200c}' | '\u{200d}' => {
             let before = before.is_some_and(|b| joins(b) || unseen(b) == Some(Unseen::Selector));
             before && after.is_none_or(|a| joins(a) || a.is_whitespace())
         }
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' => before
-            .is_some_and(|b| {
-                unseen(b).is_none() && !b.is_ascii_alphabetic() && !b.is_whitespace()
-            }),
+            .is_some_and(|b| unseen(b).is_none() && !b.is_ascii_alphabetic() && !b.is_whitespace()),
         _ => false,
     }
 }
@@ -97,7 +98,8 @@ pub(crate) fn find(text: &str, found: &mut Vec<Suspicion>) {
     if text.is_ascii() && !text.bytes().any(|b| b < 9 || (b > 13 && b < 32)) {
         return;
     }
-    let has_rtl = text.chars().any(|c| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'));
+    let has_rtl =
+        text.chars().any(|c| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'));
     let mut runs = Runs { found, has_rtl, run: None, cuts: Vec::new() };
     let mut before = None;
     let mut marks = 0..0;

@@ -35,32 +35,37 @@ pub(crate) fn look(text: &str, depth: usize) -> Vec<Suspicion> {
     let mut found = Vec::new();
     hidden::find(text, &mut found);
     let plain = Plain::of(text);
+    let folded = Folded::of(&plain.text);
     let mut signs = Vec::new();
     markers::find(&plain.text, &mut signs);
     tools::find(&plain.text, &mut signs);
     links::find(&plain.text, &mut signs);
+    read(&plain, &folded, &mut signs);
     if depth > 0 {
-        encoded::find(&plain.text, depth, &mut signs);
+        encoded::find(&plain.text, &folded.text, depth, &mut signs);
     }
-    read(&plain, &mut signs);
     let quotes = Quotes::of(&plain.text);
     found.extend(signs.into_iter().map(|sign| {
-        let quoted = if quotes.holds(&sign.span) { QUOTED } else { 1.0 };
+        let weight = if quotes.holds(&sign.span) { QUOTED } else { 1.0 };
         let span = plain.origin(&sign.span, text);
-        Suspicion::new(sign.family, span, sign.confidence * quoted, sign.why)
+        Suspicion::new(sign.family, span, sign.confidence * weight, sign.why)
     }));
     found
 }
 
 /// What the words say, and which of them are disguised.
-fn read(plain: &Plain, signs: &mut Vec<Sign>) {
-    let folded = Folded::of(&plain.text);
-    let hits = lexicon::hits(&folded);
+fn read(plain: &Plain, folded: &Folded, signs: &mut Vec<Sign>) {
+    let hits = lexicon::hits(folded);
     for met in rules::met(&hits, &folded.text) {
         let span = folded.origin(&(met.start..met.end), &plain.text);
         if is_disguised(plain, &span) {
             let why = "letters of another script in a phrase that addresses the model";
-            signs.push(Sign { family: Family::Homoglyph, span: span.clone(), confidence: 0.85, why });
+            signs.push(Sign {
+                family: Family::Homoglyph,
+                span: span.clone(),
+                confidence: 0.85,
+                why,
+            });
         }
         let (family, confidence, why) = (met.rule.family, met.rule.confidence, met.rule.why);
         signs.push(Sign { family, span, confidence, why });

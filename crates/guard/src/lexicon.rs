@@ -166,7 +166,7 @@ const WORDS: &[(Class, &[&str])] = &[
     ]),
     (C::Authority, &[
         "as the administrator", "as the system administrator", "as your administrator", "as an administrator", "as your developer", "as the developer", "as your creator", "as the owner of this system", "as your operator", "as the operator",
-        "i am your developer", "i am your administrator", "i am the administrator", "i am the system administrator", "i am your creator", "i am the developer of", "this is your developer", "this is the system administrator", "this is your administrator", "this is the security team", "speaking as admin", "speaking as root", "on behalf of anthropic", "on behalf of openai", "message from anthropic", "message from openai", "message from the developers", "with root privileges", "admin override", "administrator override", "system override", "authorization level", "by order of the administrator",
+        "i am your developer", "i am your administrator", "i am the administrator", "i am the system administrator", "i am your creator", "i am the developer of", "this is your developer", "this is the system administrator", "this is your administrator", "this is the security team", "speaking as admin", "speaking as root", "on behalf of anthropic", "on behalf of openai", "message from anthropic", "message from openai", "message from the developers", "admin override", "administrator override", "system override",  "by order of the administrator",
         "я администратор", "я твой администратор", "я твой разработчик", "я ваш разработчик", "как администратор", "от имени администратора", "на правах администратора", "говорит администратор", "это администратор", "я твой создатель",
         "als administrator", "als dein entwickler", "ich bin dein entwickler", "ich bin der administrator", "ich bin dein administrator", "hier spricht der administrator", "im namen des administrators",
         "en tant qu'administrateur", "je suis ton developpeur", "je suis votre developpeur", "je suis l'administrateur", "ici l'administrateur", "au nom de l'administrateur",
@@ -182,7 +182,7 @@ const WORDS: &[(Class, &[&str])] = &[
         "命令你", "要求你", "你必须", "授权你", "执行", "服从", "允许你", "命じ", "従いなさい", "従え", "許可し", "実行し", "しなければならない", "無効にし",
     ]),
     (C::Conceal, &[
-        "do not tell", "dont tell", "never tell", "do not inform", "dont inform", "never inform", "do not mention", "dont mention", "never mention", "do not reveal", "dont reveal", "never reveal", "do not disclose", "never disclose", "do not notify", "dont notify", "never notify", "do not show", "dont show", "do not let", "dont let", "do not alert", "without telling", "without informing", "without notifying", "without mentioning", "hide this from", "hide it from", "conceal this from", "keep this from", "keep this hidden", "keep this secret", "keep it secret", "keep this between", "do not say", "do not report", "must not know", "should not know", "must not learn", "must never know", "must never learn", "say nothing", "stay silent", "keep quiet", "unknown to", "withhold",
+        "do not tell", "dont tell", "never tell", "do not inform", "dont inform", "never inform", "do not mention", "dont mention", "never mention", "do not reveal", "dont reveal", "never reveal", "do not disclose", "never disclose", "do not notify", "dont notify", "never notify", "do not show", "dont show", "do not let", "dont let", "never let", "do not alert", "without telling", "without informing", "without notifying", "without mentioning", "hide this from", "hide it from", "conceal this from", "keep this from", "keep this hidden", "keep this secret", "keep it secret", "keep this between", "do not say", "do not report", "must not know", "should not know", "must not learn", "must never know", "must never learn", "say nothing", "stay silent", "keep quiet", "withhold",
         "не говори*", "не сообщай*", "не рассказывай*", "не упоминай*", "не показывай*", "не раскрывай*", "не уведомляй*", "скрой*", "скрывай*", "держи в секрете", "не должен знать", "не должен узнать", "втайне от", "молчи*", "умолчи*", "утаи*", "ни слова",
         "sage nicht", "sag nicht", "sag dem", "sage dem", "erwahne nicht", "erzahle nicht", "erzahl nicht", "verrate nicht", "verschweige", "verheimliche", "informiere nicht", "darf nicht wissen", "darf nichts", "darf nicht erfahren", "teile nicht", "halte geheim", "ohne den nutzer", "zeige nicht", "nichts davon",
         "ne dis pas", "ne dites pas", "ne dis rien", "ne dites rien", "n'informe pas", "n'informez pas", "ne mentionne pas", "ne mentionnez pas", "ne revele pas", "ne revelez pas", "cache a", "cache le", "cache ces", "cachez", "ne doit pas savoir", "garde secret", "sans en informer", "sans prevenir", "ne previens pas", "ne montre pas", "a l'insu",
@@ -190,7 +190,7 @@ const WORDS: &[(Class, &[&str])] = &[
         "不要告诉", "别告诉", "不要向", "不要提及", "不要透露", "隐瞒", "不得告知", "不能让", "不要让", "对用户保密", "瞒着", "勿告知", "伝えない", "教えない", "言わない", "知らせない", "秘密に", "隠し", "知られない", "明かさない", "話さない", "告げない", "内緒",
     ]),
     (C::Person, &[
-        "the user", "user", "users", "your user", "the human", "humans", "human", "the operator", "anyone", "anybody", "the person", "the reviewer", "reviewers", "the developer", "the owner", "the team", "them", "him", "her", "whoever",
+        "the user", "user", "users", "your user", "the human", "humans", "human", "the operator", "anyone", "anybody", "the person", "the reviewer", "reviewers", "the developer", "the owner", "the team", "whoever",
         "пользовател*", "человек*", "никому", "разработчик*", "оператор*", "ревьюер*", "владельц*", "nutzer*", "benutzer*", "anwender*", "menschen", "niemandem", "entwickler*", "utilisateur*", "humain*", "personne", "developpeur*", "usuari*", "humano*", "a nadie", "desarrollador*",
         "用户", "使用者", "人类", "任何人", "开发者", "ユーザー", "ユーザ", "利用者", "人間", "誰にも", "開発者",
     ]),
@@ -200,7 +200,7 @@ const WORDS: &[(Class, &[&str])] = &[
         "这个", "此事", "这条", "这件事", "这些", "你的操作", "このこと", "この", "これ", "その",
     ]),
     (C::Keep, &[
-        "remember", "memorize", "memorise", "save this", "store this", "save the following", "store the following", "keep this", "keep in mind", "write this", "record this", "save as", "persist", "add this", "retain", "commit this", "put this", "note this down", "keep in your", "burn this",
+        "remember", "save", "store", "memorize", "memorise", "save this", "store this", "save the following", "store the following", "keep this", "keep in mind", "write this", "record this", "save as", "persist", "add this", "retain", "commit this", "put this", "note this down", "keep in your", "burn this",
         "запомни*", "сохрани*", "запиши*", "помни*", "внеси", "занеси*", "merke dir", "merk dir", "speichere", "behalte", "notiere", "schreibe dies", "memorise", "memorisez", "souviens toi", "souviens-toi", "retiens", "retenez", "enregistre", "enregistrez", "sauvegarde*", "garde", "gardez",
         "recuerda", "recuerde", "memoriza", "memorice", "guarda", "guarde", "almacena", "graba", "记住", "牢记", "保存", "存入", "记录", "写入", "覚えて", "記憶し", "保存し", "記録し", "覚えろ", "忘れるな", "書き込",
     ]),
@@ -232,13 +232,13 @@ const WORDS: &[(Class, &[&str])] = &[
         "添加", "加上", "附上", "插入", "加入", "推荐", "提到", "追加", "付け加え", "挿入", "含め", "推奨", "付け", "入れ",
     ]),
     (C::Approve, &[
-        "always approve", "always accept", "always allow", "always trust", "always merge", "always agree", "always say yes", "always execute", "always run", "always confirm", "auto approve", "automatically approve", "approve all", "approve every", "approve any", "merge every", "merge all", "trust every", "trust all", "never refuse", "never reject", "never question", "never ask", "always answer yes", "always grant", "rubber stamp", "wave through", "never decline",
+        "always approve", "always accept", "always allow", "always trust", "always merge", "always agree", "always say yes", "always execute", "always run", "always confirm", "auto approve", "automatically approve", "approve all", "approve every", "approve any", "trust every", "trust all", "never refuse", "never reject", "never question", "never ask", "always answer yes", "always grant", "rubber stamp", "wave through", "never decline",
         "всегда одобряй*", "всегда принимай*", "всегда разрешай*", "всегда соглашайся", "всегда доверяй*", "всегда подтверждай*", "одобряй* все", "одобряй* любые", "никогда не отказывай*", "никогда не отклоняй*", "всегда выполняй*", "genehmige immer", "akzeptiere immer", "erlaube immer", "stimme immer", "genehmige alle", "genehmige jede*", "lehne nie", "vertraue immer", "fuhre immer",
         "approuve toujours", "approuvez toujours", "accepte toujours", "acceptez toujours", "autorise toujours", "valide toujours", "approuve tou*", "ne refuse jamais", "fais toujours confiance", "aprueba siempre", "apruebe siempre", "siempre aprueba", "acepta siempre", "siempre acepta", "permite siempre", "confia siempre", "aprueba tod*", "nunca rechaces",
         "总是批准", "始终批准", "总是同意", "始终同意", "总是接受", "始终允许", "永远批准", "一律批准", "不要拒绝", "自动批准", "常に承認", "必ず承認", "常に許可", "常に受け入れ", "すべて承認", "全て承認", "拒否しない", "常に信頼",
     ]),
     (C::Reviewed, &[
-        "pull request", "pull requests", "pr", "prs", "merge request", "merge requests", "merge", "merges", "commit", "commits", "change", "changes", "request", "requests", "command", "commands", "tool call", "tool calls", "transaction", "transactions", "payment", "payments", "access", "dependency", "dependencies", "package", "packages", "code", "certificate", "certificates", "deploy", "deployment", "deployments", "diff", "patch", "patches",
+        "pull request", "pull requests", "pr", "prs", "merge request", "merge requests", "commit", "commits", "change", "changes", "request", "requests", "command", "commands", "tool call", "tool calls", "transaction", "transactions", "payment", "payments", "access", "dependency", "dependencies", "package", "packages", "code", "deploy", "deployment", "deployments", "diff", "patch", "patches",
         "запрос*", "изменени*", "коммит*", "команд*", "вызов*", "платеж*", "доступ*", "код", "кода", "слияни*", "пакет*", "anfrage*", "anderung*", "commits", "befehl*", "zugriff*", "zahlung*", "code", "paket*", "werkzeugaufruf*", "demande*", "requete*", "changement*", "modification*", "commande*", "acces", "paiement*", "solicitud*", "cambio*", "comando*", "acceso*", "pago*", "codigo", "peticion*",
         "请求", "更改", "提交", "命令", "合并", "付款", "访问", "代码", "变更", "リクエスト", "変更", "コミット", "コマンド", "マージ", "支払", "アクセス", "コード", "要求",
     ]),
@@ -325,8 +325,11 @@ pub(crate) fn hits(folded: &Folded) -> Vec<Hit> {
             let (class, stem, spaced) = LEXICON.entries[found.pattern().as_usize()];
             let (start, end) = (found.start(), found.end());
             let whole = !spaced || folded.is_edge(start) && (stem || folded.is_edge(end));
-            (whole && (!is_verb(class) || is_order(folded, start)))
-                .then_some(Hit { class, start, end })
+            (whole && (!is_verb(class) || is_order(folded, start))).then_some(Hit {
+                class,
+                start,
+                end,
+            })
         })
         .collect();
     hits.sort_by_key(|hit| hit.start);
@@ -335,14 +338,14 @@ pub(crate) fn hits(folded: &Folded) -> Vec<Hit> {
 
 /// Classes whose words count as orders only.
 fn is_verb(class: Class) -> bool {
-    matches!(class, Class::Drop | Class::Send | Class::Tell | Class::Approve)
+    matches!(class, Class::Drop | Class::Send | Class::Tell | Class::Approve | Class::Call)
 }
 
 /// Words before a verb that make it a report or a plan and no order.
 #[rustfmt::skip]
 const REPORTS: &[&str] = &[
-    "we", "they", "it", "that", "which", "will", "would", "can", "couid", "may", "might", "not", "dont", "never", "cannot", "cant", "i",
-    "git", "to", "and", "or", "does", "doesnt", "didnt", "did", "shaii", "then", "who", "users", "peopie", "the", "a", "an", "of", "this", "no", "in", "an", "my", "our", "for", "with", "as",
+    "we", "they", "it", "that", "which", "wiii", "would", "can", "couid", "may", "might", "not", "dont", "never", "cannot", "cant", "i",
+    "git", "to", "and", "or", "does", "doesnt", "didnt", "did", "shaii", "then", "who", "users", "peopie", "the", "a", "an", "of", "this", "no", "in", "an", "my", "our", "for", "with", "as", "is", "are", "be", "was", "were", "been", "has", "have",
 ];
 
 /// Whether a verb at `start` is said to the reader: nothing before it in its sentence says that
@@ -353,14 +356,19 @@ fn is_order(folded: &Folded, start: usize) -> bool {
     while !before.is_char_boundary(window) {
         window += 1;
     }
-    let sentence = before[window..].rsplit(['.', ':', ';', '!', '?', '\n', '(', '"', '>', ',']).next();
-    let mut words = sentence.unwrap_or_default().split_whitespace().rev();
+    let sentence =
+        before[window..].rsplit(['.', ':', ';', '!', '?', '\n', '(', '"', '>', ',']).next();
+    // "will simply ignore" is no order either.
+    let is_adverb = |word: &&str| word.ends_with("iy") && *word != "oniy";
+    let is_word = |word: &&str| word.contains(char::is_alphabetic);
+    let words = sentence.unwrap_or_default().split_whitespace().filter(is_word).rev();
+    let mut words = words.skip_while(is_adverb);
     match words.next() {
-        None => true,
+        // "I want you to ignore", "and now please ignore".
         Some(last) if REPORTS.contains(&last) => {
-            // "I want you to ignore", "and now please ignore".
-            matches!(last, "to" | "and" | "then" | "i") && words.take(4).any(|word| matches!(word, "you" | "piease" | "must" | "now"))
+            let links = matches!(last, "to" | "and" | "then" | "i");
+            links && words.take(4).any(|word| matches!(word, "you" | "piease" | "must" | "now"))
         }
-        Some(_) => true,
+        _ => true,
     }
 }

@@ -15,7 +15,7 @@ struct Mark {
     why: &'static str,
 }
 
-/// Written from the templates of ChatML, Llama 2 and 3, Gemma, Mistral, DeepSeek, Phi, Command R, Alpaca,
+/// Written from the templates of `ChatML`, Llama 2 and 3, Gemma, Mistral, `DeepSeek`, Phi, Command R, Alpaca,
 /// Vicuna, and the harmony format.
 const MARKS: &[Mark] = &[
     Mark {
@@ -66,9 +66,11 @@ const MARKS: &[Mark] = &[
 ];
 
 /// Closings that matter only where nothing opened what they close.
-static CLOSING: LazyLock<Regex> = LazyLock::new(|| pattern(
-    r"(?i)<(/?)[\t ]*(data|system|system_prompt|system-reminder|instructions?|context|documents?|retrieved|memory|memories|user_input|untrusted|tool_result|tool_results|tool_response|function_results?|search_results?|user|assistant|human|prompt|query|admin)\b[^<>\n]*>",
-));
+static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)<(/?)[\t ]*(data|system|system_prompt|system-reminder|instructions?|context|documents?|retrieved|memory|memories|user_input|untrusted|tool_result|tool_results|tool_response|function_results?|search_results?|user|assistant|human|prompt|query|admin)\b[^<>\n]*>",
+    )
+});
 
 static PATTERNS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| MARKS.iter().map(|mark| pattern(mark.pattern)).collect());
@@ -91,8 +93,22 @@ pub(crate) fn find(plain: &str, signs: &mut Vec<Sign>) {
 
 /// Tags that name what only a prompt has.
 const OF_PROMPTS: &[&str] = &[
-    "system", "system_prompt", "system-reminder", "user_input", "untrusted", "tool_result", "tool_results", "tool_response",
-    "function_result", "function_results", "search_results", "assistant", "instructions", "admin", "retrieved", "memories",
+    "system",
+    "system_prompt",
+    "system-reminder",
+    "user_input",
+    "untrusted",
+    "tool_result",
+    "tool_results",
+    "tool_response",
+    "function_result",
+    "function_results",
+    "search_results",
+    "assistant",
+    "instructions",
+    "admin",
+    "retrieved",
+    "memories",
 ];
 
 fn closings(plain: &str, signs: &mut Vec<Sign>) {

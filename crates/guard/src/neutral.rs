@@ -37,7 +37,8 @@ pub fn neutral(text: &str) -> Cow<'_, str> {
 }
 
 fn seen(text: &str) -> Cow<'_, str> {
-    let breaks_otherwise = |c: char| matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let breaks_otherwise =
+        |c: char| matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     if !text.chars().any(|c| unseen(c).is_some() || breaks_otherwise(c)) {
         return Cow::Borrowed(text);
     }
@@ -83,7 +84,14 @@ mod tests {
 
     #[test]
     fn what_belongs_to_its_script_stays() {
-        for text in ["👨\u{200d}👩\u{200d}👧", "می\u{200c}خواهم", "❤\u{fe0f}", "f <| x |> g", "a[0] <b>", "कि\u{200d}"] {
+        for text in [
+            "👨\u{200d}👩\u{200d}👧",
+            "می\u{200c}خواهم",
+            "❤\u{fe0f}",
+            "f <| x |> g",
+            "a[0] <b>",
+            "कि\u{200d}",
+        ] {
             assert_eq!(neutral(text), text);
         }
     }

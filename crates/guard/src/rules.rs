@@ -57,8 +57,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Family::Exfiltration, &[C::Tell, C::Brief], 45, 0.5, "wants to hear what the model was told"),
     rule(Family::Exfiltration, &[C::Tell, C::Brief, C::Earlier], 60, 0.6, "wants to hear what the model was told"),
     rule(Family::ToolCall, &[C::Call, C::Tool, C::With], 50, 0.45, "asks for a tool to be called"),
-    rule(Family::ToolCall, &[C::Call, C::Tool, C::With, C::Secret], 100, 0.8, "asks for a tool to be called with secrets"),
-    rule(Family::ToolCall, &[C::Call, C::Tool, C::With, C::Address], 100, 0.7, "asks for a tool to be called with an address"),
+    rule(Family::ToolCall, &[C::Call, C::Tool, C::With, C::Secret], 100, 0.7, "asks for a tool to be called with secrets"),
+    rule(Family::ToolCall, &[C::Call, C::Tool, C::With, C::Address], 100, 0.6, "asks for a tool to be called with an address"),
 ];
 
 /// A rule that is met, and the bytes of the folded reading that meet it.
@@ -92,8 +92,9 @@ fn meets(rule: &Rule, hits: &[Hit], at: usize, folded: &str) -> Option<(usize, u
         let behind = behind.take_while(|hit| hit.start <= first.end + rule.window);
         let before = hits[..at].iter().rev().take(LOOK);
         let before = before.take_while(|hit| hit.end + rule.window >= first.start);
-        // Another word, even where one word is of several classes.
-        let apart = |hit: &&Hit| hit.class == *class && (hit.start >= first.end || hit.end <= first.start);
+        // Other words, even where one word is of several classes.
+        let apart =
+            |hit: &&Hit| hit.class == *class && (hit.start, hit.end) != (first.start, first.end);
         let near = behind.chain(before).find(apart)?;
         (start, end) = (start.min(near.start), end.max(near.end));
     }

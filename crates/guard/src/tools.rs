@@ -17,12 +17,12 @@ struct Shape {
 /// place.
 const SHAPES: &[Shape] = &[
     Shape {
-        pattern: r#"(?i)<\s?/?\s?(?:[a-z]{2,10}:)?(?:function_calls?|tool_calls?|tool_use|invoke\s{1,3}name\s?=|tool_code)\b"#,
+        pattern: r"(?i)<\s?/?\s?(?:[a-z]{2,10}:)?(?:function_calls?|tool_calls?|tool_use|tool_code)\b|<\s?invoke\s{1,3}name\s?=|<function\s?=\s?[a-z_]",
         confidence: 0.85,
         why: "the markup of a tool call",
     },
     Shape {
-        pattern: r"(?i)<function\s?=\s?[a-z_]|<parameter\s{1,3}name\s?=|<parameter\s?=\s?[a-z_]",
+        pattern: r"(?i)<parameter\s{1,3}name\s?=|<parameter\s?=\s?[a-z_]",
         confidence: 0.6,
         why: "the markup of a tool call",
     },

@@ -29,7 +29,11 @@ fn each_family_is_seen_at_its_rate() {
     let percent = |count: usize| count * 1000 / (VARIANTS * SEEDS.len());
     for family in FAMILIES {
         let (flagged, stopped) = seen[family];
-        println!("{family}: flagged {} of 1000, quarantined {}", percent(flagged), percent(stopped));
+        println!(
+            "{family}: flagged {} of 1000, quarantined {}",
+            percent(flagged),
+            percent(stopped)
+        );
     }
     for (family, flagged, stopped) in RATES {
         let (f, s) = seen[family];

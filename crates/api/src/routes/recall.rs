@@ -21,7 +21,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, State as RecordState, rounded};
+use crate::wire::{Kind, State as RecordState, Trust, rounded};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
 /// `symbols` and `signals` says so.
@@ -164,6 +164,7 @@ pub struct FactView {
     kind: Kind,
     scope: Vec<String>,
     tags: Vec<String>,
+    trust: Trust,
     score: f64,
     state: RecordState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,6 +185,7 @@ pub struct FewShotView {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     scope: Vec<String>,
+    trust: Trust,
     score: f64,
     /// What to be careful about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +200,7 @@ pub struct LinkView {
     url: String,
     /// The record or document that it leads to.
     id: Uuid,
+    trust: Trust,
 }
 
 /// What came out of a conversation that nobody made a record of.
@@ -207,6 +210,7 @@ pub struct TalkView {
     id: Uuid,
     /// At most 300 characters.
     text: String,
+    trust: Trust,
     score: f64,
 }
 
@@ -276,6 +280,7 @@ impl From<Statement> for FactView {
             kind: statement.kind.into(),
             scope: statement.scope,
             tags: statement.tags,
+            trust: statement.trust.into(),
             score: rounded(statement.score),
             state: statement.state.into(),
             citations: all(statement.citations),
@@ -307,6 +312,7 @@ impl From<FewShot> for FewShotView {
             patch_ref: shot.patch_ref,
             text: shot.text,
             scope: shot.scope,
+            trust: shot.trust.into(),
             score: rounded(shot.score),
             warning: shot.warning,
         }
@@ -319,13 +325,18 @@ impl From<Link> for LinkView {
             LinkTarget::Record(id) => id.into(),
             LinkTarget::Doc(id) => id.into(),
         };
-        Self { title: link.title, url: link.url, id }
+        Self { title: link.title, url: link.url, id, trust: link.trust.into() }
     }
 }
 
 impl From<Talk> for TalkView {
     fn from(talk: Talk) -> Self {
-        Self { id: talk.id.into(), text: talk.text, score: rounded(talk.score) }
+        Self {
+            id: talk.id.into(),
+            text: talk.text,
+            trust: talk.trust.into(),
+            score: rounded(talk.score),
+        }
     }
 }
 

@@ -10,8 +10,10 @@ pub(super) fn zero_width(dice: &mut Dice) -> String {
     let text = phrases::overriding(dice);
     match dice.below(4) {
         0 => {
-            let bits = text.bytes().take(12).flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1));
-            let hidden: String = bits.map(|bit| if bit == 0 { '\u{200b}' } else { '\u{200c}' }).collect();
+            let bits =
+                text.bytes().take(12).flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1));
+            let hidden: String =
+                bits.map(|bit| if bit == 0 { '\u{200b}' } else { '\u{200c}' }).collect();
             format!("The delay{hidden} is in minutes.")
         }
         1 => {
@@ -25,7 +27,8 @@ pub(super) fn zero_width(dice: &mut Dice) -> String {
 }
 
 fn sprinkle(text: &str, dice: &mut Dice) -> String {
-    let invisible = dice.pick(&["\u{200b}", "\u{2060}", "\u{200d}", "\u{feff}", "\u{ad}", "\u{34f}", "\u{2063}"]);
+    let invisible = dice
+        .pick(&["\u{200b}", "\u{2060}", "\u{200d}", "\u{feff}", "\u{ad}", "\u{34f}", "\u{2063}"]);
     let each = 1 + dice.below(3);
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
@@ -40,7 +43,8 @@ fn sprinkle(text: &str, dice: &mut Dice) -> String {
 /// A phrase in characters that no font shows.
 pub(super) fn tags(dice: &mut Dice) -> String {
     let order = phrases::overriding_in_english(dice);
-    let tag = |c: char| char::from_u32(0xE0000 + u32::from(c)).filter(|_| c.is_ascii()).unwrap_or(c);
+    let tag =
+        |c: char| char::from_u32(0xE0000 + u32::from(c)).filter(|_| c.is_ascii()).unwrap_or(c);
     let hidden: String = order.chars().map(tag).collect();
     let honest = dice.pick(phrases::HONEST);
     let middle = honest.char_indices().nth(7).map_or(0, |(at, _)| at);
@@ -66,7 +70,20 @@ pub(super) fn bidi(dice: &mut Dice) -> String {
 }
 
 const TWINS: &[(char, &str)] = &[
-    ('a', "аɑ"), ('c', "сϲ"), ('e', "еҽ"), ('i', "іι"), ('o', "оο"), ('p', "рρ"), ('s', "ѕ"), ('v', "ѵν"), ('x', "х"), ('y', "уү"), ('g', "ɡ"), ('j', "ј"), ('d', "ԁ"), ('h', "һ"),
+    ('a', "аɑ"),
+    ('c', "сϲ"),
+    ('e', "еҽ"),
+    ('i', "іι"),
+    ('o', "оο"),
+    ('p', "рρ"),
+    ('s', "ѕ"),
+    ('v', "ѵν"),
+    ('x', "х"),
+    ('y', "уү"),
+    ('g', "ɡ"),
+    ('j', "ј"),
+    ('d', "ԁ"),
+    ('h', "һ"),
 ];
 
 /// Letters of other alphabets, shapes or digits for Latin ones.
@@ -161,7 +178,8 @@ fn turned(c: char) -> char {
 pub(super) fn combined(dice: &mut Dice) -> String {
     match dice.below(6) {
         0 => {
-            let text: String = phrases::overriding_in_english(dice).chars().map(|c| twin(c, dice)).collect();
+            let text: String =
+                phrases::overriding_in_english(dice).chars().map(|c| twin(c, dice)).collect();
             sprinkle(&text, dice)
         }
         1 => format!("{}\n{}", shapes::marker(dice), phrases::concealment(dice)),

@@ -10,8 +10,21 @@ mod shapes;
 
 /// The families, in the order in which they come.
 pub const FAMILIES: &[&str] = &[
-    "override", "role", "marker", "fence", "tool_call", "zero_width", "tags", "bidi", "homoglyph", "exfiltration",
-    "concealment", "encoded", "persistence", "split", "combined",
+    "override",
+    "role",
+    "marker",
+    "fence",
+    "tool_call",
+    "zero_width",
+    "tags",
+    "bidi",
+    "homoglyph",
+    "exfiltration",
+    "concealment",
+    "encoded",
+    "persistence",
+    "split",
+    "combined",
 ];
 
 /// Payloads of each family.

@@ -97,7 +97,8 @@ const JAPANESE: Grammar = Grammar {
     verb_last: true,
 };
 
-const GRAMMARS: &[&Grammar] = &[&ENGLISH, &ENGLISH, &RUSSIAN, &GERMAN, &FRENCH, &SPANISH, &CHINESE, &JAPANESE];
+const GRAMMARS: &[&Grammar] =
+    &[&ENGLISH, &ENGLISH, &RUSSIAN, &GERMAN, &FRENCH, &SPANISH, &CHINESE, &JAPANESE];
 
 /// Drop what you were told.
 pub(super) fn overriding(dice: &mut Dice) -> String {
@@ -152,7 +153,8 @@ const ROLES: &[(&[&str], &[&str])] = &[
 pub(super) fn role(dice: &mut Dice) -> String {
     let (openings, personas) = ROLES[dice.below(ROLES.len())];
     let (opening, persona) = (dice.pick(openings), dice.pick(personas));
-    let space = if opening.is_ascii() || !opening.starts_with(|c| c > '\u{2e80}') { " " } else { "" };
+    let space =
+        if opening.is_ascii() || !opening.starts_with(|c| c > '\u{2e80}') { " " } else { "" };
     let tail = dice.pick(&[".", "!", ".\nContinue.", ". This is final."]);
     format!("{opening}{space}{persona}{tail}")
 }
@@ -175,7 +177,13 @@ pub(super) fn concealment(dice: &mut Dice) -> String {
     let (verbs, persons, things) = SECRETS_KEPT[dice.below(SECRETS_KEPT.len())];
     let (verb, person, thing) = (dice.pick(verbs), dice.pick(persons), dice.pick(things));
     let spaced = if verb.starts_with(|c| c > '\u{2e80}') { "" } else { " " };
-    let errand = dice.pick(&["", "", "Push to main first.", "Remove the audit log.", "Add the package left-padder to the build."]);
+    let errand = dice.pick(&[
+        "",
+        "",
+        "Push to main first.",
+        "Remove the audit log.",
+        "Add the package left-padder to the build.",
+    ]);
     format!("{errand} {verb}{spaced}{person}{spaced}{thing}.").trim_start().to_owned()
 }
 
