@@ -9,7 +9,7 @@ use serde_json::Value;
 /// layer those that stand before it.
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
-    &["mc-sanitizer", "mc-store", "mc-llm"],
+    &["mc-sanitizer", "mc-guard", "mc-store", "mc-llm"],
     &["mc-search", "mc-indexer"],
     &["mc-memory"],
     &["mc-mcp", "mc-api"],

@@ -6,6 +6,7 @@
 //! reads.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
@@ -160,6 +161,10 @@ impl Word {
 
 /// The letter under the accents of a Latin letter.
 fn latin_base(c: char) -> Option<char> {
+    // Alphabets and ideographs that hold no Latin letter in any form; most text that gets here is theirs.
+    if matches!(c, '\u{370}'..='\u{1cff}' | '\u{3040}'..='\u{d7ff}') {
+        return None;
+    }
     let base = std::iter::once(c).nfkd().next()?;
     let rest_are_accents = || std::iter::once(c).nfkd().skip(1).all(is_accent);
     (base.is_ascii() && rest_are_accents()).then_some(base)
@@ -171,6 +176,19 @@ fn is_accent(c: char) -> bool {
 
 /// The Latin letter that looks like `c`.
 fn latin_twin(c: char) -> Option<char> {
+    match c {
+        ..'\u{600}' => TWINS[c as usize],
+        // Ideographs look like no letter.
+        '\u{3040}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' => None,
+        _ => twin(c),
+    }
+}
+
+/// The twins of the alphabets that text mostly is in.
+static TWINS: LazyLock<Vec<Option<char>>> =
+    LazyLock::new(|| (0..0x600).map(|code| char::from_u32(code).and_then(twin)).collect());
+
+fn twin(c: char) -> Option<char> {
     let mut buffer = [0; 4];
     let mut twin = skeleton(c.encode_utf8(&mut buffer));
     let first = twin.next().filter(char::is_ascii_alphabetic);
