@@ -46,7 +46,8 @@ pub(crate) fn look(text: &str, depth: usize) -> Vec<Suspicion> {
     }
     let quotes = Quotes::of(&plain.text);
     found.extend(signs.into_iter().map(|sign| {
-        let weight = if quotes.holds(&sign.span) { QUOTED } else { 1.0 };
+        let shown = sign.family == Family::Marker && quotes.shows(&sign.span);
+        let weight = if shown || quotes.holds(&sign.span) { QUOTED } else { 1.0 };
         let span = plain.origin(&sign.span, text);
         Suspicion::new(sign.family, span, sign.confidence * weight, sign.why)
     }));

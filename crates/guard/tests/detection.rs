@@ -11,7 +11,23 @@ const SEEDS: [u64; 3] = [0x5EED, 0xBEEF, 2026];
 /// Per cent of each family that are at least flagged, and that are at least quarantined, as measured less
 /// a little. A payload over several records is judged by its records one after the other, as a bundle
 /// has them.
-const RATES: &[(&str, usize, usize)] = &[];
+const RATES: &[(&str, usize, usize)] = &[
+    ("override", 95, 93),
+    ("role", 96, 96),
+    ("marker", 98, 97),
+    ("fence", 94, 94),
+    ("tool_call", 98, 81),
+    ("zero_width", 98, 97),
+    ("tags", 99, 99),
+    ("bidi", 99, 99),
+    ("homoglyph", 80, 73),
+    ("exfiltration", 92, 87),
+    ("concealment", 97, 97),
+    ("encoded", 79, 79),
+    ("persistence", 97, 95),
+    ("split", 91, 81),
+    ("combined", 97, 96),
+];
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the rates, for --no-capture")]
@@ -22,9 +38,6 @@ fn each_family_is_seen_at_its_rate() {
         let counts = seen.entry(payload.family).or_default();
         counts.0 += usize::from(!found.is_empty());
         counts.1 += usize::from(found.iter().any(Suspicion::quarantines));
-        if std::env::var_os("VERBOSE").is_some() && !found.iter().any(Suspicion::quarantines) {
-            println!("{}: {:?} {found:?}", payload.family, payload.parts);
-        }
     }
     let percent = |count: usize| count * 1000 / (VARIANTS * SEEDS.len());
     for family in FAMILIES {
@@ -35,6 +48,7 @@ fn each_family_is_seen_at_its_rate() {
             percent(stopped)
         );
     }
+    assert_eq!(RATES.len(), FAMILIES.len(), "each family has its rate");
     for (family, flagged, stopped) in RATES {
         let (f, s) = seen[family];
         assert!(percent(f) >= flagged * 10, "{family}: {} of 1000 flagged", percent(f));
