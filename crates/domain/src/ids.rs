@@ -92,3 +92,15 @@ id!(
     /// One run of the indexer over one repository.
     IngestId
 );
+id!(
+    /// An account: a person or a program that calls the service.
+    UserId
+);
+id!(
+    /// What access tokens stem from: a login with its refresh tokens, or a personal access token.
+    SessionId
+);
+id!(
+    /// One access token.
+    TokenId
+);

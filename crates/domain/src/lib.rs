@@ -9,7 +9,7 @@ pub mod text;
 pub use error::{Classified, ErrorKind};
 pub use ids::{
     BundleId, CitationId, DialogId, DocId, FileId, IngestId, PassageId, ProjectId, RecordId,
-    RepositoryId, TaskId,
+    RepositoryId, SessionId, TaskId, TokenId, UserId,
 };
 pub use kinds::{
     BundleSection, IngestStatus, RecordKind, RecordState, SourceKind, UnknownValue, Verdict,
