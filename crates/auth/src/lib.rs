@@ -1,9 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 pub mod client;
+pub mod device;
 pub mod jwt;
 pub mod keys;
+pub mod login;
+pub mod refresh;
 pub mod role;
 pub mod scope;
 pub mod seal;
 pub mod secret;
+pub mod terminal;
