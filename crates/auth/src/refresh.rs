@@ -114,6 +114,8 @@ pub fn judge(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn at(days: i64) -> DateTime<Utc> {
@@ -187,6 +189,63 @@ mod tests {
         let spent = Stored { spent_at: Some(at(0)), ..revoked.clone() };
         for token in [revoked, spent] {
             assert_eq!(judge(&token, &cli(), None, at(1)), Verdict::Refuse(Refusal::Revoked));
+        }
+    }
+
+    /// A family as the database has it.
+    struct Family {
+        tokens: Vec<Stored>,
+    }
+
+    impl Family {
+        /// Presents the token with this number, and stores what follows; the next one's number.
+        fn exchange(&mut self, number: usize, now: DateTime<Utc>) -> Option<usize> {
+            match judge(&self.tokens[number], &cli(), None, now) {
+                Verdict::Rotate { next_expires_at, .. } => {
+                    let token = &mut self.tokens[number];
+                    token.spent_at = Some(now);
+                    let next =
+                        Stored { expires_at: next_expires_at, spent_at: None, ..token.clone() };
+                    self.tokens.push(next);
+                    Some(self.tokens.len() - 1)
+                }
+                Verdict::RevokeFamily(_) => {
+                    self.tokens.iter_mut().for_each(|token| token.is_family_revoked = true);
+                    None
+                }
+                Verdict::Refuse(_) | Verdict::BeyondScope => None,
+            }
+        }
+
+        fn live(&self) -> usize {
+            let is_live = |token: &&Stored| !token.is_family_revoked && token.spent_at.is_none();
+            self.tokens.iter().filter(is_live).count()
+        }
+    }
+
+    proptest! {
+        /// The owner and a thief who copied a token exchange what they hold, in any order.
+        #[test]
+        fn a_stolen_token_serves_one_of_the_two_until_the_other_comes(
+            before in 0_usize..4,
+            turns in prop::collection::vec(any::<bool>(), 1..12),
+        ) {
+            let mut family = Family { tokens: vec![first()] };
+            let mut owner = 0;
+            for _ in 0..before {
+                owner = family.exchange(owner, at(1)).expect("nobody else has it");
+            }
+            let mut hold = [owner; 2];
+            let mut has_come = [false; 2];
+            for turn in turns {
+                let who = usize::from(turn);
+                if let Some(next) = family.exchange(hold[who], at(2)) {
+                    hold[who] = next;
+                }
+                has_come[who] = true;
+                prop_assert!(family.live() <= 1);
+                prop_assert_eq!(family.live() == 0, has_come == [true; 2]);
+            }
         }
     }
 

@@ -228,6 +228,21 @@ mod tests {
     }
 
     #[test]
+    fn each_end_of_a_login_is_told_apart() {
+        let ends = [
+            ("access_denied", Error::Denied),
+            ("expired_token", Error::Expired),
+            ("invalid_grant", Error::Refused("invalid_grant".to_owned())),
+            ("\u{1b}[2Jx", Error::Refused("2Jx".to_owned())),
+        ];
+        for (code, end) in ends {
+            let answer: DeviceCodeErrorResponse =
+                serde_json::from_value(json!({"error": code})).expect("an answer");
+            assert_eq!(Error::from(RequestTokenError::ServerResponse(answer)), end);
+        }
+    }
+
+    #[test]
     fn a_service_elsewhere_needs_tls() {
         let url = |text: &str| Url::parse(text).expect("a URL");
         let cli = ClientId::parse("cli").expect("an id");

@@ -20,7 +20,7 @@ pub struct Callback {
 
 impl Callback {
     /// Reads the query of the address that the browser came back to. Each parameter may stand there
-    /// once. An answer that the login was not approved is an error as well.
+    /// once. An answer that the login was not approved is an error as well; its stored half expires.
     pub fn from_query(query: &str) -> Result<Self, Error> {
         let [code, state, issuer, error] = ["code", "state", "iss", "error"].map(|name| {
             let mut values = form_urlencoded::parse(query.as_bytes())

@@ -44,7 +44,8 @@ impl UserCode {
         letters.next().map_or(Ok(Self(code)), |_| Err(MalformedUserCode))
     }
 
-    /// What is stored, and looked up by.
+    /// What is stored, and looked up by. It hides nothing: all codes can be tried against it. They are
+    /// worth nothing but the chance to approve somebody else's login, for some minutes.
     pub fn hash(&self) -> SecretHash {
         SecretHash::of(&self.0)
     }

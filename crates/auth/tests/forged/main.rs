@@ -69,6 +69,19 @@ fn a_token_by_hand_that_has_nothing_wrong_is_accepted() {
 }
 
 #[test]
+fn a_token_with_any_one_character_changed_is_refused() {
+    let forge = Forge::new();
+    let good = forge.good();
+    for at in 0..good.len() {
+        for other in ["A", "z", "_", ".", "="] {
+            let mut changed = good.clone();
+            changed.replace_range(at..=at, other);
+            assert_eq!(forge.verify(&changed, now()).is_ok(), changed == good, "{at} {other}");
+        }
+    }
+}
+
+#[test]
 fn the_order_and_the_spelling_of_json_do_not_matter() {
     let forge = Forge::new();
     let header =

@@ -8,3 +8,4 @@ mod forgeries;
 mod github;
 mod server;
 mod support;
+mod tokens;

@@ -31,9 +31,7 @@ impl Server {
     }
 
     async fn run(arguments: &[&str]) -> Self {
-        let folder = cache().join("oidc-provider");
-        let node = folder.join("bin/node");
-        assert!(node.is_file(), "{} is missing; run `scripts/setup oidc-provider`", node.display());
+        let (node, folder) = installation();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oidc/provider.mjs");
         let mut process = Command::new(node)
             .arg(script)
@@ -68,6 +66,14 @@ impl Server {
         let answer = reqwest::get(url).await.expect("an answer");
         assert_eq!(answer.status(), 204);
     }
+}
+
+/// Node, and the folder with its packages.
+pub fn installation() -> (PathBuf, PathBuf) {
+    let folder = cache().join("oidc-provider");
+    let node = folder.join("bin/node");
+    assert!(node.is_file(), "{} is missing; run `scripts/setup oidc-provider`", node.display());
+    (node, folder)
 }
 
 fn cache() -> PathBuf {
