@@ -1,4 +1,4 @@
-// The ways in which a provider, or whoever speaks in its name, may lie about a person.
+// The ways in which a provider, or whoever speaks in its name, may lie about a person and about itself.
 
 const minute = 60;
 
@@ -34,6 +34,16 @@ const ways = {
   "with an unknown extension": (claims, tools) => signed(claims, tools, { crit: ["x"], x: 1 }),
   "of another type": (claims, tools) => signed(claims, tools, { typ: "at+jwt" }),
 };
+
+// What it says of itself.
+export const metadata = (address) => ({
+  "a page without TLS": { authorization_endpoint: "http://attacker.example/auth" },
+  "a page that is a script": { authorization_endpoint: "javascript:alert(1)" },
+  "a token endpoint without TLS": { token_endpoint: "http://attacker.example/token" },
+  "keys without TLS": { jwks_uri: "http://attacker.example/jwks" },
+  "keys that have moved": { jwks_uri: `${address}/moved` },
+  "more than anybody reads": { service_documentation: "x".repeat(600 * 1024) },
+});
 
 export async function forge(kind, { id_token: good, ...answer }, tools) {
   if (kind === "without an ID token") return answer;

@@ -5,14 +5,14 @@
 // first line of its output is its address. Anybody may sign in, under the name that they type; the
 // client's secret is CLIENT_SECRET.
 //
-// `GET /tamper/KIND` makes it forge the ID tokens of all later answers, see forgeries.mjs.
+// `GET /tamper/KIND` makes it lie in all later answers, see forgeries.mjs.
 
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { forge } from "./forgeries.mjs";
+import { forge, metadata } from "./forgeries.mjs";
 
 const [folder, kind] = process.argv.slice(2);
 const packages = createRequire(path.join(folder, "package.json"));
@@ -96,11 +96,14 @@ const server = createServer();
 server.listen(0, "127.0.0.1", () => {
   const address = `http://127.0.0.1:${server.address().port}`;
   const provider = new Provider(address + mount, configuration);
+  const said = metadata(address);
   let forgery;
   provider.use(async (ctx, next) => {
     if (ctx.path.startsWith("/tamper/")) {
       forgery = decodeURIComponent(ctx.path.slice("/tamper/".length));
       ctx.status = 204;
+    } else if (ctx.path === "/moved") {
+      ctx.redirect("/jwks");
     } else if (isGithub && ctx.path.startsWith("/user")) {
       await rest(ctx, provider);
     } else if (isGithub && ctx.get("authorization").startsWith("Basic ")) {
@@ -111,6 +114,7 @@ server.listen(0, "127.0.0.1", () => {
       if (forgery && ctx.path === "/token" && ctx.body?.id_token) {
         ctx.body = await forge(forgery, ctx.body, { jose, keys });
       }
+      if (ctx.path === "/.well-known/openid-configuration") Object.assign(ctx.body, said[forgery]);
     }
   });
   const answer = provider.callback();

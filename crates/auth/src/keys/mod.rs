@@ -2,8 +2,9 @@
 //!
 //! A key is announced in the JWKS before its turn, signs from then on, and once replaced goes on
 //! verifying what it signed until the last of that has expired. So no token that was good when it was
-//! issued is refused because of a rotation. A verifier that meets an unknown key id reads the keys
-//! anew; the nodes of one service share them through the database.
+//! issued is refused because of a rotation. The nodes of one service share the keys through the database;
+//! one that meets an unknown key id reads them anew, though not for every made-up id that somebody
+//! sends.
 
 mod jwks;
 

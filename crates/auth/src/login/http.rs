@@ -96,7 +96,8 @@ impl Http {
         Ok(answer)
     }
 
-    fn check_address(&self, url: &Url) -> Result<(), Lost> {
+    /// Whether `url` is one that this provider may name: over TLS, unless both are on this machine.
+    pub(crate) fn check_address(&self, url: &Url) -> Result<(), Lost> {
         let is_safe = url.scheme() == "https"
             || (url.scheme() == "http" && self.is_local && is_loopback(url));
         if is_safe && url.username().is_empty() && url.password().is_none() {

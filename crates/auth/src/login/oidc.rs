@@ -110,6 +110,9 @@ impl Oidc {
         let metadata = Metadata::discover_async(issuer, &send)
             .await
             .map_err(|error| undiscovered(name, error))?;
+        // Where the browser is sent; everything else is checked when it is asked.
+        http.check_address(metadata.authorization_endpoint().url())
+            .map_err(|lost| lost.of(name))?;
         let client_secret = credentials.client_secret;
         Ok(Self {
             name: name.clone(),
