@@ -1,9 +1,9 @@
 //! Access tokens: JWTs of the profile of RFC 9068, signed with Ed25519 and good for 15 minutes.
 //!
-//! A token is read as strictly as it is written. Its header has `alg`, `typ` and `kid` and nothing
-//! else; its claims are the ten of [`Access`] and its [`Party`], each of its one JSON type. Anything
-//! more, twice or otherwise is refused, a claim that a later release adds included: that release must
-//! know it one version before it issues it, or nodes of both can't run side by side.
+//! A token is read as strictly as it is written. Its header has `alg`, `typ` and `kid`; its claims are
+//! those of its [`Party`] and of [`Access`], with `iat` and `nbf`, each of its one JSON type. Anything
+//! more, twice or otherwise is refused, and so is a claim that a later release adds: one release must
+//! know it before the next one issues it, or nodes of both can't run side by side.
 //!
 //! `jsonwebtoken` signs and verifies; what the claims mean is decided here, since it reads the time
 //! from the system's clock, takes an array for `aud`, and passes over what it does not know.

@@ -19,6 +19,7 @@ mod config;
 mod error;
 mod github;
 pub(crate) mod http;
+mod id_token;
 mod identity;
 mod oidc;
 mod pending;

@@ -1,23 +1,21 @@
-//! OpenID Connect: discovery, the code's exchange, and the checks of the ID token.
+//! OpenID Connect: discovery, the code's exchange, and what the provider says of the person.
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use oauth2::{
     AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet,
     EndpointNotSet, EndpointSet, PkceCodeChallenge, RedirectUrl, Scope, TokenResponse as _,
 };
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthenticationFlow, CoreClaimName, CoreClaimType, CoreClient,
-    CoreClientAuthMethod, CoreGrantType, CoreIdTokenClaims, CoreIdTokenVerifier, CoreJsonWebKey,
-    CoreJsonWebKeySet, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
-    CoreJwsSigningAlgorithm, CoreResponseMode, CoreResponseType, CoreSubjectIdentifierType,
-    CoreTokenResponse, CoreUserInfoClaims,
+    CoreClientAuthMethod, CoreGrantType, CoreIdTokenClaims, CoreJsonWebKey, CoreJsonWebKeySet,
+    CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm, CoreResponseMode,
+    CoreResponseType, CoreSubjectIdentifierType, CoreTokenResponse, CoreUserInfoClaims,
 };
 use openidconnect::{
-    AccessToken, AccessTokenHash, AdditionalProviderMetadata, DiscoveryError, EndUserName,
-    IssuerUrl, JsonWebKeySet, LocalizedClaim, Nonce, ProviderMetadata, TokenResponse as _,
-    UserInfoError,
+    AccessToken, AdditionalProviderMetadata, DiscoveryError, EndUserName, IssuerUrl, JsonWebKeySet,
+    LocalizedClaim, Nonce, ProviderMetadata, UserInfoError,
 };
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
@@ -26,27 +24,8 @@ use url::Url;
 use super::config::Credentials;
 use super::http::{Http, Lost};
 use super::identity::Said;
-use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, refusal};
+use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, id_token, refusal};
 use crate::secret::LoginState;
-
-/// What an ID token may be signed with: public keys only. The client secret as a MAC key, or no
-/// signature at all, is none of them.
-const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
-    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
-    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
-    CoreJwsSigningAlgorithm::EdDsa,
-];
-
-/// How long ago an ID token may have been issued: it comes straight from the provider.
-const MAX_AGE: TimeDelta = TimeDelta::minutes(5);
-/// How far a provider's clock may be ahead.
-const AHEAD: TimeDelta = TimeDelta::seconds(30);
 
 type Metadata = ProviderMetadata<
     Extra,
@@ -63,7 +42,7 @@ type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-type Client = CoreClient<
+pub(super) type Client = CoreClient<
     EndpointSet,
     EndpointNotSet,
     EndpointNotSet,
@@ -163,7 +142,10 @@ impl Oidc {
         // and a new one is.
         let client = self.client(self.keys().await?);
         let tokens = self.redeem(&client, callback, pending).await?;
-        let claims = self.claims(&client, &tokens, &nonce, now)?;
+        let offered = self.metadata.id_token_signing_alg_values_supported();
+        let verifier = id_token::verifier(&client, offered, now);
+        let claims = id_token::claims(&tokens, &verifier, &self.client_id, &nonce)
+            .map_err(|reason| self.unbelievable(&reason))?;
         let mut said = said_by_token(&claims);
         if said.verified_email.is_none() || said.name.is_none() {
             let info = self.user_info(&client, &tokens, &claims).await?;
@@ -216,46 +198,6 @@ impl Oidc {
             .request_async(&send)
             .await
             .map_err(|error| refusal::of_token(&self.name, error))
-    }
-
-    /// The ID token's claims, once everything about it holds (OpenID Connect Core, section 3.1.3.7).
-    fn claims(
-        &self,
-        client: &Client,
-        tokens: &CoreTokenResponse,
-        nonce: &Nonce,
-        now: DateTime<Utc>,
-    ) -> Result<CoreIdTokenClaims, Error> {
-        let id_token = tokens.id_token().ok_or_else(|| self.unbelievable("no ID token"))?;
-        let verifier = self.verifier(client, now);
-        let claims =
-            id_token.claims(&verifier, nonce).map_err(|error| self.unbelievable(&error))?;
-        if claims.authorized_party().is_some_and(|party| *party != self.client_id) {
-            return Err(self.unbelievable("the authorised party is another client"));
-        }
-        if let Some(expected) = claims.access_token_hash() {
-            let algorithm = id_token.signing_alg().map_err(|error| self.unbelievable(&error))?;
-            let key = id_token.signing_key(&verifier).map_err(|error| self.unbelievable(&error))?;
-            let actual = AccessTokenHash::from_token(tokens.access_token(), algorithm, key)
-                .map_err(|error| self.unbelievable(&error))?;
-            if actual != *expected {
-                return Err(self.unbelievable("the access token is not the ID token's"));
-            }
-        }
-        Ok(claims.clone())
-    }
-
-    fn verifier<'a>(&self, client: &'a Client, now: DateTime<Utc>) -> CoreIdTokenVerifier<'a> {
-        let offered = self.metadata.id_token_signing_alg_values_supported();
-        let allowed = ALGORITHMS.into_iter().filter(|algorithm| offered.contains(algorithm));
-        client
-            .id_token_verifier()
-            .set_allowed_algs(allowed)
-            .set_time_fn(move || now)
-            .set_issue_time_verifier_fn(move |issued_at| {
-                let is_recent = now - MAX_AGE <= issued_at && issued_at <= now + AHEAD;
-                if is_recent { Ok(()) } else { Err("issued at another time".to_owned()) }
-            })
     }
 
     /// What the provider's endpoint says about the person of `claims`, if it has one.
