@@ -4,6 +4,7 @@
 mod architecture;
 mod commands;
 mod crash;
+mod encryption;
 mod harness;
 mod mcp;
 mod repository;

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 use crate::check::Check;
+use crate::depth;
 use crate::limits::BODY_BYTES;
 use crate::problem::Problem;
 
@@ -76,6 +77,7 @@ fn unread(rejection: &BytesRejection) -> Problem {
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    depth::check(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

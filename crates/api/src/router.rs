@@ -1,7 +1,6 @@
 //! Every route of the API, and what stands around them.
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::get;
 use utoipa::OpenApi as _;
@@ -11,9 +10,9 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
 use crate::ApiState;
-use crate::auth::{Token, require_bearer};
 use crate::document::{ApiDocument, add_problems};
-use crate::middleware::{around_everything, guarded};
+use crate::door::{Door, behind};
+use crate::middleware::{around_everything, guarded, guarded_streams};
 use crate::problem::Problem;
 use crate::routes::{
     dialogs, documents, feedback, ingest, ingest_docs, projects, recall, records, save, search,
@@ -55,19 +54,30 @@ pub fn openapi() -> OpenApi {
     add_problems(routes.merge(protected()).merge(public()).into_openapi())
 }
 
-/// The whole API over `state`, ready to be served; `/docs` and `/openapi.json` included, and `/`
-/// leads a browser there.
+/// The whole API over `state`, for callers in this process; `/docs` and `/openapi.json` included, and
+/// `/` leads a browser there.
 pub fn router(state: ApiState) -> Router {
-    let docs: Router = SwaggerUi::new("/docs").url("/openapi.json", openapi()).into();
-    let (token, limit) = (state.token.clone(), state.settings.request_timeout);
-    let front = Router::new().route("/", get(async || Redirect::temporary("/docs/")));
-    let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
-    let protected = guarded(protected().with_state(state).into(), token, limit);
-    around_everything(protected.merge(public).fallback(async || Problem::unknown_path()))
+    around_everything(routes(state))
 }
 
-/// Puts another edge's routes (the MCP endpoint) behind the same token, request ids and panic
-/// guard. It limits bodies itself, and there is no time limit: its answers may be streams.
-pub fn protect(router: Router, token: Token) -> Router {
-    around_everything(router.layer(from_fn_with_state(token, require_bearer)))
+/// The same for the network, behind `door`, and with another edge (the MCP endpoint) at `/mcp` behind
+/// the same guards.
+pub fn served(state: ApiState, mcp: Router, door: &Door) -> Router {
+    let mcp = guarded_streams(mcp, state.token.clone(), &state.settings, &state.admission);
+    at_the_door(routes(state).nest_service("/mcp", mcp), door)
+}
+
+/// Any router for the network, behind `door`; what authenticates is its own affair.
+pub fn at_the_door(router: Router, door: &Door) -> Router {
+    around_everything(behind(router, door))
+}
+
+fn routes(state: ApiState) -> Router {
+    let docs: Router = SwaggerUi::new("/docs").url("/openapi.json", openapi()).into();
+    let front = Router::new().route("/", get(async || Redirect::temporary("/docs/")));
+    let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
+    let (token, settings, admission) =
+        (state.token.clone(), state.settings.clone(), state.admission.clone());
+    let protected = guarded(protected().with_state(state).into(), token, &settings, &admission);
+    protected.merge(public).fallback(async || Problem::unknown_path())
 }

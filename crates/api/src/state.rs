@@ -9,6 +9,7 @@ use mc_store::Store;
 
 use crate::auth::Token;
 use crate::limits::REQUEST_TIME;
+use crate::middleware::Admission;
 
 /// Everything that handlers use; cheap to clone.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub struct ApiState {
     pub started_at: DateTime<Utc>,
     /// What operators may change.
     pub settings: ApiSettings,
+    /// What of it is used up.
+    pub(crate) admission: Admission,
 }
 
 impl ApiState {
@@ -36,8 +39,14 @@ impl ApiState {
             memory,
             token,
             started_at: Utc::now(),
+            admission: Admission::new(&ApiSettings::default()),
             settings: ApiSettings::default(),
         }
+    }
+
+    /// The same with the operator's settings.
+    pub fn with_settings(self, settings: ApiSettings) -> Self {
+        Self { admission: Admission::new(&settings), settings, ..self }
     }
 }
 
@@ -46,10 +55,21 @@ impl ApiState {
 pub struct ApiSettings {
     /// How long one request may take before it is given up.
     pub request_timeout: Duration,
+    /// What one caller may ask for in a minute; most requests are one unit. 0 for anything.
+    pub units_per_caller: u32,
+    /// Requests that run at once; 0 for any number.
+    pub requests_at_once: usize,
+    /// Requests to `/mcp` that are open at once, their streams included; 0 for any number.
+    pub streams_at_once: usize,
 }
 
 impl Default for ApiSettings {
     fn default() -> Self {
-        Self { request_timeout: REQUEST_TIME }
+        Self {
+            request_timeout: REQUEST_TIME,
+            units_per_caller: 240_000,
+            requests_at_once: 256,
+            streams_at_once: 512,
+        }
     }
 }

@@ -13,7 +13,9 @@ pub struct Remote(CoreClient);
 impl Remote {
     /// The service that `config` describes.
     pub fn new(config: &Config) -> Result<Self> {
-        Ok(Self(CoreClient::over_http(&config.base_url(), config.token_file())?))
+        let ca_pem = config.ca_pem()?;
+        let url = config.base_url();
+        Ok(Self(CoreClient::over_http(&url, config.token_file(), ca_pem.as_deref())?))
     }
 
     /// Calls with `GET`.

@@ -1,6 +1,7 @@
 //! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
 
 mod database;
+mod edge;
 mod models;
 mod upkeep;
 
@@ -9,12 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use axum::Router;
-use mc_api::{ApiState, Token};
+use mc_api::{ApiState, Serving, Token};
 use mc_domain::ProjectId;
 use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
-use mc_mcp::{CoreClient, HttpSettings, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
 use mc_search::{Options, Query, SearchContext, index as keyword};
 use mc_store::Store;
@@ -38,8 +37,9 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
+    let serving = edge::serving(config)?;
     let Some(database) = database::open(config, &shutdown).await? else { return Ok(()) };
-    let served = serve(config, listener, &database, shutdown).await;
+    let served = serve(config, listener, serving, &database, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;
     served
@@ -48,6 +48,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
 async fn serve(
     config: &Config,
     listener: TcpListener,
+    serving: Serving,
     database: &Database,
     shutdown: CancellationToken,
 ) -> Result<()> {
@@ -67,11 +68,10 @@ async fn serve(
     let memory = MemoryContext::new(search.clone());
     let tasks = start_background(config, &memory, &database.background, &background);
 
-    let api_token = Token::new(secret);
-    let state = ApiState::new(memory.clone(), api_token.clone());
-    let router = with_mcp(mc_api::router(state), config, api_token, shutdown.clone());
+    let state = ApiState::new(memory.clone(), Token::new(secret));
+    let router = edge::router(state.with_settings(edge::settings(config)), config, &shutdown)?;
     greet(config);
-    let served = mc_api::run(listener, router, shutdown).await;
+    let served = mc_api::run(listener, router, serving, shutdown).await;
     tracing::info!("stopping");
     background.cancel();
     tasks.wait().await;
@@ -139,15 +139,6 @@ fn start_background(
 fn worker_name(config: &Config) -> String {
     let host = rustix::system::uname();
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
-}
-
-fn with_mcp(api: Router, config: &Config, token: Token, shutdown: CancellationToken) -> Router {
-    let mut settings = HttpSettings::default();
-    settings.allowed_hosts.extend(config.server.allowed_hosts.iter().cloned());
-    settings.allowed_origins.extend(config.server.allowed_origins.iter().cloned());
-    let server = MemoryServer::new(CoreClient::in_process(api.clone()), ServerSettings::default());
-    let mcp = mc_mcp::http_router(server, settings, shutdown);
-    api.nest_service("/mcp", mc_api::protect(mcp, token))
 }
 
 /// Says where everything is, once it can be used.

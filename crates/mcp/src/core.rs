@@ -75,9 +75,14 @@ impl CoreCall {
 }
 
 impl CoreClient {
-    /// A client of the service at `base_url`, with the bearer token in `token_file`.
-    pub fn over_http(base_url: &str, token_file: PathBuf) -> Result<Self, BadAddress> {
-        let transport = Transport::http(base_url)?;
+    /// A client of the service at `base_url`, with the bearer token in `token_file`. It trusts the
+    /// certificates in `ca_pem` beside those that the system trusts.
+    pub fn over_http(
+        base_url: &str,
+        token_file: PathBuf,
+        ca_pem: Option<&[u8]>,
+    ) -> Result<Self, BadAddress> {
+        let transport = Transport::http(base_url, ca_pem)?;
         let credential = Credential::TokenFile { path: token_file, url: base_url.to_owned() };
         Ok(Self { transport, credential })
     }

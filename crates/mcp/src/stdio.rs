@@ -25,13 +25,16 @@ pub struct StdioSettings {
     pub core_url: String,
     /// The file with the bearer token; read before each call, so it may appear later.
     pub token_file: PathBuf,
+    /// Certificates to trust beside those of the system, in PEM.
+    pub ca_pem: Option<Vec<u8>>,
 }
 
 /// Serves this process's stdin and stdout until the client goes away or `shutdown` is cancelled.
 ///
 /// Nothing else may write to stdout meanwhile: logs belong on stderr.
 pub async fn stdio(settings: StdioSettings, shutdown: CancellationToken) -> Result<(), Error> {
-    let core = CoreClient::over_http(&settings.core_url, settings.token_file)?;
+    let core =
+        CoreClient::over_http(&settings.core_url, settings.token_file, settings.ca_pem.as_deref())?;
     let (stdin, stdout) = stdio_pipes();
     serve_on(stdin, stdout, MemoryServer::new(core, settings.server), shutdown).await
 }

@@ -13,3 +13,8 @@ pub mod save;
 pub mod search;
 pub mod status;
 pub mod tasks;
+
+/// Whether `path` is one that a load balancer asks, and that answers whatever else goes on.
+pub fn is_probe(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz")
+}

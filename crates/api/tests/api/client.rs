@@ -16,7 +16,8 @@ use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
 
-const SECRET: &str = "a-local-token";
+/// The bearer token of every test's API.
+pub const SECRET: &str = "a-local-token";
 
 /// A running API over a database and an index of its own.
 pub struct TestApi {
@@ -24,6 +25,8 @@ pub struct TestApi {
     pub router: Router,
     /// The database behind it.
     pub database: TestDatabase,
+    /// What it is made of.
+    pub state: ApiState,
     _index: TempDir,
     _stop: DropGuard,
 }
@@ -53,9 +56,10 @@ impl TestApi {
             vectors::register_model(&store, &id.name, id.dimensions, &json!({})).await.unwrap();
         let models = ActiveModels::new(ActiveModel { model, embedder }, None);
         let memory = MemoryContext::new(SearchContext { store, keyword, models });
-        let router = mc_api::router(ApiState::new(memory, Token::new(SECRET)));
+        let state = ApiState::new(memory, Token::new(SECRET));
+        let router = mc_api::router(state.clone());
         database.project("shop").await;
-        Self { router, database, _index: index, _stop: stop.drop_guard() }
+        Self { router, database, state, _index: index, _stop: stop.drop_guard() }
     }
 
     /// Sends a `GET`.

@@ -4,6 +4,7 @@
 
 mod client;
 mod documents;
+mod door;
 mod hostile;
 mod ingest;
 mod memory;

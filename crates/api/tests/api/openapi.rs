@@ -22,6 +22,14 @@ fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
             let content = &operation["responses"]["default"]["content"];
             let schema = &content["application/problem+json"]["schema"]["$ref"];
             assert_eq!(schema, "#/components/schemas/Problem", "{name}");
+            let is_probe = matches!(path.as_str(), "/healthz" | "/readyz");
+            for (status, refusal) in [("429", "TooManyRequests"), ("503", "Overloaded")] {
+                let named = operation["responses"][status]["$ref"].as_str();
+                let expected = format!("#/components/responses/{refusal}");
+                assert_eq!(named, (!is_probe).then_some(expected.as_str()), "{name} {status}");
+                let headers = &document["components"]["responses"][refusal]["headers"];
+                assert_eq!(headers["Retry-After"]["schema"]["type"], "integer");
+            }
             assert!(operation["summary"].is_string(), "{name} has no summary");
         }
     }

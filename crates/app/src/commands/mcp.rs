@@ -25,6 +25,7 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
         server: ServerSettings { default_project, toolsets },
         core_url: config.base_url(),
         token_file: config.token_file(),
+        ca_pem: config.ca_pem()?,
     };
     if std::io::stdin().is_terminal() {
         hint();
