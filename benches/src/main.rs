@@ -4,6 +4,7 @@ mod endpoint;
 mod harness;
 mod ingest;
 mod recall;
+mod sanitizer;
 mod text;
 mod vectors;
 
@@ -25,6 +26,8 @@ enum Command {
     Ingest(ingest::Args),
     /// Vector search under filters against an exact scan
     Vectors(vectors::Args),
+    /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
+    Sanitizer(sanitizer::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -35,6 +38,7 @@ async fn main() -> Result<()> {
         Command::Recall(args) => recall::run(args).await,
         Command::Ingest(args) => ingest::run(args).await,
         Command::Vectors(args) => vectors::run(args).await,
+        Command::Sanitizer(args) => sanitizer::run(&args),
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

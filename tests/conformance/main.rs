@@ -1,8 +1,9 @@
 //! The fixtures of the official MCP conformance suite behind the HTTP stack that ships.
 //!
-//! `mc_mcp::http_router` mounts them exactly as it mounts the product's own server, so what the
-//! suite finds about headers, status codes, sessions and streams holds for the product. Prints the
-//! URL it serves and runs until it is killed. `scripts/conformance` starts it.
+//! `mc_mcp::http_router` mounts them exactly as it mounts the product's own server, and the product's
+//! own door stands before them, so what the suite finds about names, headers, status codes, sessions
+//! and streams holds for the product. Prints the URL it serves and runs until it is killed.
+//! `scripts/conformance` starts it.
 
 #![expect(deprecated, reason = "the suite asks for what the newest revision is about to drop")]
 
@@ -16,7 +17,8 @@ mod samples;
 mod tools;
 
 use axum::Router;
-use mc_mcp::{HttpSettings, http_router};
+use mc_api::{Door, DoorSettings, Serving, at_the_door};
+use mc_mcp::http_router;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +29,9 @@ use crate::handler::Fixtures;
 async fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}/mcp", listener.local_addr()?);
-    let mcp = http_router(Fixtures::new(), HttpSettings::default(), CancellationToken::new());
-    axum::serve(listener, Router::new().nest_service("/mcp", mcp)).await
+    let shutdown = CancellationToken::new();
+    let mcp = http_router(Fixtures::new(), shutdown.clone());
+    let router = Router::new().nest_service("/mcp", mcp);
+    let router = at_the_door(router, &Door::new(DoorSettings::default()));
+    mc_api::run(listener, router, Serving::default(), shutdown).await
 }

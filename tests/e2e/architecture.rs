@@ -9,7 +9,7 @@ use serde_json::Value;
 /// layer those that stand before it.
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
-    &["mc-sanitizer", "mc-store", "mc-llm"],
+    &["mc-sanitizer", "mc-guard", "mc-store", "mc-llm", "mc-auth"],
     &["mc-search", "mc-indexer"],
     &["mc-memory"],
     &["mc-mcp", "mc-api"],
@@ -25,6 +25,9 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("rmcp", &["mc-mcp"]),
     ("tree-sitter", &["mc-indexer"]),
     ("fastembed", &["mc-llm"]),
+    ("jsonwebtoken", &["mc-auth"]),
+    ("oauth2", &["mc-auth"]),
+    ("openidconnect", &["mc-auth"]),
     ("anyhow", &["mc-app", "mc-bench"]),
 ];
 

@@ -21,7 +21,7 @@ pub struct Service {
     pub data_dir: PathBuf,
     /// Where it answers.
     pub url: String,
-    listen: String,
+    settings: Vec<(&'static str, PathBuf)>,
     process: Option<Child>,
     client: reqwest::Client,
     // Removed last.
@@ -31,6 +31,36 @@ pub struct Service {
 impl Service {
     /// Starts a service on its embedded PostgreSQL.
     pub async fn embedded() -> Self {
+        let mut service = Self::prepared();
+        service.launch().await;
+        service
+    }
+
+    /// The same behind a certificate that it signed itself, and that commands are told to trust.
+    pub async fn encrypted() -> Self {
+        let mut service = Self::prepared();
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let issued = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        let folder = service._folder.path();
+        let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
+        std::fs::write(&certificate, issued.cert.pem()).expect("a file");
+        std::fs::write(&key, issued.signing_key.serialize_pem()).expect("a file");
+        std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .expect("permissions");
+        let trusted = reqwest::Certificate::from_der(issued.cert.der()).expect("a certificate");
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([trusted]);
+        service.client = client.build().expect("a client");
+        service.url = service.url.replace("http:", "https:");
+        service.settings.extend([
+            ("MEMORY_COPILOT__SERVER__TLS__CERTIFICATE", certificate.clone()),
+            ("MEMORY_COPILOT__SERVER__TLS__KEY", key),
+            ("MEMORY_COPILOT__CLIENT__CA_CERTIFICATE", certificate),
+        ]);
+        service.launch().await;
+        service
+    }
+
+    fn prepared() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("memory-copilot-e2e-")
             .tempdir()
@@ -39,32 +69,43 @@ impl Service {
         open_for_passage(folder.path());
         let port = free_port();
         let listen = format!("127.0.0.1:{port}");
-        let mut service = Self {
-            data_dir: folder.path().join("data"),
+        let data_dir = folder.path().join("data");
+        Self {
+            settings: vec![
+                ("MEMORY_COPILOT__DATA_DIR", data_dir.clone()),
+                ("MEMORY_COPILOT__SERVER__LISTEN", listen.clone().into()),
+            ],
+            data_dir,
             url: format!("http://{listen}"),
-            listen,
             process: None,
             client: direct_client(),
             _folder: folder,
-        };
-        service.launch().await;
-        service
+        }
     }
 
     /// A command of the binary in this service's surroundings.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(args).env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
-        command.envs(self.environment());
+        command.envs(self.environment().iter().map(|(name, value)| (name, value)));
         command
     }
 
     /// What leads a process to this service.
-    pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
-        [
-            ("MEMORY_COPILOT__DATA_DIR", self.data_dir.clone()),
-            ("MEMORY_COPILOT__SERVER__LISTEN", self.listen.clone().into()),
-        ]
+    pub fn environment(&self) -> &[(&'static str, PathBuf)] {
+        &self.settings
+    }
+
+    /// What one of [`environment`](Self::environment) is set to.
+    pub fn setting(&self, wanted: &str) -> &Path {
+        let found = self.settings.iter().find(|(name, _)| *name == wanted);
+        found.map(|(_, value)| value.as_path()).expect("a setting of this service")
+    }
+
+    /// Sets one for the next start.
+    pub fn set(&mut self, name: &'static str, value: PathBuf) {
+        self.settings.retain(|(known, _)| *known != name);
+        self.settings.push((name, value));
     }
 
     /// Starts the process (again) and waits until it is ready.

@@ -4,9 +4,11 @@
 mod architecture;
 mod commands;
 mod crash;
+mod encryption;
 mod harness;
 mod mcp;
 mod repository;
+mod sign_in;
 mod start_stop;
 mod stdio;
 mod tools;

@@ -68,7 +68,10 @@ fn a_signal_ends_a_start_that_waits_for_the_database() {
     let (silent, folder) = (silent_server(), tempfile::tempdir().unwrap());
     let service = Command::new(binary())
         .arg("serve")
-        .env("DATABASE_URL", format!("postgres://me@{}/memory", silent.local_addr().unwrap()))
+        .env(
+            "DATABASE_URL",
+            format!("postgres://me:secret@{}/memory", silent.local_addr().unwrap()),
+        )
         .env("MEMORY_COPILOT__DATA_DIR", folder.path())
         .env("MEMORY_COPILOT__SERVER__LISTEN", "127.0.0.1:0")
         .spawn()

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, testing};
+use mc_store::{Store, logins, testing};
 
 use super::say;
 
@@ -34,8 +34,8 @@ impl Database {
             run_as: None,
         };
         let embedded = Embedded::start(settings).await.context("PostgreSQL did not start")?;
-        let store = Store::connect(embedded.url(), CONNECTIONS).await?;
-        store.migrate().await?;
+        let logins = logins::prepare(embedded.url()).await?;
+        let store = Store::connect(&logins.worker, CONNECTIONS).await?;
         Ok(Self { store, embedded })
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use mc_domain::ProjectKey;
+use mc_domain::{ProjectKey, UserId};
 use mc_store::{Store, files, projects, repositories};
 use serde_json::{Value, json};
 
@@ -21,7 +21,8 @@ const WARM_UP: Duration = Duration::from_secs(5);
 /// Paths of the files that the service has in its index.
 pub async fn indexed_paths(store: &Store) -> Result<Vec<String>> {
     let key = ProjectKey::parse(PROJECT)?;
-    let project = projects::find(store, &key).await?.context("the project is gone")?;
+    let project =
+        projects::find(store, UserId::LOCAL, &key).await?.context("the project is gone")?;
     let mut paths = Vec::new();
     for repository in repositories::list(store, project.id).await? {
         paths.extend(files::known(store, repository.id).await?.into_keys());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use mc_domain::{ProjectId, ProjectKey};
+use mc_domain::{ProjectId, ProjectKey, UserId};
 use mc_store::vectors::Model;
 use mc_store::{Store, projects, records};
 
@@ -63,7 +63,7 @@ async fn make_projects(store: &Store, count: usize) -> Result<Vec<ProjectId>> {
     let mut made = Vec::new();
     for number in 0..count {
         let key = ProjectKey::parse(&key(number))?;
-        made.push(projects::create(store, &key, key.as_str()).await?.0.id);
+        made.push(projects::create(store, UserId::LOCAL, &key, key.as_str()).await?.0.id);
     }
     Ok(made)
 }

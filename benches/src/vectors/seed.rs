@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use mc_domain::{ProjectId, ProjectKey};
+use mc_domain::{ProjectId, ProjectKey, UserId};
 use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageSource};
@@ -91,7 +91,7 @@ pub async fn make(
 
 async fn make_project(store: &Store, size: usize) -> Result<ProjectId> {
     let key = ProjectKey::parse(&format!("size-{size}"))?;
-    Ok(projects::create(store, &key, key.as_str()).await?.0.id)
+    Ok(projects::create(store, UserId::LOCAL, &key, key.as_str()).await?.0.id)
 }
 
 /// `count` notes at even distances, and the others.

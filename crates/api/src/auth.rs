@@ -1,55 +1,91 @@
-//! Who calls: the local bearer token, and the principal that it stands for.
+//! Who calls: the bearer token, and the principal that it stands for.
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use futures::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderMap, header};
-use subtle::ConstantTimeEq as _;
+use mc_domain::{Scope, Scopes, UserId};
+use mc_store::accounts::{By, Holder};
 
 use crate::middleware::drain_stranger;
 use crate::problem::Problem;
 
-/// The local bearer token. Its `Debug` output hides it.
-#[derive(Clone)]
-pub struct Token(Arc<str>);
-
-impl Token {
-    /// Wraps the secret as read from its file.
-    pub fn new(secret: impl Into<Arc<str>>) -> Self {
-        Self(secret.into())
-    }
-
-    /// Compares in a time that depends on the lengths only.
-    fn matches(&self, candidate: &str) -> bool {
-        self.0.as_bytes().ct_eq(candidate.as_bytes()).into()
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(..)")
-    }
-}
-
 /// The one on whose behalf a request runs. Handlers that act for someone take it as an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    name: Arc<str>,
+    /// Who it is.
+    pub user: UserId,
+    /// Whether the user administers the service itself.
+    pub is_admin: bool,
+    by: By,
+    login: Arc<str>,
+    scopes: Scopes,
 }
 
 impl Principal {
-    /// The holder of the local token, until accounts exist.
-    fn local() -> Self {
-        Self { name: "local".into() }
-    }
-
     /// The name under which actions are recorded.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.login
+    }
+
+    /// What the token may be used for.
+    pub fn scopes(&self) -> Scopes {
+        self.scopes
+    }
+
+    /// Refuses what the token is not for.
+    pub fn require(&self, scope: Scope) -> Result<(), Problem> {
+        if self.scopes.contains(scope) {
+            return Ok(());
+        }
+        let detail = format!("this takes a token with the scope `{scope}`");
+        let has = self.scopes;
+        let hint =
+            format!("the one that was sent has: {has}; use another, or make one with that scope");
+        Err(Problem::forbidden(detail).hint(hint))
+    }
+
+    /// Refuses programs that come in by a personal access token: with it they could go on when it has
+    /// ended or was revoked.
+    pub fn require_presence(&self) -> Result<(), Problem> {
+        if self.by != By::Token {
+            return Ok(());
+        }
+        Err(Problem::forbidden("a personal access token can't decide about tokens and logins")
+            .hint(
+                "sign in with `memory-copilot login`, or use the local token of the service's host",
+            ))
+    }
+
+    /// Whether the caller administers the service, with a token that is for that.
+    pub fn administers(&self) -> bool {
+        self.is_admin && self.scopes.contains(Scope::Admin)
+    }
+
+    /// Refuses who does not administer the service itself.
+    pub fn require_administrator(&self) -> Result<(), Problem> {
+        self.require(Scope::Admin)?;
+        if self.is_admin {
+            return Ok(());
+        }
+        Err(Problem::forbidden("only an administrator of the service may do this")
+            .hint("the local token, made at its first start, is that of one"))
+    }
+}
+
+impl From<Holder> for Principal {
+    fn from(holder: Holder) -> Self {
+        Self {
+            user: holder.user,
+            is_admin: holder.is_admin,
+            by: holder.by,
+            login: holder.login.into(),
+            scopes: holder.scopes.into_iter().collect(),
+        }
     }
 }
 
@@ -61,18 +97,31 @@ impl<S: Sync> FromRequestParts<S> for Principal {
     }
 }
 
+/// Tells whom a token stands for.
+pub trait Authenticate: Send + Sync {
+    /// The principal of a valid token; `None` for any other.
+    fn principal<'a>(&'a self, token: &'a str)
+    -> BoxFuture<'a, Result<Option<Principal>, Problem>>;
+}
+
+/// How callers are told apart.
+pub type Authenticator = Arc<dyn Authenticate>;
+
 /// The layer in front of every protected route: no valid token, no further.
 pub async fn require_bearer(
-    State(token): State<Token>,
+    State(authenticator): State<Authenticator>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let is_valid = bearer(request.headers()).is_some_and(|candidate| token.matches(candidate));
-    if !is_valid {
+    let principal = match bearer(request.headers()) {
+        Some(token) => authenticator.principal(token).await?,
+        None => None,
+    };
+    let Some(principal) = principal else {
         drain_stranger(request.into_body()).await;
         return Err(Problem::unauthenticated());
-    }
-    request.extensions_mut().insert(Principal::local());
+    };
+    request.extensions_mut().insert(principal);
     Ok(next.run(request).await)
 }
 

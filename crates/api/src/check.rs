@@ -190,6 +190,23 @@ pub fn project_key(field: &str, key: &str) -> Result<ProjectKey, Invalid> {
     ProjectKey::parse(key).map_err(|e| Invalid::new(field, e))
 }
 
+/// A user's login: kept as it is written, told apart whatever the case.
+pub fn login(field: &str, login: &str) -> Result<String, Invalid> {
+    short_name(field, login).map(str::to_owned)
+}
+
+/// A team's key, in lower case.
+pub fn team_key(field: &str, key: &str) -> Result<String, Invalid> {
+    short_name(field, key).map(str::to_ascii_lowercase)
+}
+
+/// The same rule as for a project's key.
+fn short_name<'a>(field: &str, name: &'a str) -> Result<&'a str, Invalid> {
+    let rule =
+        "must be 1 to 64 letters, digits, \".\", \"_\" or \"-\", and start with a letter or digit";
+    ProjectKey::parse(name).map(|_| name).map_err(|_| Invalid::new(field, rule))
+}
+
 /// The end of a record's life, as a date (through that day, UTC) or as an RFC 3339 time: later
 /// than `now` and at most [`limits::TTL_DAYS`] ahead.
 pub fn ttl(field: &str, text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, Invalid> {

@@ -1,11 +1,14 @@
 //! The parts of the OpenAPI document that belong to no single route.
 
+use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, ResponseBuilder};
 use utoipa::{Modify, OpenApi as DeriveOpenApi};
 
 use crate::problem::{PROBLEM_JSON, ProblemDocument};
+use crate::routes::is_probe;
 
 /// Title, tags, security and the schema of problems.
 #[derive(DeriveOpenApi)]
@@ -24,6 +27,7 @@ use crate::problem::{PROBLEM_JSON, ProblemDocument};
         (name = "ingest", description = "Repositories and documents to index"),
         (name = "documents", description = "Documents, whole"),
         (name = "projects", description = "The unit of isolation"),
+        (name = "accounts", description = "Users, teams and tokens"),
         (name = "service", description = "How the service is"),
     )
 )]
@@ -35,7 +39,9 @@ impl Modify for Bearer {
     fn modify(&self, document: &mut OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("The local token, made at the first start of the service."))
+            .description(Some(
+                "A personal access token, such as the local one that the service makes.",
+            ))
             .build();
         if let Some(components) = &mut document.components {
             components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
@@ -43,17 +49,47 @@ impl Modify for Bearer {
     }
 }
 
-/// Every operation may answer a problem; said once here instead of at each of them.
+/// Status, name and reason of the answers that say "not now".
+const REFUSALS: [(&str, &str, &str); 2] = [
+    ("429", "TooManyRequests", "Too many requests of this caller or from this address"),
+    ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
+];
+
+/// Every operation may answer a problem, and but for the probes be refused for now; said once here
+/// instead of at each of them.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
-        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-        let response = ResponseBuilder::new()
-            .description("What is wrong, as RFC 9457 has it")
-            .content(PROBLEM_JSON, content)
-            .build();
-        operation.responses.responses.insert("default".to_owned(), response.into());
+    for (path, item) in &mut document.paths.paths {
+        for operation in operations(item) {
+            let responses = &mut operation.responses.responses;
+            let any = problem("What is wrong, as RFC 9457 has it").build();
+            responses.insert("default".to_owned(), any.into());
+            if !is_probe(path) {
+                responses.extend(REFUSALS.map(|(status, name, _)| {
+                    (status.to_owned(), Ref::from_response_name(name).into())
+                }));
+            }
+        }
+    }
+    if let Some(components) = &mut document.components {
+        components.responses.extend(REFUSALS.map(|(_, name, reason)| {
+            let refusal = problem(reason).header("Retry-After", seconds_to_wait());
+            (name.to_owned(), refusal.build().into())
+        }));
     }
     document
+}
+
+fn problem(description: &str) -> ResponseBuilder {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    ResponseBuilder::new().description(description).content(PROBLEM_JSON, content)
+}
+
+fn seconds_to_wait() -> Header {
+    let schema = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
+    HeaderBuilder::new()
+        .schema(Some(schema))
+        .description(Some("Seconds after which the same request is worth another try"))
+        .build()
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

@@ -2,27 +2,30 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::response::Response;
 use axum::routing::{get, post};
+use futures::future::BoxFuture;
 use http::{HeaderMap, Request, StatusCode, header};
-use mc_domain::{Classified, ErrorKind};
+use mc_domain::{Classified, ErrorKind, Scope, TokenId, UserId};
+use mc_store::accounts::{By, Holder};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use uuid::Uuid;
 
-use crate::auth::{Principal, Token};
+use crate::ApiSettings;
+use crate::auth::{Authenticate, Authenticator, Principal};
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
-use crate::limits::BODY_BYTES;
-use crate::middleware::{around_everything, guarded};
+use crate::limits::{BODY_BYTES, JSON_DEPTH, MESSAGE_BYTES};
+use crate::middleware::{Admission, around_everything, guarded, guarded_streams};
 use crate::problem::{PROBLEM_JSON, Problem};
-use crate::protect;
 
 const SECRET: &str = "a-local-token";
 
@@ -85,6 +88,31 @@ impl Classified for Broken {
     }
 }
 
+/// Lets one token in.
+struct OneToken;
+
+impl Authenticate for OneToken {
+    fn principal<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Principal>, Problem>> {
+        let holder = Holder {
+            user: UserId::LOCAL,
+            login: "local".to_owned(),
+            is_admin: true,
+            token: TokenId::generate(),
+            by: By::Local,
+            scopes: Scope::ALL.to_vec(),
+        };
+        let principal = (token == SECRET).then(|| holder.into());
+        Box::pin(async move { Ok(principal) })
+    }
+}
+
+fn one_token() -> Authenticator {
+    Arc::new(OneToken)
+}
+
 fn app_within(limit: Duration) -> Router {
     let protected = Router::new()
         .route("/notes", post(async |ValidJson(title): ValidJson<Note>| title))
@@ -95,7 +123,9 @@ fn app_within(limit: Duration) -> Router {
         .route("/broken", get(async || Problem::from(Broken)))
         .route("/panic", get(async || -> () { panic!("hunter2") }));
     let public = Router::new().route("/open", get(async || "open"));
-    let app = guarded(protected, Token::new(SECRET), limit).merge(public);
+    let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
+    let admission = Admission::new(&settings);
+    let app = guarded(protected, one_token(), &settings, &admission).merge(public);
     around_everything(app.fallback(async || Problem::unknown_path()))
 }
 
@@ -215,9 +245,18 @@ async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
 }
 
 #[tokio::test]
-async fn no_answer_is_kept_by_caches() {
-    for path in ["/who", "/nowhere", "/panic"] {
-        assert_eq!(get_path(path).await.headers[header::CACHE_CONTROL], "no-store", "{path}");
+async fn every_answer_is_data_for_nobody_but_who_asked() {
+    for path in ["/who", "/open", "/nowhere", "/panic", "/docs/nowhere"] {
+        let headers = get_path(path).await.headers;
+        assert_eq!(headers[header::CACHE_CONTROL], "no-store", "{path}");
+        assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
+        assert_eq!(headers[header::X_FRAME_OPTIONS], "DENY", "{path}");
+        assert_eq!(headers[header::REFERRER_POLICY], "no-referrer", "{path}");
+        assert_eq!(headers["cross-origin-resource-policy"], "same-origin", "{path}");
+        let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!(policy.contains("script-src"), path.starts_with("/docs"), "{path}: {policy}");
     }
 }
 
@@ -312,14 +351,77 @@ async fn a_bad_path_or_query_is_refused_with_its_field() {
     assert_eq!(get_path(&format!("/find?id={id}")).await.text, id.to_string());
 }
 
+/// What stands at `/mcp`, within `limit` for a message to arrive.
+fn streams_within(limit: Duration) -> Router {
+    let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
+    let streams = Router::new().route("/mcp", post(async |body: String| body));
+    let admission = Admission::new(&settings);
+    around_everything(guarded_streams(streams, one_token(), &settings, &admission))
+}
+
 #[tokio::test]
-async fn another_edge_is_protected_alike() {
-    let mcp =
-        protect(Router::new().route("/mcp", post(async |body: String| body)), Token::new(SECRET));
+async fn another_edge_is_guarded_alike() {
+    let streams = streams_within(Duration::from_mins(1));
     let without = Request::post("/mcp").body(Body::empty()).unwrap();
-    assert_eq!(send(mcp.clone(), without).await.problem()["status"], 401);
+    assert_eq!(send(streams.clone(), without).await.problem()["status"], 401);
     let with = request("POST", "/mcp").body(Body::from("hello")).unwrap();
-    assert_eq!(send(mcp, with).await.text, "hello");
+    assert_eq!(send(streams, with).await.text, "hello");
+}
+
+#[tokio::test]
+async fn a_message_of_another_edge_must_arrive_in_time_and_in_size() {
+    let never = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
+    let slow = request("POST", "/mcp").body(never).unwrap();
+    let answer = send(streams_within(Duration::from_millis(1)), slow).await;
+    assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
+
+    let streams = streams_within(Duration::from_mins(1));
+    let pieces = std::iter::repeat_n("x".repeat(MESSAGE_BYTES / 2), 3);
+    let pieces = futures::stream::iter(pieces.map(Ok::<_, std::convert::Infallible>));
+    let undeclared = request("POST", "/mcp").body(Body::from_stream(pieces)).unwrap();
+    let answer = send(streams.clone(), undeclared).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE, "{}", answer.text);
+    let declared = request("POST", "/mcp").header(header::CONTENT_LENGTH, MESSAGE_BYTES + 1);
+    let answer = send(streams, declared.body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn json_that_nests_too_deep_is_refused_by_both_edges() {
+    let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
+    let rule = format!("deeper than {JSON_DEPTH} levels");
+    let note = post_json(format!(r#"{{"title":{}}}"#, nested(JSON_DEPTH))).await;
+    assert_eq!(note.status, StatusCode::BAD_REQUEST);
+    assert!(note.problem()["detail"].as_str().unwrap().contains(&rule), "{}", note.text);
+    let message = |levels| request("POST", "/mcp").body(Body::from(nested(levels))).unwrap();
+    let streams = streams_within(Duration::from_mins(1));
+    assert_eq!(send(streams.clone(), message(JSON_DEPTH)).await.status, StatusCode::OK);
+    let answer = send(streams, message(JSON_DEPTH + 1)).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.problem()["detail"].as_str().unwrap().contains(&rule), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn costly_requests_use_an_allowance_up_sooner() {
+    let settings = ApiSettings { units_per_caller: 17, ..ApiSettings::default() };
+    let routes = Router::new()
+        .route("/ingest/docs", post(async || "done"))
+        .route("/recall", post(async || "done"))
+        .route("/status", get(async || "done"));
+    let admission = Admission::new(&settings);
+    let app = guarded(routes, one_token(), &settings, &admission);
+    let app = around_everything(app);
+    let ask = async |method: &str, path: &str| {
+        send(app.clone(), request(method, path).body(Body::empty()).unwrap()).await
+    };
+    assert_eq!(ask("POST", "/ingest/docs").await.status, StatusCode::OK);
+    let refused = ask("POST", "/recall").await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.problem()["type"], "urn:memory-copilot:problem:rate-limited");
+    let wait: u64 = refused.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert_eq!(ask("GET", "/status").await.status, StatusCode::OK, "one unit is left");
+    assert_eq!(ask("GET", "/status").await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -11,12 +11,34 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 use crate::check::Check;
+use crate::depth;
 use crate::limits::BODY_BYTES;
 use crate::problem::Problem;
 
 /// A JSON body of wire type `T`, read and checked.
 #[derive(Debug)]
 pub struct ValidJson<T: Check>(pub T::Checked);
+
+/// A body of the media type that OAuth has (`application/x-www-form-urlencoded`), as `T`.
+#[derive(Debug)]
+pub struct Form<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        let declared = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
+        let essence = declared.and_then(|value| value.split(';').next()).unwrap_or_default();
+        if !essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
+            return Err(Problem::unsupported_media_type_but(detail));
+        }
+        let bytes: Bytes = request.extract().await.map_err(|rejection| unread(&rejection))?;
+        let text = std::str::from_utf8(&bytes);
+        let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
+        Ok(Self(from_query::<T>(text)?))
+    }
+}
 
 /// The query string as wire type `T`, read and checked.
 #[derive(Debug)]
@@ -76,6 +98,7 @@ fn unread(rejection: &BytesRejection) -> Problem {
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    depth::check(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

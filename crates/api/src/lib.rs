@@ -2,22 +2,29 @@
 
 mod auth;
 mod check;
+mod depth;
 mod document;
+mod door;
+mod entry;
 mod extract;
 mod limits;
 mod middleware;
 mod problem;
+mod rates;
 mod router;
 mod routes;
 mod server;
+mod sign_in;
 mod state;
 mod wire;
 
-pub use auth::{Principal, Token};
+pub use auth::{Authenticate, Authenticator, Principal};
+pub use door::{Authority, Connection, Door, DoorSettings, NoAuthority, NoOrigin, Origin};
 pub use limits::{BODY_BYTES, DRAIN_TIME};
 pub use problem::{PROBLEM_JSON, Problem};
-pub use router::{openapi, protect, router};
-pub use server::run;
+pub use router::{at_the_door, openapi, router, served};
+pub use server::{Serving, Tls, TlsError, TlsFiles, run};
+pub use sign_in::{SignIn, SignInSettings};
 pub use state::{ApiSettings, ApiState};
 
 #[cfg(test)]

@@ -5,6 +5,29 @@ use std::time::Duration;
 
 /// Largest request body.
 pub const BODY_BYTES: usize = 2 * 1024 * 1024;
+/// Largest message to `/mcp`. Far above what a tool takes, so that an argument that is too large is
+/// answered with its name.
+pub const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+/// Levels of nesting in a body. The deepest that is asked for has five, and [`META_DEPTH`] in one of
+/// them; messages of MCP carry schemas, which nest a few more.
+pub const JSON_DEPTH: usize = 32;
+/// Path and query of a URL.
+pub const TARGET_BYTES: usize = 8 * 1024;
+/// Request line and headers together.
+pub const HEAD_BYTES: usize = 64 * 1024;
+/// Headers of one request.
+pub const HEADERS: usize = 64;
+/// How long the head of a request may take, counted from the answer before it.
+pub const HEAD_TIME: Duration = Duration::from_secs(20);
+/// How long a connection may be without a byte either way. Requests end before, and streams send a
+/// sign of life every 15 seconds.
+pub const IDLE_TIME: Duration = Duration::from_secs(75);
+/// How long the keys of an encrypted connection may take to be agreed on.
+pub const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// Requests that are open at once on one HTTP/2 connection.
+pub const STREAMS_PER_CONNECTION: u32 = 100;
+/// How long a request waits for its turn when the service is full.
+pub const QUEUE_TIME: Duration = Duration::from_secs(1);
 /// How long one request may take before it is given up.
 pub const REQUEST_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may go on after the service was told to stop.
@@ -16,6 +39,8 @@ pub const TITLE: usize = 300;
 pub const EXTERNAL_ID: usize = 200;
 /// A person, a tracker's status, a source's name.
 pub const NAME: usize = 120;
+/// An e-mail address (RFC 5321).
+pub const EMAIL: usize = 254;
 /// A qualified symbol.
 pub const SYMBOL: usize = 512;
 /// A path inside a repository.
@@ -78,12 +103,21 @@ pub const PAGE_LIMIT: RangeInclusive<i64> = 1..=200;
 pub const DEFAULT_PAGE_LIMIT: i64 = 50;
 /// 1-based line numbers.
 pub const LINE_NUMBER: RangeInclusive<i64> = 1..=10_000_000;
+/// Days that a personal access token lives.
+pub const TOKEN_DAYS: RangeInclusive<i64> = 1..=366;
+/// And when its maker names none.
+pub const DEFAULT_TOKEN_DAYS: i64 = 90;
 /// Days from today that a record may live.
 pub const TTL_DAYS: i64 = 3_653;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_request_is_cut_off_as_idle() {
+        assert!(REQUEST_TIME + QUEUE_TIME + Duration::from_secs(30) < IDLE_TIME);
+    }
 
     #[test]
     fn the_largest_time_budget_leaves_time_to_answer() {

@@ -1,5 +1,8 @@
 //! RFC 9457 problem documents: the only shape in which this API says no.
 
+use std::fmt::Display;
+use std::time::Duration;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -11,8 +14,8 @@ use uuid::Uuid;
 /// Media type of a problem document.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Seconds after which a transient refusal is worth another try.
-const RETRY_AFTER_SECONDS: u16 = 1;
+/// After how long a transient refusal is worth another try, where nothing more is known.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// An answer other than success. It travels in the response's extensions too, so that the outermost
 /// layer can add the request id.
@@ -22,6 +25,8 @@ pub struct Problem {
     detail: String,
     field: Option<String>,
     hint: Option<String>,
+    /// Seconds.
+    retry_after: u64,
 }
 
 /// What all problems of one type share. The slug and the title never change once published.
@@ -47,6 +52,8 @@ classes! {
     METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED "method-not-allowed" "Method not allowed";
     CONFLICT = CONFLICT "conflict" "The current state forbids it";
     TOO_LARGE = PAYLOAD_TOO_LARGE "too-large" "The request is too large";
+    TARGET_TOO_LONG = URI_TOO_LONG "uri-too-long" "The URL is too long";
+    MISDIRECTED = MISDIRECTED_REQUEST "misdirected" "Not the service asked for";
     UNSUPPORTED_MEDIA_TYPE =
         UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" "Unsupported media type";
     RATE_LIMITED = TOO_MANY_REQUESTS "rate-limited" "Too many requests";
@@ -82,6 +89,16 @@ impl Problem {
             .hint("the token is in the file that `memory-copilot config show` names")
     }
 
+    /// The caller may not do this.
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::of(&FORBIDDEN, detail)
+    }
+
+    /// The request asks for a host that this service is not.
+    pub fn misdirected(detail: impl Into<String>) -> Self {
+        Self::of(&MISDIRECTED, detail)
+    }
+
     /// What the request names is not there.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::of(&NOT_FOUND, detail)
@@ -103,14 +120,34 @@ impl Problem {
         Self::of(&TOO_LARGE, format!("the body is larger than {limit} bytes"))
     }
 
+    /// The path with its query is longer than `limit` bytes.
+    pub fn target_too_long(limit: usize) -> Self {
+        Self::of(&TARGET_TOO_LONG, format!("path and query are longer than {limit} bytes"))
+    }
+
     /// The body is not declared as JSON.
     pub fn unsupported_media_type() -> Self {
-        Self::of(&UNSUPPORTED_MEDIA_TYPE, "send the header `Content-Type: application/json`")
+        Self::unsupported_media_type_but("send the header `Content-Type: application/json`")
+    }
+
+    /// The body is not declared as what the detail says.
+    pub fn unsupported_media_type_but(detail: &str) -> Self {
+        Self::of(&UNSUPPORTED_MEDIA_TYPE, detail)
     }
 
     /// Something the service needs is away.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::of(&UNAVAILABLE, detail)
+    }
+
+    /// The caller asked too often, and may again after `wait`.
+    pub fn rate_limited(detail: impl Display, wait: Duration) -> Self {
+        Self::not_now(&RATE_LIMITED, detail, wait)
+    }
+
+    /// The service has as much to do as it takes on.
+    pub fn overloaded(detail: impl Display) -> Self {
+        Self::not_now(&UNAVAILABLE, detail, RETRY_AFTER)
     }
 
     /// The request was given up after its time limit; what it had begun was rolled back.
@@ -149,14 +186,27 @@ impl Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if self.class == &UNAVAILABLE || self.class == &RATE_LIMITED {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(self.retry_after));
         }
         response.extensions_mut().insert(self);
         response
     }
 
     fn of(class: &'static Class, detail: impl Into<String>) -> Self {
-        Self { class, detail: detail.into(), field: None, hint: None }
+        Self {
+            class,
+            detail: detail.into(),
+            field: None,
+            hint: None,
+            retry_after: whole_seconds(RETRY_AFTER),
+        }
+    }
+
+    /// The time to wait is in the words too: who reads them often has no headers to look at.
+    fn not_now(class: &'static Class, detail: impl Display, wait: Duration) -> Self {
+        let retry_after = whole_seconds(wait);
+        let problem = Self::of(class, format!("{detail}; try again in {retry_after} s"));
+        Self { retry_after, ..problem }
     }
 
     fn document(&self, request_id: Option<Uuid>) -> ProblemDocument {
@@ -170,6 +220,18 @@ impl Problem {
             request_id,
         }
     }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+/// Not one too few, and at least one: 0 would be an invitation to try at once.
+fn whole_seconds(wait: Duration) -> u64 {
+    let started = u64::from(wait.subsec_nanos() > 0);
+    (wait.as_secs() + started).max(1)
 }
 
 impl<E: Classified> From<E> for Problem {
@@ -257,6 +319,15 @@ mod tests {
     fn an_internal_error_shows_nothing_of_its_cause() {
         let problem = Problem::from(Fault(ErrorKind::Internal));
         assert_eq!(problem, Problem::internal());
+    }
+
+    #[test]
+    fn the_time_to_wait_is_told_in_whole_seconds() {
+        for (millis, expected) in [(0, "1"), (1, "1"), (1_000, "1"), (1_001, "2"), (59_999, "60")] {
+            let problem = Problem::rate_limited("too many", Duration::from_millis(millis));
+            assert_eq!(problem.detail, format!("too many; try again in {expected} s"));
+            assert_eq!(problem.respond(None).headers()[header::RETRY_AFTER], expected);
+        }
     }
 
     #[test]

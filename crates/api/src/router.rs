@@ -1,7 +1,6 @@
 //! Every route of the API, and what stands around them.
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::get;
 use utoipa::OpenApi as _;
@@ -11,14 +10,15 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
 use crate::ApiState;
-use crate::auth::{Token, require_bearer};
 use crate::document::{ApiDocument, add_problems};
-use crate::middleware::{around_everything, guarded};
+use crate::door::{Door, behind};
+use crate::middleware::{around_everything, bounded, guarded, guarded_streams};
 use crate::problem::Problem;
 use crate::routes::{
-    dialogs, documents, feedback, ingest, ingest_docs, projects, recall, records, save, search,
-    status, tasks,
+    dialogs, documents, feedback, ingest, ingest_docs, members, projects, recall, records, save,
+    search, status, tasks, tokens, users,
 };
+use crate::sign_in::{browser, device, exchange};
 
 /// What needs the bearer token.
 fn protected() -> OpenApiRouter<ApiState> {
@@ -41,6 +41,19 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(records::show, records::remove))
         .routes(routes!(projects::create, projects::list))
         .routes(routes!(projects::show, projects::remove))
+        .routes(routes!(members::list))
+        .routes(routes!(members::set, members::remove))
+        .routes(routes!(members::share, members::unshare))
+        .routes(routes!(members::create_team, members::list_teams))
+        .routes(routes!(members::remove_team))
+        .routes(routes!(members::list_team_members))
+        .routes(routes!(members::set_team_member, members::remove_team_member))
+        .routes(routes!(users::whoami))
+        .routes(routes!(users::create, users::list))
+        .routes(routes!(users::change))
+        .routes(routes!(tokens::create, tokens::list))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(device::decide))
         .routes(routes!(status::show))
 }
 
@@ -49,25 +62,52 @@ fn public() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(status::alive)).routes(routes!(status::ready))
 }
 
+/// By which callers come to a token.
+fn signing_in() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(exchange::token))
+        .routes(routes!(exchange::revoke))
+        .routes(routes!(device::authorize, device::show))
+        .routes(routes!(device::decide_in_browser))
+        .routes(routes!(browser::start))
+        .routes(routes!(browser::callback))
+        .routes(routes!(exchange::jwks))
+        .routes(routes!(exchange::metadata))
+}
+
 /// The OpenAPI 3.1 document, as the code has it.
 pub fn openapi() -> OpenApi {
     let routes = OpenApiRouter::with_openapi(ApiDocument::openapi());
-    add_problems(routes.merge(protected()).merge(public()).into_openapi())
+    add_problems(routes.merge(protected()).merge(public()).merge(signing_in()).into_openapi())
 }
 
-/// The whole API over `state`, ready to be served; `/docs` and `/openapi.json` included, and `/`
-/// leads a browser there.
+/// The whole API over `state`, for callers in this process; `/docs` and `/openapi.json` included, and
+/// `/` leads a browser there.
 pub fn router(state: ApiState) -> Router {
+    around_everything(routes(state))
+}
+
+/// The same for the network, behind `door`, and with another edge (the MCP endpoint) at `/mcp` behind
+/// the same guards.
+pub fn served(state: ApiState, mcp: Router, door: &Door) -> Router {
+    let authenticator = state.authenticator();
+    let mcp = guarded_streams(mcp, authenticator, &state.settings, &state.admission);
+    at_the_door(routes(state).nest_service("/mcp", mcp), door)
+}
+
+/// Any router for the network, behind `door`; what authenticates is its own affair.
+pub fn at_the_door(router: Router, door: &Door) -> Router {
+    around_everything(behind(router, door))
+}
+
+fn routes(state: ApiState) -> Router {
     let docs: Router = SwaggerUi::new("/docs").url("/openapi.json", openapi()).into();
-    let (token, limit) = (state.token.clone(), state.settings.request_timeout);
     let front = Router::new().route("/", get(async || Redirect::temporary("/docs/")));
     let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
-    let protected = guarded(protected().with_state(state).into(), token, limit);
-    around_everything(protected.merge(public).fallback(async || Problem::unknown_path()))
-}
-
-/// Puts another edge's routes (the MCP endpoint) behind the same token, request ids and panic
-/// guard. It limits bodies itself, and there is no time limit: its answers may be streams.
-pub fn protect(router: Router, token: Token) -> Router {
-    around_everything(router.layer(from_fn_with_state(token, require_bearer)))
+    let (settings, admission) = (state.settings.clone(), state.admission.clone());
+    let signing_in = bounded(signing_in().with_state(state.clone()).into(), &settings, &admission);
+    let authenticator = state.authenticator();
+    let protected =
+        guarded(protected().with_state(state).into(), authenticator, &settings, &admission);
+    protected.merge(signing_in).merge(public).fallback(async || Problem::unknown_path())
 }

@@ -1,43 +1,58 @@
 //! What the handlers work with.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_memory::MemoryContext;
-use mc_search::SearchContext;
 use mc_store::Store;
 
-use crate::auth::Token;
+use crate::auth::Authenticator;
 use crate::limits::REQUEST_TIME;
+use crate::middleware::Admission;
+use crate::sign_in::SignIn;
 
 /// Everything that handlers use; cheap to clone.
 #[derive(Clone)]
 pub struct ApiState {
-    /// The database.
+    /// The database, which shows nothing of a project until someone enters it ([`Self::enter`]).
     pub store: Store,
-    /// Hybrid search over it.
-    pub search: SearchContext,
+    /// The database as the background sees it: for figures of the whole service.
+    pub background: Store,
     /// The use-cases of the memory.
     pub memory: MemoryContext,
-    /// What callers must show.
-    pub token: Token,
+    /// How people sign in, and what tokens are worth.
+    pub sign_in: SignIn,
     /// When the service started.
     pub started_at: DateTime<Utc>,
     /// What operators may change.
     pub settings: ApiSettings,
+    /// What of it is used up.
+    pub(crate) admission: Admission,
 }
 
 impl ApiState {
     /// The state of a service that starts now.
-    pub fn new(memory: MemoryContext, token: Token) -> Self {
+    pub fn new(memory: MemoryContext, background: Store, sign_in: SignIn) -> Self {
         Self {
             store: memory.store.clone(),
-            search: memory.search.clone(),
+            background,
             memory,
-            token,
+            sign_in,
             started_at: Utc::now(),
+            admission: Admission::new(&ApiSettings::default()),
             settings: ApiSettings::default(),
         }
+    }
+
+    /// How callers are told apart.
+    pub fn authenticator(&self) -> Authenticator {
+        Arc::new(self.sign_in.clone())
+    }
+
+    /// The same with the operator's settings.
+    pub fn with_settings(self, settings: ApiSettings) -> Self {
+        Self { admission: Admission::new(&settings), settings, ..self }
     }
 }
 
@@ -46,10 +61,21 @@ impl ApiState {
 pub struct ApiSettings {
     /// How long one request may take before it is given up.
     pub request_timeout: Duration,
+    /// What one caller may ask for in a minute; most requests are one unit. 0 for anything.
+    pub units_per_caller: u32,
+    /// Requests that run at once; 0 for any number.
+    pub requests_at_once: usize,
+    /// Requests to `/mcp` that are open at once, their streams included; 0 for any number.
+    pub streams_at_once: usize,
 }
 
 impl Default for ApiSettings {
     fn default() -> Self {
-        Self { request_timeout: REQUEST_TIME }
+        Self {
+            request_timeout: REQUEST_TIME,
+            units_per_caller: 240_000,
+            requests_at_once: 256,
+            streams_at_once: 512,
+        }
     }
 }

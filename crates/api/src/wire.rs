@@ -1,7 +1,7 @@
 //! What several resources share on the wire: scores, and words mirrored from the domain's
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
-use mc_domain::{IngestStatus, RecordKind, RecordState, SourceKind, Verdict};
+use mc_domain::{IngestStatus, RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict};
 use mc_search::Step;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -42,6 +42,21 @@ mirror! {
         Gotcha,
         /// What the team agreed on.
         Rule,
+    }
+}
+
+mirror! {
+    /// Who vouches for a text.
+    #[serde(rename_all = "snake_case")]
+    Trust of DomainTrust {
+        /// Nobody.
+        Untrusted,
+        /// A source that the team chose.
+        Imported,
+        /// A member of the team.
+        Team,
+        /// A person who looked at it.
+        Confirmed,
     }
 }
 
@@ -167,6 +182,7 @@ mod tests {
         }
         assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
         assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
+        assert_eq!(spelled::<_, Trust>(DomainTrust::ALL), domain(DomainTrust::ALL));
         assert_eq!(spelled::<_, CitationVerdict>(Verdict::ALL), domain(Verdict::ALL));
         assert_eq!(spelled::<_, Source>(SourceKind::ALL), domain(SourceKind::ALL));
         assert_eq!(spelled::<_, RunStatus>(IngestStatus::ALL), domain(IngestStatus::ALL));

@@ -40,6 +40,17 @@ pub enum Command {
     Import(ImportArgs),
     /// Measure retrieval on data in the BEIR layout.
     Eval(EvalArgs),
+    /// Sign in at the service that client.url names, from a terminal.
+    Login(LoginArgs),
+    /// End the login of this machine.
+    Logout,
+    /// Show who you are to the service.
+    Whoami,
+    /// Personal access tokens.
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Show what of a file would be masked before it is stored. Needs no service.
+    Sanitize(SanitizeArgs),
     /// Check the installation and say how to mend it.
     Doctor,
     /// Show the configuration.
@@ -216,6 +227,57 @@ pub struct EvalArgs {
     /// Measure once with everything and once without each step, to see what each is worth.
     #[arg(long, conflicts_with = "without")]
     pub ablation: bool,
+}
+
+/// Arguments of `login`.
+#[derive(Debug, Args)]
+pub struct LoginArgs {
+    /// Let a login at another terminal in as you: the code that it shows.
+    #[arg(long, value_name = "CODE", conflicts_with = "deny")]
+    pub approve: Option<String>,
+    /// Refuse a login at another terminal.
+    #[arg(long, value_name = "CODE")]
+    pub deny: Option<String>,
+    /// What to ask for: memory:read, memory:write, ingest, coding, github:write, admin; everything
+    /// without it. What you get is what you have.
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub scopes: Vec<String>,
+}
+
+/// Subcommands of `token`.
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Make one; it is shown once.
+    Create {
+        /// What to call it.
+        name: String,
+        /// What it may be used for; may be repeated.
+        #[arg(long = "scope", required = true, value_name = "SCOPE")]
+        scopes: Vec<String>,
+        /// Days until it ends, 366 at most.
+        #[arg(long, default_value_t = 90, value_name = "DAYS")]
+        days: u32,
+        /// The program that it is for (a user with `is_agent`); you without it.
+        #[arg(long, value_name = "LOGIN")]
+        agent: Option<String>,
+    },
+    /// List yours.
+    List,
+    /// Revoke one at once.
+    Revoke {
+        /// Its id, as `token list` shows it.
+        id: String,
+    },
+}
+
+/// Arguments of `sanitize`.
+#[derive(Debug, Args)]
+pub struct SanitizeArgs {
+    /// File to look through; `-` reads standard input.
+    pub file: PathBuf,
+    /// Print the whole text as it would be stored.
+    #[arg(long)]
+    pub masked: bool,
 }
 
 /// Subcommands of `config`.

@@ -1,13 +1,18 @@
 //! Configuration: read once, checked, and handed down as plain values.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use figment::providers::{Env, Serialized};
 use figment::value::{Dict, Map};
 use figment::{Figment, Metadata, Profile};
+use ipnet::IpNet;
+use mc_api::DoorSettings;
+use mc_auth::login::ProviderConfig;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 /// Three to serve with (one for saves, one to write down what was recalled, one to read), and as many
 /// to index and embed.
@@ -28,6 +33,10 @@ pub struct Config {
     pub cache_dir: PathBuf,
     /// The listener.
     pub server: Server,
+    /// How people sign in.
+    pub sign_in: SignIn,
+    /// How commands reach the service.
+    pub client: Client,
     /// The database.
     pub database: Database,
     /// The embedding model.
@@ -42,10 +51,72 @@ pub struct Config {
 pub struct Server {
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Host names that `/mcp` answers to, beside localhost.
+    /// Names that it answers to, beside localhost and its own address.
     pub allowed_hosts: Vec<String>,
-    /// Browser origins that may call `/mcp`.
+    /// Browser origins that may call it, beside its own.
     pub allowed_origins: Vec<String>,
+    /// Proxies whose word on the client's address is taken.
+    pub trusted_proxies: Vec<String>,
+    /// The certificate.
+    pub tls: TlsSection,
+    /// How much is taken on.
+    pub limits: Limits,
+}
+
+/// The certificate; both are empty or neither is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsSection {
+    /// PEM file of the certificate and those that lead to it.
+    pub certificate: PathBuf,
+    /// PEM file of its private key.
+    pub key: PathBuf,
+}
+
+/// How much is taken on; 0 is no limit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Requests a minute from one address.
+    pub requests_per_address: u32,
+    /// Failed authentications a minute from one address.
+    pub failures_per_address: u32,
+    /// Units a minute for one caller.
+    pub units_per_caller: u32,
+    /// Requests that run at once.
+    pub requests: usize,
+    /// Requests to `/mcp` that are open at once.
+    pub mcp_streams: usize,
+    /// Connections that are open at once.
+    pub connections: usize,
+    /// Of these, for one address.
+    pub connections_per_address: usize,
+}
+
+/// How commands reach the service.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// Address of the service; empty for the one that `server` describes.
+    pub url: String,
+    /// PEM file of certificates to trust beside the system's; empty for none.
+    pub ca_certificate: PathBuf,
+    /// Where logins are kept; empty for the user's own configuration folder.
+    pub credentials_file: PathBuf,
+}
+
+/// How people sign in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignIn {
+    /// The service's address as browsers reach it; empty for that of the listener.
+    pub public_url: String,
+    /// Where people may have an account.
+    pub providers: Vec<ProviderConfig>,
+    /// Where the key is that seals secrets in the database; empty for the folder of the state.
+    pub sealing_key_file: PathBuf,
+    /// Keys that it replaced.
+    pub previous_sealing_key_files: Vec<PathBuf>,
 }
 
 /// The database.
@@ -145,6 +216,12 @@ impl Config {
         Ok(config)
     }
 
+    /// The defaults alone, with nothing filled in.
+    #[cfg(test)]
+    pub fn defaults() -> Self {
+        serde_norway::from_str(DEFAULTS).expect("config/memory-copilot.yaml has every key")
+    }
+
     fn fill_in(&mut self) -> Result<()> {
         if self.cache_dir.as_os_str().is_empty() {
             self.cache_dir = default_cache_dir()?;
@@ -152,6 +229,15 @@ impl Config {
         if self.data_dir.as_os_str().is_empty() {
             self.data_dir = default_data_dir()?;
         }
+        if self.sign_in.sealing_key_file.as_os_str().is_empty() {
+            self.sign_in.sealing_key_file = self.data_dir.join("sealing.key");
+        }
+        if self.client.credentials_file.as_os_str().is_empty() {
+            // A service may run without a home; it signs in nowhere.
+            let folder = default_config_dir().unwrap_or_else(|_| self.data_dir.clone());
+            self.client.credentials_file = folder.join("credentials.json");
+        }
+        self.public_url()?;
         let embedding = &mut self.embedding;
         if embedding.onnx_library.as_os_str().is_empty() {
             embedding.onnx_library = self.cache_dir.join("onnxruntime/libonnxruntime.so");
@@ -174,6 +260,12 @@ impl Config {
              by the number of cores",
             self.database.max_connections
         );
+        let tls = &self.server.tls;
+        ensure!(
+            tls.certificate.as_os_str().is_empty() == tls.key.as_os_str().is_empty(),
+            "server.tls has one of certificate and key; set both, or neither"
+        );
+        self.server.door()?;
         Ok(())
     }
 
@@ -189,6 +281,20 @@ impl Config {
         connections.clamp(MIN_CONNECTIONS, DEFAULT_CONNECTIONS_MAX)
     }
 
+    /// The address by which browsers and other machines reach the service.
+    pub fn public_url(&self) -> Result<Url> {
+        let text = match self.sign_in.public_url.as_str() {
+            "" => self.base_url(),
+            text => text.to_owned(),
+        };
+        let url = Url::parse(&text).with_context(|| format!("sign_in.public_url: {text}"))?;
+        ensure!(
+            matches!(url.scheme(), "http" | "https") && url.path() == "/" && url.query().is_none(),
+            "sign_in.public_url is {text}; it must be http:// or https:// and a host, without a path"
+        );
+        Ok(url)
+    }
+
     /// The bearer token's file.
     pub fn token_file(&self) -> PathBuf {
         self.data_dir.join("token")
@@ -201,13 +307,28 @@ impl Config {
         configured.into_iter().chain([self.cache_dir.join("postgresql")]).collect()
     }
 
-    /// The address by which clients on this machine reach the service.
+    /// The address by which commands reach the service.
     pub fn base_url(&self) -> String {
+        if !self.client.url.is_empty() {
+            return self.client.url.trim_end_matches('/').to_owned();
+        }
         let mut address = self.server.listen;
         if address.ip().is_unspecified() {
             address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
         }
-        format!("http://{address}")
+        let scheme = if self.server.tls.is_on() { "https" } else { "http" };
+        format!("{scheme}://{address}")
+    }
+
+    /// The certificates that commands trust beside the system's.
+    pub fn ca_pem(&self) -> Result<Option<Vec<u8>>> {
+        let path = &self.client.ca_certificate;
+        if path.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let pem = std::fs::read(path)
+            .with_context(|| format!("client.ca_certificate {} can't be read", path.display()))?;
+        Ok(Some(pem))
     }
 
     /// What a process that is started with a bare environment (by an editor) needs to be told to
@@ -221,8 +342,17 @@ impl Config {
             let dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.clone());
             way.push(("MEMORY_COPILOT__DATA_DIR".to_owned(), dir.to_string_lossy().into_owned()));
         }
-        if defaults["server"]["listen"].as_str() != Some(listen.as_str()) {
+        let url = self.base_url();
+        if url != format!("http://{listen}") {
+            way.push(("MEMORY_COPILOT__CLIENT__URL".to_owned(), url));
+        } else if defaults["server"]["listen"].as_str() != Some(listen.as_str()) {
             way.push(("MEMORY_COPILOT__SERVER__LISTEN".to_owned(), listen));
+        }
+        let ca = &self.client.ca_certificate;
+        if !ca.as_os_str().is_empty() {
+            let ca = std::path::absolute(ca).unwrap_or_else(|_| ca.clone());
+            let variable = "MEMORY_COPILOT__CLIENT__CA_CERTIFICATE".to_owned();
+            way.push((variable, ca.to_string_lossy().into_owned()));
         }
         way
     }
@@ -232,8 +362,49 @@ impl Config {
         let mut shown = self.clone();
         shown.database.url = masked_url(&shown.database.url);
         shown.embedding.base_url = masked_url(&shown.embedding.base_url);
+        shown.client.url = masked_url(&shown.client.url);
         Ok(serde_norway::to_string(&shown)?)
     }
+}
+
+impl TlsSection {
+    /// Whether connections are encrypted.
+    pub fn is_on(&self) -> bool {
+        !self.certificate.as_os_str().is_empty()
+    }
+}
+
+impl Server {
+    /// Who may come, as the service's edge takes it.
+    pub fn door(&self) -> Result<DoorSettings> {
+        Ok(DoorSettings {
+            allowed_hosts: all("server.allowed_hosts", &self.allowed_hosts)?,
+            allowed_origins: all("server.allowed_origins", &self.allowed_origins)?,
+            trusted_proxies: self
+                .trusted_proxies
+                .iter()
+                .map(|text| network(text))
+                .collect::<Result<_>>()?,
+            requests_per_address: self.limits.requests_per_address,
+            failures_per_address: self.limits.failures_per_address,
+        })
+    }
+}
+
+/// Every text of a list as what it stands for; an error names the list.
+fn all<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    key: &'static str,
+    texts: &[String],
+) -> Result<Vec<T>> {
+    texts.iter().map(|text| text.parse::<T>().context(key)).collect()
+}
+
+/// A network, or one address as a network of its own.
+fn network(text: &str) -> Result<IpNet> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse().or_else(|_| address()).with_context(|| {
+        format!("server.trusted_proxies: \"{text}\" is no network; write 10.0.0.0/8 or 192.0.2.7")
+    })
 }
 
 /// A URL without what it holds of secrets: behind the user's name and in the query. One that can't
@@ -312,6 +483,10 @@ fn read_yaml(path: &Path) -> Result<serde_norway::Value> {
     }
 }
 
+fn default_config_dir() -> Result<PathBuf> {
+    under_home("XDG_CONFIG_HOME", ".config")
+}
+
 fn default_cache_dir() -> Result<PathBuf> {
     if let Some(dir) = std::env::var_os("MEMORY_COPILOT_CACHE").filter(|dir| !dir.is_empty()) {
         return Ok(dir.into());
@@ -348,6 +523,42 @@ fn under_home(variable: &str, otherwise: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_door_can_not_use_is_refused_by_its_key() {
+        let door = |change: &dyn Fn(&mut Server)| {
+            let mut server = Config::defaults().server;
+            change(&mut server);
+            server.door().map_err(|error| format!("{error:#}"))
+        };
+        let fine = door(&|server| {
+            server.allowed_hosts = vec!["memory.example.com:8443".into(), "[::1]".into()];
+            server.allowed_origins = vec!["https://app.example.com".into()];
+            server.trusted_proxies = vec!["10.0.0.0/8".into(), "2001:db8::1".into()];
+        });
+        assert!(fine.is_ok(), "{fine:?}");
+        let refused = |key: &str, change: &dyn Fn(&mut Server)| {
+            let said = door(change).expect_err(key);
+            assert!(said.starts_with(key), "{said}");
+        };
+        let one = |text: &str| vec![text.to_owned()];
+        refused("server.allowed_hosts", &|server| server.allowed_hosts = one("https://x"));
+        refused("server.allowed_origins", &|server| server.allowed_origins = one("*"));
+        refused("server.trusted_proxies", &|server| server.trusted_proxies = one("proxy"));
+    }
+
+    #[test]
+    fn commands_go_where_the_service_is_encrypted_or_not() {
+        let mut config = Config::defaults();
+        assert_eq!(config.base_url(), "http://127.0.0.1:7391");
+        config.server.tls.certificate = "certificate.pem".into();
+        assert_eq!(config.base_url(), "https://127.0.0.1:7391");
+        config.client.url = "https://memory.example.com/".into();
+        assert_eq!(config.base_url(), "https://memory.example.com");
+        let way = config.way_to_the_service();
+        let url = ("MEMORY_COPILOT__CLIENT__URL".to_owned(), config.base_url());
+        assert!(way.contains(&url), "{way:?}");
+    }
 
     #[test]
     fn no_password_is_shown_wherever_it_stands() {

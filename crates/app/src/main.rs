@@ -3,9 +3,12 @@
 mod cli;
 mod commands;
 mod config;
+mod credentials;
 mod logging;
 mod output;
+mod private_file;
 mod remote;
+mod sealing;
 mod serve;
 mod token;
 
@@ -57,6 +60,11 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Export(args) => commands::export::run(args, &remote, format).await,
         Command::Import(args) => commands::import::run(args, &remote, format).await,
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
+        Command::Login(args) => commands::login::run(args, &remote, &config, on_signals()?).await,
+        Command::Logout => commands::login::out(&config).await,
+        Command::Whoami => commands::login::whoami(&remote, format).await,
+        Command::Token(command) => commands::token::run(command, &remote, format).await,
+        Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,
         Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),
         Command::Cursor(CursorCommand::Install { dir, key }) => {

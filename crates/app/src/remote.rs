@@ -6,14 +6,16 @@ use mc_mcp::core::{CoreCall, CoreError};
 use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::credentials;
 
-/// A client of the Core API with the local token.
+/// A client of the Core API as whoever is signed in.
 pub struct Remote(CoreClient);
 
 impl Remote {
     /// The service that `config` describes.
     pub fn new(config: &Config) -> Result<Self> {
-        Ok(Self(CoreClient::over_http(&config.base_url(), config.token_file())?))
+        let tokens = credentials::of(config)?;
+        Ok(Self(CoreClient::over_http(&config.base_url(), tokens, config.ca_pem()?.as_deref())?))
     }
 
     /// Calls with `GET`.

@@ -1,32 +1,36 @@
 //! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
 
 mod database;
+mod edge;
 mod models;
 mod upkeep;
 
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
-use axum::Router;
-use mc_api::{ApiState, Token};
-use mc_domain::ProjectId;
+use anyhow::{Context, Result, anyhow};
+use mc_api::{ApiState, Serving, SignIn, SignInSettings};
+use mc_domain::{ProjectId, UserId};
 use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
-use mc_mcp::{CoreClient, HttpSettings, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
 use mc_search::{Options, Query, SearchContext, index as keyword};
-use mc_store::Store;
 use mc_store::passages::PassageFilter;
+use mc_store::{Store, accounts};
+use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use self::database::Database;
-use crate::config::Config;
-use crate::{output, token};
+use crate::config::{Config, SignIn as SignInConfig};
+use crate::{output, sealing, token};
+
+const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -38,8 +42,9 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
+    let serving = edge::serving(config)?;
     let Some(database) = database::open(config, &shutdown).await? else { return Ok(()) };
-    let served = serve(config, listener, &database, shutdown).await;
+    let served = serve(config, listener, serving, &database, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;
     served
@@ -48,36 +53,73 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
 async fn serve(
     config: &Config,
     listener: TcpListener,
+    serving: Serving,
     database: &Database,
     shutdown: CancellationToken,
 ) -> Result<()> {
     let store = &database.store;
     let secret = token::ensure(&config.token_file())?;
+    accounts::set_local_token(
+        store,
+        &worker_name(config),
+        &Sha256::digest(&secret).into(),
+        token::hint(&secret),
+    )
+    .await?;
     // A model may have to be fetched first, which takes minutes.
-    let Some(models) = shutdown.run_until_cancelled(models::open(config, store)).await else {
+    let Some(models) =
+        shutdown.run_until_cancelled(models::open(config, &database.background)).await
+    else {
         return Ok(());
     };
     let models = models?;
     // Background work outlives the listener by a moment, so that open requests find it working.
     let background = CancellationToken::new();
     let (keyword, follower) =
-        keyword::start(store, &config.data_dir.join("index"), background.clone()).await?;
+        keyword::start(&database.background, &config.data_dir.join("index"), background.clone())
+            .await?;
     let search = SearchContext { store: store.clone(), keyword, models };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone());
     let tasks = start_background(config, &memory, &database.background, &background);
 
-    let api_token = Token::new(secret);
-    let state = ApiState::new(memory.clone(), api_token.clone());
-    let router = with_mcp(mc_api::router(state), config, api_token, shutdown.clone());
+    let sign_in = sign_in(config, store).await?;
+    let rotation = rotate_keys(sign_in.clone(), background.clone());
+    let state = ApiState::new(memory.clone(), database.background.clone(), sign_in);
+    let router = edge::router(state.with_settings(edge::settings(config)), config, &shutdown)?;
     greet(config);
-    let served = mc_api::run(listener, router, shutdown).await;
+    let served = mc_api::run(listener, router, serving, shutdown).await;
     tracing::info!("stopping");
     background.cancel();
     tasks.wait().await;
+    rotation.await.context("the rotation of keys")?;
     memory.finish().await;
     follower.await.context("the keyword index's follower")?;
     served.context("the listener failed")
+}
+
+async fn sign_in(config: &Config, store: &Store) -> Result<SignIn> {
+    let SignInConfig { sealing_key_file, previous_sealing_key_files, providers, .. } =
+        &config.sign_in;
+    let settings = SignInSettings {
+        public_url: config.public_url()?,
+        providers: providers.clone(),
+        sealer: sealing::sealer(sealing_key_file, previous_sealing_key_files)?,
+    };
+    SignIn::open(store.clone(), settings)
+        .await
+        .map_err(|problem| anyhow!("signing in can't be set up: {problem}"))
+}
+
+/// Adds a key that signs access tokens whenever it is time.
+fn rotate_keys(sign_in: SignIn, stop: CancellationToken) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        while stop.run_until_cancelled(tokio::time::sleep(KEYS_LOOKED_AT)).await.is_some() {
+            if let Err(problem) = sign_in.rotate_keys().await {
+                tracing::warn!(%problem, "no new signing key could be made; trying again in an hour");
+            }
+        }
+    })
 }
 
 /// Beside the rest of the start: what the first recalls would pay for otherwise.
@@ -88,7 +130,10 @@ fn warm_up(search: &SearchContext) {
         let warmed = async {
             mc_store::warm_up(&search.store, &search.models.current().model).await?;
             // Of a project that does not exist, for the sake of what is only made when it is used.
-            let nowhere = PassageFilter::project(ProjectId(Uuid::nil()));
+            let nowhere = ProjectId(Uuid::nil());
+            let store = search.store.enter(UserId::LOCAL, nowhere);
+            let search = SearchContext { store, ..search };
+            let nowhere = PassageFilter::project(nowhere);
             let query = Query::text("why does `WarmUp::first` retry (src/warm/up.rs:1)?", nowhere);
             mc_search::search(&search, &query, &Options::default()).await
         };
@@ -139,15 +184,6 @@ fn start_background(
 fn worker_name(config: &Config) -> String {
     let host = rustix::system::uname();
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
-}
-
-fn with_mcp(api: Router, config: &Config, token: Token, shutdown: CancellationToken) -> Router {
-    let mut settings = HttpSettings::default();
-    settings.allowed_hosts.extend(config.server.allowed_hosts.iter().cloned());
-    settings.allowed_origins.extend(config.server.allowed_origins.iter().cloned());
-    let server = MemoryServer::new(CoreClient::in_process(api.clone()), ServerSettings::default());
-    let mcp = mc_mcp::http_router(server, settings, shutdown);
-    api.nest_service("/mcp", mc_api::protect(mcp, token))
 }
 
 /// Says where everything is, once it can be used.

@@ -1,58 +1,48 @@
-//! The local bearer token, until accounts exist.
+//! The token of the host's own administrator, with which the command line and local clients come in.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use rand::Rng;
-use rand::distr::Alphanumeric;
+use mc_auth::secret::PersonalAccessToken;
 
-/// 43 letters and digits hold 256 bits.
-const LENGTH: usize = 43;
+use crate::private_file;
+
+const WHAT: &str = "the token";
+const HINT_LENGTH: usize = 4;
 
 /// Reads the token, making it at the first start; the file is readable by its owner alone.
 pub fn ensure(path: &Path) -> Result<String> {
     if path.exists() {
         return read(path);
     }
-    let token: String =
-        rand::rng().sample_iter(Alphanumeric).take(LENGTH).map(char::from).collect();
-    // Written aside and renamed: another process never reads half a token.
-    let draft = path.with_extension("new");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)
-        .with_context(|| format!("the token can't be written to {}", draft.display()))?;
-    file.write_all(token.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    Ok(token)
+    let token = PersonalAccessToken::generate();
+    private_file::write(path, WHAT, token.expose().as_bytes())?;
+    Ok(token.expose().to_owned())
+}
+
+/// The last characters, by which a person can tell a token from others.
+pub fn hint(token: &str) -> &str {
+    &token[token.len().saturating_sub(HINT_LENGTH)..]
 }
 
 fn read(path: &Path) -> Result<String> {
-    let text = fs::read_to_string(path)
-        .with_context(|| format!("the token in {} can't be read", path.display()))?;
+    let bytes = private_file::read(path, WHAT)?;
+    let text = String::from_utf8(bytes).context("the token is no text")?;
     let token = text.trim().to_owned();
     ensure!(
-        token.len() >= 32,
-        "the token in {} is too short; delete the file and start again to get a new one",
+        token.len() >= 32 && token.bytes().all(|byte| byte.is_ascii_graphic()),
+        "the token in {} is too short or has strange characters; delete the file and start again to get \
+         a new one",
         path.display()
     );
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), "the token file was readable by others; closed it");
-        fs::set_permissions(path, Permissions::from_mode(0o600))?;
-    }
     Ok(token)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -92,3 +92,24 @@ id!(
     /// One run of the indexer over one repository.
     IngestId
 );
+id!(
+    /// A person, or a program that acts by itself.
+    UserId
+);
+id!(
+    /// A group of users that has roles on projects together.
+    TeamId
+);
+id!(
+    /// What access tokens stem from: a login with its refresh tokens, or a personal access token.
+    SessionId
+);
+id!(
+    /// One access token: a personal one, or one that was issued for a session.
+    TokenId
+);
+
+impl UserId {
+    /// The administrator who holds the token that the service makes for its own host.
+    pub const LOCAL: Self = Self(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+}

@@ -1,15 +1,12 @@
 //! Closed vocabularies, each with its one spelling on the wire and in the database.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// A word that is not in a vocabulary; the message lists the ones that are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {vocabulary} \"{value}\"; use one of: {allowed}")]
 pub struct UnknownValue {
-    vocabulary: &'static str,
-    value: String,
-    allowed: String,
+    pub(crate) vocabulary: &'static str,
+    pub(crate) value: String,
+    pub(crate) allowed: String,
 }
 
 macro_rules! vocabulary {
@@ -28,19 +25,19 @@ macro_rules! vocabulary {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
         }
 
-        impl FromStr for $name {
-            type Err = UnknownValue;
+        impl std::str::FromStr for $name {
+            type Err = $crate::kinds::UnknownValue;
 
-            fn from_str(word: &str) -> Result<Self, UnknownValue> {
+            fn from_str(word: &str) -> Result<Self, $crate::kinds::UnknownValue> {
                 match word {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(UnknownValue {
+                    _ => Err($crate::kinds::UnknownValue {
                         vocabulary: $title,
                         value: word.chars().take(64).collect(),
                         allowed: [$($word),+].join(", "),
@@ -112,6 +109,20 @@ vocabulary!(
 );
 
 vocabulary!(
+    /// Who vouches for a text, the least first: the order of the members is the order of trust.
+    Trust, "trust", {
+        /// Nobody: it came from outside, or it is suspicious. Never a rule or a warning of a bundle.
+        Untrusted = "untrusted",
+        /// A source that the team chose: a repository, a wiki, a tracker.
+        Imported = "imported",
+        /// A member of the team, or a tool in a member's name.
+        Team = "team",
+        /// A person who looked at it and said that it holds.
+        Confirmed = "confirmed",
+    }
+);
+
+vocabulary!(
     /// The life of an ingest run (seed 002).
     IngestStatus, "status", {
         /// Waiting for a worker.
@@ -143,6 +154,8 @@ vocabulary!(
     }
 );
 
+pub(crate) use vocabulary;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +168,14 @@ mod tests {
         for status in IngestStatus::ALL {
             assert_eq!(status.as_str().parse::<IngestStatus>().as_ref(), Ok(status));
         }
+    }
+
+    #[test]
+    fn trust_grows_from_nobody_to_a_person_who_looked() {
+        let words: Vec<_> = Trust::ALL.iter().map(|trust| trust.as_str()).collect();
+        assert_eq!(words, ["untrusted", "imported", "team", "confirmed"]);
+        assert!(Trust::ALL.is_sorted());
+        assert!(Trust::ALL.iter().all(|trust| trust.as_str().parse() == Ok(*trust)));
     }
 
     #[test]

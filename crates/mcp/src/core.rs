@@ -7,9 +7,11 @@ mod error;
 mod transport;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use futures::future::BoxFuture;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -30,14 +32,43 @@ pub struct CoreClient {
 
 #[derive(Clone)]
 enum Credential {
-    /// Read before each call: the service writes the file at its first start.
-    TokenFile {
-        path: PathBuf,
-        /// The service's address, for words about a token that it refuses.
-        url: String,
-    },
+    /// The client's own.
+    Own(Arc<dyn TokenSource>),
     /// The token that came with the MCP request is passed on.
     Caller,
+}
+
+/// Where a client has its token from.
+pub trait TokenSource: Send + Sync {
+    /// The token for the next call; asked for before each.
+    fn token(&self) -> BoxFuture<'_, Result<String, CoreError>>;
+
+    /// What to say when the service refuses it.
+    fn refused(&self) -> CoreError;
+}
+
+/// A file with a token, such as the service writes at its first start.
+#[derive(Debug, Clone)]
+pub struct TokenFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The service's address, for words about a token that it refuses.
+    pub url: String,
+}
+
+impl TokenSource for TokenFile {
+    fn token(&self) -> BoxFuture<'_, Result<String, CoreError>> {
+        Box::pin(async move {
+            let text = tokio::fs::read_to_string(&self.path).await.map_err(|error| {
+                CoreError::TokenUnreadable { path: self.path.clone(), why: error.kind() }
+            })?;
+            Ok(text.trim().to_owned())
+        })
+    }
+
+    fn refused(&self) -> CoreError {
+        CoreError::TokenRefused { url: self.url.clone(), path: self.path.clone() }
+    }
 }
 
 /// One request to the Core.
@@ -75,11 +106,15 @@ impl CoreCall {
 }
 
 impl CoreClient {
-    /// A client of the service at `base_url`, with the bearer token in `token_file`.
-    pub fn over_http(base_url: &str, token_file: PathBuf) -> Result<Self, BadAddress> {
-        let transport = Transport::http(base_url)?;
-        let credential = Credential::TokenFile { path: token_file, url: base_url.to_owned() };
-        Ok(Self { transport, credential })
+    /// A client of the service at `base_url`, with the token that `tokens` gives. It trusts the
+    /// certificates in `ca_pem` beside those that the system trusts.
+    pub fn over_http(
+        base_url: &str,
+        tokens: Arc<dyn TokenSource>,
+        ca_pem: Option<&[u8]>,
+    ) -> Result<Self, BadAddress> {
+        let transport = Transport::http(base_url, ca_pem)?;
+        Ok(Self { transport, credential: Credential::Own(tokens) })
     }
 
     /// A client of the API in this process; each call carries its caller's own token.
@@ -115,9 +150,7 @@ impl CoreClient {
             .await
             .map_err(|_| CoreError::BadAnswer { status })?;
         match (&self.credential, status) {
-            (Credential::TokenFile { path, url }, StatusCode::UNAUTHORIZED) => {
-                Err(CoreError::TokenRefused { url: url.clone(), path: path.clone() })
-            }
+            (Credential::Own(tokens), StatusCode::UNAUTHORIZED) => Err(tokens.refused()),
             _ => read_answer(status, &body),
         }
     }
@@ -125,16 +158,9 @@ impl CoreClient {
     async fn authorization(&self, caller: Option<&HeaderValue>) -> Result<HeaderValue, CoreError> {
         let mut value = match &self.credential {
             Credential::Caller => caller.cloned().ok_or(CoreError::NoToken)?,
-            Credential::TokenFile { path, .. } => {
-                let token = tokio::fs::read_to_string(path).await.map_err(|error| {
-                    CoreError::TokenUnreadable { path: path.clone(), why: error.kind() }
-                })?;
-                HeaderValue::try_from(format!("Bearer {}", token.trim())).map_err(|_| {
-                    CoreError::TokenUnreadable {
-                        path: path.clone(),
-                        why: std::io::ErrorKind::InvalidData,
-                    }
-                })?
+            Credential::Own(tokens) => {
+                let token = tokens.token().await?;
+                HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| tokens.refused())?
             }
         };
         value.set_sensitive(true);

@@ -14,7 +14,7 @@ mod tools;
 
 pub use core::CoreClient;
 pub use error::Error;
-pub use http::{HttpSettings, http_router};
+pub use http::http_router;
 pub use render::Excerpt;
 pub use server::MemoryServer;
 pub use settings::{ServerSettings, Toolset, UnknownToolset};

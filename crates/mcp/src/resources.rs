@@ -6,9 +6,12 @@ use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::Value;
 
 use crate::core::CoreCall;
+use crate::render::one_line;
 
 /// Resources in one page of `resources/list`.
 const PAGE: usize = 50;
+/// Longest name of a resource, in characters.
+const NAME: usize = 80;
 const MIME: &str = "text/markdown";
 
 /// The two templates.
@@ -72,8 +75,9 @@ pub fn document_link(document: &Value, project: Option<&str>) -> Option<Resource
     let id: DocId = document.get("id")?.as_str()?.parse().ok()?;
     let query = project.map(|key| format!("?project={key}")).unwrap_or_default();
     let title = document.get("title").and_then(Value::as_str).unwrap_or("document");
+    let title = one_line(title, NAME);
     Some(
-        Resource::new(format!("memory://docs/{id}{query}"), title)
+        Resource::new(format!("memory://docs/{id}{query}"), title.clone())
             .with_title(title)
             .with_mime_type(MIME),
     )
@@ -133,11 +137,11 @@ fn record_resource(record: &Value) -> Option<Resource> {
     let id: RecordId = text("id")?.parse().ok()?;
     let title = text("title").filter(|title| !title.is_empty());
     let title = title.or_else(|| text("content")?.lines().next()).unwrap_or("record");
-    let title: String = title.chars().take(80).collect();
+    let title = one_line(title, NAME);
     Some(
         Resource::new(format!("memory://records/{id}"), title.clone())
             .with_title(title)
-            .with_description(text("kind").unwrap_or("record"))
+            .with_description(one_line(text("kind").unwrap_or("record"), NAME))
             .with_mime_type(MIME),
     )
 }

@@ -1,6 +1,6 @@
 //! The stdio server that an IDE starts: a thin proxy, one a client, with nothing to lose.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, RoleServer, ServerInitializeError};
@@ -9,7 +9,7 @@ use rmcp::transport::stdio_pipes;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::CoreClient;
+use crate::core::{CoreClient, TokenSource};
 use crate::{Error, MemoryServer, ServerSettings};
 
 /// Longest message that is read, in bytes. Far above what a tool accepts, so that an oversized
@@ -17,21 +17,24 @@ use crate::{Error, MemoryServer, ServerSettings};
 const MAX_LINE: usize = 64 * 1024 * 1024;
 
 /// Settings of a stdio server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct StdioSettings {
     /// Settings of every transport.
     pub server: ServerSettings,
     /// Where the Core API listens, as in `http://127.0.0.1:7391`.
     pub core_url: String,
-    /// The file with the bearer token; read before each call, so it may appear later.
-    pub token_file: PathBuf,
+    /// Where the bearer token comes from; asked before each call, so it may appear later.
+    pub tokens: Arc<dyn TokenSource>,
+    /// Certificates to trust beside those of the system, in PEM.
+    pub ca_pem: Option<Vec<u8>>,
 }
 
 /// Serves this process's stdin and stdout until the client goes away or `shutdown` is cancelled.
 ///
 /// Nothing else may write to stdout meanwhile: logs belong on stderr.
 pub async fn stdio(settings: StdioSettings, shutdown: CancellationToken) -> Result<(), Error> {
-    let core = CoreClient::over_http(&settings.core_url, settings.token_file)?;
+    let core =
+        CoreClient::over_http(&settings.core_url, settings.tokens, settings.ca_pem.as_deref())?;
     let (stdin, stdout) = stdio_pipes();
     serve_on(stdin, stdout, MemoryServer::new(core, settings.server), shutdown).await
 }

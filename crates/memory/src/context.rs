@@ -33,6 +33,18 @@ impl MemoryContext {
         Self { store, search, turns, journal }
     }
 
+    /// The same over another view of the database: on somebody's behalf ([`Store::enter`]).
+    pub fn over(&self, store: Store) -> Self {
+        let search = SearchContext { store: store.clone(), ..self.search.clone() };
+        Self { store, search, ..self.clone() }
+    }
+
+    /// Returns when the bundle, which may have been handed out so recently that it is still being
+    /// written, can be found.
+    pub async fn bundle_is_written(&self, bundle: BundleId) {
+        self.journal.written(bundle).await;
+    }
+
     /// Waits until everything is written that recalls left to be written after their answer. To
     /// be called when the service stops, before the store is closed.
     pub async fn finish(&self) {

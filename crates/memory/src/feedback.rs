@@ -22,8 +22,7 @@ pub async fn feedback(
     bundle: BundleId,
     used: &[Uuid],
 ) -> Result<Recorded, Error> {
-    // The bundle may have been handed out so recently that it is still being written.
-    ctx.journal.written(bundle).await;
+    ctx.bundle_is_written(bundle).await;
     let mut ids = used.to_vec();
     ids.sort_unstable();
     ids.dedup();

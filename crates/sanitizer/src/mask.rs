@@ -1,62 +1,9 @@
 //! From finds to masked text.
 
-use std::ops::Range;
-
-use crate::{Sanitized, scan};
-
-/// What sort of thing a find is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// It gives access.
-    Secret,
-    /// It reaches or identifies a person.
-    Personal,
-}
-
-impl Class {
-    /// The word in the placeholder.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Secret => "secret",
-            Self::Personal => "personal",
-        }
-    }
-}
-
-/// What is looked for. Secrets always are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Profile {
-    /// Personal data.
-    pub personal: bool,
-    /// IP addresses as well, with personal data.
-    pub addresses: bool,
-}
-
-impl Profile {
-    /// Everything there are rules for.
-    pub const ALL: Self = Self { personal: true, addresses: true };
-}
-
-impl Default for Profile {
-    /// All but IP addresses: in notes about systems they are mostly those of machines.
-    fn default() -> Self {
-        Self { personal: true, addresses: false }
-    }
-}
-
-/// A find in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Find {
-    /// What sort of thing it is.
-    pub class: Class,
-    /// What it is, as the placeholder names it: `github-token`.
-    pub category: &'static str,
-    /// Bytes of the text that was given to [`mask`].
-    pub span: Range<usize>,
-}
+use crate::{Class, Find, Sanitized};
 
 /// A text without its secrets, and where they were.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Masked {
     /// The text with a placeholder in place of each find.
     pub text: Sanitized,
@@ -71,27 +18,20 @@ const UNSTABLE: &str = "unstable-text";
 /// Honest text settles in two passes; one that has not settled after this many was made to be slow.
 const MAX_PASSES: usize = 8;
 
-/// Replaces each secret in `text` by `[secret:<category>]`, and personal data by
-/// `[personal:<category>]`.
-///
-/// The answer has as many lines as `text`; masking it again changes nothing.
-pub fn mask(text: &str) -> Masked {
-    mask_with(text, Profile::default())
-}
-
-/// Like [`mask`], of what the profile asks for.
-pub fn mask_with(text: &str, profile: Profile) -> Masked {
+/// Replaces what `find` finds, and what it finds after that, until it finds no more.
+pub(crate) fn until_stable(text: &str, find: impl Fn(&str) -> Vec<Find>) -> Masked {
     let mut masked = text.to_owned();
     let mut finds: Vec<Find> = Vec::new();
     for _ in 0..MAX_PASSES {
-        let found = scan::scan(&masked, profile);
+        let found = find(&masked);
         if found.is_empty() {
             return Masked { text: Sanitized::masked(masked), finds };
         }
         finds = merged(text, finds, found);
         masked = replace(text, &finds);
     }
-    let whole = Find { class: Class::Secret, category: UNSTABLE, span: 0..text.len() };
+    let whole =
+        Find { class: Class::Secret, category: UNSTABLE, span: 0..text.len(), confidence: 0.5 };
     let dropped = replace(text, std::slice::from_ref(&whole));
     Masked { text: Sanitized::masked(dropped), finds: vec![whole] }
 }
@@ -150,6 +90,7 @@ fn merged(text: &str, earlier: Vec<Find>, found: Vec<Find>) -> Vec<Find> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mask;
 
     const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
@@ -169,11 +110,16 @@ mod tests {
     #[test]
     fn a_later_pass_is_mapped_back_to_the_original() {
         let text = format!("a {TOKEN} b {TOKEN} c\n");
-        let first = Find { class: Class::Secret, category: "first", span: 2..2 + TOKEN.len() };
+        let find = |category: &'static str, start: usize| Find {
+            class: Class::Secret,
+            category,
+            span: start..start + TOKEN.len(),
+            confidence: 1.0,
+        };
+        let first = find("first", 2);
         let masked = replace(&text, std::slice::from_ref(&first));
         let at = masked.find(TOKEN).expect("the second token is left");
-        let second = Find { class: Class::Secret, category: "second", span: at..at + TOKEN.len() };
-        let all = merged(&text, vec![first], vec![second]);
+        let all = merged(&text, vec![first], vec![find("second", at)]);
         assert_eq!(all.len(), 2);
         assert_eq!(&text[all[1].span.clone()], TOKEN);
         assert!(all[1].span.start > all[0].span.end);

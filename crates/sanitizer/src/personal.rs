@@ -2,6 +2,7 @@
 //! its shape, or a word before it, says what it is.
 
 mod checksums;
+mod digits;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -9,6 +10,8 @@ use std::sync::LazyLock;
 
 use phonenumber::country;
 use regex::Regex;
+
+use crate::{Class, Find};
 
 /// Bytes before a number, on its line, in which a word may say what it is.
 const CONTEXT_BYTES: usize = 64;
@@ -31,10 +34,7 @@ const PHONE_WORDS: &[&str] = &[
     "факс",
 ];
 
-static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
-});
-static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+static ADDRESSES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f.]{1,15}|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 });
 /// Codes with letters.
@@ -50,24 +50,42 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of this file")
 }
 
-/// The personal data of `text`, by category; spans may overlap.
-pub(crate) fn find(text: &str, addresses: bool) -> Vec<(&'static str, Range<usize>)> {
-    let mut found = Vec::new();
-    let mut look = |pattern: &Regex, judge: fn(&str, &Range<usize>) -> Option<&'static str>| {
-        for candidate in pattern.find_iter(text) {
-            found.extend(parts(text, candidate.range()).find_map(|span| {
-                let category = stands_alone(text, &span).then(|| judge(text, &span)).flatten()?;
-                Some((category, span))
-            }));
+/// The category of IP addresses, which a policy may want or not.
+pub(crate) const ADDRESS: &str = "ip-address";
+
+/// The personal data of `text`; spans may overlap.
+pub(crate) fn find(text: &str, addresses: bool) -> Vec<Find> {
+    let mut found: Vec<Find> = emails(text).collect();
+    let mut look = |pattern: &Regex, window: Range<usize>, judge: Judge| {
+        for candidate in pattern.find_iter(&text[window.clone()]) {
+            let (start, end) = (window.start + candidate.start(), window.start + candidate.end());
+            found.extend(
+                parts(text, start..end).find_map(|span| {
+                    stands_alone(text, &span).then(|| judge(text, &span)).flatten()
+                }),
+            );
         }
     };
-    look(&EMAIL, email);
-    look(&CODE, code);
-    look(&NUMBER, number);
+    for window in digits::dense(text) {
+        look(&CODE, window.clone(), code);
+        look(&NUMBER, window, number);
+    }
     if addresses {
-        look(&ADDRESS, address);
+        look(&ADDRESSES, 0..text.len(), address);
     }
     found
+}
+
+/// What a candidate is, if it is anything.
+type Judge = fn(&str, &Range<usize>) -> Option<Find>;
+
+/// Confidence where check digits hold, or the form is nobody else's.
+const CHECKED: f32 = 0.95;
+/// Confidence where the shape, or a word before it, says what it is.
+const NAMED: f32 = 0.75;
+
+fn personal(category: &'static str, span: &Range<usize>, confidence: f32) -> Find {
+    Find { class: Class::Personal, category, span: span.clone(), confidence }
 }
 
 /// The span itself, then what stands between its spaces, if it has any: `078-05-1123 078-05-1124` may
@@ -95,31 +113,47 @@ fn stands_alone(text: &str, span: &Range<usize>) -> bool {
         && !continues
 }
 
-fn email(text: &str, span: &Range<usize>) -> Option<&'static str> {
-    let (user, domain) = text[span.clone()].split_once('@')?;
+fn emails(text: &str) -> impl Iterator<Item = Find> + '_ {
+    let is_user = |b: &&u8| b.is_ascii_alphanumeric() || b"._%+-".contains(*b);
+    let is_domain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'-' | b'.');
+    text.match_indices('@').filter_map(move |(at, _)| {
+        let bytes = text.as_bytes();
+        let user = bytes[..at].iter().rev().take(65).take_while(is_user).count();
+        let domain = bytes[at + 1..].iter().take(254).take_while(is_domain).count();
+        let domain = text[at + 1..at + 1 + domain].trim_end_matches(['.', '-']).len();
+        let span = at - user..at + 1 + domain;
+        ((1..=64).contains(&user) && stands_alone(text, &span) && is_email(text, &span))
+            .then(|| personal("email", &span, CHECKED))
+    })
+}
+
+fn is_email(text: &str, span: &Range<usize>) -> bool {
+    let Some((user, domain)) = text[span.clone()].split_once('@') else { return false };
     let domain = domain.to_ascii_lowercase();
-    let (rest, top) = domain.rsplit_once('.')?;
+    let Some((rest, top)) = domain.rsplit_once('.') else { return false };
     let reserved = matches!(top, "example" | "test" | "invalid" | "localhost" | "local")
         || ["example.com", "example.org", "example.net"].iter().any(|name| {
             domain.strip_suffix(name).is_some_and(|s| s.is_empty() || s.ends_with('.'))
         });
-    let is_name =
-        top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic()) && !rest.is_empty();
+    let is_name = top.len() >= 2
+        && top.bytes().all(|b| b.is_ascii_alphabetic())
+        && rest.split('.').all(|label| !label.is_empty());
     // `git@host:path` and `user@host.com/path` in a URL reach a machine.
     let reaches_machine = user == "git" || text[span.end..].starts_with([':', '/']);
-    (is_name && !reserved && !reaches_machine && !user.starts_with('.')).then_some("email")
+    is_name && !reserved && !reaches_machine && !user.starts_with('.')
 }
 
-fn address(text: &str, span: &Range<usize>) -> Option<&'static str> {
+fn address(text: &str, span: &Range<usize>) -> Option<Find> {
     let value = &text[span.clone()];
     // A network is nobody's.
     let is_network = text[span.end..].starts_with('/')
         && text[span.end + 1..].starts_with(|c: char| c.is_ascii_digit());
     let is_host = match (value.parse::<Ipv4Addr>(), value.parse::<Ipv6Addr>()) {
         (Ok(v4), _) => {
-            let [a, _, c, d] = v4.octets();
-            // Versions such as 1.2.0.0 look the same.
-            !v4.is_loopback() && !v4.is_broadcast() && a != 0 && (c, d) != (0, 0)
+            let [a, b, c, d] = v4.octets();
+            // 1.1.1.1 and its like serve everybody; versions such as 1.2.0.0 look the same.
+            let is_common = a == b && b == c && c == d;
+            !v4.is_loopback() && !v4.is_documentation() && !is_common && a != 0 && (c, d) != (0, 0)
         }
         (_, Ok(v6)) => {
             // `dead::beef` is a path of names in many languages.
@@ -128,32 +162,35 @@ fn address(text: &str, span: &Range<usize>) -> Option<&'static str> {
         }
         _ => false,
     };
-    (is_host && !is_network).then_some("ip-address")
+    (is_host && !is_network).then(|| personal(ADDRESS, span, NAMED))
 }
 
-fn code(text: &str, span: &Range<usize>) -> Option<&'static str> {
+fn code(text: &str, span: &Range<usize>) -> Option<Find> {
     let value = &text[span.clone()];
     let compact: Vec<u8> = value.bytes().filter(|b| *b != b' ').collect();
     if compact.len() == 9 {
         let context = Context::of(text, span);
-        return (context.is_whole_line || context.names(PASSPORT_WORDS)).then_some("passport");
+        let is_named = context.is_whole_line || context.names(PASSPORT_WORDS);
+        return is_named.then(|| personal("passport", span, NAMED));
     }
     if checksums::fiscal_code(&compact) {
-        return Some("it-fiscal-code");
+        return Some(personal("it-fiscal-code", span, CHECKED));
     }
-    ((15..=34).contains(&compact.len()) && checksums::iban(&compact)).then_some("iban")
+    let is_iban = (15..=34).contains(&compact.len()) && checksums::iban(&compact);
+    is_iban.then(|| personal("iban", span, CHECKED))
 }
 
-fn number(text: &str, span: &Range<usize>) -> Option<&'static str> {
+fn number(text: &str, span: &Range<usize>) -> Option<Find> {
     let value = &text[span.clone()];
     let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
     let shape: String = value.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
     if is_card(&digits, &shape) {
-        return Some("card");
+        return Some(personal("card", span, CHECKED));
     }
     let context = Context::of(text, span);
     identifier(&digits, &shape, &context)
         .or_else(|| is_phone(value, &shape, &context).then_some("phone"))
+        .map(|category| personal(category, span, NAMED))
 }
 
 /// Numbers that a state gives a person or an organisation.

@@ -1,45 +1,143 @@
-//! Runs the rules over a text: keywords first, then the patterns of the rules whose keyword is there.
+//! Runs the rules over a text: keywords first, then the patterns and names that they call for.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use regex::{Captures, Regex};
+use regex::Regex;
 
-use crate::personal;
-use crate::rules::{RULES, Rule};
-use crate::{Class, Find, Profile};
+use crate::allow::Lines;
+use crate::reading::Reading;
+use crate::rules::{Rule, Rules};
+use crate::{Class, Find, Policy, assignment, bare, decode, personal, shape};
 
-/// What the rules find in `text`, in its order, not overlapping, none touching a placeholder.
-///
-/// Linear in the text: each pattern's repetitions are bounded wherever a match that its check
-/// refuses is tried again further on.
-pub(crate) fn scan(text: &str, profile: Profile) -> Vec<Find> {
-    let engine = &*ENGINE;
-    let placeholders: Vec<_> = engine.placeholder.find_iter(text).map(|m| m.range()).collect();
-    let mut found: Vec<(Name, Range<usize>)> = Vec::new();
-    for rank in engine.candidates(text) {
-        let name = Name { rank, class: Class::Secret, category: RULES[rank].category };
-        let spans = secrets(&engine.patterns[rank], &RULES[rank], text);
-        found.extend(spans.map(|span| (name, span)));
+/// What the rules find in `text` that the policy doesn't allow: in its order, not overlapping, none
+/// touching a placeholder.
+pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Find> {
+    let placeholders: Vec<_> = PLACEHOLDER.find_iter(text).map(|m| m.range()).collect();
+    let reading = rules.read_text(text);
+    let mut found = secrets(rules, &reading);
+    found.extend(decode::secrets(rules, &reading));
+    if policy.wants_personal() {
+        let addresses = policy.wants(personal::ADDRESS, Class::Personal);
+        let rank = rules.formats.len() + 1;
+        found.extend(personal::find(text, addresses).into_iter().map(|find| Ranked { rank, find }));
     }
-    if profile.personal {
-        let name = |category| Name { rank: RULES.len(), class: Class::Personal, category };
-        let data = personal::find(text, profile.addresses);
-        found.extend(data.into_iter().map(|(category, span)| (name(category), span)));
-    }
-    found.retain(|(_, span)| !touches(&placeholders, span));
+    found.retain(|Ranked { find, .. }| {
+        let value = &text[find.span.clone()];
+        policy.wants(find.category, find.class)
+            && !touches(&placeholders, &find.span)
+            && !rules.allowed.holds(value)
+            && !policy.allowed.holds(value)
+    });
     found.extend(repetitions(text, &found, &placeholders));
-    union(found)
+    let mut finds = union(found);
+    if policy.honours_comments() && !finds.is_empty() {
+        let lines = Lines::with_comment(text);
+        finds.retain(|find| !lines.spare(find));
+    }
+    finds
 }
 
-/// What a find is; the lowest rank names text that several rules find.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Name {
+/// A placeholder of ours, as [`mask`](crate::mask()) writes it.
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\[(?:secret|personal):[a-z0-9-]+\]").expect("a pattern of this file")
+});
+
+/// A find, and the rank of the rule that made it: the lowest names text that several find.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ranked {
+    pub rank: usize,
+    pub find: Find,
+}
+
+/// The secrets that stand in a text as they are; spans may overlap.
+pub(crate) fn secrets(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+    let mut found = of_formats(rules, reading);
+    found.extend(of_names(rules, reading));
+    let rank = rules.formats.len();
+    found.extend(
+        bare::values(reading, &rules.names)
+            .map(|span| Ranked { rank, find: secret(VALUE, span, bare::CONFIDENCE) }),
+    );
+    found
+}
+
+fn of_formats(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+    let each = reading.windows.iter();
+    each.flat_map(|(rank, windows)| of_format(rules, *rank, reading.text, windows)).collect()
+}
+
+/// The secrets of the format of one rank within the windows.
+pub(crate) fn of_format(
+    rules: &Rules,
     rank: usize,
-    class: Class,
-    category: &'static str,
+    text: &str,
+    windows: &[Range<usize>],
+) -> Vec<Ranked> {
+    let rule = &rules.formats[rank];
+    let found = matches(rules, rule, text, windows).into_iter();
+    let ranked = found.map(|(span, factor)| Ranked {
+        rank,
+        find: secret(rule.category, span, rule.confidence * factor),
+    });
+    ranked.collect()
+}
+
+/// The categories of what no format names.
+const PASSWORD: &str = "password";
+const VALUE: &str = "secret-value";
+
+fn of_names(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+    let rank = rules.formats.len();
+    let mut found = Vec::new();
+    for (word, strength) in &reading.words {
+        for assigned in assignment::secrets(reading.text, word.clone(), *strength, &rules.names) {
+            let category = if assigned.chosen { PASSWORD } else { VALUE };
+            let find = secret(category, assigned.span, assigned.confidence);
+            found.push(Ranked { rank, find });
+        }
+    }
+    found
+}
+
+fn secret(category: &'static str, span: Range<usize>, confidence: f32) -> Find {
+    Find { class: Class::Secret, category, span, confidence }
+}
+
+/// What one format's pattern matches and its check accepts within the windows, with the factor on
+/// the confidence.
+fn matches(
+    rules: &Rules,
+    rule: &Rule,
+    text: &str,
+    windows: &[Range<usize>],
+) -> Vec<(Range<usize>, f32)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for window in windows {
+        from = from.max(text.floor_char_boundary(window.start));
+        let mut end = text.ceil_char_boundary(window.end);
+        while from < end {
+            let Some(captures) = rule.pattern.captures_at(&text[..end], from) else { break };
+            let whole = captures.get_match().range();
+            if whole.end == end && end < text.len() {
+                // Cut off. Each time thrice as much, so that the whole stays linear.
+                end = text.ceil_char_boundary((whole.end + 2 * whole.len()).min(text.len()));
+                continue;
+            }
+            let secret = captures.name("s").map_or_else(|| whole.clone(), |group| group.range());
+            let value = &text[secret.clone()];
+            let is_varied = shape::entropy(value) >= rule.entropy;
+            let accepted = rule.check.accepts(value, &rules.names).filter(|_| is_varied);
+            // A refused value may hold the beginning of a real one.
+            let retry = accepted.is_none() && secret.start > whole.start;
+            from = if retry { secret.start } else { whole.end };
+            found.extend(accepted.map(|factor| (secret, factor)));
+        }
+    }
+    found
 }
 
 /// Shorter values are repeated by chance, longer ones (whole key blocks) are not repeated bare.
@@ -47,89 +145,24 @@ const REPEATED: Range<usize> = 12..513;
 
 /// Where else the values in `found` stand: one that its name gave away once is no less secret
 /// where it stands bare.
-fn repetitions(
-    text: &str,
-    found: &[(Name, Range<usize>)],
-    placeholders: &[Range<usize>],
-) -> Vec<(Name, Range<usize>)> {
-    let long = found.iter().filter(|(_, span)| REPEATED.contains(&span.len()));
-    // Each value once, with its name: an automaton of thousands of equal ones would be slow.
-    let names: BTreeMap<&str, Name> = long.map(|(name, s)| (&text[s.clone()], *name)).collect();
-    if names.is_empty() {
+fn repetitions(text: &str, found: &[Ranked], placeholders: &[Range<usize>]) -> Vec<Ranked> {
+    let long = found.iter().filter(|ranked| REPEATED.contains(&ranked.find.span.len()));
+    // Each value once: an automaton of thousands of equal ones would be slow.
+    let values: BTreeMap<&str, &Ranked> =
+        long.map(|ranked| (&text[ranked.find.span.clone()], ranked)).collect();
+    if values.is_empty() {
         return Vec::new();
     }
-    let names: Vec<(&str, Name)> = names.into_iter().collect();
-    let values = AhoCorasick::builder()
+    let values: Vec<(&str, &Ranked)> = values.into_iter().collect();
+    let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
-        .build(names.iter().map(|(value, _)| value))
+        .build(values.iter().map(|(value, _)| value))
         .expect("the values are shorter than the text");
-    let again = values.find_iter(text).map(|hit| (names[hit.pattern().as_usize()].1, hit.range()));
-    again.filter(|(_, span)| !touches(placeholders, span)).collect()
-}
-
-struct Engine {
-    keywords: AhoCorasick,
-    /// The rule of each keyword, by index into [`RULES`].
-    owner: Vec<usize>,
-    /// The pattern of each rule.
-    patterns: Vec<Regex>,
-    placeholder: Regex,
-}
-
-static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
-    let pattern = |text: &str| Regex::new(text).expect("the table's patterns are tested");
-    let keywords: Vec<(usize, &str)> = (RULES.iter().enumerate())
-        .flat_map(|(rank, rule)| rule.keywords.iter().map(move |&word| (rank, word)))
-        .collect();
-    Engine {
-        keywords: AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .build(keywords.iter().map(|(_, word)| word))
-            .expect("the table's keywords are few and short"),
-        owner: keywords.iter().map(|&(rank, _)| rank).collect(),
-        patterns: RULES.iter().map(|rule| pattern(rule.pattern)).collect(),
-        placeholder: pattern(r"\[(?:secret|personal):[a-z0-9-]+\]"),
-    }
-});
-
-impl Engine {
-    /// The rules that have a keyword in `text`, in the table's order.
-    fn candidates(&self, text: &str) -> Vec<usize> {
-        let mut present = vec![false; RULES.len()];
-        for hit in self.keywords.find_overlapping_iter(text) {
-            present[self.owner[hit.pattern().as_usize()]] = true;
-        }
-        (0..RULES.len()).filter(|&rank| present[rank]).collect()
-    }
-}
-
-/// The secrets that one rule finds: its group `s`, or the whole match without one.
-fn secrets<'t>(
-    pattern: &'t Regex,
-    rule: &'t Rule,
-    text: &'t str,
-) -> impl Iterator<Item = Range<usize>> + 't {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        while let Some(captures) = pattern.captures_at(text, from) {
-            let (whole, secret) = ranges(&captures);
-            let accepted = rule.check.accepts(&text[secret.clone()]);
-            // A refused value may hold the name of a real one: `token = password = "..."`.
-            let retry = !accepted && secret.start > whole.start;
-            from = if retry { secret.start } else { whole.end };
-            if accepted {
-                return Some(secret);
-            }
-        }
-        None
-    })
-}
-
-fn ranges(captures: &Captures<'_>) -> (Range<usize>, Range<usize>) {
-    let whole = captures.get_match().range();
-    let secret = captures.name("s").map_or_else(|| whole.clone(), |group| group.range());
-    (whole, secret)
+    let again = automaton.find_iter(text).map(|hit| {
+        let Ranked { rank, find } = values[hit.pattern().as_usize()].1;
+        Ranked { rank: *rank, find: Find { span: hit.range(), ..find.clone() } }
+    });
+    again.filter(|ranked| !touches(placeholders, &ranked.find.span)).collect()
 }
 
 /// Whether `span` overlaps one of `placeholders` (sorted, disjoint).
@@ -138,21 +171,31 @@ fn touches(placeholders: &[Range<usize>], span: &Range<usize>) -> bool {
     placeholders.get(next).is_some_and(|p| p.start < span.end)
 }
 
-/// Joins overlapping spans; the rule that stands first in the table gives the category.
-fn union(mut found: Vec<(Name, Range<usize>)>) -> Vec<Find> {
-    found.sort_by_key(|(name, span)| (span.start, *name));
-    let mut joined: Vec<(Name, Range<usize>)> = Vec::new();
-    for (name, span) in found {
+/// Joins overlapping spans; the rule of the lowest rank gives the category, the surest the confidence.
+fn union(mut found: Vec<Ranked>) -> Vec<Find> {
+    found.sort_by(|a, b| {
+        (a.find.span.start, a.rank, a.find.category).cmp(&(
+            b.find.span.start,
+            b.rank,
+            b.find.category,
+        ))
+    });
+    let mut joined: Vec<Ranked> = Vec::new();
+    for next in found {
         match joined.last_mut() {
-            Some((last_name, last)) if span.start < last.end => {
-                last.end = last.end.max(span.end);
-                *last_name = name.min(*last_name);
+            Some(last) if next.find.span.start < last.find.span.end => {
+                let span = last.find.span.start..last.find.span.end.max(next.find.span.end);
+                let confidence = last.find.confidence.max(next.find.confidence);
+                if next.rank < last.rank {
+                    *last = next;
+                }
+                last.find.span = span;
+                last.find.confidence = confidence;
             }
-            _ => joined.push((name, span)),
+            _ => joined.push(next),
         }
     }
-    let find = |(name, span): (Name, _)| Find { class: name.class, category: name.category, span };
-    joined.into_iter().map(find).collect()
+    joined.into_iter().map(|ranked| ranked.find).collect()
 }
 
 #[cfg(test)]
@@ -160,19 +203,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_compiles_and_no_rule_matches_nothing() {
-        for (rule, pattern) in RULES.iter().zip(&ENGINE.patterns) {
-            assert!(!pattern.is_match(""), "{} matches the empty text", rule.category);
-            assert!(!rule.keywords.is_empty(), "{} never runs", rule.category);
-        }
-    }
-
-    #[test]
     fn overlapping_finds_become_one_of_the_more_specific_category() {
-        let name =
-            |rank: usize| Name { rank, class: Class::Secret, category: RULES[rank].category };
-        let finds = union(vec![(name(1), 4..12), (name(0), 6..14), (name(1), 20..24)]);
+        let ranked = |rank, category: &'static str, span, confidence| Ranked {
+            rank,
+            find: Find { class: Class::Secret, category, span, confidence },
+        };
+        let finds = union(vec![
+            ranked(1, "b", 4..12, 0.9),
+            ranked(0, "a", 6..14, 0.5),
+            ranked(1, "b", 20..24, 0.9),
+        ]);
         assert_eq!(finds.len(), 2);
-        assert_eq!((finds[0].category, finds[0].span.clone()), (RULES[0].category, 4..14));
+        assert_eq!((finds[0].category, finds[0].span.clone()), ("a", 4..14));
+        assert!((finds[0].confidence - 0.9).abs() < 1e-6);
     }
 }

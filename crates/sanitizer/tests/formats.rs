@@ -61,7 +61,7 @@ fn planted() -> Vec<(&'static str, String)> {
         ),
         marked("slack-token", "xoxp-", an(40)),
         marked("discord-token", "MTk4NjIyNDgzNDcxOTI1MjQ4", format!(".{}.{}", an(6), an(38))),
-        marked("telegram-token", "110201543:A", an(34)),
+        marked("telegram-token", "110201543:AA", an(33)),
         marked("sendgrid-key", "SG.", format!("{}.{}", an(22), an(43))),
         marked("mailgun-key", "key-", hex(32)),
         marked("twilio-key", "SK", hex(32)),
@@ -132,6 +132,17 @@ fn of_a_connection_string_only_the_password_goes() {
         "jdbc:mysql://db/shop?user=app&password=s3cr3t-Pa55&ssl=true",
     ] {
         check(text, "s3cr3t-Pa55", "connection-password");
+    }
+}
+
+#[test]
+fn commands_lose_their_password() {
+    for text in [
+        "curl -u admin:s3cr3t-Pa55 https://acme.io",
+        "sshpass -p 's3cr3t-Pa55' ssh root@host",
+        "mysqldump -u root -ps3cr3t-Pa55 shop",
+    ] {
+        check(text, "s3cr3t-Pa55", "command-password");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Personal data: what is found by its shape, by the words before it, and what is left alone.
 
-use mc_sanitizer::{Profile, mask, mask_with};
+use mc_sanitizer::{Action, Class, Policy, mask, mask_with};
 
 fn masked(text: &str) -> String {
-    mask_with(text, Profile::ALL).text.into_string()
+    mask_with(text, &Policy::strict()).text.into_string()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn what_reaches_or_identifies_a_person_goes() {
         ("2341 2341 2346", "[personal:in-aadhaar]"),
         ("tax file number 123456782", "tax file number [personal:au-tfn]"),
         (
-            "from 93.184.216.34 and [2001:db8::8a2e:370]:443",
+            "from 93.184.216.34 and [2001:470::8a2e:370]:443",
             "from [personal:ip-address] and [[personal:ip-address]]:443",
         ),
     ];
@@ -47,6 +47,7 @@ fn what_only_looks_like_it_stays() {
         "admin@example.com",
         "@decorator.with.parts",
         "127.0.0.1, 0.0.0.0 and 10.0.0.0/8",
+        "1.1.1.1 resolves, 192.0.2.17 stands in documents",
         "version 1.2.0.0 and 1.2.3",
         "std::net::IpAddr, dead::beef, 12:34:56, aa:bb:cc:dd:ee:ff",
         "018f2c3e-7d1a-7b2c-9d3e-4f5a6b7c8d9e",
@@ -65,11 +66,11 @@ fn what_only_looks_like_it_stays() {
 }
 
 #[test]
-fn addresses_go_only_where_the_profile_says_so() {
+fn addresses_go_only_where_the_policy_says_so() {
     let text = "host 93.184.216.34, mail a.b@team.io";
     assert_eq!(mask(text).text.as_str(), "host 93.184.216.34, mail [personal:email]");
-    let secrets = Profile { personal: false, addresses: false };
-    assert_eq!(mask_with(text, secrets).text.as_str(), text);
+    let secrets = Policy::default().with_class(Class::Personal, Action::Allow);
+    assert_eq!(mask_with(text, &secrets).text.as_str(), text);
 }
 
 /// Not by a clock: looking at the whole line for each of its numbers would take minutes here.

@@ -1,6 +1,6 @@
 //! What holds for any text.
 
-use mc_sanitizer::mask;
+use mc_sanitizer::{Policy, find, mask};
 use proptest::prelude::*;
 
 /// Pieces that the patterns care for, glued together in any order: tokens that touch, keys cut off,
@@ -26,6 +26,15 @@ fn fragment() -> impl Strategy<Value = String> {
         Just("ИНН 7707083893".to_owned()),
         Just("123456782\n".to_owned()),
         Just("536-90-4399".to_owned()),
+        Just("api_key: 'q8Zr2Lm0Tx5vB7nKc3Wd9Yh4'".to_owned()),
+        Just("acme q8Zr2Lm0Tx5vB7nKc3Wd9Yh4 ".to_owned()),
+        Just("ZXhwb3J0IEFQSV9LRVk9cThacjJMbTBUeDV2QjduS2Mz".to_owned()),
+        Just("%3Ftoken%3Dq8Zr2Lm0Tx5vB7nKc3".to_owned()),
+        Just("\" +\n  \"".to_owned()),
+        Just("\\\n".to_owned()),
+        Just("парол".to_owned()),
+        Just("ь日本語の鍵は".to_owned()),
+        Just("# memory-copilot:allow\n".to_owned()),
         Just("[personal:email]".to_owned()),
         Just("[secret:password]".to_owned()),
         Just("[secret:".to_owned()),
@@ -71,8 +80,32 @@ proptest! {
     }
 
     #[test]
+    fn every_find_is_gone_and_leaves_a_placeholder_at_most(text in text()) {
+        let masked = mask(&text);
+        // The class, the category, and two brackets with a colon.
+        let placeholders: usize = masked.finds.iter().map(|find| find.category.len() + 11).sum();
+        prop_assert!(masked.text.as_str().len() <= text.len() + placeholders);
+        prop_assert!(find(masked.text.as_str(), &Policy::default()).is_empty());
+        for find in &masked.finds {
+            prop_assert!((0.0..=1.0).contains(&find.confidence));
+        }
+    }
+
+    #[test]
+    fn characters_of_any_length_follow_a_name(after in "[ьж日鍵🔑 :=\"']{0,60}") {
+        mask(&format!("парол{after}q8Zr2Lm0Tx5vB7nKc3 token{after}{after}"));
+    }
+
+    #[test]
     fn any_text_at_all_is_masked_without_a_panic(text in any::<String>()) {
         mask(&text);
+    }
+
+    #[test]
+    fn a_planted_value_vanishes_with_all_its_repetitions(between in text()) {
+        let value = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
+        let masked = mask(&format!("\ntoken: '{value}'\n{between}\n{value}\n"));
+        prop_assert!(!masked.text.as_str().contains(&format!("\n{value}\n")), "{}", masked.text);
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     // the items to them, which lock them too, are checked at the end: two recalls of the same
     // records don't wait for each other in a circle. The end of a record is indexed and moves by
     // days, so that most recalls leave the indexes alone.
+    let mut tx = store.begin().await?;
     sqlx::query!(
         "with kept as (
              insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
@@ -69,8 +70,9 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
                  ttl = case when ttl_given or ttl > now() + make_interval(days => $14::bigint::int - 1) then ttl
                        else now() + make_interval(days => $14::bigint::int) end
              from held where r.id = held.id)
-         insert into bundle_items (bundle_id, position, section, record_id, doc_id, passage_id, score)
-         select kept.id, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
+         insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
+             passage_id, score)
+         select kept.id, $2, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
              $12::uuid[], $13::real[]) i",
         bundle.id.0,
         bundle.project.0,
@@ -87,9 +89,9 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
         &scores,
         DEFAULT_TTL_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
-    Ok(())
+    tx.commit().await
 }
 
 /// Marks items of a bundle as used, by the id of their record, document or passage, and counts the

@@ -102,7 +102,7 @@ pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error>
 
 /// What these records cite.
 pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>, Error> {
-    fetch(&store.pool, records).await
+    fetch(&mut *store.read().await?, records).await
 }
 
 /// What a record cites, as the transaction sees it.
@@ -186,7 +186,7 @@ pub async fn records_citing(
         project.0,
         paths
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     Ok(ids.into_iter().map(RecordId::from).collect())
 }
@@ -210,7 +210,7 @@ pub async fn file_lines(
         project.0,
         path
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     let mut files: Vec<Joined> = Vec::new();
     for row in rows {
@@ -269,7 +269,7 @@ pub async fn symbol_spans(
         path,
         content_hash
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?)
 }
 

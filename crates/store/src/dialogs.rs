@@ -99,6 +99,6 @@ pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Resu
         dialog.0,
         project.0
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.read().await?)
     .await?)
 }

@@ -122,7 +122,7 @@ pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Optio
         id.0,
         project.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?)
 }
 
@@ -136,7 +136,7 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
         project.0,
         url
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?)
 }
 
@@ -155,7 +155,7 @@ pub async fn by_title(
         project.0,
         title
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?)
 }
 
@@ -174,7 +174,7 @@ pub async fn titles_like(
         part,
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?)
 }
 
@@ -193,6 +193,6 @@ pub async fn list(
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?)
 }

@@ -47,6 +47,8 @@ pub enum Error {
 /// Constraint name -> what it guards.
 const UNIQUE: &[(&str, &str)] = &[
     ("projects_key_unique", "a project with this key"),
+    ("users_login_unique", "a user with this login"),
+    ("teams_key_unique", "a team with this key"),
     ("tasks_external_id_unique", "a task with this id"),
     ("memory_records_live_content", "a record with this content"),
     ("repositories_name_unique", "a repository with this name"),

@@ -92,7 +92,7 @@ pub async fn known(
         "select path, id, content_hash, chunker from files where repository_id = $1",
         repository.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     Ok(rows
         .into_iter()
@@ -231,7 +231,7 @@ pub async fn definitions(
         &files,
         &names
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     Ok(rows
         .into_iter()

@@ -266,7 +266,7 @@ pub async fn find(store: &Store, id: IngestId) -> Result<Option<Ingest>, Error> 
          from ingest_runs where id = $1",
         id.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?;
     row.map(Row::into_ingest).transpose()
 }
@@ -286,7 +286,7 @@ pub async fn of_repository(
         repository.0,
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     rows.into_iter().map(Row::into_ingest).collect()
 }

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod access;
+pub mod accounts;
 pub mod bundles;
 pub mod citations;
 pub mod dialogs;
@@ -10,11 +12,14 @@ pub mod feed;
 pub mod files;
 pub mod ingests;
 mod listener;
+pub mod logins;
+pub mod members;
 pub mod passages;
 pub mod projects;
 pub mod records;
 pub mod repositories;
 pub mod server;
+pub mod sessions;
 pub mod tasks;
 pub mod upkeep;
 pub mod vectors;
@@ -22,11 +27,12 @@ mod warm_up;
 
 use std::time::Duration;
 
-use mc_domain::ProjectId;
+use mc_domain::{ProjectId, UserId};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
+use sqlx::{ConnectOptions, Connection};
 use tracing::log::LevelFilter;
 
+use access::{Entry, Session};
 pub use error::Error;
 pub use listener::Listener;
 pub use warm_up::warm_up;
@@ -38,25 +44,33 @@ const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 /// The schema's changes, in order.
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
+/// How long a connection is waited for, one that the server refuses while it starts included.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
+
 /// Each listener keeps its connection; a store has one or two.
 const LISTENERS: u32 = 4;
 
 /// Connections to one database; cheap to clone.
+///
+/// What can be done with one is a matter of the role that its connections log in as ([`logins`]): that
+/// of the background sees every row; that of the service sees none of any project until somebody has
+/// entered one ([`Store::enter`]).
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
+    /// On whose behalf, and in which project.
+    entry: Option<Entry>,
     /// Connections of those that listen, who never give one back.
     listening: PgPool,
 }
 
 /// An open transaction; dropped without [`Tx::commit`], it leaves nothing behind.
 #[derive(Debug)]
-pub struct Tx(Transaction<'static, Postgres>);
+pub struct Tx(Session);
 
 impl Store {
     /// Connects to `url` (`postgres://user:password@host:port/database`) with at most
-    /// `max_connections`, and one more for each that listens, checking that the server is new enough
-    /// ([`server::check`]).
+    /// `max_connections`, and one more for each that listens.
     pub async fn connect(url: &str, max_connections: u32) -> Result<Self, Error> {
         let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
         let options = options
@@ -64,7 +78,7 @@ impl Store {
             .log_slow_statements(LevelFilter::Warn, Duration::from_secs(1));
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
-            .acquire_timeout(Duration::from_secs(10))
+            .acquire_timeout(CONNECTED_WITHIN)
             .test_before_acquire(false)
             .before_acquire(|connection, usage| {
                 Box::pin(async move {
@@ -77,33 +91,49 @@ impl Store {
             .connect_with(options.clone())
             .await?;
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
-        let store = Self { pool, listening };
-        server::check(&store).await?;
-        Ok(store)
+        Ok(Self { pool, entry: None, listening })
     }
 
-    /// Brings the schema up to date; safe to call from several processes at once.
-    pub async fn migrate(&self) -> Result<(), Error> {
-        Ok(MIGRATIONS.run(&self.pool).await?)
+    /// The same connections on behalf of someone in a project. Each statement runs in a transaction
+    /// that PostgreSQL lets see the rows of that project alone, as far as the principal's role goes at
+    /// that moment; one that forgets its `where` gets no others.
+    pub fn enter(&self, principal: UserId, project: ProjectId) -> Self {
+        Self { entry: Some(Entry { principal, project }), ..self.clone() }
+    }
+
+    /// A connection to read with, under the policies of the entry.
+    async fn read(&self) -> Result<Session, Error> {
+        match self.entry {
+            None => Session::plain(&self.pool).await,
+            entry => {
+                Session::begun(&self.pool, format!("begin read only; {}", access::enter(entry)))
+                    .await
+            }
+        }
     }
 
     /// Opens a transaction.
     pub async fn begin(&self) -> Result<Tx, Error> {
-        Ok(Tx(self.pool.begin().await?))
+        self.begin_with("").await
+    }
+
+    /// Opens a transaction and runs `statements`, which are to be of our own making, in one round trip.
+    async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
+        let begin = format!("begin; {} {statements}", access::enter(self.entry));
+        Ok(Tx(Session::begun(&self.pool, begin).await?))
     }
 
     /// Opens a transaction that has, until its end, the right to decide what is new in a project's
     /// memory, waiting for it: two saves of the same thing are so judged one after the other.
     pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
-        // One round trip. The key can't be bound in it; it is a number of our own. Plans that were
-        // made while the tables were small, and scan them, would be kept when they no longer are;
-        // and no plan here depends on the values, so none need be made for them each time.
-        let begin = format!(
-            "begin; set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;
+        // Plans that were made while the tables were small, and scan them, would be kept when they no
+        // longer are; and no plan here depends on the values, so none need be made for them each time.
+        self.begin_with(&format!(
+            "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;
              select pg_advisory_xact_lock({key})"
-        );
-        Ok(Tx(self.pool.begin_with(AssertSqlSafe(begin)).await?))
+        ))
+        .await
     }
 
     /// Most connections, besides those that listen.
@@ -120,7 +150,7 @@ impl Store {
 impl Tx {
     /// Makes everything done in the transaction durable and visible.
     pub async fn commit(self) -> Result<(), Error> {
-        Ok(self.0.commit().await?)
+        self.0.commit().await
     }
 }
 
@@ -129,12 +159,17 @@ pub mod testing {
     use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
     use super::{Error, Store};
+    use crate::logins::{self, Logins};
 
     const TEMPLATE: &str = "memory_copilot_test_template";
+    /// The throw-away server's roles that log in, the same for all its databases.
+    const LOGINS: [(&str, &str); 2] =
+        [("test_service", "memory_copilot_service"), ("test_worker", "memory_copilot_worker")];
 
-    /// Makes a migrated, empty database called `name` on the server at `url`, and answers its URL.
-    /// The first caller of a server builds the template that all are copied from.
-    pub async fn create_database(url: &str, name: &str) -> Result<String, Error> {
+    /// Makes a migrated, empty database called `name` on the server at `url`, and answers its URL for
+    /// the superuser, and those for the service. The first caller of a server builds the template that
+    /// all are copied from.
+    pub async fn create_database(url: &str, name: &str) -> Result<(String, Logins), Error> {
         let mut admin = PgConnection::connect(url).await?;
         // One at a time: PostgreSQL refuses to copy a template that another session is copying.
         sqlx::query("select pg_advisory_lock(20261120)").execute(&mut admin).await?;
@@ -146,14 +181,27 @@ pub mod testing {
             let building = format!("{TEMPLATE}_building");
             run(&mut admin, &format!("drop database if exists {building}")).await?;
             run(&mut admin, &format!("create database {building}")).await?;
-            let store = Store::connect(&with_database(url, &building)?, 1).await?;
-            store.migrate().await?;
-            store.close().await;
+            logins::prepare(&with_database(url, &building)?).await?;
+            for (role, group) in LOGINS {
+                run(&mut admin, &format!("create role {role} login password '{role}'")).await?;
+                run(&mut admin, &format!("grant {group} to {role}")).await?;
+            }
             run(&mut admin, &format!("alter database {building} rename to {TEMPLATE}")).await?;
         }
         run(&mut admin, &format!("create database {name} template {TEMPLATE}")).await?;
         admin.close().await?;
-        with_database(url, name)
+        let url = with_database(url, name)?;
+        let [service, worker] = LOGINS.map(|(role, _)| logged_in(&url, role));
+        let logins = Logins { service: service?, worker: worker? };
+        Ok((url, logins))
+    }
+
+    /// A test's own role in place of the superuser.
+    fn logged_in(url: &str, role: &str) -> Result<String, Error> {
+        let mut url = url::Url::parse(url).map_err(|_| Error::BadUrl)?;
+        let changed = url.set_username(role).and_then(|()| url.set_password(Some(role)));
+        changed.map_err(|()| Error::BadUrl)?;
+        Ok(url.into())
     }
 
     /// Removes the database, cutting off whoever still uses it.
@@ -175,9 +223,19 @@ pub mod testing {
         execute(url, "vacuum analyze").await
     }
 
-    /// The one text that a query gives.
-    pub async fn text(store: &Store, sql: &'static str) -> Result<String, Error> {
-        Ok(sqlx::query_scalar(sql).fetch_one(&store.pool).await?)
+    /// Runs a statement as the store's role, on behalf of whom the store was entered for; answers how
+    /// many rows it wrote.
+    pub async fn write(store: &Store, sql: &str) -> Result<u64, Error> {
+        let mut tx = store.begin().await?;
+        let done = sqlx::query(AssertSqlSafe(sql)).execute(&mut *tx.0).await?;
+        tx.commit().await?;
+        Ok(done.rows_affected())
+    }
+
+    /// The one text that a query gives, as the store's role, on behalf of whom the store was entered
+    /// for.
+    pub async fn text(store: &Store, sql: &str) -> Result<String, Error> {
+        Ok(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *store.read().await?).await?)
     }
 
     /// A session with an open transaction, which ends when this is dropped.
@@ -198,7 +256,7 @@ pub mod testing {
     pub async fn waiting_for_a_lock(store: &Store) -> Result<i64, Error> {
         let sql = "select count(*) from pg_stat_activity
                    where datname = current_database() and wait_event_type = 'Lock'";
-        Ok(sqlx::query_scalar(sql).fetch_one(&store.pool).await?)
+        Ok(sqlx::query_scalar(sql).fetch_one(&mut *store.read().await?).await?)
     }
 
     async fn run(admin: &mut PgConnection, sql: &str) -> Result<(), Error> {

@@ -321,7 +321,7 @@ pub async fn load(
         &ids,
         project.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     rows.into_iter()
         .map(|r| {

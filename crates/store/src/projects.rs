@@ -1,11 +1,12 @@
 //! Projects.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ProjectId, ProjectKey};
+use mc_domain::{BundleId, IngestId, ProjectId, ProjectKey, RecordId, Role, UserId};
 
+use crate::error::word;
 use crate::{Error, Store, vectors};
 
-/// A project as stored.
+/// A project as someone sees it.
 #[derive(Debug, Clone)]
 pub struct Project {
     /// Identifier.
@@ -16,6 +17,8 @@ pub struct Project {
     pub name: String,
     /// When it was created.
     pub created_at: DateTime<Utc>,
+    /// What the one who asked is in it.
+    pub role: Role,
 }
 
 /// How much a project holds.
@@ -41,47 +44,132 @@ pub struct Overview {
     pub pending_vectors: i64,
 }
 
-/// Creates the project, or finds it as it is; the flag says which.
-pub async fn create(store: &Store, key: &ProjectKey, name: &str) -> Result<(Project, bool), Error> {
-    let created = sqlx::query_as!(
-        Project,
-        "insert into projects (id, key, name) values ($1, $2, $3)
-         on conflict (key) do nothing
-         returning id, key, name, created_at",
-        ProjectId::generate().0,
+/// Creates the project, administered by who asks, or finds it as it is; the flag says which. One that
+/// exists and that the principal may not see is [`Error::Exists`].
+pub async fn create(
+    store: &Store,
+    principal: UserId,
+    key: &ProjectKey,
+    name: &str,
+) -> Result<(Project, bool), Error> {
+    let id = ProjectId::generate();
+    let created = sqlx::query_scalar!(
+        "select mc.create_project($1, $2, $3, $4)",
+        principal.0,
+        id.0,
         key.as_str(),
         name
     )
-    .fetch_optional(&store.pool)
+    .fetch_one(&store.pool)
     .await?;
-    match created {
-        Some(project) => Ok((project, true)),
-        None => Ok((find(store, key).await?.ok_or(Error::Gone)?, false)),
+    if let Some(created_at) = created {
+        let (key, name) = (key.to_string(), name.to_owned());
+        return Ok((Project { id, key, name, created_at, role: Role::Admin }, true));
+    }
+    match find(store, principal, key).await? {
+        Some(project) => Ok((project, false)),
+        None => Err(Error::Exists { what: "a project with this key" }),
     }
 }
 
-/// The project with this key.
-pub async fn find(store: &Store, key: &ProjectKey) -> Result<Option<Project>, Error> {
-    Ok(sqlx::query_as!(
-        Project,
-        "select id, key, name, created_at from projects where key = $1",
+/// The project with this key, if the principal has a role on it.
+pub async fn find(
+    store: &Store,
+    principal: UserId,
+    key: &ProjectKey,
+) -> Result<Option<Project>, Error> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
+                  role::text as "role!"
+           from mc.project_named($1, $2)"#,
+        principal.0,
         key.as_str()
     )
     .fetch_optional(&store.pool)
-    .await?)
+    .await?;
+    row.map(Row::into_project).transpose()
 }
 
-/// Every project, by key.
-pub async fn list(store: &Store) -> Result<Vec<Project>, Error> {
-    Ok(sqlx::query_as!(Project, "select id, key, name, created_at from projects order by key")
-        .fetch_all(&store.pool)
-        .await?)
+/// Something that belongs to a project, named by its id alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Belonging {
+    /// A record.
+    Record(RecordId),
+    /// A bundle.
+    Bundle(BundleId),
+    /// A run of the indexer.
+    Ingest(IngestId),
 }
 
-/// Removes the project and all that belongs to it.
+/// The project that something belongs to, if the principal has a role on it.
+pub async fn holding(
+    store: &Store,
+    principal: UserId,
+    what: Belonging,
+) -> Result<Option<Project>, Error> {
+    let (record, bundle, ingest) = match what {
+        Belonging::Record(id) => (Some(id.0), None, None),
+        Belonging::Bundle(id) => (None, Some(id.0), None),
+        Belonging::Ingest(id) => (None, None, Some(id.0)),
+    };
+    let row = sqlx::query_as!(
+        Row,
+        r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
+                  role::text as "role!"
+           from (select * from mc.project_of_record($1, $2)
+                 union all select * from mc.project_of_bundle($1, $3)
+                 union all select * from mc.project_of_ingest($1, $4)) as holding"#,
+        principal.0,
+        record,
+        bundle,
+        ingest
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    row.map(Row::into_project).transpose()
+}
+
+/// Every project on which the principal has a role, by key.
+pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
+                  role::text as "role!"
+           from mc.projects_of($1) order by key"#,
+        principal.0
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter().map(Row::into_project).collect()
+}
+
+/// The columns of a project as they are read.
+struct Row {
+    id: uuid::Uuid,
+    key: String,
+    name: String,
+    created_at: DateTime<Utc>,
+    role: String,
+}
+
+impl Row {
+    fn into_project(self) -> Result<Project, Error> {
+        Ok(Project {
+            id: self.id.into(),
+            key: self.key,
+            name: self.name,
+            created_at: self.created_at,
+            role: word(&self.role)?,
+        })
+    }
+}
+
+/// Removes the project that was entered, and all that belongs to it.
 pub async fn delete(store: &Store, project: ProjectId) -> Result<(), Error> {
-    sqlx::query!("delete from projects where id = $1", project.0).execute(&store.pool).await?;
-    Ok(())
+    let mut tx = store.begin().await?;
+    sqlx::query!("delete from projects where id = $1", project.0).execute(&mut *tx.0).await?;
+    tx.commit().await
 }
 
 /// Counts what the project holds.
@@ -99,11 +187,11 @@ pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Err
             (select count(*) from repositories where project_id = $1) as "repositories!",
             (select count(*) from files where project_id = $1) as "files!",
             (select count(*) from passages where project_id = $1) as "passages!",
-            (select count(*) from embedding_queue q join passages p on p.id = q.passage_id
-                where p.project_id = $1 and q.attempts < $2) as "pending_vectors!""#,
+            (select count(*) from embedding_queue where project_id = $1
+                and attempts < $2) as "pending_vectors!""#,
         project.0,
         vectors::FAILING_AFTER
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.read().await?)
     .await?)
 }

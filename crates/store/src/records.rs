@@ -147,9 +147,9 @@ pub async fn update(
     changed_by: Option<&str>,
 ) -> Result<(), Error> {
     let kept = sqlx::query!(
-        "insert into memory_versions (record_id, version, title, content, scope, tags, meta, reason,
-             changed_by)
-         select id, version, title, content, scope, tags, meta, $2, $3
+        "insert into memory_versions (record_id, project_id, version, title, content, scope, tags,
+             meta, reason, changed_by)
+         select id, project_id, version, title, content, scope, tags, meta, $2, $3
          from memory_records
          where id = $1 and (kind, title, content, scope, tags, meta)
              is distinct from ($4, $5, $6, $7::text[], $8::text[], $9::jsonb)",
@@ -330,7 +330,7 @@ pub async fn find_in(tx: &mut Tx, id: RecordId) -> Result<Option<Record>, Error>
 
 /// These records, whatever their state, in no order.
 pub async fn by_ids(store: &Store, ids: &[RecordId]) -> Result<Vec<Record>, Error> {
-    fetch(&store.pool, ids).await
+    fetch(&mut *store.read().await?, ids).await
 }
 
 /// Live, unexpired records of a project after an id, oldest first.
@@ -351,7 +351,7 @@ pub async fn list(
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     let ids: Vec<RecordId> = ids.into_iter().map(RecordId::from).collect();
     let mut records = by_ids(store, &ids).await?;
@@ -367,7 +367,7 @@ pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error
          from memory_versions where record_id = $1 order by version desc",
         id.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?)
 }
 

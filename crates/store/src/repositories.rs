@@ -35,6 +35,7 @@ pub async fn ensure(
     name: &str,
     location: &str,
 ) -> Result<Repository, Error> {
+    let mut tx = store.begin().await?;
     let repository = sqlx::query_as!(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
@@ -48,8 +49,9 @@ pub async fn ensure(
         name,
         location
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *tx.0)
     .await?;
+    tx.commit().await?;
     if repository.location == location {
         Ok(repository)
     } else {
@@ -67,7 +69,8 @@ pub async fn relocate(
     name: &str,
     location: &str,
 ) -> Result<Repository, Error> {
-    Ok(sqlx::query_as!(
+    let mut tx = store.begin().await?;
+    let repository = sqlx::query_as!(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
            values ($1, $2, $3, $4, $5)
@@ -80,8 +83,10 @@ pub async fn relocate(
         name,
         location
     )
-    .fetch_one(&store.pool)
-    .await?)
+    .fetch_one(&mut *tx.0)
+    .await?;
+    tx.commit().await?;
+    Ok(repository)
 }
 
 /// The repository with this owner and name.
@@ -100,7 +105,7 @@ pub async fn find(
         owner,
         name
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?)
 }
 
@@ -113,7 +118,7 @@ pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>
            from repositories where id = $1"#,
         id.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?)
 }
 
@@ -126,7 +131,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, 
            from repositories where project_id = $1 order by owner, name"#,
         project.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?)
 }
 

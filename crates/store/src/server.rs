@@ -1,6 +1,9 @@
 //! Whether the server behind a connection can carry the service.
 
-use crate::{Error, Store};
+use sqlx::Connection;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+
+use crate::{CONNECTED_WITHIN, Error, Store};
 
 /// Oldest PostgreSQL major version that is supported.
 pub const MIN_POSTGRES: i32 = 16;
@@ -18,12 +21,16 @@ pub struct Versions {
 
 /// Reads the server's versions.
 pub async fn versions(store: &Store) -> Result<Versions, Error> {
+    versions_of(&mut *store.pool.acquire().await?).await
+}
+
+async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
     let row = sqlx::query!(
         r#"select current_setting('server_version') as "postgres!",
                   (select coalesce(installed_version, default_version)
                    from pg_available_extensions where name = 'vector') as pgvector"#
     )
-    .fetch_one(&store.pool)
+    .fetch_one(connection)
     .await?;
     let pgvector = row.pgvector.ok_or_else(|| {
         Error::Unsuitable(
@@ -53,9 +60,25 @@ pub async fn ping(store: &Store) -> Result<(), Error> {
     Ok(())
 }
 
+/// Looks at the server behind a URL as the service does at its start: one that is too old is refused.
+pub async fn inspect(url: &str) -> Result<Versions, Error> {
+    let mut connection = connect(url).await?;
+    check(&mut connection).await?;
+    let versions = versions_of(&mut connection).await?;
+    connection.close().await?;
+    Ok(versions)
+}
+
+/// One connection, waited for as a pool waits: the server may be starting beside the service.
+pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
+    let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECTED_WITHIN);
+    Ok(pool.connect_lazy_with(options).acquire().await?.detach())
+}
+
 /// Refuses a server that is too old, saying what to do.
-pub async fn check(store: &Store) -> Result<(), Error> {
-    let versions = versions(store).await?;
+pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
+    let versions = versions_of(connection).await?;
     let major: i32 = leading_number(&versions.postgres);
     if major < MIN_POSTGRES {
         return Err(Error::Unsuitable(format!(

@@ -124,7 +124,7 @@ pub async fn find(
         project.0,
         external_id
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.read().await?)
     .await?;
     row.map(|r| {
         Ok(Task {
@@ -146,14 +146,14 @@ pub async fn find(
 pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<RecordId>), Error> {
     let dialogs =
         sqlx::query_scalar!("select id from dialogs where task_id = $1 order by id", task.0)
-            .fetch_all(&store.pool)
+            .fetch_all(&mut *store.read().await?)
             .await?;
     let records = sqlx::query_scalar!(
         "select id from memory_records where task_id = $1 and state in ('active', 'stale')
          order by id",
         task.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.read().await?)
     .await?;
     Ok((
         dialogs.into_iter().map(DialogId::from).collect(),

@@ -5,7 +5,6 @@ mod nearest;
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::Sanitized;
-use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnection;
 
 use crate::error::word;
@@ -86,14 +85,7 @@ pub async fn register_model(
             model.dimensions
         )));
     }
-    // Identifiers and numbers can't be bound; both are integers of our own.
-    let index = format!(
-        "create index if not exists embeddings_graph_{id} on embeddings
-         using hnsw ((embedding::vector({dimensions})) vector_cosine_ops)
-         where model_id = {id} and in_graph",
-        id = model.id
-    );
-    sqlx::query(AssertSqlSafe(index)).execute(&mut *tx.0).await?;
+    sqlx::query!("select from mc.make_graph($1)", model.id).execute(&mut *tx.0).await?;
     tx.commit().await?;
     Ok(model)
 }
@@ -122,8 +114,8 @@ pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
 /// queue.
 pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "insert into embedding_queue (passage_id)
-         select p.id from passages p
+        "insert into embedding_queue (passage_id, project_id)
+         select p.id, p.project_id from passages p
          where not exists (select 1 from embeddings e where e.model_id = $1
              and e.passage_id = p.id and e.text_hash = p.content_hash)
          on conflict do nothing",
@@ -150,12 +142,11 @@ pub async fn queue(store: &Store, project: Option<ProjectId>) -> Result<Queue, E
         Queue,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failing!"
-           from embedding_queue q join passages p on p.id = q.passage_id
-           where $1::uuid is null or p.project_id = $1"#,
+           from embedding_queue q where $1::uuid is null or q.project_id = $1"#,
         project.map(|project| project.0),
         FAILING_AFTER
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.read().await?)
     .await?)
 }
 

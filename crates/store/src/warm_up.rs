@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use futures::future::try_join_all;
-use mc_domain::{BundleId, PassageId, ProjectId, ProjectKey, RecordId};
+use mc_domain::{BundleId, PassageId, ProjectId, ProjectKey, RecordId, UserId};
 use serde_json::json;
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::bundles::{self, NewBundle};
-use crate::feed::{self, FeedCursor};
 use crate::passages::{self, PassageFilter};
 use crate::vectors::{self, Extent, Model};
 use crate::{Error, Store, citations, projects};
@@ -48,8 +47,9 @@ async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
     let nobody = ProjectId(Uuid::nil());
     let everything = PassageFilter::project(nobody);
     let direction = vec![1.0; usize::try_from(model.dimensions).unwrap_or(0)];
-    projects::find(store, &ProjectKey::parse("warm-up").expect("a key")).await?;
-    feed::since(store, FeedCursor { txid: u64::MAX >> 1, seq: 0 }, 1).await?;
+    let key = ProjectKey::parse("warm-up").expect("a key");
+    projects::find(store, UserId::LOCAL, &key).await?;
+    let store = &store.enter(UserId::LOCAL, nobody);
     vectors::extents(store, model, nobody).await?;
     vectors::nearest_in(store, model, &direction, &everything, 1, Extent::Heap).await?;
     passages::load(store, nobody, &[PassageId(Uuid::nil())]).await?;

@@ -71,13 +71,16 @@ async fn search(db: &mut Watched) {
         assert_eq!(found.unwrap().len(), 10);
     };
     for project in [SMALL, LARGE, ProjectId(Uuid::nil())] {
+        db.enter(project);
         let extents = async |store: &Store| vectors::extents(store, &model, project).await.unwrap();
         db.reads_at_most("vectors::extents", A_FEW, extents).await;
     }
+    db.enter(SMALL);
     let heap = async |store: &Store| nearest(store, SMALL, None).await;
     db.reads_at_most("vectors::nearest, heap", SMALL_VECTORS, heap).await;
     let filtered = async |store: &Store| nearest(store, SMALL, Some("tag-3")).await;
     db.reads_at_most("vectors::nearest, heap, by tag", SMALL_VECTORS, filtered).await;
+    db.enter(LARGE);
     let graph = async |store: &Store| nearest(store, LARGE, None).await;
     let plans = db.reads_at_most("vectors::nearest, graph", SMALL_VECTORS, graph).await;
     assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
@@ -103,15 +106,19 @@ async fn search(db: &mut Watched) {
     let near = found.iter().filter(|(_, similarity)| *similarity >= exact[9].1 - 1e-6).count();
     assert!(near >= 9, "{found:?} in place of {exact:?}");
     // Not by a plan that was made for a large project.
+    db.enter(SMALL);
     db.reads_at_most("vectors::nearest, heap, by tag again", SMALL_VECTORS, filtered).await;
+    db.leave();
     let heap = Heap { project: SMALL, source: SourceKind::Code, vectors: 0 };
     let step =
         async |store: &Store| vectors::move_into_graph(store, &model, &heap, 5).await.unwrap();
     db.reads_at_most("vectors::move_into_graph", A_FEW, step).await;
 
     let hits: Vec<_> = (1..=40).map(|n| PassageId(id(8, 1 + 38 * n))).collect();
+    db.enter(SMALL);
     let load = async |store: &Store| passages::load(store, SMALL, &hits).await.unwrap();
     db.reads_at_most("passages::load", A_FEW, load).await;
+    db.leave();
     let indexed = async |store: &Store| passages::indexed(store, &hits).await.unwrap();
     db.reads_at_most("passages::indexed", A_FEW, indexed).await;
     let after = async |store: &Store| {
@@ -127,6 +134,7 @@ async fn search(db: &mut Watched) {
 
 /// What a recall looks up beside its searches, and what it keeps.
 async fn recall(db: &mut Watched) {
+    db.enter(SMALL);
     let found: Vec<_> = (1..=20).map(|n| RecordId(id(4, 1 + 38 * n))).collect();
     let task = async |store: &Store| tasks::find(store, SMALL, "CS-77").await.unwrap();
     db.reads_at_most("tasks::find", A_FEW, task).await;
@@ -175,6 +183,7 @@ fn item(record: RecordId) -> BundleItem {
 
 /// The transaction of a save, and that of an embedded batch.
 async fn save(db: &mut Watched) {
+    db.enter(SMALL);
     let model = vectors::models(&db.store).await.unwrap().remove(0);
     let vector = vec![0.3; 32];
     let candidates = async |store: &Store| {
@@ -203,6 +212,7 @@ async fn save(db: &mut Watched) {
     };
     db.reads_at_most("passages::remove", A_FEW, remove).await;
 
+    db.leave();
     let batch = async |store: &Store| {
         let backlog = vectors::take_backlog(store, 32).await.unwrap();
         assert_eq!(backlog.len(), 32);
@@ -265,6 +275,7 @@ fn passage() -> NewPassage {
 
 /// Pages of lists, and what opens a thing by its name.
 async fn lists(db: &mut Watched) {
+    db.enter(SMALL);
     let after = RecordId(id(4, 9_000));
     let page = async |store: &Store| {
         assert_eq!(records::list(store, SMALL, None, Some(after), 50).await.unwrap().len(), 50);
@@ -274,9 +285,11 @@ async fn lists(db: &mut Watched) {
         records::list(store, SMALL, Some(RecordKind::Rule), Some(after), 50).await.unwrap()
     };
     db.reads_at_most("records::list of a kind", SMALL_PROJECT, page).await;
+    db.enter(LARGE);
     let page =
         async |store: &Store| docs::list(store, LARGE, Some(DocId(id(7, 900))), 50).await.unwrap();
     db.reads_at_most("docs::list", 50.0, page).await;
+    db.enter(SMALL);
     let by_url = async |store: &Store| docs::by_url(store, SMALL, "https://wiki/39").await.unwrap();
     db.reads_at_most("docs::by_url", SMALL_PROJECT, by_url).await;
     let by_title = async |store: &Store| docs::by_title(store, SMALL, "page 39").await.unwrap();
@@ -292,10 +305,12 @@ async fn lists(db: &mut Watched) {
 
 /// The queue of index runs, and what a run asks and tells.
 async fn index_runs(db: &mut Watched) {
+    db.leave();
     let claim = async |store: &Store| ingests::claim(store, "w", 60.0).await.unwrap();
     db.reads_at_most("ingests::claim", A_FEW, claim).await;
     let recover = async |store: &Store| ingests::recover(store, "w").await.unwrap();
     db.reads_at_most("ingests::recover", A_FEW, recover).await;
+    db.enter(SMALL);
     let find = async |store: &Store| ingests::find(store, IngestId(id(11, 39))).await.unwrap();
     db.reads_at_most("ingests::find", A_FEW, find).await;
     let repository = repositories::list(&db.store, SMALL).await.unwrap().remove(0);
@@ -306,12 +321,15 @@ async fn index_runs(db: &mut Watched) {
     let enqueue = async |store: &Store| ingests::enqueue(store, &repository, "").await.unwrap();
     db.reads_at_most("ingests::enqueue", A_FEW, enqueue).await;
 
+    db.leave();
     let known = async |store: &Store| files::known(store, repository.id).await.unwrap();
     db.reads_at_most("files::known", SMALL_PROJECT, known).await;
     let wanted = [(FileId(id(6, 39)), "Shop::Cart#code_77")];
+    db.enter(SMALL);
     let definitions = async |store: &Store| files::definitions(store, &wanted).await.unwrap();
     db.reads_at_most("files::definitions", A_FEW, definitions).await;
     let paths = ["src/file_39.rb".to_owned(), "src/file_77.rb".to_owned()];
+    db.leave();
     let citing = async |store: &Store| {
         citations::records_citing(store, SMALL, &paths).await.unwrap();
     };

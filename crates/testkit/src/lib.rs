@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 
-use mc_domain::ProjectKey;
+use mc_domain::{ProjectKey, UserId};
 use mc_store::Store;
+use mc_store::logins::Logins;
 use mc_store::projects::{self, Project};
 
 /// A migrated, empty database of its own for one test; dropped with the value.
@@ -13,7 +14,9 @@ pub struct TestDatabase {
     server: String,
     name: String,
     url: String,
+    logins: Logins,
     store: Store,
+    service: Store,
 }
 
 impl TestDatabase {
@@ -27,30 +30,44 @@ impl TestDatabase {
              `scripts/with-postgres cargo nextest run -p CRATE`",
         );
         let name = format!("test_{}", uuid::Uuid::now_v7().simple());
-        let url = mc_store::testing::create_database(&server, &name)
+        let (url, logins) = mc_store::testing::create_database(&server, &name)
             .await
             .expect("the test server makes a database");
-        let store = Store::connect(&url, 8).await.expect("the new database takes connections");
-        Self { server, name, url, store }
+        let connect = |url: String| async move { Store::connect(&url, 8).await };
+        let stores =
+            tokio::try_join!(connect(logins.worker.clone()), connect(logins.service.clone()));
+        let (store, service) = stores.expect("the new database takes connections");
+        Self { server, name, url, logins, store, service }
     }
 
-    /// The store over this database.
+    /// The store over this database that sees every row, as work in the background does.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Its URL, for a process of its own.
+    /// The store over this database that sees what its principal may see.
+    pub fn service(&self) -> &Store {
+        &self.service
+    }
+
+    /// Its URL for a superuser, for a process of its own.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A project with this key.
+    /// The URLs behind both stores.
+    pub fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
+    /// A project with this key, of the local administrator.
     ///
     /// # Panics
     /// When the key is not valid or the database is away.
     pub async fn project(&self, key: &str) -> Project {
         let key = ProjectKey::parse(key).expect("a valid project key");
-        projects::create(&self.store, &key, key.as_str()).await.expect("a project").0
+        let created = projects::create(&self.store, UserId::LOCAL, &key, key.as_str()).await;
+        created.expect("a project").0
     }
 }
 

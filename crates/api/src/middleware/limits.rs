@@ -26,12 +26,18 @@ const STRANGERS_TIME: Duration = Duration::from_secs(1);
 /// Refuses bodies above [`BODY_BYTES`]: without keeping them where the length is declared, else
 /// while reading.
 pub async fn limit_body(request: Request, next: Next) -> Result<Response, Problem> {
-    if declared_length(request.headers()).is_some_and(|length| length > BODY_BYTES) {
-        drain(request.into_body(), DRAINED_BYTES, DRAINED_TIME).await;
-        return Err(Problem::too_large(BODY_BYTES));
-    }
+    let request = refuse_declared(request, BODY_BYTES).await?;
     let request = request.map(|body| Body::new(Limited::new(body, BODY_BYTES)));
     Ok(next.run(request).await)
+}
+
+/// Gives a request back unless it declares a body above `limit`.
+pub async fn refuse_declared(request: Request, limit: usize) -> Result<Request, Problem> {
+    if declared_length(request.headers()).is_none_or(|length| length <= limit) {
+        return Ok(request);
+    }
+    drain(request.into_body(), DRAINED_BYTES, DRAINED_TIME).await;
+    Err(Problem::too_large(limit))
 }
 
 /// Reads a little of a stranger's body. The connection of a request that is answered before its

@@ -1,42 +1,90 @@
-//! What happens around every handler, one concern a file. [`guarded`] and
+//! What happens around every handler, one concern a file. [`guarded`], [`guarded_streams`] and
 //! [`around_everything`] are the order.
 
+mod allowance;
+mod capacity;
+mod headers;
 mod limits;
+mod message;
 mod observe;
 mod panics;
 mod request_id;
 
-use std::time::Duration;
-
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use http::{HeaderValue, header};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::auth::{Token, require_bearer};
+use crate::ApiSettings;
+use crate::auth::{Authenticator, require_bearer};
 use crate::problem::Problem;
+use allowance::{Allowances, limit_caller};
+use capacity::{Places, limit_requests, limit_streams};
 use limits::limit_time;
 pub use limits::{drain_stranger, limit_body};
+use message::read_message;
 
-/// Puts `router` behind the bearer token, the body limit and the time limit.
-pub fn guarded(router: Router, token: Token, limit: Duration) -> Router {
-    router
-        .method_not_allowed_fallback(async || Problem::method_not_allowed())
-        .layer(from_fn_with_state(limit, limit_time))
-        .layer(from_fn(limit_body))
-        .layer(from_fn_with_state(token, require_bearer))
+/// How much the service takes on, from each caller and at once; cheap to clone, and shared by all
+/// the routers of a service.
+#[derive(Clone)]
+pub struct Admission {
+    callers: Allowances,
+    requests: Places,
+    streams: Places,
 }
 
-/// Wraps `router`, outermost last: an id for the request, a span with it, panics as problems,
-/// answers that no cache keeps.
+impl Admission {
+    /// As the settings have it, with nothing used up.
+    pub fn new(settings: &ApiSettings) -> Self {
+        Self {
+            callers: Allowances::new(settings.units_per_caller),
+            requests: Places::new(settings.requests_at_once),
+            streams: Places::new(settings.streams_at_once),
+        }
+    }
+}
+
+/// Puts a place to run in, the body limit and the time limit around `router`.
+pub fn bounded(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
+    router
+        .method_not_allowed_fallback(async || Problem::method_not_allowed())
+        .layer(from_fn_with_state(settings.request_timeout, limit_time))
+        .layer(from_fn(limit_body))
+        .layer(from_fn_with_state(admission.requests.clone(), limit_requests))
+}
+
+/// Puts `router` behind the bearer token and its caller's allowance, within its bounds.
+pub fn guarded(
+    router: Router,
+    authenticator: Authenticator,
+    settings: &ApiSettings,
+    admission: &Admission,
+) -> Router {
+    bounded(router, settings, admission)
+        .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
+        .layer(from_fn_with_state(authenticator, require_bearer))
+}
+
+/// The same for `router`'s streams, which have an end of their own choice. They take places of their
+/// own: those of requests are for what streams call, and idle ones would fill them.
+pub fn guarded_streams(
+    router: Router,
+    authenticator: Authenticator,
+    settings: &ApiSettings,
+    admission: &Admission,
+) -> Router {
+    router
+        .layer(from_fn_with_state(settings.request_timeout, read_message))
+        .layer(from_fn_with_state(admission.streams.clone(), limit_streams))
+        .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
+        .layer(from_fn_with_state(authenticator, require_bearer))
+}
+
+/// Wraps `router`, outermost last: panics as problems, headers for browsers and caches, a span, an
+/// id for the request.
 pub fn around_everything(router: Router) -> Router {
     router
         .layer(CatchPanicLayer::custom(panics::as_problem))
-        .layer(SetResponseHeaderLayer::if_not_present(
-            header::CACHE_CONTROL,
-            HeaderValue::from_static("no-store"),
-        ))
+        .layer(from_fn(headers::harden))
         .layer(from_fn(observe::trace_request))
         .layer(from_fn(request_id::assign))
 }

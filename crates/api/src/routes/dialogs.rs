@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use mc_domain::{DialogId, ProjectKey};
+use mc_domain::{Action, DialogId, ProjectKey};
 use mc_memory::SaveDialog;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
@@ -124,18 +124,19 @@ pub struct DialogAnswer {
 )]
 pub async fn create(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(dialog): ValidJson<DialogEntry>,
 ) -> Result<(StatusCode, Json<DialogAnswer>), Problem> {
-    let project = projects::named(&api.store, &dialog.project).await?;
+    let here = api.enter(&caller, &dialog.project, Action::Propose).await?;
     let request = SaveDialog {
-        project: project.id,
+        project: here.project.id,
         id: dialog.id,
         task_external_id: dialog.task,
         developer: dialog.developer,
         messages: dialog.messages,
         distilled: dialog.distilled,
     };
-    let id = mc_memory::save_dialog(&api.memory, &request).await.map_err(|error| match error {
+    let id = mc_memory::save_dialog(&here.memory, &request).await.map_err(|error| match error {
         // Here the dialog goes by the name of the entry's own field.
         mc_memory::Error::UnknownDialog(_) => Problem::from(error).field("id"),
         other => other.into(),

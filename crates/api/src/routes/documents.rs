@@ -3,15 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{DocId, ProjectId, ProjectKey};
+use mc_domain::{Action, DocId, ProjectId, ProjectKey};
 use mc_store::Store;
 use mc_store::docs::{self, Doc};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::ValidQuery;
 use crate::limits;
@@ -142,10 +142,11 @@ pub struct DocumentView {
 )]
 pub async fn list(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidQuery(query): ValidQuery<DocumentsQuery>,
 ) -> Result<Json<DocumentPage>, Problem> {
-    let project = projects::named(&api.store, &query.project).await?;
-    let docs = docs::list(&api.store, project.id, query.after, query.limit).await?;
+    let here = api.enter(&caller, &query.project, Action::Read).await?;
+    let docs = docs::list(&here.store, here.project.id, query.after, query.limit).await?;
     let is_full = i64::try_from(docs.len()) == Ok(query.limit);
     let next = docs.last().filter(|_| is_full).map(|doc| doc.id.into());
     Ok(Json(DocumentPage { documents: docs.into_iter().map(Into::into).collect(), next }))
@@ -158,17 +159,18 @@ pub async fn list(
 )]
 pub async fn open(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidQuery(query): ValidQuery<DocumentQuery>,
 ) -> Result<Json<DocumentView>, Problem> {
-    let project = projects::named(&api.store, &query.project).await?;
+    let here = api.enter(&caller, &query.project, Action::Read).await?;
     let found = match &query.name {
-        DocumentName::Id(id) => docs::by_id(&api.store, project.id, *id).await?,
-        DocumentName::Title(title) => docs::by_title(&api.store, project.id, title).await?,
-        DocumentName::Url(url) => docs::by_url(&api.store, project.id, url).await?,
+        DocumentName::Id(id) => docs::by_id(&here.store, here.project.id, *id).await?,
+        DocumentName::Title(title) => docs::by_title(&here.store, here.project.id, title).await?,
+        DocumentName::Url(url) => docs::by_url(&here.store, here.project.id, url).await?,
     };
     match found {
         Some(doc) => Ok(Json(doc.into())),
-        None => Err(unknown(&api.store, project.id, &query.name).await?),
+        None => Err(unknown(&here.store, here.project.id, &query.name).await?),
     }
 }
 

@@ -2,12 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use mc_domain::BundleId;
+use mc_domain::{Action, BundleId};
+use mc_store::projects::Belonging;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
@@ -60,8 +62,14 @@ pub struct FeedbackAnswer {
 )]
 pub async fn feedback(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(feedback): ValidJson<FeedbackRequest>,
 ) -> Result<Json<FeedbackAnswer>, Problem> {
-    let noted = mc_memory::feedback(&api.memory, feedback.bundle, &feedback.used).await?;
+    let bundle = feedback.bundle;
+    // It may have been handed out so recently that it is still being written.
+    api.memory.bundle_is_written(bundle).await;
+    let here = api.enter_holding(&caller, Belonging::Bundle(bundle), Action::Propose).await?;
+    let memory = here.ok_or(mc_memory::Error::UnknownBundle(bundle))?.memory;
+    let noted = mc_memory::feedback(&memory, bundle, &feedback.used).await?;
     Ok(Json(FeedbackAnswer { recorded: noted.recorded, unknown: noted.unknown }))
 }

@@ -7,17 +7,18 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{IngestId, ProjectKey};
+use mc_domain::{Action, IngestId, ProjectKey};
 use mc_indexer::source::{self, Origin};
 use mc_store::ingests::{self, Ingest};
+use mc_store::projects::Belonging;
 use mc_store::repositories::{self, Repository};
 use mc_store::{Store, vectors};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
@@ -189,21 +190,24 @@ pub struct IngestView {
 )]
 pub async fn git(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(request): ValidJson<GitIngest>,
 ) -> Result<(StatusCode, Json<IngestView>), Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
+    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
+    check_reach(&caller, &request.location)?;
     let origin = understood(request.location).await?;
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
     let repository = if request.relocate {
-        repositories::relocate(&api.store, project.id, &owner, &name, &location).await?
+        repositories::relocate(&here.store, here.project.id, &owner, &name, &location).await?
     } else {
-        let ensured = repositories::ensure(&api.store, project.id, &owner, &name, &location).await;
+        let ensured =
+            repositories::ensure(&here.store, here.project.id, &owner, &name, &location).await;
         ensured.map_err(taken)?
     };
-    let run = ingests::enqueue(&api.store, &repository, &request.r#ref).await?;
-    Ok((StatusCode::ACCEPTED, Json(IngestView::of(&api.store, run, repository).await?)))
+    let run = ingests::enqueue(&here.store, &repository, &request.r#ref).await?;
+    Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here.store, run, repository).await?)))
 }
 
 fn taken(error: mc_store::Error) -> Problem {
@@ -217,6 +221,18 @@ fn taken(error: mc_store::Error) -> Problem {
          command line). If it is the same one and moved here, say so (`relocate`: true; --relocate): \
          files that are not here are then deleted from the index.",
     )
+}
+
+/// What the service can reach and a caller perhaps can't: the disk of its machine, where other projects'
+/// repositories are, too, and what its own ssh key opens.
+fn check_reach(caller: &Principal, location: &str) -> Result<(), Problem> {
+    let is_public = location.starts_with("https://");
+    if is_public || caller.is_admin {
+        return Ok(());
+    }
+    let detail =
+        "only an administrator of the service may index folders of its machine, or by its ssh key";
+    Err(Problem::forbidden(detail).field("location").hint("give the repository's https address"))
 }
 
 /// Looks at the disk where the location is a folder.
@@ -234,12 +250,15 @@ async fn understood(location: String) -> Result<Origin, Problem> {
 )]
 pub async fn show(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath(id): ValidPath<RunPath>,
 ) -> Result<Json<IngestView>, Problem> {
     let unknown = || Problem::not_found(format!("there is no ingest run {id}")).field("id");
-    let run = ingests::find(&api.store, id).await?.ok_or_else(unknown)?;
-    let repository = repositories::by_id(&api.store, run.repository).await?.ok_or_else(unknown)?;
-    Ok(Json(IngestView::of(&api.store, run, repository).await?))
+    let here = api.enter_holding(&caller, Belonging::Ingest(id), Action::Read).await?;
+    let store = here.ok_or_else(unknown)?.store;
+    let run = ingests::find(&store, id).await?.ok_or_else(unknown)?;
+    let repository = repositories::by_id(&store, run.repository).await?.ok_or_else(unknown)?;
+    Ok(Json(IngestView::of(&store, run, repository).await?))
 }
 
 /// See how far the newest run of a repository is.
@@ -250,20 +269,21 @@ pub async fn show(
 )]
 pub async fn of_repository(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath((owner, name)): ValidPath<RepositoryPath>,
     ValidQuery(project): ValidQuery<RepositoryQuery>,
 ) -> Result<Json<IngestView>, Problem> {
-    let project = projects::named(&api.store, &project).await?;
+    let here = api.enter(&caller, &project, Action::Read).await?;
     let unknown = || {
         Problem::not_found(format!("the project has no repository {owner}/{name}"))
             .field("name")
             .hint("index it with POST /ingest/git")
     };
-    let repository = repositories::find(&api.store, project.id, &owner, &name).await?;
+    let repository = repositories::find(&here.store, here.project.id, &owner, &name).await?;
     let repository = repository.ok_or_else(unknown)?;
-    let newest = ingests::of_repository(&api.store, repository.id, 1).await?.into_iter().next();
+    let newest = ingests::of_repository(&here.store, repository.id, 1).await?.into_iter().next();
     let run = newest.ok_or_else(unknown)?;
-    Ok(Json(IngestView::of(&api.store, run, repository).await?))
+    Ok(Json(IngestView::of(&here.store, run, repository).await?))
 }
 
 impl IngestView {

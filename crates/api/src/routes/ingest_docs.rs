@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::ProjectKey;
+use mc_domain::{Action, ProjectKey};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
@@ -181,16 +181,17 @@ pub struct DocumentOutcome {
 )]
 pub async fn ingest(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(request): ValidJson<DocsIngest>,
 ) -> Result<Json<DocsAnswer>, Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
+    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let prepared = tokio::task::spawn_blocking(move || request.cut())
         .await
         .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()));
     let mut answer = DocsAnswer::default();
-    let mut tx = api.store.begin().await?;
+    let mut tx = here.store.begin().await?;
     for (doc, passages) in prepared {
-        let (id, outcome) = docs::upsert(&mut tx, project.id, &doc, &passages).await?;
+        let (id, outcome) = docs::upsert(&mut tx, here.project.id, &doc, &passages).await?;
         answer.note(doc.doc_id, id.into(), outcome);
     }
     tx.commit().await?;

@@ -6,6 +6,7 @@ pub mod feedback;
 pub mod ingest;
 pub mod ingest_docs;
 mod matched;
+pub mod members;
 pub mod projects;
 pub mod recall;
 pub mod records;
@@ -13,3 +14,10 @@ pub mod save;
 pub mod search;
 pub mod status;
 pub mod tasks;
+pub mod tokens;
+pub mod users;
+
+/// Whether `path` is one that a load balancer asks, and that answers whatever else goes on.
+pub fn is_probe(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz")
+}

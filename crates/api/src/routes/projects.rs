@@ -4,15 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::ProjectKey;
-use mc_store::Store;
+use mc_domain::{Action, ProjectKey, Scope};
 use mc_store::projects::{self, Overview, Project};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
+use crate::entry::Here;
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
@@ -68,10 +69,12 @@ pub struct ProjectView {
     id: Uuid,
     key: String,
     name: String,
+    /// What the caller is in it: viewer, agent, member, maintainer or admin.
+    role: &'static str,
     created_at: DateTime<Utc>,
 }
 
-/// Every project.
+/// Projects.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProjectList {
     projects: Vec<ProjectView>,
@@ -106,20 +109,27 @@ pub struct ProjectOverview {
 )]
 pub async fn create(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(new): ValidJson<NewProject>,
 ) -> Result<(StatusCode, Json<ProjectView>), Problem> {
-    let (project, created) = projects::create(&api.store, &new.key, &new.name).await?;
+    caller.require(Scope::Ingest)?;
+    let created = projects::create(&api.store, caller.user, &new.key, &new.name).await;
+    let (project, created) = created.map_err(|error| Problem::from(error).field("key"))?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(project.into())))
 }
 
-/// List every project.
+/// List the projects on which the caller has a role.
 #[utoipa::path(
     get, path = "/projects", tag = "projects",
     responses((status = 200, description = "By key", body = ProjectList))
 )]
-pub async fn list(State(api): State<ApiState>) -> Result<Json<ProjectList>, Problem> {
-    let projects = projects::list(&api.store).await?;
+pub async fn list(
+    State(api): State<ApiState>,
+    caller: Principal,
+) -> Result<Json<ProjectList>, Problem> {
+    caller.require(Scope::MemoryRead)?;
+    let projects = projects::list(&api.store, caller.user).await?;
     Ok(Json(ProjectList { projects: projects.into_iter().map(Into::into).collect() }))
 }
 
@@ -130,10 +140,12 @@ pub async fn list(State(api): State<ApiState>) -> Result<Json<ProjectList>, Prob
 )]
 pub async fn show(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
-    let project = named(&api.store, &key).await.map_err(|problem| problem.field("key"))?;
-    let overview = projects::overview(&api.store, project.id).await?;
+    let here = api.enter(&caller, &key, Action::Read).await;
+    let Here { project, store, .. } = here.map_err(|problem| problem.field("key"))?;
+    let overview = projects::overview(&store, project.id).await?;
     Ok(Json(ProjectOverview::of(project, &overview)))
 }
 
@@ -144,23 +156,13 @@ pub async fn show(
 )]
 pub async fn remove(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
-    let project = named(&api.store, &key).await.map_err(|problem| problem.field("key"))?;
-    projects::delete(&api.store, project.id).await?;
+    let here = api.enter(&caller, &key, Action::ManageMembers).await;
+    let Here { project, store, .. } = here.map_err(|problem| problem.field("key"))?;
+    projects::delete(&store, project.id).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// The project that a request names by `project_key`.
-pub async fn named(store: &Store, key: &ProjectKey) -> Result<Project, Problem> {
-    projects::find(store, key).await?.ok_or_else(|| {
-        Problem::not_found(format!("there is no project \"{key}\"")).field("project_key").hint(
-            format!(
-                "create it with POST /projects {{\"key\": \"{key}\"}}, or index a repository into it: \
-                 memory-copilot ingest --project {key} <path or URL>"
-            ),
-        )
-    })
 }
 
 impl From<Project> for ProjectView {
@@ -169,6 +171,7 @@ impl From<Project> for ProjectView {
             id: project.id.into(),
             key: project.key,
             name: project.name,
+            role: project.role.as_str(),
             created_at: project.created_at,
         }
     }

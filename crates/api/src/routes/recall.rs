@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use mc_domain::{ProjectId, ProjectKey};
+use mc_domain::{Action, ProjectId, ProjectKey};
 use mc_memory::TokenBudget;
 use mc_memory::bundle::{
     Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk, TaskHead,
@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::projects;
 use super::records::CitationView;
 use crate::ApiState;
 use crate::auth::Principal;
@@ -21,7 +20,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, State as RecordState, rounded};
+use crate::wire::{Kind, State as RecordState, Trust, rounded};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
 /// `symbols` and `signals` says so.
@@ -164,6 +163,7 @@ pub struct FactView {
     kind: Kind,
     scope: Vec<String>,
     tags: Vec<String>,
+    trust: Trust,
     score: f64,
     state: RecordState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,6 +184,7 @@ pub struct FewShotView {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     scope: Vec<String>,
+    trust: Trust,
     score: f64,
     /// What to be careful about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +199,7 @@ pub struct LinkView {
     url: String,
     /// The record or document that it leads to.
     id: Uuid,
+    trust: Trust,
 }
 
 /// What came out of a conversation that nobody made a record of.
@@ -207,6 +209,7 @@ pub struct TalkView {
     id: Uuid,
     /// At most 300 characters.
     text: String,
+    trust: Trust,
     score: f64,
 }
 
@@ -237,12 +240,12 @@ pub struct TaskBrief {
 )]
 pub async fn recall(
     State(api): State<ApiState>,
-    principal: Principal,
+    caller: Principal,
     ValidJson(request): ValidJson<RecallRequest>,
 ) -> Result<Json<RecallAnswer>, Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
-    let request = request.into_domain(project.id, principal.name());
-    Ok(Json(mc_memory::recall(&api.memory, &request).await?.into()))
+    let here = api.enter(&caller, &request.project, Action::Read).await?;
+    let request = request.into_domain(here.project.id, caller.name());
+    Ok(Json(mc_memory::recall(&here.memory, &request).await?.into()))
 }
 
 impl From<Bundle> for RecallAnswer {
@@ -276,6 +279,7 @@ impl From<Statement> for FactView {
             kind: statement.kind.into(),
             scope: statement.scope,
             tags: statement.tags,
+            trust: statement.trust.into(),
             score: rounded(statement.score),
             state: statement.state.into(),
             citations: all(statement.citations),
@@ -307,6 +311,7 @@ impl From<FewShot> for FewShotView {
             patch_ref: shot.patch_ref,
             text: shot.text,
             scope: shot.scope,
+            trust: shot.trust.into(),
             score: rounded(shot.score),
             warning: shot.warning,
         }
@@ -319,13 +324,18 @@ impl From<Link> for LinkView {
             LinkTarget::Record(id) => id.into(),
             LinkTarget::Doc(id) => id.into(),
         };
-        Self { title: link.title, url: link.url, id }
+        Self { title: link.title, url: link.url, id, trust: link.trust.into() }
     }
 }
 
 impl From<Talk> for TalkView {
     fn from(talk: Talk) -> Self {
-        Self { id: talk.id.into(), text: talk.text, score: rounded(talk.score) }
+        Self {
+            id: talk.id.into(),
+            text: talk.text,
+            trust: talk.trust.into(),
+            score: rounded(talk.score),
+        }
     }
 }
 

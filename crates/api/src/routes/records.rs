@@ -6,17 +6,18 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{ProjectKey, RecordId, RecordKind};
+use mc_domain::{Action, ProjectKey, RecordId, RecordKind};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, PassageSource};
+use mc_store::projects::Belonging;
 use mc_store::records::{self, Record, Version};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
@@ -174,14 +175,16 @@ pub struct RecordPage {
 )]
 pub async fn list(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidQuery(query): ValidQuery<RecordQuery>,
 ) -> Result<Json<RecordPage>, Problem> {
-    let project = projects::named(&api.store, &query.project).await?;
+    let here = api.enter(&caller, &query.project, Action::Read).await?;
     let after = query.after;
-    let records = records::list(&api.store, project.id, query.kind, after, query.limit).await?;
+    let records =
+        records::list(&here.store, here.project.id, query.kind, after, query.limit).await?;
     let is_full = i64::try_from(records.len()) == Ok(query.limit);
     let next = records.last().filter(|_| is_full).map(|record| record.id.into());
-    Ok(Json(RecordPage { records: cited(&api.store, records).await?, next }))
+    Ok(Json(RecordPage { records: cited(&here.store, records).await?, next }))
 }
 
 /// See a record, what it cites and what it said before.
@@ -191,11 +194,14 @@ pub async fn list(
 )]
 pub async fn show(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<Json<RecordDetails>, Problem> {
-    let record = records::find(&api.store, id).await?.ok_or_else(|| unknown(id))?;
-    let versions = records::versions(&api.store, id).await?;
-    let record = cited(&api.store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
+    let here = api.enter_holding(&caller, Belonging::Record(id), Action::Read).await?;
+    let store = here.ok_or_else(|| unknown(id))?.store;
+    let record = records::find(&store, id).await?.ok_or_else(|| unknown(id))?;
+    let versions = records::versions(&store, id).await?;
+    let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
     Ok(Json(RecordDetails { record, versions: versions.into_iter().map(Into::into).collect() }))
 }
 
@@ -220,9 +226,11 @@ async fn cited(store: &Store, records: Vec<Record>) -> Result<Vec<CitedRecord>, 
 )]
 pub async fn remove(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<StatusCode, Problem> {
-    let mut tx = api.store.begin().await?;
+    let here = api.enter_holding(&caller, Belonging::Record(id), Action::Write).await?;
+    let mut tx = here.ok_or_else(|| unknown(id))?.store.begin().await?;
     if !records::delete(&mut tx, id).await? {
         return Err(unknown(id));
     }

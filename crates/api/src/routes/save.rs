@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, ProjectId, ProjectKey, RecordId, RecordKind};
+use mc_domain::{Action, DialogId, ProjectId, ProjectKey, RecordId, RecordKind, Role};
 use mc_memory::{Decision, NewCitation, SaveOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::projects;
 use super::records::{CitationView, RecordView};
 use crate::ApiState;
 use crate::auth::Principal;
@@ -276,12 +275,18 @@ pub struct MaskedView {
 )]
 pub async fn save(
     State(api): State<ApiState>,
-    principal: Principal,
+    caller: Principal,
     ValidJson(request): ValidJson<SaveRequest>,
 ) -> Result<Json<SaveAnswer>, Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
-    let request = request.into_domain(project.id, principal.name());
-    Ok(Json(mc_memory::save(&api.memory, &request).await?.into()))
+    let here = api.enter(&caller, &request.project, Action::Propose).await?;
+    let replaces = request.contradicts || request.supersedes.is_some();
+    if here.project.role < Role::Member && replaces {
+        let field = if request.contradicts { "contradicts" } else { "supersedes" };
+        let detail = "takes the role member: a program does not decide that others are wrong";
+        return Err(Problem::forbidden(detail).field(field));
+    }
+    let request = request.into_domain(here.project.id, caller.name());
+    Ok(Json(mc_memory::save(&here.memory, &request).await?.into()))
 }
 
 impl CheckedSave {

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{ProjectId, ProjectKey};
+use mc_domain::{Action, ProjectId, ProjectKey};
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
 use mc_store::vectors;
@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::matched::{self, MatchView};
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
@@ -198,13 +198,14 @@ pub struct AdjustmentView {
 )]
 pub async fn search(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(request): ValidJson<SearchRequest>,
 ) -> Result<Json<SearchAnswer>, Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
-    let filter = PassageFilter { project: project.id, ..request.filter };
+    let here = api.enter(&caller, &request.project, Action::Read).await?;
+    let filter = PassageFilter { project: here.project.id, ..request.filter };
     let query = Query::text(request.text, filter);
-    let found = mc_search::search(&api.search, &query, &request.options).await?;
-    let matched = matched::matches(&api.store, &query, &found.hits).await?;
+    let found = mc_search::search(&here.memory.search, &query, &request.options).await?;
+    let matched = matched::matches(&here.store, &query, &found.hits).await?;
     let mut results: Vec<ResultView> = found.hits.into_iter().map(Into::into).collect();
     for (result, matched) in results.iter_mut().zip(matched) {
         result.matched = matched;
@@ -212,7 +213,7 @@ pub async fn search(
     Ok(Json(SearchAnswer {
         results,
         degraded: found.degraded,
-        pending_vectors: vectors::queue_length(&api.store, Some(project.id)).await?,
+        pending_vectors: vectors::queue_length(&here.store, Some(here.project.id)).await?,
     }))
 }
 

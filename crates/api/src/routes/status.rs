@@ -11,6 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::problem::Problem;
 
 /// How long the database may take to say that it is there.
@@ -35,16 +36,19 @@ pub struct Status {
     /// The embedding model at work.
     model: ModelView,
     index: IndexView,
-    /// Passages that keyword search finds and vector search does not yet, in all projects.
-    pending_vectors: i64,
+    /// Passages that keyword search finds and vector search does not yet, in all projects; for
+    /// administrators of the service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_vectors: Option<i64>,
 }
 
 /// The keyword index.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct IndexView {
     phase: IndexPhase,
-    /// Passages in it so far.
-    passages: u64,
+    /// Passages of all projects in it so far; for administrators of the service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passages: Option<u64>,
 }
 
 /// What the keyword index is doing.
@@ -83,7 +87,7 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     if !matches!(answered, Ok(Ok(()))) {
         return Err(Problem::unavailable("the database does not answer"));
     }
-    if api.search.keyword.status().phase == Phase::Rebuilding {
+    if api.memory.search.keyword.status().phase == Phase::Rebuilding {
         return Err(Problem::unavailable("the keyword index is being rebuilt"));
     }
     Ok(Json(Health { status: "ok" }))
@@ -94,26 +98,32 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     get, path = "/status", tag = "service",
     responses((status = 200, description = "The service", body = Status))
 )]
-pub async fn show(State(api): State<ApiState>) -> Result<Json<Status>, Problem> {
+pub async fn show(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
     let versions = server::versions(&api.store).await?;
-    let model = api.search.models.current().model;
+    // How much all hold together is nobody's business who sees only some.
+    let pending_vectors = if caller.administers() {
+        Some(vectors::queue_length(&api.background, None).await?)
+    } else {
+        None
+    };
+    let model = api.memory.search.models.current().model;
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: (Utc::now() - api.started_at).num_seconds(),
         postgres: versions.postgres,
         pgvector: versions.pgvector,
         model: ModelView { name: model.name, dimensions: model.dimensions },
-        index: api.search.keyword.status().into(),
-        pending_vectors: vectors::queue_length(&api.store, None).await?,
+        index: IndexView::of(&api.memory.search.keyword.status(), caller.administers()),
+        pending_vectors,
     }))
 }
 
-impl From<mc_search::Status> for IndexView {
-    fn from(status: mc_search::Status) -> Self {
+impl IndexView {
+    fn of(status: &mc_search::Status, with_counts: bool) -> Self {
         let phase = match status.phase {
             Phase::Rebuilding => IndexPhase::Rebuilding,
             Phase::Following => IndexPhase::Following,
         };
-        Self { phase, passages: status.passages }
+        Self { phase, passages: with_counts.then_some(status.passages) }
     }
 }

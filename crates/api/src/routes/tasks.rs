@@ -3,16 +3,17 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, ProjectKey, RecordId};
+use mc_domain::{Action, DialogId, ProjectKey, RecordId};
 use mc_memory::LinkIssue;
 use mc_sanitizer::mask;
+use mc_store::Store;
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::projects;
 use crate::ApiState;
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
@@ -234,13 +235,14 @@ pub struct TaskDetails {
 )]
 pub async fn sync(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(request): ValidJson<TaskSync>,
 ) -> Result<Json<SyncAnswer>, Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
+    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let mut answer = SyncAnswer::default();
-    let mut tx = api.store.begin().await?;
+    let mut tx = here.store.begin().await?;
     for task in &request.tasks {
-        match tasks::upsert(&mut tx, project.id, task).await? {
+        match tasks::upsert(&mut tx, here.project.id, task).await? {
             Upserted::Created => answer.created += 1,
             Upserted::Updated => answer.updated += 1,
             Upserted::Unchanged => answer.unchanged += 1,
@@ -257,17 +259,18 @@ pub async fn sync(
 )]
 pub async fn link(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidJson(request): ValidJson<TaskLinking>,
 ) -> Result<Json<LinkAnswer>, Problem> {
-    let project = projects::named(&api.store, &request.project).await?;
+    let here = api.enter(&caller, &request.project, Action::Propose).await?;
     let request = LinkIssue {
-        project: project.id,
+        project: here.project.id,
         task_external_id: request.task,
         dialog: request.dialog,
         developer: None,
         records: request.records,
     };
-    let linked = mc_memory::link_issue(&api.memory, &request).await?;
+    let linked = mc_memory::link_issue(&here.memory, &request).await?;
     Ok(Json(LinkAnswer {
         task: linked.task.into(),
         dialog_id: linked.dialog.into(),
@@ -283,12 +286,13 @@ pub async fn link(
 )]
 pub async fn show(
     State(api): State<ApiState>,
+    caller: Principal,
     ValidPath(external_id): ValidPath<TaskPath>,
     ValidQuery(project): ValidQuery<TaskQuery>,
 ) -> Result<Json<TaskDetails>, Problem> {
-    let project = projects::named(&api.store, &project).await?;
-    let task = found(&api, project.id, &external_id).await?;
-    let (dialogs, records) = tasks::linked(&api.store, task.id).await?;
+    let here = api.enter(&caller, &project, Action::Read).await?;
+    let task = found(&here.store, here.project.id, &external_id).await?;
+    let (dialogs, records) = tasks::linked(&here.store, task.id).await?;
     Ok(Json(TaskDetails {
         task: task.into(),
         dialog_ids: dialogs.into_iter().map(Into::into).collect(),
@@ -297,11 +301,11 @@ pub async fn show(
 }
 
 async fn found(
-    api: &ApiState,
+    store: &Store,
     project: mc_domain::ProjectId,
     external_id: &str,
 ) -> Result<Task, Problem> {
-    tasks::find(&api.store, project, external_id).await?.ok_or_else(|| {
+    tasks::find(store, project, external_id).await?.ok_or_else(|| {
         Problem::not_found(format!("the project has no task \"{external_id}\""))
             .field("external_id")
             .hint("send it with POST /tasks/sync, or link something to it with POST /tasks/link")

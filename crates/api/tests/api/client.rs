@@ -5,18 +5,21 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode, header};
-use mc_api::{ApiState, PROBLEM_JSON, Token};
+use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
+use mc_auth::seal::{Sealer, SealingKey};
 use mc_llm::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
-use mc_store::vectors;
+use mc_store::{accounts, vectors};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
 
-const SECRET: &str = "a-local-token";
+/// The bearer token of every test's API.
+pub const SECRET: &str = "a-local-token";
 
 /// A running API over a database and an index of its own.
 pub struct TestApi {
@@ -24,6 +27,8 @@ pub struct TestApi {
     pub router: Router,
     /// The database behind it.
     pub database: TestDatabase,
+    /// What it is made of.
+    pub state: ApiState,
     _index: TempDir,
     _stop: DropGuard,
 }
@@ -52,12 +57,91 @@ impl TestApi {
         let model =
             vectors::register_model(&store, &id.name, id.dimensions, &json!({})).await.unwrap();
         let models = ActiveModels::new(ActiveModel { model, embedder }, None);
-        let memory = MemoryContext::new(SearchContext { store, keyword, models });
-        let router = mc_api::router(ApiState::new(memory, Token::new(SECRET)));
+        let service = database.service().clone();
+        let token = Sha256::digest(SECRET).into();
+        accounts::set_local_token(&service, "here", &token, "oken").await.unwrap();
+        let memory = MemoryContext::new(SearchContext { store: service.clone(), keyword, models });
+        let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let public_url = "http://127.0.0.1:7391".parse().unwrap();
+        let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
+        let sign_in = SignIn::open(service, settings).await.unwrap();
+        let state = ApiState::new(memory, store, sign_in);
+        let router = mc_api::router(state.clone());
         database.project("shop").await;
-        Self { router, database, _index: index, _stop: stop.drop_guard() }
+        Self { router, database, state, _index: index, _stop: stop.drop_guard() }
     }
 
+    /// Sends a `GET`.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, Body::empty()).await
+    }
+
+    /// Sends a `DELETE`.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, Body::empty()).await
+    }
+
+    /// Sends JSON to be put.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.send("PUT", path, Body::from(body.to_string())).await
+    }
+
+    /// Sends what changes.
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.send("PATCH", path, Body::from(body.to_string())).await
+    }
+
+    /// The same API as somebody else calls it.
+    pub fn with(&self, token: &str) -> As<'_> {
+        As { api: self, token: token.to_owned() }
+    }
+
+    /// Sends a form, as OAuth has it, without a token.
+    pub async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let body =
+            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = Request::builder()
+            .method("POST")
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Body::from(body))
+            .unwrap();
+        self.answer(request).await
+    }
+
+    /// Sends JSON.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send("POST", path, Body::from(body.to_string())).await
+    }
+
+    async fn send(&self, method: &str, path: &str, body: Body) -> Answer {
+        self.with(SECRET).send(method, path, body).await
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        let media_type = parts.headers.get(header::CONTENT_TYPE);
+        Answer {
+            status: parts.status,
+            media_type: media_type.map_or("", |value| value.to_str().unwrap()).to_owned(),
+            body: match serde_json::from_slice(&bytes) {
+                Ok(body) => body,
+                Err(_) if bytes.is_empty() => Value::Null,
+                Err(_) => String::from_utf8_lossy(&bytes).into(),
+            },
+        }
+    }
+}
+
+/// The API as the holder of a token calls it.
+pub struct As<'a> {
+    api: &'a TestApi,
+    token: String,
+}
+
+impl As<'_> {
     /// Sends a `GET`.
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, Body::empty()).await
@@ -73,27 +157,20 @@ impl TestApi {
         self.send("POST", path, Body::from(body.to_string())).await
     }
 
+    /// Sends JSON.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.send("PUT", path, Body::from(body.to_string())).await
+    }
+
     async fn send(&self, method: &str, path: &str, body: Body) -> Answer {
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header(header::AUTHORIZATION, format!("Bearer {SECRET}"))
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, "application/json")
             .body(body)
             .unwrap();
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let bytes = to_bytes(body, usize::MAX).await.unwrap();
-        let media_type = parts.headers.get(header::CONTENT_TYPE);
-        Answer {
-            status: parts.status,
-            media_type: media_type.map_or("", |value| value.to_str().unwrap()).to_owned(),
-            body: if bytes.is_empty() {
-                Value::Null
-            } else {
-                serde_json::from_slice(&bytes).unwrap()
-            },
-        }
+        self.api.answer(request).await
     }
 }
 

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod accounts;
 mod client;
 mod documents;
+mod door;
 mod hostile;
 mod ingest;
 mod memory;

@@ -61,7 +61,7 @@ async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
 async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let store = api.database.store();
     let key = mc_domain::ProjectKey::parse("shop").unwrap();
-    let project = projects::find(store, &key).await.unwrap().unwrap();
+    let project = projects::find(store, mc_domain::UserId::LOCAL, &key).await.unwrap().unwrap();
     let repository =
         repositories::ensure(store, project.id, "acme", "shop", "/srv/shop").await.unwrap();
     let text: Vec<String> = (11..=90).map(|line| format!("line {line}")).collect();

@@ -47,7 +47,7 @@ async fn the_status_names_versions_model_and_index() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_its_database_the_service_is_alive_and_not_ready() {
     let api = TestApi::start().await;
-    api.database.store().close().await;
+    api.database.service().close().await;
     assert_eq!(api.get("/healthz").await.status, 200);
     let ready = api.get("/readyz").await;
     assert_eq!(ready.status, 503);

@@ -4,7 +4,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use mc_store::Store;
 use mc_store::server::{self, Versions};
 use serde_json::{Value, json};
 
@@ -73,8 +72,7 @@ async fn postgres(config: &Config) -> Finding {
 
 /// Connects as the service does, which refuses a server that is too old.
 async fn configured_server(url: &str) -> Finding {
-    let versions = async { server::versions(&Store::connect(url, 1).await?).await };
-    let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, versions).await {
+    let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, server::inspect(url)).await {
         Ok(Ok(Versions { postgres, pgvector })) => {
             return good(
                 "database",

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::McpArgs;
 use crate::config::Config;
+use crate::credentials;
 
 /// Serves MCP on standard input and output until the client leaves or `shutdown`, and ends the
 /// process: what reads a terminal or a socket is a thread that nothing can interrupt, and a
@@ -24,7 +25,8 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
     let settings = StdioSettings {
         server: ServerSettings { default_project, toolsets },
         core_url: config.base_url(),
-        token_file: config.token_file(),
+        tokens: credentials::of(config)?,
+        ca_pem: config.ca_pem()?,
     };
     if std::io::stdin().is_terminal() {
         hint();

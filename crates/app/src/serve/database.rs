@@ -1,8 +1,8 @@
 //! The service's database: a server of its own, or the one that is configured.
 
 use anyhow::{Context, Result};
-use mc_store::Store;
 use mc_store::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, logins};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -52,9 +52,9 @@ async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<E
 
 async fn connect(url: &str, max_connections: u32) -> Result<(Store, Store)> {
     let in_background = max_connections / 2;
-    let store = Store::connect(url, max_connections - in_background).await?;
-    store.migrate().await?;
-    Ok((store, Store::connect(url, in_background).await?))
+    let logins = logins::prepare(url).await?;
+    let store = Store::connect(&logins.service, max_connections - in_background).await?;
+    Ok((store, Store::connect(&logins.worker, in_background).await?))
 }
 
 impl Database {

@@ -74,6 +74,17 @@ pub enum CoreError {
         /// Where the token was read.
         path: PathBuf,
     },
+    /// The login that the program had is over.
+    #[error(
+        "you are not signed in at {url} ({why}). Run `memory-copilot login` in a terminal, then try \
+         again"
+    )]
+    SignInNeeded {
+        /// The address that was called.
+        url: String,
+        /// What happened.
+        why: String,
+    },
     /// The connection was there and broke before the answer was.
     #[error(
         "the connection to the service at {url} broke before it answered, so the call may have been \
@@ -201,7 +212,9 @@ impl Classified for CoreError {
             | Self::TokenUnreadable { .. }
             | Self::BrokenOff { .. }
             | Self::TimedOut { .. } => ErrorKind::Unavailable,
-            Self::NoToken | Self::TokenRefused { .. } => ErrorKind::Unauthenticated,
+            Self::NoToken | Self::TokenRefused { .. } | Self::SignInNeeded { .. } => {
+                ErrorKind::Unauthenticated
+            }
             Self::Refused { status, .. } => kind_of(*status),
             Self::BadAnswer { .. } => ErrorKind::Internal,
             Self::BadRequest => ErrorKind::Invalid,

@@ -37,9 +37,9 @@ impl Transport {
         Self(BoxCloneSyncService::new(service))
     }
 
-    pub(super) fn http(base_url: &str) -> Result<Self, BadAddress> {
+    pub(super) fn http(base_url: &str, ca_pem: Option<&[u8]>) -> Result<Self, BadAddress> {
         let base = parse(base_url)?;
-        let client = http_client(&base)
+        let client = http_client(&base, ca_pem)
             .map_err(|error| BadAddress { url: base_url.into(), why: error.to_string() })?;
         Ok(Self(BoxCloneSyncService::new(service_fn(move |request| {
             forward(client.clone(), base.clone(), request)
@@ -60,7 +60,7 @@ fn parse(base_url: &str) -> Result<Url, BadAddress> {
     Ok(base)
 }
 
-fn http_client(base: &Url) -> Result<reqwest::Client, reqwest::Error> {
+fn http_client(base: &Url, ca_pem: Option<&[u8]>) -> Result<reqwest::Client, reqwest::Error> {
     let mut builder = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(CALL_TIMEOUT)
@@ -69,6 +69,9 @@ fn http_client(base: &Url) -> Result<reqwest::Client, reqwest::Error> {
     // A proxy of the environment can't reach this machine's loopback.
     if is_loopback(base) {
         builder = builder.no_proxy();
+    }
+    if let Some(pem) = ca_pem {
+        builder = builder.tls_certs_merge(reqwest::Certificate::from_pem_bundle(pem)?);
     }
     builder.build()
 }
@@ -139,7 +142,7 @@ mod tests {
     }
 
     async fn called(address: &str) -> CoreError {
-        let transport = Transport::http(&format!("http://{address}")).expect("an address");
+        let transport = Transport::http(&format!("http://{address}"), None).expect("an address");
         let request = Request::post("/save").body(Body::from("{}")).expect("a request");
         transport.service().oneshot(request).await.expect_err("no answer")
     }

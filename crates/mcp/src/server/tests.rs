@@ -132,7 +132,7 @@ async fn session(lifecycle: ClientLifecycleMode, settings: ServerSettings) -> Se
     let folder = tempfile::tempdir().expect("a folder");
     let token_file = folder.path().join("token");
     std::fs::write(&token_file, "secret\n").expect("a token");
-    let core = CoreClient::over_http(&url, token_file).expect("an address");
+    let core = CoreClient::over_http(&url, in_file(&token_file), None).expect("an address");
     let (client, shutdown) = connect(core, settings, lifecycle, &script).await;
     Session { client, script, _folder: folder, _shutdown: shutdown }
 }
@@ -259,7 +259,7 @@ async fn a_core_that_starts_later_is_found_without_a_restart() {
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let script = Script::default();
-    let core = CoreClient::over_http(&format!("http://{address}"), token_file.clone());
+    let core = CoreClient::over_http(&format!("http://{address}"), in_file(&token_file), None);
     let (client, _shutdown) =
         connect(core.expect("a URL"), shop(), ClientLifecycleMode::Initialize, &script).await;
     let call = || async { client.call_tool(params("recall", json!({}))).await.expect("a result") };
@@ -290,7 +290,7 @@ async fn a_service_with_another_token_is_told_with_the_file_that_was_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let token_file = folder.path().join("token");
     std::fs::write(&token_file, "an old one").expect("a token");
-    let core = CoreClient::over_http(&url, token_file.clone()).expect("a URL");
+    let core = CoreClient::over_http(&url, in_file(&token_file), None).expect("a URL");
     let (client, _shutdown) =
         connect(core, shop(), ClientLifecycleMode::Initialize, &Script::default()).await;
     let result = client.call_tool(params("recall", json!({}))).await.expect("a result");
@@ -390,4 +390,9 @@ async fn a_client_that_leaves_before_hello_is_no_fault() {
     let (read, write) = tokio::io::split(ours);
     let server = MemoryServer::new(CoreClient::in_process(Router::new()), shop());
     serve_on(read, write, server, CancellationToken::new()).await.expect("a clean end");
+}
+
+fn in_file(path: &std::path::Path) -> std::sync::Arc<dyn crate::core::TokenSource> {
+    let url = "http://localhost".to_owned();
+    std::sync::Arc::new(crate::core::TokenFile { path: path.to_path_buf(), url })
 }

@@ -1,4 +1,5 @@
-//! From the Core's answer to a tool result: structured content as it came, and the same as text.
+//! From the Core's answer to a tool result: structured content as it came, but for what nobody sees, and
+//! the same as text.
 
 use http::StatusCode;
 use mc_domain::ProjectKey;
@@ -48,7 +49,7 @@ fn open_doc(arguments: &JsonObject, project: Option<&str>, mut answer: Value) ->
         answer["next_offset"] = json!(next);
     }
     let text = if offset > 0 && piece.text.is_empty() {
-        render::past_the_end(&answer, offset, length)
+        render::past_the_end(offset, length)
     } else {
         render::document(&answer, piece.next)
     };
@@ -71,7 +72,8 @@ fn piece(content: &str, offset: u64) -> Piece {
     Piece { text, next }
 }
 
-fn complete(content: Vec<ContentBlock>, structured: Value) -> CallToolResult {
+fn complete(content: Vec<ContentBlock>, mut structured: Value) -> CallToolResult {
+    render::structured(&mut structured);
     let mut result = CallToolResult::success(content);
     result.structured_content = Some(structured);
     result
@@ -100,7 +102,10 @@ mod tests {
         };
         let opened = open_doc(&arguments, None, json!({"title": "T", "content": "abc"}));
         let text = &opened.content[0].as_text().expect("a text").text;
-        assert!(text.starts_with("T has 3 characters, so nothing stands at offset 3"), "{text}");
+        assert!(
+            text.starts_with("The document has 3 characters, so nothing stands at offset 3"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -2,12 +2,16 @@
 
 mod pack;
 mod render;
+mod trust;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{BundleId, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Verdict};
+use mc_domain::{
+    BundleId, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Trust, Verdict,
+};
 
 pub use pack::{Contents, Envelope, pack};
 pub use render::as_json;
+pub use trust::{admits, vouched_first};
 
 /// Longest statement in a bundle, in characters (seed 001, section 6).
 pub const STATEMENT_MAX_CHARS: usize = 300;
@@ -84,6 +88,8 @@ pub struct Statement {
     pub scope: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// Active or stale.
@@ -128,6 +134,8 @@ pub struct FewShot {
     pub text: Option<String>,
     /// Parts of the system it is about.
     pub scope: Vec<String>,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// What to be careful about.
@@ -145,6 +153,8 @@ pub struct Link {
     pub target: LinkTarget,
     /// The passage it was found through.
     pub passage: PassageId,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
 }
@@ -167,6 +177,8 @@ pub struct Talk {
     pub passage: PassageId,
     /// At most [`STATEMENT_MAX_CHARS`] characters.
     pub text: String,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
 }

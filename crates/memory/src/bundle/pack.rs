@@ -1,11 +1,11 @@
 //! Filling a token budget.
 
-use mc_domain::{BundleId, BundleSection as Section};
+use mc_domain::{BundleId, BundleSection as Section, Trust};
 
 use super::render::{self, as_json};
 use super::{
     Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, FACTS_MAX, FEW_SHOTS_MAX, FewShot, GOTCHAS_MAX,
-    LINKS_MAX, Link, Statement, Talk, TaskHead,
+    LINKS_MAX, Link, Statement, Talk, TaskHead, vouched_first,
 };
 use crate::text::cut;
 use crate::tokens::{self, TokenBudget};
@@ -50,7 +50,8 @@ const TOKENS_PLACEHOLDER: usize = TokenBudget::MAX;
 
 /// A bundle whose JSON costs at most `budget` tokens. Rounds go through the sections in the order
 /// of their worth, each taking its best that is left, so that a small budget still holds the best
-/// of each: gotchas first, then facts, examples, links, dialogs, code.
+/// of each: gotchas first, then facts, examples, links, dialogs, code. What nobody vouches for is tried
+/// when all else has been.
 pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bundle {
     let had_contents = !is_empty(&contents);
     let mut bundle = fit_envelope(envelope, budget);
@@ -211,6 +212,7 @@ impl Queues {
                 break;
             }
         }
+        vouched_first(&mut order, trust);
         Self { order: order.into_iter(), counts: [0; Section::ALL.len()] }
     }
 
@@ -222,6 +224,17 @@ impl Queues {
 
     fn took(&mut self, item: &Item) {
         self.counts[section(item) as usize] += 1;
+    }
+}
+
+fn trust(item: &Item) -> Trust {
+    match item {
+        Item::Gotcha(item) | Item::Fact(item) => item.trust,
+        Item::FewShot(item) => item.trust,
+        Item::Link(item) => item.trust,
+        Item::Talk(item) => item.trust,
+        // Code is imported, as the repository is.
+        Item::Code(_) => Trust::Imported,
     }
 }
 

@@ -45,6 +45,7 @@ pub(super) fn statement(statement: &Statement) -> Value {
         "kind": statement.kind.as_str(),
         "scope": statement.scope,
         "tags": statement.tags,
+        "trust": statement.trust.as_str(),
         "score": rounded(statement.score),
         "state": statement.state.as_str(),
     });
@@ -74,6 +75,7 @@ pub(super) fn few_shot(shot: &FewShot) -> Value {
         "title": shot.title,
         "steps": shot.steps,
         "scope": shot.scope,
+        "trust": shot.trust.as_str(),
         "score": rounded(shot.score),
     });
     if let Some(map) = json.as_object_mut() {
@@ -89,11 +91,16 @@ pub(super) fn link(link: &Link) -> Value {
         LinkTarget::Record(id) => id.0,
         LinkTarget::Doc(id) => id.0,
     };
-    json!({ "title": link.title, "url": link.url, "id": id })
+    json!({ "title": link.title, "url": link.url, "id": id, "trust": link.trust.as_str() })
 }
 
 pub(super) fn talk(talk: &Talk) -> Value {
-    json!({ "id": talk.id.0, "text": talk.text, "score": rounded(talk.score) })
+    json!({
+        "id": talk.id.0,
+        "text": talk.text,
+        "trust": talk.trust.as_str(),
+        "score": rounded(talk.score),
+    })
 }
 
 pub(super) fn code(place: &CodePlace) -> Value {

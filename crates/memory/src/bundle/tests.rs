@@ -13,6 +13,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
         kind,
         scope: vec!["cart_sessions".into()],
         tags: vec!["bugfix".into(), "unit".into()],
+        trust: Trust::Team,
         score: 0.812_345,
         state: RecordState::Active,
         citations: vec![],
@@ -46,6 +47,7 @@ fn contents() -> Contents {
                 patch_ref: Some("sha1".into()),
                 text: None,
                 scope: vec![],
+                trust: Trust::Team,
                 score: 0.5,
                 warning: None,
             })
@@ -55,12 +57,14 @@ fn contents() -> Contents {
             url: "https://wiki.example/adr/7".into(),
             target: LinkTarget::Doc(DocId::generate()),
             passage: PassageId::generate(),
+            trust: Trust::Imported,
             score: 0.4,
         }],
         dialogs: vec![Talk {
             id: DialogId::generate(),
             passage: PassageId::generate(),
             text: "The delay was nil because the units differed".into(),
+            trust: Trust::Team,
             score: 0.4,
         }],
         code: vec![CodePlace {
@@ -89,6 +93,28 @@ fn a_roomy_budget_holds_every_section_up_to_its_limit() {
     assert_eq!(sizes, (1, FACTS_MAX, FEW_SHOTS_MAX, 1, 1, 1));
     assert_eq!(bundle.facts[0].text, "fact 0 says something of the place");
     assert_eq!(bundle.tokens, tokens::count(&as_json(&bundle).to_string()));
+}
+
+#[test]
+fn what_nobody_vouches_for_comes_last_and_takes_only_the_room_that_is_left() {
+    let trusted = |n, trust| Statement {
+        trust,
+        ..statement(RecordKind::Fact, &format!("fact {n} of the place"))
+    };
+    let facts: Vec<_> = (0..20)
+        .map(|n| trusted(n, if n % 2 == 0 { Trust::Untrusted } else { Trust::Confirmed }))
+        .collect();
+    for limit in [200, 300, 500, 900, 8_000] {
+        let full = Contents { facts: facts.clone(), ..Contents::default() };
+        let bundle = pack(envelope(), full, TokenBudget::new(limit).unwrap());
+        let trusts: Vec<_> = bundle.facts.iter().map(|fact| fact.trust).collect();
+        let confirmed = trusts.iter().filter(|trust| **trust == Trust::Confirmed).count();
+        assert!(
+            trusts[..confirmed].iter().all(|trust| *trust == Trust::Confirmed),
+            "{limit}: {trusts:?}"
+        );
+        assert!(confirmed == 10 || confirmed == trusts.len(), "{limit}: {trusts:?}");
+    }
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! From hits to the sections of a bundle.
 
-use mc_domain::{DialogId, RecordId, RecordKind, RecordState};
+use mc_domain::{DialogId, RecordId, RecordKind, RecordState, Trust};
 use mc_search::Hit;
 use mc_store::citations::Citation;
-use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
+use mc_store::passages::{CodeFacet, DocFacet, Passage, RecordFacet};
 use serde_json::Value;
 
 use super::is_warning;
 use crate::bundle::{
     CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, STATEMENT_MAX_CHARS,
-    STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, staleness_warning,
+    STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, admits, staleness_warning,
 };
 use crate::citations::is_stale;
 use crate::confidence::{FLOOR, Question, evidence, is_about_place};
@@ -66,11 +66,32 @@ pub(crate) fn place(citation: &Citation) -> CitedPlace {
     }
 }
 
+/// Who vouches for a passage.
+fn trust(passage: &Passage) -> Trust {
+    match &passage.record {
+        Some(record) => trust_of_record(record),
+        None if passage.dialog.is_some() => Trust::Team,
+        None => Trust::Imported,
+    }
+}
+
+/// Who vouches for a record. The store doesn't keep it yet: each counts as the team's.
+fn trust_of_record(_record: &RecordFacet) -> Trust {
+    Trust::Team
+}
+
+/// Whether a hit may be recalled, however well it matches.
+fn is_admitted(hit: &Hit) -> bool {
+    let trust = trust(&hit.passage);
+    hit.passage.record.as_ref().is_none_or(|record| admits(record.kind, trust))
+}
+
 /// The hits that are good enough, best first.
 pub fn score(question: &Question, hits: Vec<Hit>) -> Vec<Scored> {
     let best = hits.iter().map(|hit| hit.score).fold(f32::EPSILON, f32::max);
     let mut scored: Vec<_> = hits
         .into_iter()
+        .filter(is_admitted)
         .filter_map(|hit| {
             let evidence = evidence(question, &hit);
             let floor = if hit.passage.record.is_some() { FLOOR } else { PLACE_FLOOR };
@@ -152,6 +173,7 @@ fn statement(one: &Scored, record: &RecordFacet) -> Statement {
         kind: record.kind,
         scope: indexed.scope.clone(),
         tags: indexed.tags.clone(),
+        trust: trust(&one.hit.passage),
         score: one.score,
         state: one.state,
         citations: one.citations.clone(),
@@ -181,6 +203,7 @@ fn few_shot(one: &Scored, record: &RecordFacet) -> FewShot {
         steps,
         patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
         scope: indexed.scope.clone(),
+        trust: trust(&one.hit.passage),
         score: one.score,
         warning: one.warning(),
     }
@@ -192,6 +215,7 @@ fn link(one: &Scored, title: &str, url: &str, target: LinkTarget) -> Link {
         url: url.to_owned(),
         target,
         passage: one.hit.passage.indexed.id,
+        trust: trust(&one.hit.passage),
         score: one.score,
     }
 }
@@ -202,6 +226,7 @@ fn talk(one: &Scored, id: DialogId) -> Talk {
         id,
         passage: indexed.id,
         text: cut(&indexed.text, STATEMENT_MAX_CHARS),
+        trust: trust(&one.hit.passage),
         score: one.score,
     }
 }

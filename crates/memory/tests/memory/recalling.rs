@@ -312,10 +312,15 @@ async fn what_was_recalled_is_on_record_when_the_service_stops() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_projects_memory_is_never_recalled() {
     let world = World::new().await;
-    let other = mc_store::projects::create(world.store(), &"other".parse().unwrap(), "other")
-        .await
-        .unwrap()
-        .0;
+    let other = mc_store::projects::create(
+        world.store(),
+        mc_domain::UserId::LOCAL,
+        &"other".parse().unwrap(),
+        "other",
+    )
+    .await
+    .unwrap()
+    .0;
     let request = SaveRequest {
         project: other.id,
         ..world.note("The payments worker retries a failed charge 3 times")

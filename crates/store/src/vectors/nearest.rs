@@ -1,9 +1,9 @@
 //! The vectors nearest to a query: those of the graph through it, all others one by one.
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
+use sqlx::{AssertSqlSafe, Postgres, Row};
 
 use super::Model;
 use crate::error::word;
@@ -76,7 +76,7 @@ pub async fn extents(store: &Store, model: &Model, project: ProjectId) -> Result
     let rows: Vec<(String, bool, bool)> = sqlx::query_as(AssertSqlSafe(statement))
         .bind(model.id)
         .bind(project.0)
-        .fetch_all(&store.pool)
+        .fetch_all(&mut *store.read().await?)
         .await?;
     let extents = rows.into_iter().map(|(source, graph, heap)| {
         let extent = match (graph, heap) {
@@ -125,10 +125,9 @@ pub async fn nearest_in(
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let rows = if extent == Extent::Graph {
-        let connection = &mut *store.pool.acquire().await?;
-        through_graph(connection, statement).await?
+        through_graph(store, statement).await?
     } else {
-        statement.fetch_all(&store.pool).await?
+        statement.fetch_all(&mut *store.read().await?).await?
     };
     rows.into_iter()
         .map(|row| {
@@ -141,26 +140,22 @@ pub async fn nearest_in(
 
 /// Runs a statement that uses an HNSW index.
 async fn through_graph(
-    connection: &mut PgConnection,
+    store: &Store,
     statement: Query<'_, Postgres, PgArguments>,
 ) -> Result<Vec<PgRow>, Error> {
-    let mut tx = connection.begin().await?;
     // The planner would sort what it takes for few, not knowing what has just moved. Iterative scans go
     // on until enough has passed, or their share of the memory is full; in relaxed order, since the
     // strict one drops what it finds late, and the statement sorts. Who asked may have given up: it
     // must not hold its connection much longer.
-    sqlx::query(
-        "select set_config('statement_timeout', '5s', true),
-                set_config('plan_cache_mode', 'force_custom_plan', true),
-                set_config('enable_sort', 'off', true),
-                set_config('work_mem', '64MB', true),
-                set_config('hnsw.iterative_scan', 'relaxed_order', true),
-                set_config('hnsw.ef_search', '400', true),
-                set_config('hnsw.max_scan_tuples', '100000', true)",
-    )
-    .execute(&mut *tx)
-    .await?;
-    let rows = statement.fetch_all(&mut *tx).await?;
+    let mut tx = store
+        .begin_with(
+            "set local statement_timeout = '5s'; set local plan_cache_mode = force_custom_plan;
+             set local enable_sort = off; set local work_mem = '64MB';
+             set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
+             set local hnsw.max_scan_tuples = 100000",
+        )
+        .await?;
+    let rows = statement.fetch_all(&mut *tx.0).await?;
     tx.commit().await?;
     Ok(rows)
 }

@@ -83,8 +83,8 @@ insert into bundles (id, project_id, principal, request, confidence, tokens, cre
 select pg_temp.id(10, n), pg_temp.project(n), 'dev', '{}', 0.5, 100,
        now() - interval '1 hour' * (20000 - n)
 from generate_series(1, 20000) n;
-insert into bundle_items (bundle_id, position, section, record_id, score)
-select id, position, 'facts', pg_temp.id(4, 1 + (random() * 29999)::int), 1
+insert into bundle_items (bundle_id, project_id, position, section, record_id, score)
+select id, project_id, position, 'facts', pg_temp.id(4, 1 + (random() * 29999)::int), 1
 from bundles, generate_series(0, 3) position;
 
 insert into ingest_runs (id, project_id, repository_id, status, queued_at)

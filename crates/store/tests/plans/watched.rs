@@ -4,6 +4,7 @@
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
 
+use mc_domain::{ProjectId, UserId};
 use mc_store::Store;
 use mc_testkit::TestDatabase;
 use serde_json::Value;
@@ -29,9 +30,12 @@ const SETTINGS: [(&str, &str); 11] = [
 /// From the sixth execution on PostgreSQL may use one plan for all values of the parameters.
 pub const CALLS: usize = 8;
 
-/// A store with one session that tells its plans.
+/// Stores with one session each that tells its plans.
 pub struct Watched {
+    /// That of the background, or of someone in a project.
     pub store: Store,
+    worker: Store,
+    service: Store,
     notices: Notices,
     excesses: Vec<String>,
     _subscriber: DefaultGuard,
@@ -49,11 +53,24 @@ impl Watched {
         for (setting, value) in SETTINGS {
             run(&format!("alter database {name} set {setting} = '{value}'")).await;
         }
-        let store = Store::connect(database.url(), 1).await.unwrap();
+        let worker = Store::connect(&database.logins().worker, 1).await.unwrap();
+        let service = Store::connect(&database.logins().service, 1).await.unwrap();
+        let store = worker.clone();
         let notices = Notices::default();
         let subscriber = tracing_subscriber::registry().with(notices.clone());
         let guard = tracing::subscriber::set_default(subscriber);
-        Self { store, notices, excesses: Vec::new(), _subscriber: guard, _database: database }
+        let excesses = Vec::new();
+        Self { store, worker, service, notices, excesses, _subscriber: guard, _database: database }
+    }
+
+    /// From now on under the policies, in a project.
+    pub fn enter(&mut self, project: ProjectId) {
+        self.store = self.service.enter(UserId::LOCAL, project);
+    }
+
+    /// From now on as the background.
+    pub fn leave(&mut self) {
+        self.store = self.worker.clone();
     }
 
     /// Calls a function of the store again and again and notes it when a step of a plan reads more

@@ -1,0 +1,67 @@
+//! How fast clean source code is read.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use mc_sanitizer::{Policy, mask_with};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Args;
+use crate::harness::report::Report;
+use crate::harness::stats::Spread;
+
+/// Bytes that are read: more changes nothing.
+const ENOUGH: usize = 40_000_000;
+
+/// Adds the megabytes a second of one thread.
+pub fn measure(args: &Args, report: &mut Report) -> Result<()> {
+    let files = source(&args.source, &args.extension)?;
+    let bytes: usize = files.iter().map(String::len).sum();
+    ensure!(bytes > 0, "no .{} files below {}", args.extension, args.source.display());
+    report.note(format!("{} files of source code, {:.1} MB", files.len(), bytes as f64 / 1e6));
+    let policy = Policy::default();
+    // The rules are compiled, and the countries' phone numbers read, when they are first needed.
+    mask_with("call +49 30 901820", &policy);
+    let runs: Vec<f64> = (0..args.runs)
+        .map(|_| {
+            let start = processor_seconds();
+            for file in &files {
+                mask_with(file, &policy);
+            }
+            bytes as f64 / 1e6 / (processor_seconds() - start)
+        })
+        .collect();
+    report.add_budgeted("clean source code, one core", "MB/s", Spread::of(runs), ">= 100 MB/s");
+    Ok(())
+}
+
+/// Of this thread: what else runs on the machine does not count.
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The text of the files below `folder`, in the order of their names.
+fn source(folder: &Path, extension: &str) -> Result<Vec<String>> {
+    let (mut texts, mut bytes) = (Vec::new(), 0);
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        if bytes > ENOUGH {
+            break;
+        }
+        if path.is_dir() {
+            let mut inside = std::fs::read_dir(&path)?
+                .map(|entry| entry.map(|entry| entry.path()))
+                .collect::<Result<Vec<_>, _>>()?;
+            inside.sort_unstable_by(|a, b| b.cmp(a));
+            pending.extend(inside);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            // What is no UTF-8 is no source code.
+            if let Ok(text) = std::fs::read_to_string(&path) {
+                bytes += text.len();
+                texts.push(text);
+            }
+        }
+    }
+    Ok(texts)
+}

@@ -1,0 +1,76 @@
+//! Into a project: the one place where it is decided whether a caller may do something there.
+
+use mc_domain::{Action, ProjectKey, Role};
+use mc_memory::MemoryContext;
+use mc_store::Store;
+use mc_store::projects::{self, Belonging, Project};
+
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::problem::Problem;
+
+/// A project that a caller has entered: all that is read or written through this is read or written
+/// there, with the caller's role.
+pub struct Here {
+    /// The project.
+    pub project: Project,
+    /// The database, as far as the caller may see it.
+    pub store: Store,
+    /// The use-cases of the memory, over that.
+    pub memory: MemoryContext,
+}
+
+impl ApiState {
+    /// Lets the caller into the project with this key to do something there. One that the caller may
+    /// not see is answered like one that does not exist.
+    pub async fn enter(
+        &self,
+        caller: &Principal,
+        key: &ProjectKey,
+        action: Action,
+    ) -> Result<Here, Problem> {
+        caller.require(action.scope())?;
+        match projects::find(&self.store, caller.user, key).await? {
+            Some(project) => self.admit(caller, project, action),
+            None => Err(unknown(key)),
+        }
+    }
+
+    /// Lets the caller into the project that holds something; `None` where that does not exist, or
+    /// the caller may not see it.
+    pub async fn enter_holding(
+        &self,
+        caller: &Principal,
+        what: Belonging,
+        action: Action,
+    ) -> Result<Option<Here>, Problem> {
+        caller.require(action.scope())?;
+        let project = projects::holding(&self.store, caller.user, what).await?;
+        project.map(|project| self.admit(caller, project, action)).transpose()
+    }
+
+    fn admit(&self, caller: &Principal, project: Project, action: Action) -> Result<Here, Problem> {
+        if project.role < action.least_role() {
+            return Err(too_low(&project, action.least_role()));
+        }
+        let store = self.store.enter(caller.user, project.id);
+        let memory = self.memory.over(store.clone());
+        Ok(Here { project, store, memory })
+    }
+}
+
+fn unknown(key: &ProjectKey) -> Problem {
+    Problem::not_found(format!("there is no project \"{key}\", or it is not yours to see"))
+        .field("project_key")
+        .hint(format!(
+            "create it with POST /projects {{\"key\": \"{key}\"}}, or index a repository into it: \
+             memory-copilot ingest --project {key} <path or URL>; if it exists, ask one of its \
+             administrators for a role on it"
+        ))
+}
+
+fn too_low(project: &Project, needed: Role) -> Problem {
+    let Project { key, role, .. } = project;
+    Problem::forbidden(format!("this takes the role {needed}, and yours on \"{key}\" is {role}"))
+        .hint("an administrator of the project can give you another role")
+}

@@ -1,0 +1,144 @@
+//! How much is under way at once. What is more waits a moment, and is then refused while it is cheap
+//! to refuse: a service that takes on everything ends up answering nobody in time.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::drain_stranger;
+use crate::limits::QUEUE_TIME;
+use crate::problem::Problem;
+
+/// A number of places, and as many to wait in for one of them. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Places {
+    free: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
+    patience: Duration,
+}
+
+impl Places {
+    /// `number` places; 0 is no limit.
+    pub fn new(number: usize) -> Self {
+        Self::with_patience(number, QUEUE_TIME)
+    }
+
+    fn with_patience(number: usize, patience: Duration) -> Self {
+        let number = if number == 0 { Semaphore::MAX_PERMITS } else { number };
+        let places = || Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
+        Self { free: places(), queue: places(), patience }
+    }
+
+    /// A place, at once or soon. `None` when the service is full.
+    async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = self.free.clone().try_acquire_owned() {
+            return Some(place);
+        }
+        let _waiting = self.queue.try_acquire().ok()?;
+        let place = tokio::time::timeout(self.patience, self.free.clone().acquire_owned()).await;
+        place.ok()?.ok()
+    }
+}
+
+/// Runs a request in one of the places, until its handler is done.
+pub async fn limit_requests(
+    State(places): State<Places>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let Some(_place) = places.take().await else { return Err(turn_away(request).await) };
+    Ok(next.run(request).await)
+}
+
+/// Runs a request in one of the places, until the last of its answer is sent or its client is gone.
+pub async fn limit_streams(
+    State(places): State<Places>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let Some(place) = places.take().await else { return Err(turn_away(request).await) };
+    let response = next.run(request).await;
+    Ok(response.map(|body| Body::new(Holding { body, _place: place })))
+}
+
+async fn turn_away(request: Request) -> Problem {
+    tracing::warn!("the service is full; a request was turned away");
+    drain_stranger(request.into_body()).await;
+    Problem::overloaded("the service has as much to do as it takes on at once")
+        .hint("if that happens often, the operator looks at server.limits in the configuration")
+}
+
+/// A body that keeps its request's place.
+struct Holding {
+    body: Body,
+    _place: OwnedSemaphorePermit,
+}
+
+impl HttpBody for Holding {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn when_all_places_are_taken_one_waits_and_then_gives_up() {
+        let places = Places::with_patience(1, Duration::ZERO);
+        let place = places.take().await;
+        assert!(place.is_some());
+        assert!(places.take().await.is_none());
+        drop(place);
+        assert!(places.take().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn who_waits_gets_the_place_that_becomes_free() {
+        let places = Places::with_patience(1, Duration::MAX);
+        let place = places.take().await;
+        let waiting = tokio::spawn({
+            let places = places.clone();
+            async move { places.take().await.is_some() }
+        });
+        while places.queue.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(places.take().await.is_none(), "only as many wait as there are places");
+        drop(place);
+        assert!(waiting.await.expect("a place"));
+    }
+
+    #[tokio::test]
+    async fn none_is_no_limit() {
+        let places = Places::with_patience(0, Duration::ZERO);
+        let mut taken = Vec::new();
+        for _ in 0..1_000 {
+            taken.push(places.take().await.expect("a place"));
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! `/teams`, and the members of teams and projects: who has which role.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use mc_domain::{Action, ProjectKey, Role, Scope};
+use mc_store::members::{self, Body, Member, Team, Who};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::users;
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::entry::Here;
+use crate::extract::{ValidJson, ValidPath};
+use crate::limits;
+use crate::problem::Problem;
+
+/// A team to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"key": "platform", "name": "Platform"}))]
+pub struct TeamEntry {
+    /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
+    key: String,
+    /// Name for people; the key when absent.
+    name: Option<String>,
+}
+
+impl Check for TeamEntry {
+    type Checked = (String, String);
+
+    fn check(self) -> Result<(String, String), Invalid> {
+        let key = check::team_key("key", &self.key)?;
+        let name = check::optional_line("name", self.name, limits::NAME)?;
+        Ok((key.clone(), name.unwrap_or(key)))
+    }
+}
+
+/// A role to give.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"role": "member"}))]
+pub struct RoleEntry {
+    /// `viewer`, `agent`, `member`, `maintainer` or `admin`; for a team the highest that its members
+    /// have by it.
+    role: String,
+}
+
+impl Check for RoleEntry {
+    type Checked = Role;
+
+    fn check(self) -> Result<Role, Invalid> {
+        self.role.parse().map_err(|error| Invalid::new("role", error))
+    }
+}
+
+/// A team in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct TeamPath {
+    /// The team's key.
+    team: String,
+}
+
+impl Check for TeamPath {
+    type Checked = String;
+
+    fn check(self) -> Result<String, Invalid> {
+        check::team_key("team", &self.team)
+    }
+}
+
+/// A member of a team in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct TeamMemberPath {
+    /// The team's key.
+    team: String,
+    /// The user's login.
+    login: String,
+}
+
+impl Check for TeamMemberPath {
+    type Checked = (String, String);
+
+    fn check(self) -> Result<(String, String), Invalid> {
+        Ok((check::team_key("team", &self.team)?, check::login("login", &self.login)?))
+    }
+}
+
+/// A project in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct MembersPath {
+    /// The project's key.
+    key: String,
+}
+
+impl Check for MembersPath {
+    type Checked = ProjectKey;
+
+    fn check(self) -> Result<ProjectKey, Invalid> {
+        check::project_key("key", &self.key)
+    }
+}
+
+/// A member of a project in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct MemberPath {
+    /// The project's key.
+    key: String,
+    /// The user's login.
+    login: String,
+}
+
+impl Check for MemberPath {
+    type Checked = (ProjectKey, String);
+
+    fn check(self) -> Result<(ProjectKey, String), Invalid> {
+        Ok((check::project_key("key", &self.key)?, check::login("login", &self.login)?))
+    }
+}
+
+/// A team that a project is shared with, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct SharePath {
+    /// The project's key.
+    key: String,
+    /// The team's key.
+    team: String,
+}
+
+impl Check for SharePath {
+    type Checked = (ProjectKey, String);
+
+    fn check(self) -> Result<(ProjectKey, String), Invalid> {
+        Ok((check::project_key("key", &self.key)?, check::team_key("team", &self.team)?))
+    }
+}
+
+/// A team.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TeamView {
+    id: Uuid,
+    key: String,
+    name: String,
+    created_at: DateTime<Utc>,
+}
+
+/// Teams.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TeamList {
+    teams: Vec<TeamView>,
+}
+
+/// Someone, or a team, with a role.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MemberView {
+    /// A user's login or a team's key.
+    name: String,
+    /// Of a team the highest that its members have by it.
+    role: &'static str,
+    added_at: DateTime<Utc>,
+}
+
+/// Who is in a team.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TeamMembers {
+    users: Vec<MemberView>,
+}
+
+/// Who has a role on a project.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProjectMembers {
+    /// By themselves.
+    users: Vec<MemberView>,
+    /// As members of a team.
+    teams: Vec<MemberView>,
+}
+
+/// Add a team, which the caller then administers. For administrators of the service.
+#[utoipa::path(
+    post, path = "/teams", tag = "accounts", request_body = TeamEntry,
+    responses((status = 201, description = "Added", body = TeamView))
+)]
+pub async fn create_team(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidJson((key, name)): ValidJson<TeamEntry>,
+) -> Result<(StatusCode, Json<TeamView>), Problem> {
+    caller.require_administrator()?;
+    let team = members::create_team(&api.store, &key, &name, caller.user).await;
+    let team = team.map_err(|error| Problem::from(error).field("key"))?;
+    Ok((StatusCode::CREATED, Json(team.into())))
+}
+
+/// List the teams that the caller is in; for administrators of the service, all.
+#[utoipa::path(
+    get, path = "/teams", tag = "accounts",
+    responses((status = 200, description = "By key", body = TeamList))
+)]
+pub async fn list_teams(
+    State(api): State<ApiState>,
+    caller: Principal,
+) -> Result<Json<TeamList>, Problem> {
+    let teams = members::teams(&api.store, caller.user, caller.administers()).await?;
+    Ok(Json(TeamList { teams: teams.into_iter().map(Into::into).collect() }))
+}
+
+/// Remove a team; its members lose the roles that they had by it.
+#[utoipa::path(
+    delete, path = "/teams/{team}", tag = "accounts", params(TeamPath),
+    responses((status = 204, description = "Removed"))
+)]
+pub async fn remove_team(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<TeamPath>,
+) -> Result<StatusCode, Problem> {
+    let team = administered(&api, &caller, &key).await?;
+    members::delete_team(&api.store, team.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// See who is in a team.
+#[utoipa::path(
+    get, path = "/teams/{team}/members", tag = "accounts", params(TeamPath),
+    responses((status = 200, description = "By login", body = TeamMembers))
+)]
+pub async fn list_team_members(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<TeamPath>,
+) -> Result<Json<TeamMembers>, Problem> {
+    let (team, _) = seen(&api, &caller, &key).await?;
+    let users = members::users(&api.store, Body::Team(team.id)).await?;
+    Ok(Json(TeamMembers { users: users.into_iter().map(Into::into).collect() }))
+}
+
+/// Give someone a role in a team.
+#[utoipa::path(
+    put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
+    request_body = RoleEntry, responses((status = 204, description = "Given"))
+)]
+pub async fn set_team_member(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, login)): ValidPath<TeamMemberPath>,
+    ValidJson(role): ValidJson<RoleEntry>,
+) -> Result<StatusCode, Problem> {
+    let team = administered(&api, &caller, &key).await?;
+    let user = users::named(&api.store, &login).await?;
+    members::set(&api.store, Body::Team(team.id), Who::User(user.id), role).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Take someone out of a team.
+#[utoipa::path(
+    delete, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
+    responses((status = 204, description = "No longer in it"))
+)]
+pub async fn remove_team_member(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, login)): ValidPath<TeamMemberPath>,
+) -> Result<StatusCode, Problem> {
+    let team = administered(&api, &caller, &key).await?;
+    let user = users::named(&api.store, &login).await?;
+    let removed = members::remove(&api.store, Body::Team(team.id), Who::User(user.id)).await?;
+    gone(removed, "login", &login)
+}
+
+/// See who has a role on a project.
+#[utoipa::path(
+    get, path = "/projects/{key}/members", tag = "projects", params(MembersPath),
+    responses((status = 200, description = "By name", body = ProjectMembers))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<MembersPath>,
+) -> Result<Json<ProjectMembers>, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::Read).await?;
+    let users = members::users(&store, Body::Project(project.id)).await?;
+    let teams = members::teams_of(&store, project.id).await?;
+    Ok(Json(ProjectMembers {
+        users: users.into_iter().map(Into::into).collect(),
+        teams: teams.into_iter().map(Into::into).collect(),
+    }))
+}
+
+/// Give someone a role on a project.
+#[utoipa::path(
+    put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
+    request_body = RoleEntry, responses((status = 204, description = "Given"))
+)]
+pub async fn set(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, login)): ValidPath<MemberPath>,
+    ValidJson(role): ValidJson<RoleEntry>,
+) -> Result<StatusCode, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let user = users::named(&api.store, &login).await?;
+    members::set(&store, Body::Project(project.id), Who::User(user.id), role).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Take someone's role on a project away.
+#[utoipa::path(
+    delete, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
+    responses((status = 204, description = "Taken; a team may still give one"))
+)]
+pub async fn remove(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, login)): ValidPath<MemberPath>,
+) -> Result<StatusCode, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let user = users::named(&api.store, &login).await?;
+    let removed = members::remove(&store, Body::Project(project.id), Who::User(user.id)).await?;
+    gone(removed, "login", &login)
+}
+
+/// Share a project with a team; with `viewer` read-only.
+#[utoipa::path(
+    put, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
+    request_body = RoleEntry, responses((status = 204, description = "Shared"))
+)]
+pub async fn share(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, team)): ValidPath<SharePath>,
+    ValidJson(role): ValidJson<RoleEntry>,
+) -> Result<StatusCode, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let team = seen(&api, &caller, &team).await?.0;
+    members::set(&store, Body::Project(project.id), Who::Team(team.id), role).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// End the sharing of a project with a team.
+#[utoipa::path(
+    delete, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
+    responses((status = 204, description = "No longer shared"))
+)]
+pub async fn unshare(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, team)): ValidPath<SharePath>,
+) -> Result<StatusCode, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let of = existing(&api, &caller, &team).await?.0;
+    let removed = members::remove(&store, Body::Project(project.id), Who::Team(of.id)).await?;
+    gone(removed, "team", &team)
+}
+
+/// The project in a path, whose field is `key`.
+async fn entered(
+    api: &ApiState,
+    caller: &Principal,
+    key: &ProjectKey,
+    action: Action,
+) -> Result<Here, Problem> {
+    api.enter(caller, key, action).await.map_err(|problem| problem.field("key"))
+}
+
+/// The team with this key, and the caller's role in it.
+async fn existing(
+    api: &ApiState,
+    caller: &Principal,
+    key: &str,
+) -> Result<(Team, Option<Role>), Problem> {
+    members::find_team(&api.store, key, caller.user).await?.ok_or_else(|| no_team(key))
+}
+
+/// A team that the caller is in, or that an administrator of the service looks at.
+async fn seen(
+    api: &ApiState,
+    caller: &Principal,
+    key: &str,
+) -> Result<(Team, Option<Role>), Problem> {
+    let (team, role) = existing(api, caller, key).await?;
+    if role.is_none() && !caller.administers() {
+        return Err(no_team(key));
+    }
+    Ok((team, role))
+}
+
+/// A team that the caller may change.
+async fn administered(api: &ApiState, caller: &Principal, key: &str) -> Result<Team, Problem> {
+    caller.require(Scope::Admin)?;
+    let (team, role) = seen(api, caller, key).await?;
+    if role < Some(Role::Admin) && !caller.administers() {
+        let detail = format!("only an administrator of the team \"{key}\" may do this");
+        return Err(Problem::forbidden(detail));
+    }
+    Ok(team)
+}
+
+fn no_team(key: &str) -> Problem {
+    Problem::not_found(format!("there is no team \"{key}\", or it is not yours to see"))
+        .field("team")
+        .hint("GET /teams lists those that you are in")
+}
+
+fn gone(removed: bool, field: &str, name: &str) -> Result<StatusCode, Problem> {
+    if removed {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(Problem::not_found(format!("\"{name}\" had no role here")).field(field))
+}
+
+impl From<Team> for TeamView {
+    fn from(team: Team) -> Self {
+        Self { id: team.id.into(), key: team.key, name: team.name, created_at: team.created_at }
+    }
+}
+
+impl From<Member> for MemberView {
+    fn from(member: Member) -> Self {
+        Self { name: member.name, role: member.role.as_str(), added_at: member.added_at }
+    }
+}

@@ -1,0 +1,208 @@
+//! `/tokens`: personal access tokens.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use http::StatusCode;
+use mc_auth::secret::PersonalAccessToken;
+use mc_domain::{Scope, Scopes, TokenId};
+use mc_store::accounts::{self, AccessToken, NewToken};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::users;
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidJson, ValidPath};
+use crate::limits;
+use crate::problem::Problem;
+
+/// Characters of a token that are shown of it later.
+const HINT_LENGTH: usize = 4;
+
+/// A token to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "laptop", "scopes": ["memory:read", "memory:write"], "expires_in_days": 90}))]
+pub struct TokenEntry {
+    /// What to call it.
+    name: String,
+    /// What it may be used for: `memory:read`, `memory:write`, `ingest`, `coding`, `github:write`,
+    /// `admin`; none that the token of this request does not have.
+    scopes: Vec<String>,
+    /// 1 to 366 days; 90 when absent.
+    expires_in_days: Option<i64>,
+    /// The program that it is for; for administrators of the service. The caller when absent.
+    agent: Option<String>,
+}
+
+/// A [`TokenEntry`] as checked.
+#[derive(Debug)]
+pub struct CheckedToken {
+    name: String,
+    scopes: Scopes,
+    lives: TimeDelta,
+    agent: Option<String>,
+}
+
+impl Check for TokenEntry {
+    type Checked = CheckedToken;
+
+    fn check(self) -> Result<CheckedToken, Invalid> {
+        let scopes = check::list("scopes", self.scopes, Scope::ALL.len(), |field, scope| {
+            scope.parse::<Scope>().map_err(|error| Invalid::new(field, error))
+        })?;
+        if scopes.is_empty() {
+            return Err(Invalid::new("scopes", "must hold at least one item"));
+        }
+        let days = self.expires_in_days.unwrap_or(limits::DEFAULT_TOKEN_DAYS);
+        Ok(CheckedToken {
+            name: check::line("name", &self.name, limits::NAME)?,
+            scopes: scopes.into_iter().collect(),
+            lives: TimeDelta::days(check::range("expires_in_days", days, &limits::TOKEN_DAYS)?),
+            agent: check::optional("agent", self.agent, |field, login| {
+                check::login(field, &login)
+            })?,
+        })
+    }
+}
+
+/// A token in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct TokenPath {
+    /// The token's id.
+    id: Uuid,
+}
+
+impl Check for TokenPath {
+    type Checked = TokenId;
+
+    fn check(self) -> Result<TokenId, Invalid> {
+        Ok(TokenId(self.id))
+    }
+}
+
+/// A token, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenView {
+    id: Uuid,
+    name: String,
+    /// The secret's last characters.
+    hint: String,
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<&'static str>,
+    created_at: DateTime<Utc>,
+    expires_at: Option<DateTime<Utc>>,
+    /// To the minute.
+    last_used_at: Option<DateTime<Utc>>,
+    revoked_at: Option<DateTime<Utc>>,
+}
+
+/// A token that was just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenAnswer {
+    /// The secret. It is not kept, and not shown again.
+    token: String,
+    #[serde(flatten)]
+    view: TokenView,
+}
+
+/// The caller's tokens.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenList {
+    tokens: Vec<TokenView>,
+}
+
+/// Make a personal access token.
+#[utoipa::path(
+    post, path = "/tokens", tag = "accounts", request_body = TokenEntry,
+    responses((status = 201, description = "Made; its secret is shown this once", body = TokenAnswer))
+)]
+pub async fn create(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidJson(entry): ValidJson<TokenEntry>,
+) -> Result<(StatusCode, Json<TokenAnswer>), Problem> {
+    caller.require_presence()?;
+    if !entry.scopes.is_subset_of(caller.scopes()) {
+        let detail =
+            format!("a token gives no more than the one it is made with: {}", caller.scopes());
+        return Err(Problem::forbidden(detail).field("scopes"));
+    }
+    let user = match &entry.agent {
+        None => caller.user,
+        Some(login) => {
+            caller.require_administrator()?;
+            let user = users::named(&api.store, login).await?;
+            if !user.is_agent {
+                let detail = "is a person, who makes tokens for themselves";
+                return Err(Invalid::new("agent", detail).into());
+            }
+            user.id
+        }
+    };
+    let secret = PersonalAccessToken::generate();
+    let (text, hash) = (secret.expose(), secret.hash());
+    let scopes: Vec<_> = entry.scopes.iter().collect();
+    let token = NewToken {
+        user,
+        name: &entry.name,
+        hash: hash.as_bytes(),
+        hint: &text[text.len() - HINT_LENGTH..],
+        scopes: &scopes,
+        expires_at: Some(Utc::now() + entry.lives),
+    };
+    let view = accounts::create_token(&api.store, &token).await?.into();
+    Ok((StatusCode::CREATED, Json(TokenAnswer { token: text.to_owned(), view })))
+}
+
+/// List the caller's tokens.
+#[utoipa::path(
+    get, path = "/tokens", tag = "accounts",
+    responses((status = 200, description = "Newest first", body = TokenList))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    caller: Principal,
+) -> Result<Json<TokenList>, Problem> {
+    caller.require_presence()?;
+    let tokens = accounts::tokens(&api.store, caller.user).await?;
+    Ok(Json(TokenList { tokens: tokens.into_iter().map(Into::into).collect() }))
+}
+
+/// Revoke one of the caller's tokens, at once.
+#[utoipa::path(
+    delete, path = "/tokens/{id}", tag = "accounts", params(TokenPath),
+    responses((status = 204, description = "Lets nobody in any more"))
+)]
+pub async fn revoke(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<TokenPath>,
+) -> Result<StatusCode, Problem> {
+    caller.require_presence()?;
+    if accounts::revoke(&api.store, caller.user, id).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(Problem::not_found(format!("you have no valid token {id}"))
+        .field("id")
+        .hint("GET /tokens lists yours"))
+}
+
+impl From<AccessToken> for TokenView {
+    fn from(token: AccessToken) -> Self {
+        Self {
+            id: token.id.into(),
+            name: token.name,
+            hint: token.hint,
+            scopes: token.scopes.into_iter().map(Scope::as_str).collect(),
+            created_at: token.created_at,
+            expires_at: token.expires_at,
+            last_used_at: token.last_used_at,
+            revoked_at: token.revoked_at,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! `/users` and `/whoami`: who may come in.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use mc_domain::Scope;
+use mc_store::Store;
+use mc_store::accounts::{self, Change, NewUser, User};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits;
+use crate::problem::Problem;
+
+/// A user to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"login": "ann", "name": "Ann Example", "email": "ann@example.com"}))]
+pub struct UserEntry {
+    /// 1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit; unique whatever the
+    /// case.
+    login: String,
+    /// Name for people.
+    name: Option<String>,
+    /// Address; for people to see, never to decide by.
+    email: Option<String>,
+    /// A program that acts by itself: it proposes, and confirms nothing.
+    #[serde(default)]
+    is_agent: bool,
+    /// Administers the service itself. No program does.
+    #[serde(default)]
+    is_admin: bool,
+}
+
+/// A [`UserEntry`] as checked.
+#[derive(Debug)]
+pub struct CheckedUser {
+    login: String,
+    name: String,
+    email: Option<String>,
+    is_agent: bool,
+    is_admin: bool,
+}
+
+impl Check for UserEntry {
+    type Checked = CheckedUser;
+
+    fn check(self) -> Result<CheckedUser, Invalid> {
+        if self.is_agent && self.is_admin {
+            return Err(Invalid::new("is_admin", "can't be set for a program"));
+        }
+        Ok(CheckedUser {
+            login: check::login("login", &self.login)?,
+            name: check::optional_line("name", self.name, limits::NAME)?.unwrap_or_default(),
+            email: check::optional_line("email", self.email, limits::EMAIL)?,
+            is_agent: self.is_agent,
+            is_admin: self.is_admin,
+        })
+    }
+}
+
+/// What becomes of a user; what is absent stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"disabled": true}))]
+pub struct UserChange {
+    /// Name for people.
+    name: Option<String>,
+    /// Whether the user administers the service itself.
+    is_admin: Option<bool>,
+    /// Whether the user may no longer come in.
+    disabled: Option<bool>,
+}
+
+impl Check for UserChange {
+    type Checked = Self;
+
+    fn check(self) -> Result<Self, Invalid> {
+        let name = check::optional_line("name", self.name, limits::NAME)?;
+        Ok(Self { name, ..self })
+    }
+}
+
+/// A user in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct UserPath {
+    /// The user's login.
+    login: String,
+}
+
+impl Check for UserPath {
+    type Checked = String;
+
+    fn check(self) -> Result<String, Invalid> {
+        check::login("login", &self.login)
+    }
+}
+
+/// Which users.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct UserQuery {
+    /// The last login of the page before.
+    after: Option<String>,
+    /// At most so many, 1 to 200; 50 when absent.
+    limit: Option<i64>,
+}
+
+impl Check for UserQuery {
+    type Checked = (String, i64);
+
+    fn check(self) -> Result<(String, i64), Invalid> {
+        let after =
+            check::optional("after", self.after, |field, login| check::login(field, &login))?;
+        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
+        Ok((after.unwrap_or_default(), check::range("limit", limit, &limits::PAGE_LIMIT)?))
+    }
+}
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UserView {
+    id: Uuid,
+    login: String,
+    name: String,
+    email: Option<String>,
+    is_agent: bool,
+    is_admin: bool,
+    created_at: DateTime<Utc>,
+    /// Since when the user may no longer come in.
+    disabled_at: Option<DateTime<Utc>>,
+}
+
+/// A page of users.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UserPage {
+    users: Vec<UserView>,
+    /// `after` of the next page; absent on the last one.
+    next: Option<String>,
+}
+
+/// Who the token stands for.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Caller {
+    id: Uuid,
+    login: String,
+    /// Whether the user administers the service itself.
+    is_admin: bool,
+    /// What the token may be used for.
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<&'static str>,
+}
+
+/// See who the token stands for, and what it may be used for.
+#[utoipa::path(
+    get, path = "/whoami", tag = "accounts",
+    responses((status = 200, description = "The caller", body = Caller))
+)]
+pub async fn whoami(caller: Principal) -> Json<Caller> {
+    Json(Caller {
+        id: caller.user.into(),
+        login: caller.name().to_owned(),
+        is_admin: caller.is_admin,
+        scopes: caller.scopes().iter().map(Scope::as_str).collect(),
+    })
+}
+
+/// Add a user. For administrators of the service.
+#[utoipa::path(
+    post, path = "/users", tag = "accounts", request_body = UserEntry,
+    responses((status = 201, description = "Added", body = UserView))
+)]
+pub async fn create(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidJson(user): ValidJson<UserEntry>,
+) -> Result<(StatusCode, Json<UserView>), Problem> {
+    caller.require_administrator()?;
+    let new = NewUser {
+        login: &user.login,
+        name: &user.name,
+        email: user.email.as_deref(),
+        is_agent: user.is_agent,
+        is_admin: user.is_admin,
+    };
+    let created = accounts::create(&api.store, &new).await;
+    let created = created.map_err(|error| Problem::from(error).field("login"))?;
+    Ok((StatusCode::CREATED, Json(created.into())))
+}
+
+/// List the users. For administrators of the service.
+#[utoipa::path(
+    get, path = "/users", tag = "accounts", params(UserQuery),
+    responses((status = 200, description = "A page, by login", body = UserPage))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidQuery((after, limit)): ValidQuery<UserQuery>,
+) -> Result<Json<UserPage>, Problem> {
+    caller.require_administrator()?;
+    let users = accounts::list(&api.store, &after, limit).await?;
+    let is_full = i64::try_from(users.len()) == Ok(limit);
+    let next = users.last().filter(|_| is_full).map(|user| user.login.clone());
+    Ok(Json(UserPage { users: users.into_iter().map(Into::into).collect(), next }))
+}
+
+/// Change a user, or shut one out. For administrators of the service.
+#[utoipa::path(
+    patch, path = "/users/{login}", tag = "accounts", params(UserPath), request_body = UserChange,
+    responses((status = 200, description = "As changed", body = UserView))
+)]
+pub async fn change(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(login): ValidPath<UserPath>,
+    ValidJson(change): ValidJson<UserChange>,
+) -> Result<Json<UserView>, Problem> {
+    caller.require_administrator()?;
+    let user = named(&api.store, &login).await?;
+    if user.is_agent && change.is_admin == Some(true) {
+        return Err(Invalid::new("is_admin", "can't be set for a program").into());
+    }
+    // Whoever is left could not undo it.
+    if user.id == caller.user && (change.disabled == Some(true) || change.is_admin == Some(false)) {
+        let detail = "you can't shut yourself out, nor stop administering by yourself";
+        return Err(Problem::invalid(detail).hint("another administrator can do it"));
+    }
+    let change = Change {
+        name: change.name.as_deref(),
+        is_admin: change.is_admin,
+        disabled: change.disabled,
+    };
+    let changed = accounts::change(&api.store, &login, &change).await?;
+    Ok(Json(changed.ok_or_else(|| unknown(&login))?.into()))
+}
+
+/// The user with this login.
+pub async fn named(store: &Store, login: &str) -> Result<User, Problem> {
+    accounts::find(store, login).await?.ok_or_else(|| unknown(login))
+}
+
+fn unknown(login: &str) -> Problem {
+    Problem::not_found(format!("there is no user \"{login}\""))
+        .field("login")
+        .hint("an administrator of the service adds users with POST /users")
+}
+
+impl From<User> for UserView {
+    fn from(user: User) -> Self {
+        Self {
+            id: user.id.into(),
+            login: user.login,
+            name: user.name,
+            email: user.email,
+            is_agent: user.is_agent,
+            is_admin: user.is_admin,
+            created_at: user.created_at,
+            disabled_at: user.disabled_at,
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Signing in at a terminal (RFC 8628): a code is shown there, and a person agrees to it in a browser,
+//! or, where no login provider is set up, with a token that they have.
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono::Utc;
+use http::{HeaderMap, StatusCode};
+use mc_auth::client::ClientId;
+use mc_auth::device::{self, Grant, State as GrantState};
+use mc_auth::secret::{DeviceCode, UserCode};
+use mc_domain::{Scope, Scopes, UserId};
+use mc_store::Tx;
+use mc_store::sessions::{self, Code, Device, DeviceState};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::SignIn;
+use super::browser;
+use super::exchange::{Refused, client};
+use super::page::{self, Page};
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{Check, Invalid};
+use crate::extract::{Form, ValidJson};
+use crate::problem::Problem;
+
+/// What a terminal gets that asks for nothing in particular: the daily work, and no administration.
+const UNASKED: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Ingest];
+
+/// A login to begin.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct DeviceRequest {
+    /// Which program asks.
+    client_id: Option<String>,
+    /// What for, with spaces between; `memory:read memory:write ingest` when absent.
+    scope: Option<String>,
+}
+
+/// A login that was begun.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DeviceAnswer {
+    /// What to poll `POST /auth/token` with.
+    device_code: String,
+    /// What the person types.
+    user_code: String,
+    /// Where.
+    verification_uri: String,
+    /// The same with the code filled in.
+    verification_uri_complete: String,
+    /// Seconds until both codes expire.
+    expires_in: i64,
+    /// Seconds between two polls.
+    interval: u32,
+}
+
+/// Begin to sign in at a terminal.
+#[utoipa::path(
+    post, path = "/auth/device", tag = "accounts", security(()),
+    request_body(content = DeviceRequest, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "Begun", body = DeviceAnswer))
+)]
+pub async fn authorize(
+    State(api): State<ApiState>,
+    Form(request): Form<DeviceRequest>,
+) -> Result<Json<DeviceAnswer>, Refused> {
+    let client = client(request.client_id.as_deref())?;
+    let asked = request.scope.as_deref().map(Scopes::parse).transpose();
+    let asked = asked.map_err(|error| Refused::new("invalid_scope", error.to_string()))?;
+    let grant = Grant::begin(client, asked.unwrap_or(UNASKED.into_iter().collect()), Utc::now());
+    let (device, user_code) = (DeviceCode::generate(), UserCode::generate());
+    let row = Device {
+        client: grant.client.to_string(),
+        requested: grant.requested.iter().collect(),
+        expires_at: grant.expires_at,
+        interval: i32::try_from(grant.interval).unwrap_or(i32::MAX),
+        polled_at: None,
+        state: DeviceState::Pending,
+        user: None,
+        scopes: Vec::new(),
+        session: None,
+    };
+    let (device_hash, code_hash) = (device.hash(), user_code.hash());
+    let store = api.sign_in.store();
+    sessions::begin_device(store, device_hash.as_bytes(), code_hash.as_bytes(), &row).await?;
+    let address = api.sign_in.address("/auth/device");
+    Ok(Json(DeviceAnswer {
+        device_code: device.expose().to_owned(),
+        user_code: user_code.to_string(),
+        verification_uri_complete: format!("{address}?user_code={user_code}"),
+        verification_uri: address.into(),
+        expires_in: device::LIFETIME.num_seconds(),
+        interval: grant.interval,
+    }))
+}
+
+/// What a person decides about a login at a terminal.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"user_code": "BCDF-GHJK", "approve": true}))]
+pub struct Decision {
+    /// As the terminal shows it.
+    user_code: String,
+    /// Whether whoever sits there may come in as the caller.
+    approve: bool,
+}
+
+impl Check for Decision {
+    type Checked = (UserCode, bool);
+
+    fn check(self) -> Result<(UserCode, bool), Invalid> {
+        let code = UserCode::parse(&self.user_code);
+        Ok((code.map_err(|error| Invalid::new("user_code", error))?, self.approve))
+    }
+}
+
+/// Let somebody at a terminal come in as the caller, or refuse it.
+#[utoipa::path(
+    post, path = "/auth/device/decision", tag = "accounts", request_body = Decision,
+    responses((status = 204, description = "Decided"))
+)]
+pub async fn decide(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidJson((code, approve)): ValidJson<Decision>,
+) -> Result<StatusCode, Problem> {
+    caller.require_presence()?;
+    let by = approve.then_some((caller.user, caller.scopes()));
+    settle(&api.sign_in, &code, by).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The page on which a person decides about a login at a terminal.
+#[utoipa::path(
+    get, path = "/auth/device", tag = "accounts", security(()),
+    params(("user_code" = Option<String>, Query, description = "As the terminal shows it")),
+    responses((status = 200, description = "A page", content_type = "text/html"))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let typed = parameter(query.as_deref().unwrap_or_default(), "user_code");
+    let Some(visitor) = browser::visitor(&api.sign_in, &headers).await? else {
+        return Ok(page::sign_in(&api.sign_in, typed.as_deref()).into_response());
+    };
+    let Some(typed) = typed else { return Ok(page::ask_for_code().into_response()) };
+    let Ok(code) = UserCode::parse(&typed) else {
+        return Ok(
+            page::message("That is no code", "Type it as the terminal shows it.").into_response()
+        );
+    };
+    let mut tx = api.sign_in.store().begin().await?;
+    let hash = code.hash();
+    let grant = sessions::device(&mut tx, Code::User(hash.as_bytes())).await?;
+    let waits = |row: &Device| row.state == DeviceState::Pending && row.expires_at > Utc::now();
+    Ok(match grant.filter(waits) {
+        Some(row) => page::agree(&visitor, &code, &row).into_response(),
+        None => page::message(
+            "No login waits with this code",
+            "It may have expired or been decided. Start it at the terminal again.",
+        )
+        .into_response(),
+    })
+}
+
+/// The form of that page.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct DecisionForm {
+    user_code: String,
+    /// `approve` or `deny`.
+    decision: String,
+    /// What only the page itself has.
+    proof: String,
+}
+
+/// What the page of a login at a terminal sends.
+#[utoipa::path(
+    post, path = "/auth/device/page", tag = "accounts", security(()),
+    request_body(content = DecisionForm, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "A page", content_type = "text/html"))
+)]
+pub async fn decide_in_browser(
+    State(api): State<ApiState>,
+    headers: HeaderMap,
+    Form(form): Form<DecisionForm>,
+) -> Result<Response, Problem> {
+    let Some(visitor) = browser::visitor(&api.sign_in, &headers).await? else {
+        return Ok(Redirect::to("/auth/device").into_response());
+    };
+    // The cookie comes along from anywhere; the proof is only on our own page.
+    if !visitor.proves(&form.proof) {
+        return Err(Problem::forbidden("this form is not from this login's page"));
+    }
+    let code = UserCode::parse(&form.user_code)?;
+    let approves = form.decision == "approve";
+    let by = approves.then_some((visitor.user, visitor.scopes));
+    settle(&api.sign_in, &code, by).await?;
+    let done: Page = if approves {
+        page::message("You are signed in at the terminal", "You can close this page.")
+    } else {
+        page::message("The login was refused", "Nobody comes in by it. You can close this page.")
+    };
+    Ok(done.into_response())
+}
+
+/// Approves (for a user, with at most these scopes) or refuses.
+async fn settle(
+    sign_in: &SignIn,
+    code: &UserCode,
+    by: Option<(UserId, Scopes)>,
+) -> Result<(), Problem> {
+    let hash = code.hash();
+    let code = Code::User(hash.as_bytes());
+    let mut tx: Tx = sign_in.store().begin().await?;
+    let row = sessions::device(&mut tx, code).await?;
+    let mut row = row.ok_or_else(unknown_code)?;
+    let mut grant = judged(&row).ok_or_else(unknown_code)?;
+    match by {
+        Some((user, scopes)) => grant.approve(user, scopes, Utc::now())?,
+        None => grant.deny(Utc::now())?,
+    }
+    stored(&mut row, &grant);
+    sessions::put_device(&mut tx, code, &row).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+fn unknown_code() -> Problem {
+    Problem::not_found("no login waits with this code")
+        .field("user_code")
+        .hint("start it at the terminal again: memory-copilot login")
+}
+
+/// A stored login as its rules see it.
+pub(super) fn judged(row: &Device) -> Option<Grant> {
+    let scopes: Scopes = row.scopes.iter().copied().collect();
+    let state = match (row.state, row.user) {
+        (DeviceState::Pending, _) => GrantState::Pending,
+        (DeviceState::Approved, Some(user)) => GrantState::Approved { user, scopes },
+        // Without a user there is nobody to be.
+        (DeviceState::Approved, None) | (DeviceState::Denied, _) => GrantState::Denied,
+        (DeviceState::Consumed, _) => GrantState::Consumed,
+    };
+    Some(Grant {
+        client: ClientId::parse(&row.client).ok()?,
+        requested: row.requested.iter().copied().collect(),
+        expires_at: row.expires_at,
+        interval: u32::try_from(row.interval).ok()?,
+        polled_at: row.polled_at,
+        state,
+    })
+}
+
+/// Writes into the row what its rules made of it.
+pub(super) fn stored(row: &mut Device, grant: &Grant) {
+    row.interval = i32::try_from(grant.interval).unwrap_or(i32::MAX);
+    row.polled_at = grant.polled_at;
+    row.state = match grant.state {
+        GrantState::Pending => DeviceState::Pending,
+        GrantState::Approved { user, scopes } => {
+            row.user = Some(user);
+            row.scopes = scopes.iter().collect::<Vec<Scope>>();
+            DeviceState::Approved
+        }
+        GrantState::Denied => DeviceState::Denied,
+        GrantState::Consumed => DeviceState::Consumed,
+    };
+}
+
+/// The one value of a parameter; none where it stands twice.
+pub(super) fn parameter(query: &str, name: &str) -> Option<String> {
+    let mut values = url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
+    let value = values.next()?.1.into_owned();
+    values.next().is_none().then_some(value)
+}

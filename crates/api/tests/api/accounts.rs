@@ -1,0 +1,273 @@
+//! Users, teams, tokens and roles, as callers meet them.
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, TestApi};
+
+const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+/// A personal access token of a new user, with all scopes.
+async fn newcomer(api: &TestApi, login: &str) -> String {
+    api.post("/users", json!({"login": login})).await.ok();
+    let all = "memory:read memory:write ingest coding github:write admin";
+    let begun = api.form("/auth/device", &[("scope", all)]).await.ok();
+    let hash = mc_store::accounts::find(api.database.service(), login).await.unwrap().unwrap();
+    approve(api, &begun, hash.id).await;
+    let session = redeem(api, &begun).await.ok();
+    let access = session["access_token"].as_str().unwrap();
+    let scopes = ["memory:read", "memory:write", "ingest", "coding", "github:write", "admin"];
+    let made =
+        api.with(access).post("/tokens", json!({"name": "test", "scopes": scopes})).await.ok();
+    made["token"].as_str().unwrap().to_owned()
+}
+
+/// What the page of the device flow does for whoever signed in.
+async fn approve(api: &TestApi, begun: &Value, user: mc_domain::UserId) {
+    let code: mc_auth::secret::UserCode =
+        mc_auth::secret::UserCode::parse(begun["user_code"].as_str().unwrap()).unwrap();
+    let hash = code.hash();
+    let code = mc_store::sessions::Code::User(hash.as_bytes());
+    let mut tx = api.database.service().begin().await.unwrap();
+    let mut row = mc_store::sessions::device(&mut tx, code).await.unwrap().unwrap();
+    row.state = mc_store::sessions::DeviceState::Approved;
+    row.user = Some(user);
+    row.scopes.clone_from(&row.requested);
+    mc_store::sessions::put_device(&mut tx, code, &row).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+async fn redeem(api: &TestApi, begun: &Value) -> Answer {
+    let code = begun["device_code"].as_str().unwrap();
+    api.form("/auth/token", &[("grant_type", DEVICE_CODE), ("device_code", code)]).await
+}
+
+async fn refresh(api: &TestApi, token: &Value) -> Answer {
+    let token = token["refresh_token"].as_str().unwrap();
+    api.form("/auth/token", &[("grant_type", "refresh_token"), ("refresh_token", token)]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_sees_nothing_until_a_role_is_given_and_no_more_than_it_allows() {
+    let api = TestApi::start().await;
+    let saved = api
+        .post("/save", json!({"project_key": "shop", "kind": "fact",
+                              "content": "The delay is nil when the units of both settings differ."}))
+        .await
+        .ok();
+    let record = format!("/records/{}", saved["id"].as_str().unwrap());
+    let ann = newcomer(&api, "ann").await;
+    let ann = api.with(&ann);
+
+    assert_eq!(ann.get("/projects").await.ok()["projects"], json!([]));
+    let recall = json!({"project_key": "shop", "query": "why is the delay nil"});
+    assert_eq!(ann.post("/recall", recall.clone()).await.fault(404), "project_key");
+    assert_eq!(ann.get(&record).await.fault(404), "id");
+    let missing = ann.post("/recall", json!({"project_key": "nowhere", "query": "x"})).await;
+    assert_eq!(missing.fault(404), "project_key", "one that is not there answers alike");
+
+    api.put("/projects/shop/members/ANN", json!({"role": "viewer"})).await.ok();
+    assert_eq!(ann.post("/recall", recall).await.ok()["facts"].as_array().unwrap().len(), 1);
+    assert_eq!(ann.get(&record).await.ok()["id"], saved["id"]);
+    let save =
+        json!({"project_key": "shop", "kind": "fact", "content": "Something else entirely."});
+    assert_eq!(ann.post("/save", save.clone()).await.status, 403);
+    assert_eq!(ann.delete(&record).await.status, 403);
+    assert_eq!(ann.delete("/projects/shop").await.status, 403);
+    let disk = json!({"project_key": "shop", "location": "/etc"});
+    assert_eq!(ann.post("/ingest/git", disk).await.status, 403);
+    let raise = ann.put("/projects/shop/members/ann", json!({"role": "admin"})).await;
+    assert_eq!(raise.status, 403);
+
+    api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
+    for location in ["/etc", "file:///etc", "ssh://git@example.com/a/b", "git@example.com:a/b"] {
+        let disk = json!({"project_key": "shop", "location": location});
+        assert_eq!(ann.post("/ingest/git", disk).await.fault(403), "location", "{location}");
+    }
+    ann.post("/save", save).await.ok();
+    assert_eq!(ann.delete(&record).await.status, 204);
+    api.delete("/projects/shop/members/ann").await.ok();
+    assert_eq!(ann.get("/projects/shop").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_shares_a_project_read_only() {
+    let api = TestApi::start().await;
+    let bob = newcomer(&api, "bob").await;
+    let bob = api.with(&bob);
+    api.post("/teams", json!({"key": "Guests"})).await.ok();
+    assert_eq!(bob.get("/teams/guests/members").await.status, 404, "not yet in it");
+    api.put("/teams/guests/members/bob", json!({"role": "admin"})).await.ok();
+    api.put("/projects/shop/teams/guests", json!({"role": "viewer"})).await.ok();
+    assert_eq!(bob.get("/projects/shop").await.ok()["role"], "viewer");
+    let members = api.get("/projects/shop/members").await.ok();
+    assert_eq!(members["teams"][0]["name"], "guests");
+    // An administrator of the team may bring in others, and has no say in the project.
+    api.post("/users", json!({"login": "eve"})).await.ok();
+    assert_eq!(bob.put("/teams/guests/members/eve", json!({"role": "member"})).await.status, 204);
+    assert_eq!(bob.put("/projects/shop/teams/guests", json!({"role": "admin"})).await.status, 403);
+    api.delete("/projects/shop/teams/guests").await.ok();
+    assert_eq!(bob.get("/projects/shop").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_gives_no_more_than_its_scopes_and_its_maker() {
+    let api = TestApi::start().await;
+    let reader = api.post("/tokens", json!({"name": "r", "scopes": ["memory:read"]})).await.ok();
+    let text = reader["token"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("mcp_") && text.ends_with(reader["hint"].as_str().unwrap()));
+    let reading = api.with(&text);
+    reading.get("/projects/shop").await.ok();
+    assert_eq!(reading.post("/projects", json!({"key": "mine"})).await.status, 403);
+    assert_eq!(reading.get("/users").await.status, 403);
+    // Nor does it live on in another.
+    let child = json!({"name": "w", "scopes": ["memory:read"]});
+    assert_eq!(reading.post("/tokens", child).await.status, 403);
+    assert_eq!(reading.get("/tokens").await.status, 403);
+    let begun = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": begun["user_code"], "approve": true});
+    assert_eq!(reading.post("/auth/device/decision", decision).await.status, 403);
+    // It is listed without its secret, and of no use once revoked.
+    let listed = api.get("/tokens").await.ok();
+    assert!(!listed.to_string().contains(&text), "{listed}");
+    assert!(listed["tokens"][0]["last_used_at"].is_string(), "{listed}");
+    let id = reader["id"].as_str().unwrap();
+    api.delete(&format!("/tokens/{id}")).await.ok();
+    assert_eq!(reading.get("/projects/shop").await.status, 401);
+    assert_eq!(api.delete(&format!("/tokens/{id}")).await.fault(404), "id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
+    let api = TestApi::start().await;
+    api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
+    let both = json!({"login": "god", "is_agent": true, "is_admin": true});
+    assert_eq!(api.post("/users", both).await.fault(400), "is_admin");
+    let scopes = ["memory:read", "memory:write", "admin"];
+    let made =
+        api.post("/tokens", json!({"name": "b", "scopes": scopes, "agent": "bot"})).await.ok();
+    api.put("/projects/shop/members/bot", json!({"role": "admin"})).await.ok();
+    let bot = api.with(made["token"].as_str().unwrap());
+    assert_eq!(bot.get("/projects/shop").await.ok()["role"], "agent");
+    let replaces = json!({"project_key": "shop", "kind": "fact", "content": "The opposite is true.",
+                          "contradicts": true});
+    assert_eq!(bot.post("/save", replaces).await.fault(403), "contradicts");
+    assert_eq!(bot.put("/projects/shop/members/bot", json!({"role": "admin"})).await.status, 403);
+    let of_person = json!({"name": "x", "scopes": ["admin"], "agent": "local"});
+    assert_eq!(api.post("/tokens", of_person).await.fault(400), "agent");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_shut_out_is_out_at_once_with_every_token() {
+    let api = TestApi::start().await;
+    let pat = newcomer(&api, "ann").await;
+    let exchanged = api
+        .form(
+            "/auth/token",
+            &[
+                ("grant_type", EXCHANGE),
+                ("subject_token", &pat),
+                ("subject_token_type", ACCESS_TOKEN),
+                ("scope", "memory:read"),
+            ],
+        )
+        .await
+        .ok();
+    assert_eq!(exchanged["scope"], "memory:read");
+    assert!((890..=900).contains(&exchanged["expires_in"].as_i64().unwrap()), "{exchanged}");
+    let jwt = exchanged["access_token"].as_str().unwrap();
+    assert_eq!(api.with(jwt).get("/whoami").await.ok()["login"], "ann");
+    assert_eq!(api.with(jwt).post("/projects", json!({"key": "x"})).await.status, 403);
+    api.patch("/users/ann", json!({"disabled": true})).await.ok();
+    assert_eq!(api.with(jwt).get("/whoami").await.status, 401);
+    assert_eq!(api.with(&pat).get("/whoami").await.status, 401);
+    let local = api.patch("/users/local", json!({"disabled": true})).await;
+    assert_eq!(local.status, 400, "nobody shuts themselves out");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_at_a_terminal_gives_tokens_once_and_a_refresh_token_that_comes_back_ends_it() {
+    let api = TestApi::start().await;
+    let begun = api.form("/auth/device", &[("scope", "memory:read memory:write")]).await.ok();
+    assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
+    assert_eq!(redeem(&api, &begun).await.body["error"], "slow_down");
+    let decision = json!({"user_code": begun["user_code"], "approve": true});
+    assert_eq!(api.post("/auth/device/decision", decision.clone()).await.status, 204);
+    assert_eq!(api.post("/auth/device/decision", decision).await.status, 409, "decided once");
+    let first = redeem(&api, &begun).await.ok();
+    assert_eq!(first["scope"], "memory:read memory:write");
+    let access = first["access_token"].as_str().unwrap().to_owned();
+    let session = api.with(&access);
+    assert_eq!(session.get("/whoami").await.ok()["login"], "local");
+    let more = session.post("/tokens", json!({"name": "w", "scopes": ["ingest"]})).await;
+    assert_eq!(more.fault(403), "scopes");
+
+    let second = refresh(&api, &first).await.ok();
+    let third = refresh(&api, &second).await.ok();
+    assert_eq!(refresh(&api, &first).await.body["error"], "invalid_grant");
+    assert_eq!(refresh(&api, &third).await.body["error"], "invalid_grant", "its family is revoked");
+    for token in [&first, &second, &third] {
+        let access = token["access_token"].as_str().unwrap();
+        assert_eq!(api.with(access).get("/whoami").await.status, 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_code_that_comes_back_ends_the_session_it_began() {
+    let api = TestApi::start().await;
+    let begun = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": begun["user_code"], "approve": true});
+    api.post("/auth/device/decision", decision).await.ok();
+    let token = redeem(&api, &begun).await.ok();
+    assert_eq!(redeem(&api, &begun).await.body["error"], "invalid_grant");
+    assert_eq!(refresh(&api, &token).await.body["error"], "invalid_grant");
+
+    let revoked = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": revoked["user_code"], "approve": true});
+    api.post("/auth/device/decision", decision).await.ok();
+    let token = redeem(&api, &revoked).await.ok();
+    let text = token["refresh_token"].as_str().unwrap();
+    assert_eq!(api.form("/auth/revoke", &[("token", text)]).await.status, 200);
+    assert_eq!(api.form("/auth/revoke", &[("token", "mcr_unknown")]).await.status, 200);
+    assert_eq!(refresh(&api, &token).await.body["error"], "invalid_grant");
+
+    let refused = api.form("/auth/device", &[]).await.ok();
+    let decision = json!({"user_code": refused["user_code"], "approve": false});
+    api.post("/auth/device/decision", decision).await.ok();
+    assert_eq!(redeem(&api, &refused).await.body["error"], "access_denied");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_grant_is_refused_in_the_protocols_words() {
+    let api = TestApi::start().await;
+    for (fields, error) in [
+        (vec![("grant_type", "password")], "unsupported_grant_type"),
+        (vec![("grant_type", "refresh_token")], "invalid_request"),
+        (vec![("grant_type", "refresh_token"), ("refresh_token", "mcr_made-up")], "invalid_grant"),
+        (vec![("grant_type", DEVICE_CODE), ("device_code", "x")], "invalid_grant"),
+        (vec![("grant_type", EXCHANGE), ("subject_token", "x")], "invalid_request"),
+        (vec![("grant_type", "refresh_token"), ("scope", "root")], "invalid_scope"),
+        (vec![("grant_type", "refresh_token"), ("client_id", "A b")], "invalid_client"),
+    ] {
+        let answer = api.form("/auth/token", &fields).await;
+        assert_eq!((answer.status.as_u16(), answer.body["error"].as_str().unwrap()), (400, error));
+        assert!(answer.body["error_description"].is_string());
+    }
+    let no_type = api.form("/auth/token", &[]).await;
+    assert_eq!(no_type.fault(400), "grant_type");
+    let metadata = api.get("/.well-known/oauth-authorization-server").await.ok();
+    assert_eq!(metadata["token_endpoint"], "http://127.0.0.1:7391/auth/token");
+    let keys = api.get("/.well-known/jwks.json").await.ok();
+    assert_eq!(keys["keys"][0]["alg"], "EdDSA");
+    assert!(keys["keys"][0].get("d").is_none(), "{keys}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_provider_the_page_says_how_else_to_come_in() {
+    let api = TestApi::start().await;
+    let page = api.get("/auth/device?user_code=%3Cscript%3E").await;
+    let text = page.body.as_str().unwrap();
+    assert!(text.contains("memory-copilot login --approve") && !text.contains("<script"), "{text}");
+    assert_eq!(api.get("/auth/oauth/github/start").await.fault(404), "provider");
+}

@@ -1,0 +1,160 @@
+//! Rates, places, and the probes that neither touches.
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::get;
+use mc_api::{ApiSettings, Door, DoorSettings, Serving};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::wire::{Answer, Service};
+use crate::client::{SECRET, TestApi};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: localhost";
+
+#[track_caller]
+fn assert_refused_for_now(answer: &Answer, status: u16) {
+    assert_eq!(answer.status, status, "{answer:?}");
+    let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    let problem = answer.problem();
+    assert!(problem["detail"].as_str().unwrap().contains(&format!("try again in {wait} s")));
+    assert!(problem["hint"].is_string(), "{answer:?}");
+    assert!((1..=60).contains(&wait), "{answer:?}");
+}
+
+#[tokio::test]
+async fn an_address_that_asks_too_often_waits_and_its_probes_do_not() {
+    let door = DoorSettings { requests_per_address: 2, ..DoorSettings::default() };
+    let service = Service::behind(door).await;
+    for _ in 0..2 {
+        assert_eq!(service.get("/").await.status, 200);
+    }
+    assert_refused_for_now(&service.get("/").await, 429);
+    let mcp = service.ask("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0").await;
+    assert_refused_for_now(&mcp, 429);
+    assert_eq!(service.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn none_is_no_limit() {
+    let door = DoorSettings {
+        requests_per_address: 0,
+        failures_per_address: 0,
+        ..DoorSettings::default()
+    };
+    let service = Service::behind(door).await;
+    for _ in 0..100 {
+        assert_eq!(service.get("/closed").await.status, 401);
+    }
+}
+
+#[tokio::test]
+async fn proxies_are_told_apart_from_their_clients_only_where_they_are_trusted() {
+    let limited = |trusted: &[&str]| DoorSettings {
+        requests_per_address: 1,
+        trusted_proxies: trusted.iter().map(|network| network.parse().unwrap()).collect(),
+        ..DoorSettings::default()
+    };
+    let as_client = |address| format!("{GET}\r\nX-Forwarded-For: {address}");
+
+    let trusting = Service::behind(limited(&["127.0.0.0/8"])).await;
+    assert_eq!(trusting.ask(&as_client("192.0.2.1")).await.status, 200);
+    assert_eq!(trusting.ask(&as_client("192.0.2.1")).await.status, 429);
+    assert_eq!(trusting.ask(&as_client("192.0.2.2")).await.status, 200);
+    assert_eq!(trusting.ask(&as_client("2001:db8::1")).await.status, 200);
+    assert_eq!(trusting.ask(&as_client("2001:db8::2")).await.status, 429, "one /64");
+
+    let wary = Service::behind(limited(&[])).await;
+    assert_eq!(wary.ask(&as_client("192.0.2.1")).await.status, 200);
+    assert_eq!(wary.ask(&as_client("192.0.2.2")).await.status, 429);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_guesses_tokens_is_not_told_when_one_is_right() {
+    let api = TestApi::start().await;
+    let door = DoorSettings { failures_per_address: 2, ..DoorSettings::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    for path in ["/status", "/mcp", "/status"] {
+        let answer = service.ask(&with_token(path, "wrong")).await;
+        assert_eq!(answer.status, 401, "{path}: {answer:?}");
+    }
+    for (path, token) in [("/status", "wrong"), ("/status", SECRET), ("/mcp", SECRET)] {
+        assert_refused_for_now(&service.ask(&with_token(path, token)).await, 429);
+    }
+    assert_eq!(service.get("/healthz").await.status, 200);
+    assert_eq!(service.get("/readyz").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_has_one_allowance_for_rest_and_mcp() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings { units_per_caller: 2, ..ApiSettings::default() };
+    let service = served(&api, settings, DoorSettings::default()).await;
+    assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
+    assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200);
+    for path in ["/status", "/mcp"] {
+        assert_refused_for_now(&service.ask(&with_token(path, SECRET)).await, 429);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_service_turns_requests_away_and_answers_its_probes() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings { requests_at_once: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, DoorSettings::default()).await;
+    // Inside, waiting for the rest of its body. That it is inside shows when another is refused.
+    let mut slow = service.connect().await;
+    let head = format!(
+        "POST /recall HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRET}\r\n\
+         Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{"
+    );
+    slow.write_all(head.as_bytes()).await.unwrap();
+    let refused = loop {
+        let answer = service.ask(&with_token("/projects", SECRET)).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_refused_for_now(&refused, 503);
+    for probe in ["/healthz", "/readyz"] {
+        assert_eq!(service.get(probe).await.status, 200, "{probe}");
+    }
+    assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200, "its own places");
+    slow.write_all(b"}").await.unwrap();
+    let mut status = [0; 12];
+    slow.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 400");
+    assert_eq!(service.ask(&with_token("/projects", SECRET)).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_stream_keeps_its_place_until_its_client_is_gone() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings { streams_at_once: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, DoorSettings::default()).await;
+    let mut stream = service.connect().await;
+    let head = format!("{}\r\n\r\n", with_token("/mcp/stream", SECRET));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    assert_refused_for_now(&service.ask(&with_token("/mcp", SECRET)).await, 503);
+    assert_eq!(service.ask(&with_token("/projects", SECRET)).await.status, 200, "its own places");
+    drop(stream);
+    while service.ask(&with_token("/mcp", SECRET)).await.status != 200 {}
+}
+
+/// `api` for the network, with a stand-in for what is mounted at `/mcp`.
+pub async fn served(api: &TestApi, settings: ApiSettings, door: DoorSettings) -> Service {
+    let endless =
+        async || Body::from_stream(futures::stream::pending::<Result<&str, axum::Error>>());
+    let mcp = Router::new()
+        .route("/", get(async || "listed").post(async |body: String| body))
+        .route("/stream", get(endless));
+    let state = api.state.clone().with_settings(settings);
+    let router = mc_api::served(state, mcp, &Door::new(door));
+    Service::of(router, Serving::default()).await
+}
+
+fn with_token(path: &str, token: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}")
+}

@@ -1,0 +1,9 @@
+//! The door, asked over real sockets.
+
+mod connections;
+mod docs;
+mod limits;
+mod names;
+mod tls;
+mod urls;
+mod wire;

@@ -1,0 +1,64 @@
+//! `memory-copilot token`.
+
+use anyhow::Result;
+use comfy_table::{Table, presets};
+use serde_json::{Value, json};
+
+use crate::cli::TokenCommand;
+use crate::output::{self, Format, list, text};
+use crate::remote::Remote;
+
+/// Makes, lists or revokes personal access tokens.
+pub async fn run(command: TokenCommand, remote: &Remote, format: Format) -> Result<()> {
+    match command {
+        TokenCommand::Create { name, scopes, days, agent } => {
+            let mut request = json!({ "name": name, "scopes": scopes, "expires_in_days": days });
+            if let Some(agent) = agent {
+                request["agent"] = agent.into();
+            }
+            let made = remote.post("/tokens", request).await?;
+            format.print(&made, |made: &Value| {
+                format!(
+                    "{}\nThis is shown once. It ends {}; revoke it with: memory-copilot token revoke {}",
+                    text(made, "token"),
+                    day(made, "expires_at"),
+                    text(made, "id")
+                )
+            });
+        }
+        TokenCommand::List => {
+            let tokens = remote.get("/tokens", &[]).await?;
+            format.print(&tokens, table);
+        }
+        TokenCommand::Revoke { id } => {
+            remote.delete(&format!("/tokens/{id}")).await?;
+            output::line("Revoked.");
+        }
+    }
+    Ok(())
+}
+
+fn table(tokens: &Value) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["id", "name", "ends with", "scopes", "expires", "last used", "state"]);
+    for token in list(tokens, "tokens") {
+        let scopes: Vec<_> = list(token, "scopes").iter().filter_map(Value::as_str).collect();
+        let state = if token["revoked_at"].is_null() { "" } else { "revoked" };
+        table.add_row([
+            text(token, "id").to_owned(),
+            text(token, "name").to_owned(),
+            text(token, "hint").to_owned(),
+            scopes.join(" "),
+            day(token, "expires_at"),
+            day(token, "last_used_at"),
+            state.to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The date of a time; a dash where there is none.
+fn day(value: &Value, field: &str) -> String {
+    value[field].as_str().and_then(|time| time.get(..10)).unwrap_or("-").to_owned()
+}

@@ -1,0 +1,46 @@
+//! The key that seals secrets in the database. It lives beside it, not in it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use mc_auth::seal::{Sealer, SealingKey};
+
+use crate::private_file;
+
+const WHAT: &str = "the sealing key";
+
+/// Reads the key, making it at the first start, and those that it replaced.
+pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
+    if !path.exists() {
+        private_file::write(path, WHAT, hex::encode(SealingKey::generate().expose()).as_bytes())?;
+    }
+    let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
+    Ok(Sealer::new(read(path)?, previous))
+}
+
+fn read(path: &Path) -> Result<SealingKey> {
+    let text = private_file::read(path, WHAT)?;
+    let bytes = hex::decode(text.trim_ascii());
+    let bytes = bytes.with_context(|| format!("{} does not hold a sealing key", path.display()))?;
+    SealingKey::from_bytes(&bytes).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use mc_auth::seal::Place;
+
+    use super::*;
+
+    const PLACE: Place<'_> = Place { purpose: "test", row: b"1" };
+
+    #[test]
+    fn a_key_that_was_replaced_still_opens() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        let sealed = sealer(&old, &[]).expect("a key").seal(PLACE, b"secret");
+        let alone = sealer(&new, &[]).expect("another key");
+        assert!(alone.open(PLACE, &sealed).is_err());
+        let both = sealer(&new, &[old]).expect("both keys");
+        assert_eq!(both.open(PLACE, &sealed).expect("opens").as_slice(), b"secret");
+    }
+}

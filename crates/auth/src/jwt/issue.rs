@@ -1,0 +1,84 @@
+//! Writing access tokens.
+
+use chrono::{DateTime, Utc};
+use jsonwebtoken::{Algorithm, Header};
+use mc_domain::{SessionId, TokenId, UserId};
+use secrecy::SecretString;
+use serde::Serialize;
+
+use super::{LIFETIME, Party, TYP};
+use crate::client::ClientId;
+use crate::keys::{self, SigningKey};
+use mc_domain::Scopes;
+
+/// What a token is issued for; who may have it has been decided.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// Whose calls it makes.
+    pub user: UserId,
+    /// The program that gets it.
+    pub client: ClientId,
+    /// What it stems from.
+    pub session: SessionId,
+    /// What it may be used for; not more than its session has.
+    pub scopes: Scopes,
+    /// When its session ends, if that may be sooner than the token would.
+    pub session_ends_at: Option<DateTime<Utc>>,
+}
+
+/// A token that was just made.
+#[derive(Debug)]
+pub struct Issued {
+    /// The token's text.
+    pub token: SecretString,
+    /// Its `jti`, for the audit.
+    pub id: TokenId,
+    /// When it expires; whole seconds.
+    pub expires_at: DateTime<Utc>,
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    iss: &'a str,
+    aud: &'a str,
+    sub: UserId,
+    client_id: &'a ClientId,
+    sid: SessionId,
+    scope: Scopes,
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+    jti: TokenId,
+}
+
+/// Issues an access token at `now`. `key` is the one that [`keys::KeySet::signer`] names. A session
+/// that has ended gives a token that has expired.
+pub fn issue(
+    party: &Party,
+    key: &SigningKey,
+    grant: &Grant,
+    now: DateTime<Utc>,
+) -> Result<Issued, keys::Error> {
+    let id = TokenId::generate();
+    let full = now + LIFETIME;
+    let exp = grant.session_ends_at.map_or(full, |end| end.min(full)).timestamp();
+    let claims = Claims {
+        iss: &party.issuer,
+        aud: &party.audience,
+        sub: grant.user,
+        client_id: &grant.client,
+        sid: grant.session,
+        scope: grant.scopes,
+        iat: now.timestamp(),
+        nbf: now.timestamp(),
+        exp,
+        jti: id,
+    };
+    let mut header = Header::new(Algorithm::EdDSA);
+    header.typ = Some(TYP.to_owned());
+    header.kid = Some(key.id().to_string());
+    let token = jsonwebtoken::encode(&header, &claims, key.private());
+    let token = token.map_err(|_| keys::Error::Library)?.into();
+    let expires_at = DateTime::from_timestamp(exp, 0).ok_or(keys::Error::Library)?;
+    Ok(Issued { token, id, expires_at })
+}

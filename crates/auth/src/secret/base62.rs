@@ -1,0 +1,118 @@
+//! Numbers as digits, then capitals, then small letters, always of the same length.
+
+use zeroize::Zeroize as _;
+
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Characters that 256 bits take.
+pub(super) const LEN_256: usize = 43;
+/// Characters that 32 bits take.
+pub(super) const LEN_32: usize = 6;
+
+/// Appends a number of 256 bits, the most significant byte first.
+pub(super) fn push_256(text: &mut String, number: &[u8; 32]) {
+    let mut rest = *number;
+    let mut digits = [0_u8; LEN_256];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[usize::from(divide(&mut rest))];
+    }
+    text.extend(digits.iter().map(|&digit| char::from(digit)));
+    digits.zeroize();
+}
+
+/// Divides a number in place by 62 and answers the remainder.
+fn divide(number: &mut [u8; 32]) -> u8 {
+    let mut remainder = 0_u16;
+    for byte in number {
+        let dividend = (remainder << 8) | u16::from(*byte);
+        *byte = u8::try_from(dividend / 62).expect("the remainder is below 62");
+        remainder = dividend % 62;
+    }
+    u8::try_from(remainder).expect("below 62")
+}
+
+/// Whether `text` is what [`push_256`] writes for some number: 2^256 and above are not.
+pub(super) fn is_256(text: &str) -> bool {
+    let mut number = [0_u8; 32];
+    text.len() == LEN_256
+        && text.bytes().all(|digit| value(digit).is_some_and(|value| extend(&mut number, value)))
+}
+
+/// Multiplies a number in place by 62 and adds `digit`; false when it no longer fits.
+fn extend(number: &mut [u8; 32], digit: u8) -> bool {
+    let mut carry = u16::from(digit);
+    for byte in number.iter_mut().rev() {
+        let [high, low] = (u16::from(*byte) * 62 + carry).to_be_bytes();
+        *byte = low;
+        carry = u16::from(high);
+    }
+    carry == 0
+}
+
+/// Appends a number of 32 bits.
+pub(super) fn push_32(text: &mut String, number: u32) {
+    let mut rest = number;
+    let mut digits = [0_u8; LEN_32];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[(rest % 62) as usize];
+        rest /= 62;
+    }
+    text.extend(digits.iter().map(|&digit| char::from(digit)));
+}
+
+/// The number that [`push_32`] wrote.
+pub(super) fn read_32(text: &str) -> Option<u32> {
+    text.bytes().try_fold(0_u32, |number, digit| {
+        number.checked_mul(62)?.checked_add(u32::from(value(digit)?))
+    })
+}
+
+fn value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'A'..=b'Z' => Some(digit - b'A' + 10),
+        b'a'..=b'z' => Some(digit - b'a' + 36),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(number: [u8; 32]) -> String {
+        let mut text = String::new();
+        push_256(&mut text, &number);
+        text
+    }
+
+    #[test]
+    fn the_ends_of_the_range_are_written_in_full() {
+        assert_eq!(written([0; 32]), "0".repeat(LEN_256));
+        let mut small = [0; 32];
+        small[31] = 62;
+        assert_eq!(written(small), format!("{}10", "0".repeat(LEN_256 - 2)));
+        // 2^256 - 1, by an independent calculation.
+        assert_eq!(written([255; 32]), "yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert!(is_256(&written([255; 32])));
+        assert!(!is_256("yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp2"));
+        assert_eq!(read_32("4gfFC3"), Some(u32::MAX));
+        assert_eq!(read_32("4gfFC4"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_read_back(number: u32, wide: [u8; 32]) {
+            let mut text = String::new();
+            push_32(&mut text, number);
+            prop_assert_eq!((text.len(), read_32(&text)), (LEN_32, Some(number)));
+            prop_assert!(is_256(&written(wide)));
+        }
+    }
+}

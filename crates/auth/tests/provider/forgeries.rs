@@ -1,0 +1,95 @@
+//! What a real provider was made to say: ID tokens that are forged, most of them with its own key, and
+//! metadata that lead elsewhere.
+
+use mc_auth::login::{Error, Provider, ProviderKind};
+
+use crate::server::Server;
+use crate::support::{config, login, oidc};
+
+/// Kind of forgery, and a word of the reason for which it must be refused.
+const FORGERIES: [(&str, &str); 18] = [
+    ("unsigned", "signature"),
+    ("signed with the client secret", "signature"),
+    ("signed with a key of its own", "signature"),
+    ("with an unknown extension", "critical"),
+    ("of another type", "JWT type"),
+    ("another issuer", "issuer"),
+    ("another audience", "audience"),
+    ("a second audience", "audience"),
+    ("another party", "another client"),
+    ("expired", "expired"),
+    ("issued long ago", "issued"),
+    ("issued ahead", "issued"),
+    ("another nonce", "nonce"),
+    ("no nonce", "nonce"),
+    ("another access token", "access token"),
+    ("an empty subject", "subject"),
+    ("without an ID token", "no ID token"),
+    ("no subject", ""),
+];
+
+#[tokio::test]
+async fn a_forged_statement_is_not_believed() {
+    let server = Server::oidc().await;
+    let provider = oidc(&server, "RS256").await;
+    for (kind, word) in FORGERIES {
+        server.forge(kind).await;
+        let reason = match login(&provider, "1815").await {
+            Err(Error::Identity { reason, .. }) => reason,
+            // Not even the shape of an ID token.
+            Err(Error::BadAnswer { reason, .. }) if kind == "no subject" => reason,
+            other => panic!("{kind}: {other:?}"),
+        };
+        assert!(reason.to_lowercase().contains(&word.to_lowercase()), "{kind}: {reason}");
+    }
+    // The forger's own way of signing is right: what it leaves as it was is believed.
+    server.forge("nothing at all").await;
+    assert_eq!(login(&provider, "1815").await.expect("a person").subject, "1815");
+}
+
+#[tokio::test]
+async fn metadata_lead_nowhere_without_tls() {
+    let server = Server::oidc().await;
+    for kind in ["a page without TLS", "a page that is a script", "keys without TLS"] {
+        server.forge(kind).await;
+        let error = discovery(&server).await.expect_err(kind);
+        assert!(
+            matches!(&error, Error::Settings { reason, .. } if reason.contains("https")),
+            "{error:?}"
+        );
+    }
+    server.forge("a token endpoint without TLS").await;
+    let provider = discovery(&server).await.expect("nothing is sent there yet");
+    let error = login(&provider, "1815").await.expect_err("the code would go there");
+    assert!(
+        matches!(&error, Error::Settings { reason, .. } if reason.contains("https")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn nobody_is_followed_who_redirects() {
+    let server = Server::oidc().await;
+    server.forge("keys that have moved").await;
+    let error = discovery(&server).await.expect_err("redirected");
+    assert!(
+        matches!(&error, Error::Unavailable { reason, .. } if reason.contains("302")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_is_read_up_to_a_limit() {
+    let server = Server::oidc().await;
+    server.forge("more than anybody reads").await;
+    let error = discovery(&server).await.expect_err("too large");
+    assert!(
+        matches!(&error, Error::BadAnswer { reason, .. } if reason.contains("512")),
+        "{error:?}"
+    );
+}
+
+async fn discovery(server: &Server) -> Result<Provider, Error> {
+    let kind = ProviderKind::Oidc { issuer: server.issuer().to_owned() };
+    Provider::discover(&config("web-RS256", kind)).await
+}

@@ -1,0 +1,62 @@
+//! Plain OAuth 2.0 with PKCE, and GitHub's REST API, at addresses like GitHub's.
+
+use chrono::Utc;
+use mc_auth::login::{Error, Provider, ProviderKind};
+
+use crate::server::Server;
+use crate::support::{altered, config, login, up_to_callback};
+
+async fn github(server: &Server) -> Provider {
+    let kind = ProviderKind::Github { web: server.url.clone(), api: server.url.clone() };
+    Provider::discover(&config("web-RS256", kind)).await.expect("a provider")
+}
+
+#[tokio::test]
+async fn a_person_signs_in_with_plain_oauth() {
+    let server = Server::github().await;
+    let identity = login(&github(&server).await, "1815").await.expect("a person");
+    assert_eq!(identity.subject, "1815");
+    assert_eq!(identity.login.as_deref(), Some("ada"));
+    assert_eq!(identity.name.as_deref(), Some("Ada Lovelace"));
+    assert_eq!(identity.email.as_deref(), Some("1815@example.com"));
+}
+
+#[tokio::test]
+async fn a_primary_address_that_is_not_verified_is_left_out() {
+    let server = Server::github().await;
+    let identity = login(&github(&server).await, "13").await.expect("a person");
+    assert_eq!((identity.subject.as_str(), identity.email), ("13", None));
+}
+
+#[tokio::test]
+async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
+    let server = Server::github().await;
+    let provider = github(&server).await;
+    let (back, pending) = up_to_callback(&provider, "1815").await;
+    let other = "another-verifier-of-at-least-43-characters-xxxxx";
+    let pending = altered(&pending, "pkce_verifier", other);
+    let error = provider.finish(&back, pending, Utc::now()).await.expect_err("refused");
+    assert!(matches!(&error, Error::Refused { code, .. } if code == "invalid_grant"), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_names_somebody_else_is_refused() {
+    let (server, other) = tokio::join!(Server::github(), Server::github());
+    let kind = ProviderKind::Github { web: other.url.clone(), api: server.url.clone() };
+    let confused = Provider::discover(&config("web-RS256", kind)).await.expect("a provider");
+    let (back, pending) = up_to_callback(&github(&server).await, "1815").await;
+    let error = confused.finish(&back, pending, Utc::now()).await.err();
+    assert_eq!(error, Some(Error::MixUp { provider: confused.name().clone() }));
+}
+
+#[tokio::test]
+async fn an_api_that_is_not_githubs_is_said_to_be() {
+    let (server, other) = tokio::join!(Server::github(), Server::github());
+    let kind = ProviderKind::Github { web: server.url.clone(), api: other.url.clone() };
+    let provider = Provider::discover(&config("web-RS256", kind)).await.expect("a provider");
+    let error = login(&provider, "1815").await.expect_err("its tokens are not known there");
+    assert!(
+        matches!(&error, Error::Unavailable { reason, .. } if reason.contains("401")),
+        "{error:?}"
+    );
+}

@@ -1,0 +1,45 @@
+//! What trust a place in a bundle takes.
+
+use mc_domain::{RecordKind, Trust};
+
+/// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to
+/// do or to avoid: a rule or a warning of that sort is left out, whatever section it would stand in.
+pub fn admits(kind: RecordKind, trust: Trust) -> bool {
+    trust > Trust::Untrusted || !matches!(kind, RecordKind::Rule | RecordKind::Gotcha)
+}
+
+/// Puts what nobody vouches for behind everything else, which keeps its order: however well it matches,
+/// it comes after each confirmed item, and takes only the room that the others leave.
+pub fn vouched_first<T>(items: &mut [T], trust: impl Fn(&T) -> Trust) {
+    items.sort_by_key(|item| trust(item) == Trust::Untrusted);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_rules_and_gotchas_need_somebody_who_vouches() {
+        for kind in RecordKind::ALL {
+            let tells_what_to_do = matches!(kind, RecordKind::Rule | RecordKind::Gotcha);
+            assert_eq!(admits(*kind, Trust::Untrusted), !tells_what_to_do, "{kind}");
+            assert!(Trust::ALL[1..].iter().all(|trust| admits(*kind, *trust)), "{kind}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_untrusted_comes_before_anything_vouched_for(
+            trusts in prop::collection::vec(prop::sample::select(Trust::ALL), 0..20),
+        ) {
+            let mut items: Vec<(usize, Trust)> = trusts.into_iter().enumerate().collect();
+            let mut others: Vec<_> = items.clone();
+            others.retain(|(_, trust)| *trust > Trust::Untrusted);
+            vouched_first(&mut items, |(_, trust)| *trust);
+            prop_assert_eq!(&items[..others.len()], &others[..], "the others keep their order");
+            prop_assert!(items[others.len()..].iter().all(|(_, trust)| *trust == Trust::Untrusted));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Whether an identifier names a secret.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use regex::Regex;
+
+use super::cursor::Cursor;
+
+/// How much a word in a name says about the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strength {
+    /// People think the value up: `password`.
+    Chosen,
+    /// Machines draw it: `token`.
+    Generated,
+    /// It may be anything: `key`.
+    Weak,
+}
+
+/// The words that the rule files name, in lower case.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// Before a weak word, they make it as good as `token`.
+    pub qualifiers: HashSet<String>,
+    /// Right before the word, they make it something else: `primary_key`.
+    pub kinds: HashSet<String>,
+    /// Behind it, they say that the value is about a secret: `token_url`.
+    pub aspects: HashSet<String>,
+    /// Anywhere in the name, they say that it is none: `invalid_token`.
+    pub denials: HashSet<String>,
+    pub stand_ins: Vec<String>,
+    /// Values of these shapes are for their own formats to judge.
+    pub claimed: Vec<Regex>,
+}
+
+impl Names {
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.qualifiers.extend(other.qualifiers);
+        self.kinds.extend(other.kinds);
+        self.aspects.extend(other.aspects);
+        self.denials.extend(other.denials);
+        self.stand_ins.extend(other.stand_ins);
+        self.claimed.extend(other.claimed);
+    }
+
+    /// Whether the value has the shape of a format that judges it.
+    pub(crate) fn claims(&self, value: &str) -> bool {
+        self.claimed.iter().any(|shape| shape.is_match(value))
+    }
+
+    /// Whether a word of the name says that it names no secret.
+    pub(crate) fn denies(&self, name: &str) -> bool {
+        words(name).any(|word| self.denials.contains(&word))
+    }
+
+    /// Whether a word of the name makes it that of something else.
+    pub(crate) fn is_other(&self, name: &str) -> bool {
+        words(name).any(|word| self.kinds.contains(&word))
+    }
+
+    /// Whether a sign in the value says "put yours here".
+    pub(crate) fn is_stand_in(&self, value: &str) -> bool {
+        let lower = value.to_ascii_lowercase();
+        self.stand_ins.iter().any(|sign| lower.contains(sign.as_str()))
+    }
+}
+
+/// Bytes of an identifier on either side of the word.
+const REACH: usize = 48;
+
+/// An identifier with a word in it that may name a secret.
+pub(super) struct Name<'t> {
+    text: &'t str,
+    start: usize,
+    word: Range<usize>,
+    pub end: usize,
+}
+
+impl<'t> Name<'t> {
+    /// The identifier around `word`, unless the word goes on.
+    pub(super) fn around(text: &'t str, word: Range<usize>) -> Option<Self> {
+        let bytes = text.as_bytes();
+        ends_word(bytes, &word).then_some(())?;
+        let is_inner =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let before = bytes[..word.start].iter().rev().take(REACH).take_while(|b| is_inner(**b));
+        let start = word.start - before.count();
+        let mut behind = Cursor::new(text, word.end);
+        // Languages that bend their words: `паролем`.
+        let is_bent = !bytes[word.end - 1].is_ascii();
+        behind.skip(if is_bent { REACH } else { 0 }, |byte| !byte.is_ascii());
+        behind.skip(REACH, is_inner);
+        // A full stop ends a sentence, a dash begins an arrow.
+        let tail = text[word.end..text.floor_char_boundary(behind.at)].trim_end_matches(['.', '-']);
+        let end = word.end + tail.len();
+        Some(Self { text, start, word, end })
+    }
+
+    /// How much the name says about its value, if it says that this is a secret.
+    pub(super) fn strength(&self, of_word: Strength, names: &Names) -> Option<Strength> {
+        let head = &self.text[self.start..self.word.start];
+        let tail = &self.text[self.word.end..self.end];
+        let previous = words(head).last().unwrap_or_default();
+        let qualified = names.qualifiers.iter().any(|known| previous.ends_with(known.as_str()))
+            || previous.is_empty() && self.is_preceded_by(&names.qualifiers);
+        let word = &self.text[self.word.clone()];
+        let is_whole = begins_word(self.text.as_bytes(), self.word.start);
+        if !is_whole && !qualified && is_part_of_others(word, of_word) {
+            return None;
+        }
+        let is_about = words(tail).any(|part| names.aspects.contains(&part));
+        if is_about || names.kinds.contains(&previous) || names.denies(head) || names.denies(tail) {
+            return None;
+        }
+        Some(if qualified && of_word == Strength::Weak { Strength::Generated } else { of_word })
+    }
+
+    /// `api key`: whether a word of these stands before a space.
+    fn is_preceded_by(&self, known: &HashSet<String>) -> bool {
+        let Some(before) = self.text[..self.start].strip_suffix(' ') else { return false };
+        let letters = before.bytes().rev().take(16).take_while(u8::is_ascii_alphabetic).count();
+        known.contains(&before[before.len() - letters..].to_ascii_lowercase())
+    }
+}
+
+/// Short words are parts of many others: `compass`, `monkey`.
+fn is_part_of_others(word: &str, strength: Strength) -> bool {
+    strength == Strength::Weak || word.len() <= 4
+}
+
+fn begins_word(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| bytes[before]);
+    before.is_none_or(|before| {
+        !before.is_ascii_alphabetic() && before < 0x80
+            || before.is_ascii_lowercase() && bytes[at].is_ascii_uppercase()
+    })
+}
+
+/// `token`, `tokens`, `tokenValue`, `TOKEN_1`, but not `tokenizer`. Letters beyond ASCII may follow: many
+/// languages bend their words.
+fn ends_word(bytes: &[u8], word: &Range<usize>) -> bool {
+    let was_lower = bytes[word.end - 1].is_ascii_lowercase();
+    let ends = |byte: Option<&u8>| {
+        byte.is_none_or(|byte| {
+            !byte.is_ascii_alphabetic() || was_lower && byte.is_ascii_uppercase()
+        })
+    };
+    let next = bytes.get(word.end);
+    let is_plural = next.is_some_and(|byte| byte.eq_ignore_ascii_case(&b's'));
+    ends(next) || is_plural && ends(bytes.get(word.end + 1))
+}
+
+/// The words of an identifier, in lower case: `my`, `api`, `key` of `my_apiKey`.
+fn words(identifier: &str) -> impl Iterator<Item = String> + '_ {
+    identifier.split(|c: char| !c.is_ascii_alphabetic()).flat_map(|part| {
+        let bytes = part.as_bytes();
+        let mut starts: Vec<usize> = vec![0];
+        starts.extend((1..bytes.len()).filter(|&at| {
+            bytes[at].is_ascii_uppercase()
+                && (bytes[at - 1].is_ascii_lowercase()
+                    || bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase))
+        }));
+        let ends: Vec<usize> = starts.iter().skip(1).copied().chain([bytes.len()]).collect();
+        starts
+            .into_iter()
+            .zip(ends)
+            .filter(|(from, to)| from < to)
+            .map(|(from, to)| part[from..to].to_ascii_lowercase())
+    })
+}

@@ -1,0 +1,70 @@
+//! Percent-encoding, as in URLs and forms.
+
+use super::{Kind, Origin, View};
+use std::ops::Range;
+
+/// Each run of characters that has percent-encoded bytes in it.
+pub(super) fn views(text: &str) -> impl Iterator<Item = View> + '_ {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let at = from + text[from..].find('%')?;
+            from = at + 1;
+            if byte_at(text.as_bytes(), at).is_none() {
+                continue;
+            }
+            let run = run_around(text, at);
+            from = run.end.max(from);
+            if let Some(view) = decoded(text, run) {
+                return Some(view);
+            }
+        }
+    })
+}
+
+/// Characters before the first encoded byte that may belong to it.
+const BEFORE: usize = 256;
+
+fn run_around(text: &str, at: usize) -> Range<usize> {
+    let is_outside = |c: char| c.is_whitespace() || "\"'`<>|".contains(c);
+    let near = text.floor_char_boundary(at.saturating_sub(BEFORE));
+    let start = text[near..at].rfind(is_outside).map_or(near, |outside| near + outside + 1);
+    let end = text[at..].find(is_outside).map_or(text.len(), |outside| at + outside);
+    text.ceil_char_boundary(start)..end
+}
+
+fn decoded(text: &str, run: Range<usize>) -> Option<View> {
+    let bytes = text.as_bytes();
+    let (mut decoded, mut places) = (Vec::new(), Vec::new());
+    let mut at = run.start;
+    while at < run.end {
+        let (byte, length) = byte_at(bytes, at).map_or((bytes[at], 1), |byte| (byte, 3));
+        decoded.push(byte);
+        places.push(at..at + length);
+        at += length;
+    }
+    let text = String::from_utf8(decoded).ok()?;
+    Some(View { text, origin: Origin::Bytes(places), kind: Kind::Decoded })
+}
+
+/// The byte that is encoded at `at`.
+fn byte_at(bytes: &[u8], at: usize) -> Option<u8> {
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    (bytes[at] == b'%').then_some(())?;
+    u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_of_the_view_is_that_of_the_encoded_bytes() {
+        let text = "see https://a.b/?q=%D0%B6%3Dx&r=1 there";
+        let view = views(text).next().expect("one run");
+        assert_eq!(view.text, "https://a.b/?q=ж=x&r=1");
+        let at = view.text.find("ж=").expect("decoded");
+        assert_eq!(&text[view.origin(&(at..at + 3))], "%D0%B6%3D");
+        assert_eq!(views("100% of %d and %").count(), 0);
+    }
+}

@@ -1,0 +1,274 @@
+//! Whether a value was drawn at random or written by a person.
+
+use std::sync::LazyLock;
+
+/// How much likelier `value` was drawn than written, as a natural logarithm: above zero, it looks
+/// drawn. Each pair of neighbours counts, so the same mixture says more in a longer value.
+///
+/// Issuers put words before what they draw (`acme_live_...`), so the last part may speak for the whole.
+pub(crate) fn evidence(value: &str) -> f32 {
+    /// Characters below which a part is too little to tell by.
+    const PART: usize = 12;
+    let whole = of_part(value);
+    match value.rsplit(['_', '-', '.']).next() {
+        Some(last) if last.len() >= PART && last.len() < value.len() => whole.max(of_part(last)),
+        _ => whole,
+    }
+}
+
+fn of_part(value: &str) -> f32 {
+    // Of the pairs in drawn values of letters and digits about 60 % surprise, in names 8 %.
+    const SURPRISING: f32 = 2.0;
+    const USUAL: f32 = -0.83;
+    let bytes = value.as_bytes();
+    let mut sum = 0.0;
+    let mut run = 1;
+    for pair in bytes.windows(2) {
+        let (a, b) = (Kind::of(pair[0]), Kind::of(pair[1]));
+        sum += match (a, b) {
+            // A counter, a date, an address: neither drawn nor words.
+            (Kind::Digit, Kind::Digit) | (Kind::Other, _) | (_, Kind::Other) => 0.0,
+            (Kind::Digit, _) | (_, Kind::Digit) => SURPRISING,
+            // `getId` begins a word where a drawn value changes case after a letter or two.
+            (Kind::Lower, Kind::Upper) if run < 3 => SURPRISING,
+            (Kind::Lower, Kind::Upper) => USUAL,
+            _ if is_usual(pair) => USUAL,
+            _ => SURPRISING,
+        };
+        run = if a == b { run + 1 } else { 1 };
+    }
+    if is_hex(bytes) {
+        sum.max(HEX)
+    } else if is_uuid(bytes) {
+        sum.max(UUID)
+    } else {
+        sum
+    }
+}
+
+/// What a run of hexadecimal digits weighs: its letters make pairs that words have, too.
+const HEX: f32 = 12.0;
+/// What a UUID weighs, which names things more often than it opens them.
+const UUID: f32 = 9.0;
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Kind {
+    Lower,
+    Upper,
+    Digit,
+    Other,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Self {
+        match byte {
+            b'a'..=b'z' => Self::Lower,
+            b'A'..=b'Z' => Self::Upper,
+            b'0'..=b'9' => Self::Digit,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A digest's worth of hexadecimal digits, letters among them.
+fn is_hex(bytes: &[u8]) -> bool {
+    let letters = bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    let hex = bytes.iter().all(u8::is_ascii_hexdigit);
+    hex && bytes.len() >= 24 && letters >= 4 && bytes.len() - letters >= 4
+}
+
+/// `8-4-4-4-12` hexadecimal digits.
+fn is_uuid(bytes: &[u8]) -> bool {
+    let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+    let fits = |(at, byte): (usize, &u8)| {
+        if is_dash(at) { *byte == b'-' } else { byte.is_ascii_hexdigit() }
+    };
+    bytes.len() == 36 && bytes.iter().enumerate().all(fits)
+}
+
+/// The letters that follow each letter of the alphabet in 97 of 100 pairs, counted over the words of
+/// English documentation and of identifiers in source code.
+const FOLLOWERS: [&str; 26] = [
+    "abcdefgiklmnprstuvwxy",    // a
+    "abcdefilmorstuy",          // b
+    "abcdefghiklmnoprstuvy",    // c
+    "abcdefgilmnoprstuvy",      // d
+    "abcdefghiklmnopqrstuvwxy", // e
+    "abcdefgilmnoprstuy",       // f
+    "aeghilmnoprstu",           // g
+    "adeimorstuy",              // h
+    "abcdefgklmnoprstvxz",      // i
+    "aeos",                     // j
+    "adeistu",                  // k
+    "acdefgiklmnoprstuvy",      // l
+    "abcdefilmopstu",           // m
+    "abcdefghiklmnoprstuvy",    // n
+    "abcdefgiklmnoprstuvwx",    // o
+    "acdeghiklmoprstuy",        // p
+    "u",                        // q
+    "abcdefgiklmnoprstuvwy",    // r
+    "abcdefghiklmnoprstuwy",    // s
+    "abcdefghilmnoprstuwxy",    // t
+    "abcdefgilmnoprst",         // u
+    "aceilmos",                 // v
+    "aehinors",                 // w
+    "acefipt",                  // x
+    "aeilmnpst",                // y
+    "aei",                      // z
+];
+
+/// [`FOLLOWERS`] as one bit a letter.
+static USUAL_PAIRS: LazyLock<[u32; 26]> = LazyLock::new(|| {
+    FOLLOWERS.map(|letters| letters.bytes().fold(0, |bits, b| bits | 1 << (b - b'a')))
+});
+
+fn is_usual(pair: &[u8]) -> bool {
+    let place = |byte: u8| byte.to_ascii_lowercase().wrapping_sub(b'a');
+    USUAL_PAIRS[usize::from(place(pair[0]))] >> place(pair[1]) & 1 == 1
+}
+
+/// Shannon entropy of the bytes, in bits a byte.
+pub(crate) fn entropy(value: &str) -> f32 {
+    let mut counts = [0_u16; 256];
+    for byte in value.bytes().take(MEASURED) {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = value.len().min(MEASURED) as f32;
+    let share = |&n: &u16| f32::from(n) / total;
+    counts.iter().filter(|&&n| n > 0).map(share).map(|p| -p * p.log2()).sum()
+}
+
+/// Bytes of a value that its entropy is measured on.
+const MEASURED: usize = 4096;
+
+/// `xxxxxxxx`, `********`, `abcdefghijkl`: what people fill blanks with.
+pub(crate) fn is_filler(value: &str) -> bool {
+    let is_filling = |b: &u8| matches!(b, b'x' | b'X' | b'*' | b'.' | b'_' | b'-');
+    let filling = value.bytes().filter(is_filling).count();
+    filling * 2 > value.len() || is_alphabet(value.as_bytes())
+}
+
+/// Whether a good part of it counts up, as the alphabet does.
+fn is_alphabet(bytes: &[u8]) -> bool {
+    const STEPS: usize = 12;
+    let steps = |pair: &[u8]| pair[0].checked_add(1) == Some(pair[1]);
+    bytes.windows(STEPS).any(|run| run.windows(2).all(steps))
+}
+
+/// `${NAME}`, `{{ name }}`, `<name>`, `%{name}`, `$(command)`: filled in elsewhere.
+pub(crate) fn is_template(value: &str) -> bool {
+    const PAIRS: [(&str, &str); 8] = [
+        ("${", "}"),
+        ("#{", "}"),
+        ("%{", "}"),
+        ("@{", "}"),
+        ("{{", "}}"),
+        ("$(", ")"),
+        ("<", ">"),
+        ("%(", ")s"),
+    ];
+    let is_inner = |c: char| c.is_alphanumeric() || " _-.:|?'\"/,".contains(c);
+    value.starts_with('$')
+        || value.starts_with('<')
+        || PAIRS.iter().any(|(open, close)| {
+            value.split_once(open).is_some_and(|(_, rest)| {
+                rest.split_once(close).is_some_and(|(inner, _)| inner.chars().all(is_inner))
+            })
+        })
+}
+
+/// A password that a person thought up: a word with digits or signs in it.
+pub(crate) fn is_chosen(value: &str) -> bool {
+    let has_letter = value.chars().any(char::is_alphabetic);
+    let has_other = value.bytes().any(|b| b.is_ascii_digit() || b"!@#$%^&*?+=".contains(&b));
+    let mut characters: Vec<char> = value.chars().collect();
+    characters.sort_unstable();
+    characters.dedup();
+    has_letter && has_other && characters.len() >= 5 && !is_prose(value)
+}
+
+/// Names, paths, addresses and calls: made of words, not thought up as a password.
+fn is_prose(value: &str) -> bool {
+    let is_address = value.contains("://") || value.starts_with(['/', '.', '~', '@', '%']);
+    let is_mailbox = value.split_once('@').is_some_and(|(_, domain)| {
+        domain.contains('.') && domain.bytes().all(|b| b.is_ascii_lowercase() || b == b'.')
+    });
+    let is_expression = value.contains(['(', ')', '[', ']', '\\', '`'])
+        || value.contains("::")
+        || value.contains("->");
+    let mut words = value.split(['_', '-', '.', '/', ':', ' ']);
+    let is_name = words.clone().count() > 1 && words.all(is_word);
+    is_address || is_mailbox || is_expression || is_name || is_camel_case(value)
+}
+
+/// `AtomicU32Provider`: letters of both cases, and nothing that looks drawn.
+fn is_camel_case(value: &str) -> bool {
+    let alphanumeric = value.bytes().all(|b| b.is_ascii_alphanumeric());
+    let both = value.bytes().any(|b| b.is_ascii_lowercase())
+        && value.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+    alphanumeric && both && evidence(value) < -3.0
+}
+
+/// `users`, `Sha256`, `v2`, `2024`: letters in one case, perhaps with a number behind.
+fn is_word(part: &str) -> bool {
+    let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+    let rest = letters.get(1..).unwrap_or_default();
+    let one_case = rest.bytes().all(|b| b.is_ascii_lowercase())
+        || letters.bytes().all(|b| b.is_ascii_uppercase());
+    one_case && part.len() - letters.len() <= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_values_are_told_from_names() {
+        for drawn in [
+            "9f86d081884c7d659a2feaa0c55ad015",
+            "q8Zr2Lm0Tx5vB7nK",
+            "hV9-kq2_Zt7Lw4Xs",
+            "wjXKCFzOWEPRqhTmmbWtVQ",
+            "7d1ab9c7-6bea-2cfb-80a2-9fef8f1e0b12",
+        ] {
+            assert!(evidence(drawn) > 5.0, "{drawn}: {}", evidence(drawn));
+        }
+        for written in [
+            "AtomicU32Provider42",
+            "EcPrivateKeyRfc5915Der",
+            "session_token_v2",
+            "path/to/key2024",
+            "application/x-www-form-urlencoded",
+            "2024-01-02T10:11:12",
+            "1732176000000",
+            "getElementsByClassName",
+        ] {
+            assert!(evidence(written) < 5.0, "{written}: {}", evidence(written));
+        }
+    }
+
+    #[test]
+    fn entropy_counts_bits_a_byte() {
+        assert!((entropy("abab") - 1.0).abs() < 1e-6);
+        assert!((entropy("abcdefgh") - 3.0).abs() < 1e-6);
+        assert!(entropy("").abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_filled_in_elsewhere_is_a_template() {
+        for template in ["${DB_PASS1}", "a{{ secret1 }}b", "<password1>", "$DB_PASS1", "%(pw1)s"] {
+            assert!(is_template(template), "{template}");
+        }
+        assert!(!is_template("m{{h}o)p${e]n1") && !is_template("a<b1"));
+    }
+
+    #[test]
+    fn fillers_are_one_character_or_the_alphabet() {
+        assert!(
+            is_filler("xxxxxxxx")
+                && is_filler("********")
+                && is_filler("AbCabcdefghijklmnopqrstuvwxyz")
+        );
+        assert!(!is_filler("q8Zr2Lm0Tx5vB7nK"));
+    }
+}

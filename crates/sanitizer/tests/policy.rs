@@ -1,0 +1,143 @@
+//! What is done with finds: actions, allow-lists, comments, rules of a team's own.
+
+use mc_sanitizer::{Action, Class, Policy, Sanitizer, find, mask, mask_with};
+
+const VALUE: &str = "q8Zr2Lm0Tx5vB7nKc3Wd9Yh4";
+
+fn line() -> String {
+    format!("api_key = '{VALUE}'")
+}
+
+#[test]
+fn the_strictest_action_decides() {
+    let text = format!("{}, mail anna.berg@shop-team.io", line());
+    let policy = Policy::default()
+        .with("secret-value", Action::Quarantine)
+        .with_class(Class::Personal, Action::Reject);
+    let finds = find(&text, &policy);
+    assert_eq!(finds.len(), 2);
+    assert_eq!(policy.action(&finds[0]), Action::Quarantine);
+    assert_eq!(policy.action(&finds[1]), Action::Reject);
+    assert_eq!(policy.strictest(&finds), Action::Reject);
+    assert_eq!(policy.strictest(&finds[..1]), Action::Quarantine);
+    assert_eq!(policy.strictest(&[]), Action::Allow);
+}
+
+#[test]
+fn what_is_allowed_stays_and_is_not_reported() {
+    let policy = Policy::default().with("email", Action::Allow);
+    let masked = mask_with("anna.berg@shop-team.io, +49 30 901820", &policy);
+    assert_eq!(masked.text.as_str(), "anna.berg@shop-team.io, [personal:phone]");
+    assert_eq!(masked.finds.len(), 1);
+}
+
+#[test]
+fn a_category_has_its_own_action_whatever_its_class_has() {
+    let policy =
+        Policy::default().with_class(Class::Personal, Action::Allow).with("card", Action::Mask);
+    let masked = mask_with("anna.berg@shop-team.io 4012 8888 8888 1881", &policy);
+    assert_eq!(masked.text.as_str(), "anna.berg@shop-team.io [personal:card]");
+}
+
+#[test]
+fn listed_values_and_patterns_are_no_secrets() {
+    let by_value = Policy::default().with_allowed_value(VALUE);
+    let by_pattern = Policy::default().with_allowed_pattern("^q8Zr".parse().expect("a pattern"));
+    for policy in [by_value, by_pattern] {
+        assert_eq!(mask_with(&line(), &policy).text.as_str(), line());
+    }
+}
+
+#[test]
+fn a_comment_spares_the_secrets_of_its_line_and_nothing_else() {
+    for comment in [
+        "memory-copilot:allow",
+        "gitleaks:allow",
+        "pragma: allowlist secret",
+        "#nosec",
+        "trufflehog:ignore",
+    ] {
+        let text = format!("{} # {comment}\npassword = \"hunter2!\"\n", line());
+        let expected = text.replace("hunter2!", "[secret:password]");
+        assert_eq!(mask(&text).text.as_str(), expected);
+        assert!(!mask_with(&text, &Policy::strict()).text.as_str().contains(VALUE));
+        assert!(
+            !mask_with(&text, &Policy::default().with_comments(false))
+                .text
+                .as_str()
+                .contains(VALUE)
+        );
+    }
+}
+
+#[test]
+fn a_comment_spares_no_personal_data_and_no_key_block() {
+    let mail = "anna.berg@shop-team.io # memory-copilot:allow";
+    assert_eq!(mask(mail).text.as_str(), "[personal:email] # memory-copilot:allow");
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ";
+    let block =
+        format!("-----BEGIN PRIVATE KEY----- {body} -----END PRIVATE KEY----- # gitleaks:allow");
+    assert!(!mask(&block).text.as_str().contains(body));
+}
+
+const OWN: &str = "
+rules:
+  - category: acme-badge
+    keywords: [acme-]
+    pattern: 'ACME-[0-9]{6}'
+    confidence: 0.9
+names:
+  generated: [losung]
+allow:
+  values: [ACME-000000]
+";
+
+#[test]
+fn a_team_adds_rules_names_and_allowed_values() {
+    let own = Sanitizer::with_rules(&[OWN]).expect("a rule file");
+    let policy = Policy::default();
+    let text = format!("badge ACME-481516, losung: {VALUE}, spare ACME-000000, {}", line());
+    let masked = own.mask(&text, &policy);
+    assert_eq!(
+        masked.text.as_str(),
+        "badge [secret:acme-badge], losung: [secret:secret-value], spare ACME-000000, api_key = '[secret:secret-value]'"
+    );
+    assert!((masked.finds[0].confidence - 0.9).abs() < 1e-6);
+    assert!(own.formats().any(|format| format == "acme-badge"));
+}
+
+#[test]
+fn a_fault_in_a_rule_file_names_rule_and_field() {
+    let fault = |text: &str| Sanitizer::with_rules(&[text]).expect_err("a fault").to_string();
+    let rule = |rest: &str| format!("rules:\n  - category: acme\n    keywords: [a]\n{rest}");
+    assert!(fault(&rule("    pattern: '(a'")).starts_with("rule acme, field pattern: "));
+    assert_eq!(
+        fault(&rule("    pattern: 'a*'")),
+        "rule acme, field pattern: it matches the empty text"
+    );
+    assert!(
+        fault(&rule("    pattern: a\n    confidence: 2"))
+            .starts_with("rule acme, field confidence: ")
+    );
+    assert!(fault(&rule("    pattern: a\n    entrophy: 3")).contains("unknown field `entrophy`"));
+    assert!(fault(&rule("    pattern: a\n    check: luck")).contains("unknown variant `luck`"));
+    assert!(
+        fault("rules:\n  - category: Acme!\n    keywords: [a]\n    pattern: a")
+            .contains("field category")
+    );
+    assert!(
+        fault("rules:\n  - category: a\n    keywords: []\n    pattern: a")
+            .contains("field keywords")
+    );
+    assert!(fault("allow:\n  patterns: ['(']").starts_with("field patterns: "));
+}
+
+#[test]
+fn confidence_tells_what_is_sure_from_what_is_likely() {
+    let confidence = |text: &str| find(text, &Policy::default())[0].confidence;
+    let valid = ["ghp", "_zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ", "0mLq17"].concat();
+    let wrong = valid.replace("0mLq17", "0mLq18");
+    assert!((confidence(&valid) - 1.0).abs() < 1e-6);
+    assert!(confidence(&wrong) < 0.7, "its checksum is wrong");
+    assert!(confidence("password = 'hunter2!'") < confidence(&line()));
+}

@@ -1,0 +1,141 @@
+//! The roles that the service logs in as. The role of the configured URL owns the schema and is used to
+//! bring it up to date; what serves requests and what works in the background log in as two others that
+//! own nothing, each a member of its group in `migrations/0009_isolation.sql`.
+
+use hmac::{Hmac, Mac};
+use postgres_protocol::password::scram_sha_256;
+use sha2::Sha256;
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection};
+use url::Url;
+
+use crate::{Error, MIGRATIONS, server};
+
+/// The group whose members see only what their transaction has entered.
+const SERVICE: &str = "memory_copilot_service";
+/// The group whose members see every row.
+const WORKER: &str = "memory_copilot_worker";
+/// An arbitrary key: who makes roles of a database does so alone.
+const LOCK: i64 = 0x006d_635f_6c6f_6769;
+
+/// Where to connect to. Both hold passwords: not for logs.
+#[derive(Clone)]
+pub struct Logins {
+    /// To serve requests with.
+    pub service: String,
+    /// For work in the background.
+    pub worker: String,
+}
+
+/// Checks the server at `owner` (a URL of the role that owns the schema), brings the schema up to date,
+/// and makes sure of the two roles. Safe to call from several processes at once.
+pub async fn prepare(owner: &str) -> Result<Logins, Error> {
+    let mut url = Url::parse(owner).map_err(|_| Error::BadUrl)?;
+    let password = url.password().unwrap_or_default().to_owned();
+    if password.is_empty() {
+        return Err(Error::Unsuitable(
+            "the database URL has no password; the passwords of the roles that the service logs in as are \
+             derived from it, so give the role one and put it into the URL, percent-encoded"
+                .into(),
+        ));
+    }
+    let mut connection = server::connect(owner).await?;
+    server::check(&mut connection).await?;
+    MIGRATIONS.run(&mut connection).await?;
+    let service = login(&mut connection, &mut url, &password, SERVICE).await?;
+    let worker = login(&mut connection, &mut url, &password, WORKER).await?;
+    connection.close().await?;
+    Ok(Logins { service, worker })
+}
+
+/// Makes sure that the database's own member of `group` exists and can log in; answers its URL.
+async fn login(
+    owner: &mut PgConnection,
+    url: &mut Url,
+    secret: &str,
+    group: &str,
+) -> Result<String, Error> {
+    let oid: i64 = sqlx::query_scalar(
+        "select oid::bigint from pg_database where datname = current_database()",
+    )
+    .fetch_one(&mut *owner)
+    .await?;
+    let role = format!("{group}_{oid}");
+    let password = derived(secret, &role);
+    url.set_username(&role).map_err(|()| Error::BadUrl)?;
+    url.set_password(Some(&password)).map_err(|()| Error::BadUrl)?;
+    if !is_let_in(url.as_str()).await? {
+        make(owner, &role, group, &password).await?;
+    }
+    Ok(url.to_string())
+}
+
+/// Whether the login works. A role that is not there yet is refused like one with another password.
+async fn is_let_in(url: &str) -> Result<bool, Error> {
+    match PgConnection::connect(url).await {
+        Ok(connection) => {
+            connection.close().await?;
+            Ok(true)
+        }
+        // Class 28: an invalid authorization.
+        Err(sqlx::Error::Database(error))
+            if error.code().is_some_and(|code| code.starts_with("28")) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn make(
+    owner: &mut PgConnection,
+    role: &str,
+    group: &str,
+    password: &str,
+) -> Result<(), Error> {
+    let mut tx = owner.begin().await?;
+    sqlx::query("select pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
+    let exists: bool =
+        sqlx::query_scalar("select exists (select from pg_roles where rolname = $1)")
+            .bind(role)
+            .fetch_one(&mut *tx)
+            .await?;
+    // Names can't be bound; they are ours, of letters and digits. What is sent is not the password but
+    // what the server would keep of it, so that no log of statements has it.
+    let verifier = scram_sha_256(password.as_bytes());
+    let verb = if exists { "alter" } else { "create" };
+    run(&mut tx, &format!("{verb} role {role} login inherit password '{verifier}'")).await?;
+    run(&mut tx, &format!("grant {group} to {role}")).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), Error> {
+    match sqlx::query(AssertSqlSafe(statement)).execute(connection).await {
+        Ok(_) => Ok(()),
+        // 42501: insufficient privilege.
+        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42501") => {
+            Err(Error::Unsuitable(
+                "the role of the database URL may not make the roles that the service logs in as; let an \
+                 administrator run: alter role <that role> createrole"
+                    .into(),
+            ))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Every node comes to the same password, and nobody who doesn't know the owner's.
+fn derived(secret: &str, role: &str) -> String {
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length will do");
+    mac.update(b"memory-copilot login ");
+    mac.update(role.as_bytes());
+    hex::encode(mac.finalize().into_bytes())
+}
+
+impl std::fmt::Debug for Logins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Logins(..)")
+    }
+}

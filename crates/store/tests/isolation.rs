@@ -1,0 +1,304 @@
+//! What PostgreSQL itself lets through: statements that forget their filter, or go further than the
+//! caller's role, as the roles that the service logs in as.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use mc_domain::{ProjectId, Role, SourceKind, UserId};
+use mc_store::accounts::{self, Change, NewUser};
+use mc_store::members::{self, Body, Who};
+use mc_store::passages::PassageFilter;
+use mc_store::testing::{execute, text, write};
+use mc_store::{Error, Store, projects, vectors};
+use mc_testkit::TestDatabase;
+
+/// Two projects with a row of each table in each, and a user who is in the first.
+struct World {
+    db: TestDatabase,
+    ours: ProjectId,
+    theirs: ProjectId,
+    ann: UserId,
+}
+
+impl World {
+    async fn with(role: Role) -> Self {
+        let db = TestDatabase::create().await;
+        let (ours, theirs) = (db.project("ours").await.id, db.project("theirs").await.id);
+        for (n, project) in [(1, ours), (2, theirs)] {
+            let sql = include_str!("isolation/rows.sql");
+            let sql =
+                sql.replace(":project", &format!("'{project}'")).replace(":n", &n.to_string());
+            execute(db.url(), &sql).await.unwrap();
+        }
+        let ann = user(db.service(), "ann").await;
+        let world = Self { db, ours, theirs, ann };
+        world.grant(Who::User(ann), role).await;
+        world
+    }
+
+    async fn grant(&self, who: Who, role: Role) {
+        let ours = self.db.service().enter(UserId::LOCAL, self.ours);
+        members::set(&ours, Body::Project(self.ours), who, role).await.unwrap();
+    }
+
+    /// The database as a user sees it in a project.
+    fn seen_by(&self, user: UserId, project: ProjectId) -> Store {
+        self.db.service().enter(user, project)
+    }
+
+    /// Every table with rows of projects, and the column that says of which.
+    async fn tables(&self) -> Vec<(String, &'static str)> {
+        let tables = text(
+            self.db.store(),
+            "select string_agg(distinct table_name, ',') from information_schema.columns
+             where table_schema = 'public' and column_name = 'project_id'",
+        );
+        let mut tables: Vec<_> = tables
+            .await
+            .unwrap()
+            .split(',')
+            .map(|table| (table.to_owned(), "project_id"))
+            .collect();
+        tables.push(("projects".to_owned(), "id"));
+        assert!(tables.len() > 15, "{tables:?}");
+        tables
+    }
+}
+
+async fn user(store: &Store, login: &str) -> UserId {
+    let new = NewUser { login, name: "", email: None, is_agent: false, is_admin: false };
+    accounts::create(store, &new).await.unwrap().id
+}
+
+async fn number(store: &Store, sql: &str) -> i64 {
+    text(store, sql).await.unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_query_without_a_filter_shows_the_project_that_was_entered_and_no_other() {
+    let world = World::with(Role::Viewer).await;
+    let ann = world.seen_by(world.ann, world.ours);
+    for (table, column) in world.tables().await {
+        let ours = format!("select count(*)::text from {table} where {column} = '{}'", world.ours);
+        let all = format!("select count(*)::text from {table}");
+        let expected = number(world.db.store(), &ours).await;
+        let existing = number(world.db.store(), &all).await;
+        assert!(
+            0 < expected && expected < existing,
+            "{table} has no rows of both: the test is blind"
+        );
+        assert_eq!(number(&ann, &all).await, expected, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_principal_and_for_a_stranger_there_is_nothing() {
+    let world = World::with(Role::Admin).await;
+    let stranger = user(world.db.service(), "stranger").await;
+    let nobody = world.db.service().clone();
+    let theirs = world.seen_by(world.ann, world.theirs);
+    let ours = world.seen_by(stranger, world.ours);
+    for (table, _) in world.tables().await {
+        for store in [&nobody, &theirs, &ours] {
+            let all = format!("select count(*)::text from {table}");
+            assert_eq!(number(store, &all).await, 0, "{table}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_given_up_on_its_way_leaves_nobody_entered() {
+    const WAYS: usize = 80;
+    let world = World::with(Role::Member).await;
+    let service = Store::connect(&world.db.logins().service, 1).await.unwrap();
+    let ann = service.enter(world.ann, world.ours);
+    let mut arrived = 0;
+    // Given up after ever more of the way; from some on it is there before it is given up.
+    for length in 0..WAYS {
+        let mut begin = Box::pin(ann.begin());
+        for _ in 0..length * length {
+            if futures::poll!(&mut begin).is_ready() {
+                arrived += 1;
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(begin);
+        let tasks = "select count(*)::text from tasks";
+        assert_eq!(number(&service, tasks).await, 0, "given up after {length}");
+        let named = format!("update users set name = 'Ann {length}' where login = 'ann'");
+        assert_eq!(write(&service, &named).await.unwrap(), 1);
+    }
+    assert!((1..WAYS).contains(&arrived), "{arrived} of {WAYS} were begun: the test is blind");
+    let name = "select name from users where login = 'ann'";
+    assert_eq!(text(&service, name).await.unwrap(), format!("Ann {}", WAYS - 1));
+}
+
+#[tokio::test]
+async fn a_write_without_a_filter_stays_within_the_project() {
+    let world = World::with(Role::Admin).await;
+    let ann = world.seen_by(world.ann, world.ours);
+    let before = number(world.db.store(), "select count(*)::text from tasks").await;
+    assert_eq!(write(&ann, "update tasks set title = 'taken over'").await.unwrap(), 1);
+    assert_eq!(write(&ann, "delete from tasks").await.unwrap(), 1);
+    let left = "select count(*)::text from tasks where title <> 'taken over'";
+    assert_eq!(number(world.db.store(), left).await, before - 1);
+    // Neither new rows nor changed ones get into the other project.
+    let into = format!(
+        "insert into tasks (id, project_id, external_id) values (gen_random_uuid(), '{}', 'x')",
+        world.theirs
+    );
+    assert!(is_refused(write(&ann, &into).await));
+    let moved = format!("update docs set project_id = '{}'", world.theirs);
+    assert!(is_refused(write(&ann, &moved).await));
+}
+
+#[tokio::test]
+async fn a_viewer_changes_nothing_and_a_member_decides_about_no_members() {
+    let world = World::with(Role::Viewer).await;
+    let viewer = world.seen_by(world.ann, world.ours);
+    for (table, _) in world.tables().await {
+        let deleted = write(&viewer, &format!("delete from {table}")).await;
+        assert_eq!(deleted.unwrap(), 0, "{table}");
+    }
+    world.grant(Who::User(world.ann), Role::Member).await;
+    let member = world.seen_by(world.ann, world.ours);
+    assert_eq!(write(&member, "update tasks set title = 'mine'").await.unwrap(), 1);
+    let raised = write(&member, "update project_members set role = 'admin'").await;
+    assert_eq!(raised.unwrap(), 0);
+    let added = format!(
+        "insert into project_members (project_id, user_id, role)
+         values ('{}', gen_random_uuid(), 'admin')",
+        world.ours
+    );
+    assert!(is_refused(write(&member, &added).await));
+    assert_eq!(write(&member, "delete from projects").await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
+    let world = World::with(Role::Member).await;
+    let ann = world.seen_by(world.ann, world.ours);
+    let tasks = "select count(*)::text from tasks";
+    assert_eq!(number(&ann, tasks).await, 1);
+    let disabled = |disabled| Change { disabled: Some(disabled), ..Change::default() };
+    accounts::change(world.db.service(), "ANN", &disabled(true)).await.unwrap().unwrap();
+    assert_eq!(number(&ann, tasks).await, 0);
+    accounts::change(world.db.service(), "ann", &disabled(false)).await.unwrap().unwrap();
+    assert_eq!(number(&ann, tasks).await, 1);
+    let admin = world.seen_by(UserId::LOCAL, world.ours);
+    assert!(
+        members::remove(&admin, Body::Project(world.ours), Who::User(world.ann)).await.unwrap()
+    );
+    assert_eq!(number(&ann, tasks).await, 0);
+}
+
+#[tokio::test]
+async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
+    let world = World::with(Role::Admin).await;
+    let service = world.db.service();
+    let bob = user(service, "bob").await;
+    let role = async || {
+        let project = projects::find(service, bob, &"ours".parse().unwrap()).await.unwrap();
+        project.map(|project| project.role)
+    };
+    let team = members::create_team(service, "platform", "Platform", bob).await.unwrap();
+    assert_eq!(role().await, None);
+    world.grant(Who::Team(team.id), Role::Viewer).await;
+    assert_eq!(role().await, Some(Role::Viewer), "shared read-only, whatever bob is in the team");
+    world.grant(Who::Team(team.id), Role::Maintainer).await;
+    members::set(service, Body::Team(team.id), Who::User(bob), Role::Member).await.unwrap();
+    assert_eq!(role().await, Some(Role::Member), "no more than bob is in the team");
+    world.grant(Who::User(bob), Role::Admin).await;
+    assert_eq!(role().await, Some(Role::Admin), "his own role counts beside the team's");
+}
+
+#[tokio::test]
+async fn an_agent_stays_one_whatever_role_it_is_given() {
+    let world = World::with(Role::Admin).await;
+    let new = NewUser { login: "bot", name: "", email: None, is_agent: true, is_admin: false };
+    let bot = accounts::create(world.db.service(), &new).await.unwrap().id;
+    world.grant(Who::User(bot), Role::Admin).await;
+    let project = projects::find(world.db.service(), bot, &"ours".parse().unwrap()).await.unwrap();
+    assert_eq!(project.unwrap().role, Role::Agent);
+    let all_powerful = NewUser { login: "god", is_admin: true, ..new };
+    assert!(accounts::create(world.db.service(), &all_powerful).await.is_err());
+}
+
+#[tokio::test]
+async fn a_taken_key_is_told_from_one_of_ones_own_and_nothing_else_of_the_project_is() {
+    let world = World::with(Role::Viewer).await;
+    let service = world.db.service();
+    let taken = projects::create(service, world.ann, &"theirs".parse().unwrap(), "Mine").await;
+    assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
+    let (own, created) =
+        projects::create(service, world.ann, &"ours".parse().unwrap(), "x").await.unwrap();
+    assert_eq!((own.id, own.role, created), (world.ours, Role::Viewer, false));
+    let listed = projects::list(service, world.ann).await.unwrap();
+    assert_eq!(listed.iter().map(|p| p.key.as_str()).collect::<Vec<_>>(), ["ours"]);
+}
+
+#[tokio::test]
+async fn own_vectors_are_found_among_many_nearer_ones_of_others() {
+    let world = World::with(Role::Viewer).await;
+    let worker = world.db.store();
+    let model =
+        vectors::register_model(worker, "isolation", 8, &serde_json::json!({})).await.unwrap();
+    let sql = include_str!("isolation/vectors.sql")
+        .replace(":ours", &format!("'{}'", world.ours))
+        .replace(":theirs", &format!("'{}'", world.theirs))
+        .replace(":model", &model.id.to_string());
+    execute(world.db.url(), &sql).await.unwrap();
+    let ann = world.seen_by(world.ann, world.ours);
+    let filter =
+        PassageFilter { sources: vec![SourceKind::Dialog], ..PassageFilter::project(world.ours) };
+    let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let found = vectors::nearest(&ann, &model, &query, &filter, 10).await.unwrap();
+    assert_eq!(found.len(), 10, "in a graph that holds 3,000 nearer ones of another project");
+    // What the filter forgets, the policies don't.
+    let theirs = PassageFilter { project: world.theirs, ..filter };
+    assert_eq!(vectors::nearest(&ann, &model, &query, &theirs, 10).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_change_them() {
+    let world = World::with(Role::Viewer).await;
+    for (table, _) in world.tables().await {
+        let forced = format!(
+            "select (relrowsecurity and relforcerowsecurity)::text from pg_class
+             where oid = '{table}'::regclass"
+        );
+        assert_eq!(text(world.db.store(), &forced).await.unwrap(), "true", "{table}");
+    }
+    for store in [world.db.service(), world.db.store()] {
+        let powers = "select (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb)::text
+                      from pg_roles where rolname = current_user";
+        assert_eq!(text(store, powers).await.unwrap(), "false");
+        let owned = "select count(*)::text from pg_class where relowner = current_user::regrole";
+        assert_eq!(number(store, owned).await, 0);
+        for forbidden in [
+            "alter table tasks disable row level security",
+            "drop policy read on tasks",
+            "create table mine (n int)",
+            "truncate tasks",
+            "set local session_replication_role = replica",
+        ] {
+            assert!(is_refused(write(store, forbidden).await), "{forbidden}");
+        }
+    }
+    for forbidden in [
+        "select from feed",
+        "set local role memory_copilot_worker",
+        "select mc.make_graph(1::smallint)",
+    ] {
+        assert!(is_refused(write(world.db.service(), forbidden).await), "{forbidden}");
+    }
+}
+
+/// 42501: insufficient privilege, which a row against a policy is, too.
+fn is_refused<T>(done: Result<T, Error>) -> bool {
+    match done {
+        Err(Error::Statement(error)) => {
+            error.as_database_error().and_then(|e| e.code().map(|c| c == "42501")) == Some(true)
+        }
+        _ => false,
+    }
+}

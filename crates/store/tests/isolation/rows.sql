@@ -1,0 +1,36 @@
+-- A row of every table for project :project, which is the :n-th.
+do $rows$ begin
+insert into tasks (id, project_id, external_id, title) values (gen_random_uuid(), :project, 'T-1', 'secret task');
+insert into dialogs (id, project_id) values (gen_random_uuid(), :project);
+insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
+values (gen_random_uuid(), :project, 'fact', 'secret fact', now() + interval '1 day', '\x:n0', 1);
+insert into memory_versions (record_id, project_id, version, title, content, scope, tags, meta, reason)
+select id, project_id, 1, '', 'older fact', '{}', '{}', '{}', 'merged' from memory_records where project_id = :project;
+insert into memory_citations (id, record_id, project_id, file_path)
+select gen_random_uuid(), id, project_id, 'a.rs' from memory_records where project_id = :project;
+insert into repositories (id, project_id, owner, name, location)
+values (gen_random_uuid(), :project, 'o', 'n', '/tmp/n');
+insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+select gen_random_uuid(), id, project_id, 'a.rs', '\x00', 1, 'rust', 1, 1 from repositories where project_id = :project;
+insert into docs (id, project_id, source, doc_id, title, content)
+values (gen_random_uuid(), :project, 'wiki', 'd', 'secret doc', 'text');
+insert into passages (id, project_id, file_id, text, content_hash)
+select gen_random_uuid(), project_id, id, 'secret code', '\x:n1' from files where project_id = :project;
+insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, line_end, chunk_hash, span_hash)
+select p.id, p.project_id, f.repository_id, f.id, 0, 1, 1, '\x00', '\x00'
+from passages p join files f on f.id = p.file_id where p.project_id = :project;
+insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
+select id, project_id, 'main', 'function', 1, 1, '\x00' from files where project_id = :project;
+insert into embedding_models (name, dimensions, provider) values ('rows', 2, '{}') on conflict do nothing;
+insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]'
+from passages p, embedding_models m where p.project_id = :project and m.name = 'rows';
+insert into bundles (id, project_id, principal, request, confidence, tokens)
+values (gen_random_uuid(), :project, 'x', '{}', 1, 1);
+insert into bundle_items (bundle_id, project_id, position, section, score)
+select id, project_id, 0, 'facts', 1 from bundles where project_id = :project;
+insert into ingest_runs (id, project_id, repository_id) select gen_random_uuid(), project_id, id
+from repositories where project_id = :project;
+insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');
+insert into project_teams (project_id, team_id, role) select :project, id, 'viewer' from teams where key = 'team-:n';
+end $rows$

@@ -1,0 +1,104 @@
+//! A terminal elsewhere signs in, works, makes a token and signs out.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::harness::{Service, binary};
+
+/// A machine that knows the service's address and has nothing of its own.
+struct Elsewhere<'a> {
+    service: &'a Service,
+    home: TempDir,
+}
+
+impl Elsewhere<'_> {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command
+            .args(args)
+            .env_remove("DATABASE_URL")
+            .env_remove("XDG_CONFIG_HOME")
+            .env("HOME", self.home.path())
+            .env("MEMORY_COPILOT__DATA_DIR", self.home.path().join("data"))
+            .env("MEMORY_COPILOT__CLIENT__URL", &self.service.url);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[tokio::test]
+async fn a_terminal_elsewhere_signs_in_works_and_signs_out() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let elsewhere = Elsewhere { service: &service, home: TempDir::new().unwrap() };
+    let out = elsewhere.run(&["whoami"]);
+    assert!(!out.status.success() && said(&out).contains("token"), "{}", said(&out));
+
+    let mut login = elsewhere.command(&["login", "--scope", "memory:read", "--scope", "admin"]);
+    let mut login = login.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(login.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let code = lines.find_map(|line| line.strip_prefix("and type ").map(str::to_owned)).unwrap();
+    // Here, where the local token is, somebody lets it in.
+    let approved = service.command(&["login", "--approve", &code.to_lowercase()]).output().unwrap();
+    assert!(approved.status.success(), "{}", said(&approved));
+    let rest: Vec<_> = lines.collect();
+    assert!(login.wait().unwrap().success(), "{rest:?}");
+    assert!(rest.iter().any(|line| line == "Signed in as local."), "{rest:?}");
+
+    let me: Value = serde_json::from_slice(&elsewhere.run(&["--json", "whoami"]).stdout).unwrap();
+    assert_eq!(me["scopes"], serde_json::json!(["memory:read", "admin"]));
+    let search = elsewhere.run(&["search", "anything", "--project", "shop"]);
+    assert!(search.status.success(), "{}", said(&search));
+    let save = elsewhere.run(&["save", "A thing that is not allowed.", "--project", "shop"]);
+    assert!(!save.status.success() && said(&save).contains("memory:write"), "{}", said(&save));
+
+    let made = elsewhere.run(&["--json", "token", "create", "ci", "--scope", "memory:read"]);
+    let made: Value = serde_json::from_slice(&made.stdout).unwrap();
+    let token = made["token"].as_str().unwrap();
+    let with_token =
+        elsewhere.command(&["whoami"]).env("MEMORY_COPILOT_TOKEN", token).output().unwrap();
+    assert!(said(&with_token).contains("memory:read"), "{}", said(&with_token));
+    let listed = elsewhere.run(&["token", "list"]);
+    assert!(said(&listed).contains("ci") && !said(&listed).contains(token), "{}", said(&listed));
+    let revoked = elsewhere.run(&["token", "revoke", made["id"].as_str().unwrap()]);
+    assert!(revoked.status.success(), "{}", said(&revoked));
+    let with_token =
+        elsewhere.command(&["whoami"]).env("MEMORY_COPILOT_TOKEN", token).output().unwrap();
+    assert!(!with_token.status.success(), "{}", said(&with_token));
+
+    let out = elsewhere.run(&["logout"]);
+    assert!(out.status.success() && said(&out).contains("Signed out"), "{}", said(&out));
+    assert!(!elsewhere.run(&["whoami"]).status.success());
+    assert!(!service.log().contains(token), "the log has a token");
+}
+
+#[test]
+fn a_file_is_looked_through_without_a_service() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("notes.txt");
+    let secret = format!("{}_{}", "ghp", "16C7e42F292c6912E7710c838347Ae178B4a");
+    std::fs::write(&file, format!("one line\ntoken = \"{secret}\"\n")).unwrap();
+    let run = |args: &[&str]| {
+        let output = Command::new(binary()).args(args).arg(&file).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let found = run(&["sanitize"]);
+    assert!(found.starts_with("2:10  github-token") && !found.contains(&secret), "{found}");
+    let masked = run(&["sanitize", "--masked"]);
+    assert!(masked.contains("token = \"[secret:github-token]\""), "{masked}");
+}
