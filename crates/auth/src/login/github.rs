@@ -92,7 +92,8 @@ impl Github {
         Request { url, pkce_verifier, nonce: None }
     }
 
-    /// GitHub need not name itself; if an answer does, it must be GitHub.
+    /// GitHub does not promise to name itself, though it did for some days of April 2026; an answer that
+    /// names somebody must name GitHub.
     pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), Error> {
         match &callback.issuer {
             Some(issuer) if issuer != self.issuer.as_str() => {
