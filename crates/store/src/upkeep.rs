@@ -1,6 +1,6 @@
 //! What is no longer needed, deleted in small steps while the service works.
 
-use crate::{Error, Store};
+use crate::{Error, Store, vectors};
 
 /// Days that the change feed is kept: a keyword index that was not followed for longer is rebuilt.
 const FEED_DAYS: i32 = 7;
@@ -33,6 +33,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     .execute(&store.pool)
     .await?
     .rows_affected();
+    vectors::drop_graphs(store).await?;
     let logins = sweep_logins(store).await?;
     let expired = sqlx::query!(
         "delete from passages where record_id in (

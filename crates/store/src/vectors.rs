@@ -11,7 +11,7 @@ use crate::error::word;
 use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
-pub use graph::{Heap, heaps, move_into_graph};
+pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
 pub use nearest::{Extent, Extents, extents, nearest, nearest_in};
 
 /// The longest vectors that pgvector's HNSW index takes.
@@ -48,8 +48,8 @@ pub struct Backlog {
     pub text_hash: Vec<u8>,
 }
 
-/// Finds or adds the model; a new one gets its own graph. A model that comes back with
-/// other dimensions is refused: it is another model and wants another name.
+/// Finds or adds the model. One that comes back with other dimensions is refused: it is another model and
+/// wants another name.
 pub async fn register_model(
     store: &Store,
     name: &str,
@@ -85,7 +85,6 @@ pub async fn register_model(
             model.dimensions
         )));
     }
-    sqlx::query!("select from mc.make_graph($1)", model.id).execute(&mut *tx.0).await?;
     tx.commit().await?;
     Ok(model)
 }

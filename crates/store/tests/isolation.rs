@@ -252,7 +252,7 @@ async fn own_vectors_are_found_among_many_nearer_ones_of_others() {
         PassageFilter { sources: vec![SourceKind::Dialog], ..PassageFilter::project(world.ours) };
     let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let found = vectors::nearest(&ann, &model, &query, &filter, 10).await.unwrap();
-    assert_eq!(found.len(), 10, "in a graph that holds 3,000 nearer ones of another project");
+    assert_eq!(found.len(), 10, "beside 3,000 nearer ones of another project");
     // What the filter forgets, the policies don't.
     let theirs = PassageFilter { project: world.theirs, ..filter };
     assert_eq!(vectors::nearest(&ann, &model, &query, &theirs, 10).await.unwrap(), []);
@@ -287,7 +287,8 @@ async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_ch
     for forbidden in [
         "select from feed",
         "set local role memory_copilot_worker",
-        "select mc.make_graph(1::smallint)",
+        "select mc.make_graph(1::smallint, gen_random_uuid())",
+        "select mc.drop_graphs()",
     ] {
         assert!(is_refused(write(world.db.service(), forbidden).await), "{forbidden}");
     }

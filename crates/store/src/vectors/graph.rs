@@ -42,6 +42,22 @@ pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<H
         .collect()
 }
 
+/// Makes the project's graph of the model's vectors, if it has none. Writes to vectors wait for as long as
+/// it takes to look through them all.
+pub async fn make_graph(store: &Store, model: &Model, project: ProjectId) -> Result<(), Error> {
+    sqlx::query!("select from mc.make_graph($1, $2)", model.id, project.0)
+        .execute(&store.pool)
+        .await?;
+    Ok(())
+}
+
+/// Drops the graphs of projects that are gone; answers how many.
+pub async fn drop_graphs(store: &Store) -> Result<i32, Error> {
+    Ok(sqlx::query_scalar!(r#"select mc.drop_graphs() as "dropped!""#)
+        .fetch_one(&store.pool)
+        .await?)
+}
+
 /// Moves at most `limit` vectors of a heap into the graph; answers how many, 0 when none is left that
 /// nobody else is at.
 pub async fn move_into_graph(
