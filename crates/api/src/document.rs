@@ -55,11 +55,12 @@ const REFUSALS: [(&str, &str, &str); 2] = [
     ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
 ];
 
-/// Every operation may answer a problem, and but for the probes be refused for now; said once here
-/// instead of at each of them.
+/// Every operation has a name of its own, may answer a problem, and but for the probes be refused for
+/// now; said once here instead of at each of them.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
     for (path, item) in &mut document.paths.paths {
-        for operation in operations(item) {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(operation_id(method, path));
             let responses = &mut operation.responses.responses;
             let any = problem("What is wrong, as RFC 9457 has it").build();
             responses.insert("default".to_owned(), any.into());
@@ -92,8 +93,16 @@ fn seconds_to_wait() -> Header {
         .build()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete]
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let PathItem { get, post, put, patch, delete, .. } = item;
+    [("get", get), ("post", post), ("put", put), ("patch", patch), ("delete", delete)]
         .into_iter()
-        .filter_map(Option::as_mut)
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// Such as `get_projects_key_members`: handlers of several resources bear the same names, and the ids of
+/// operations must differ.
+fn operation_id(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
 }

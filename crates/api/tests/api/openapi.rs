@@ -16,8 +16,10 @@ fn the_document_is_openapi_3_1_and_stays_as_reviewed() {
 #[test]
 fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
     let document = document();
+    let mut ids = std::collections::HashSet::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{operation}");
             let name = format!("{method} {path}");
             let content = &operation["responses"]["default"]["content"];
             let schema = &content["application/problem+json"]["schema"]["$ref"];
