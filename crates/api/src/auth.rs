@@ -84,7 +84,7 @@ impl From<Holder> for Principal {
             is_admin: holder.is_admin,
             by: holder.by,
             login: holder.login.into(),
-            scopes: holder.scopes.into_iter().collect(),
+            scopes: holder.scopes,
         }
     }
 }

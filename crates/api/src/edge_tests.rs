@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, StatusCode, header};
-use mc_domain::{Classified, ErrorKind, Scope, TokenId, UserId};
+use mc_domain::{Classified, ErrorKind, Scopes, TokenId, UserId};
 use mc_store::accounts::{By, Holder};
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -102,7 +102,7 @@ impl Authenticate for OneToken {
             is_admin: true,
             token: TokenId::generate(),
             by: By::Local,
-            scopes: Scope::ALL.to_vec(),
+            scopes: Scopes::ALL,
         };
         let principal = (token == SECRET).then(|| holder.into());
         Box::pin(async move { Ok(principal) })

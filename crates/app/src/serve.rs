@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
+use mc_auth::secret::hint;
 use mc_domain::{ProjectId, UserId};
 use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
@@ -63,7 +64,7 @@ async fn serve(
         store,
         &worker_name(config),
         &Sha256::digest(&secret).into(),
-        token::hint(&secret),
+        hint(&secret),
     )
     .await?;
     // A model may have to be fetched first, which takes minutes.

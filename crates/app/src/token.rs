@@ -8,7 +8,6 @@ use mc_auth::secret::PersonalAccessToken;
 use crate::private_file;
 
 const WHAT: &str = "the token";
-const HINT_LENGTH: usize = 4;
 
 /// Reads the token, making it at the first start; the file is readable by its owner alone.
 pub fn ensure(path: &Path) -> Result<String> {
@@ -18,11 +17,6 @@ pub fn ensure(path: &Path) -> Result<String> {
     let token = PersonalAccessToken::generate();
     private_file::write(path, WHAT, token.expose().as_bytes())?;
     Ok(token.expose().to_owned())
-}
-
-/// The last characters, by which a person can tell a token from others.
-pub fn hint(token: &str) -> &str {
-    &token[token.len().saturating_sub(HINT_LENGTH)..]
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -1,7 +1,7 @@
 //! Who comes in: users and their tokens.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Scope, TokenId, UserId};
+use mc_domain::{Scopes, TokenId, UserId};
 
 use crate::error::word;
 use crate::{Error, Store};
@@ -9,8 +9,8 @@ use crate::{Error, Store};
 /// What the names of local tokens begin with.
 const LOCAL_NAME: &str = "local token of ";
 
-/// sha256 of a token.
-pub type TokenHash = [u8; 32];
+/// sha256 of a secret.
+pub type SecretHash = [u8; 32];
 
 /// The holder of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Holder {
     /// Whether the user administers the service itself.
     pub is_admin: bool,
     /// What the token may be used for.
-    pub scopes: Vec<Scope>,
+    pub scopes: Scopes,
 }
 
 /// What somebody came in by.
@@ -42,7 +42,7 @@ pub enum By {
 
 /// Who holds the token with this hash, if it is neither revoked nor expired and its owner may still come
 /// in. Its use is noted, once a minute at most.
-pub async fn holder(store: &Store, hash: &TokenHash) -> Result<Option<Holder>, Error> {
+pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<Holder>, Error> {
     let row = sqlx::query!(
         "with found as (
              select t.id, t.user_id, t.name, t.scopes, u.login, u.is_admin, t.last_used_at
@@ -69,7 +69,7 @@ pub async fn holder(store: &Store, hash: &TokenHash) -> Result<Option<Holder>, E
             } else {
                 By::Token
             },
-            scopes: row.scopes.iter().map(|scope| word(scope)).collect::<Result<_, _>>()?,
+            scopes: read_scopes(&row.scopes)?,
         })
     })
     .transpose()
@@ -80,10 +80,9 @@ pub async fn holder(store: &Store, hash: &TokenHash) -> Result<Option<Holder>, E
 pub async fn set_local_token(
     store: &Store,
     place: &str,
-    hash: &TokenHash,
+    hash: &SecretHash,
     hint: &str,
 ) -> Result<(), Error> {
-    let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect();
     sqlx::query!(
         "with replaced as (
              update access_tokens set revoked_at = now()
@@ -95,7 +94,7 @@ pub async fn set_local_token(
         UserId::LOCAL.0,
         hash.as_slice(),
         hint,
-        &scopes,
+        &scope_words(Scopes::ALL),
         format!("{LOCAL_NAME}{place}")
     )
     .execute(&store.pool)
@@ -226,7 +225,7 @@ pub struct AccessToken {
     /// The secret's last characters.
     pub hint: String,
     /// What it may be used for.
-    pub scopes: Vec<Scope>,
+    pub scopes: Scopes,
     /// Creation.
     pub created_at: DateTime<Utc>,
     /// When it ends; `None`: never.
@@ -245,18 +244,17 @@ pub struct NewToken<'a> {
     /// What its owner calls it.
     pub name: &'a str,
     /// sha256 of the secret.
-    pub hash: &'a TokenHash,
+    pub hash: &'a SecretHash,
     /// The secret's last characters.
     pub hint: &'a str,
     /// What it may be used for.
-    pub scopes: &'a [Scope],
+    pub scopes: Scopes,
     /// When it ends.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
 /// Adds a token.
 pub async fn create_token(store: &Store, token: &NewToken<'_>) -> Result<AccessToken, Error> {
-    let scopes: Vec<_> = token.scopes.iter().map(|scope| scope.as_str().to_owned()).collect();
     let row = sqlx::query_as!(
         TokenRow,
         "insert into access_tokens (id, user_id, name, hash, hint, scopes, expires_at)
@@ -267,7 +265,7 @@ pub async fn create_token(store: &Store, token: &NewToken<'_>) -> Result<AccessT
         token.name,
         token.hash.as_slice(),
         token.hint,
-        &scopes,
+        &scope_words(token.scopes),
         token.expires_at
     )
     .fetch_one(&store.pool)
@@ -318,11 +316,21 @@ impl TokenRow {
             id: self.id.into(),
             name: self.name,
             hint: self.hint,
-            scopes: self.scopes.iter().map(|scope| word(scope)).collect::<Result<_, _>>()?,
+            scopes: read_scopes(&self.scopes)?,
             created_at: self.created_at,
             expires_at: self.expires_at,
             last_used_at: self.last_used_at,
             revoked_at: self.revoked_at,
         })
     }
+}
+
+/// The words of a set, as a column holds them.
+pub(crate) fn scope_words(scopes: Scopes) -> Vec<String> {
+    scopes.iter().map(|scope| scope.as_str().to_owned()).collect()
+}
+
+/// The set that a column holds.
+pub(crate) fn read_scopes(words: &[String]) -> Result<Scopes, Error> {
+    words.iter().map(|scope| word(scope)).collect()
 }

@@ -2,19 +2,15 @@
 //! for the caller to judge; here they are kept, found and locked.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Scope, SessionId, UserId};
+use mc_domain::{Scopes, SessionId, UserId};
 
-use crate::accounts::{By, Holder, User};
-use crate::error::word;
+use crate::accounts::{By, Holder, SecretHash, User, read_scopes, scope_words};
 use crate::{Error, Store, Tx};
-
-/// sha256 of a secret.
-pub type Hash = [u8; 32];
 
 /// Keeps a login that was begun in a browser, under the hash of its state.
 pub async fn keep_pending(
     store: &Store,
-    state: &Hash,
+    state: &SecretHash,
     provider: &str,
     sealed: &[u8],
     expires_at: DateTime<Utc>,
@@ -32,15 +28,14 @@ pub async fn keep_pending(
     Ok(())
 }
 
-/// Takes a login that has come back: it is found once. Answers the provider and what was sealed.
-pub async fn take_pending(store: &Store, state: &Hash) -> Result<Option<(String, Vec<u8>)>, Error> {
-    let row = sqlx::query!(
-        "delete from pending_logins where state_hash = $1 returning provider, sealed",
+/// Takes what was sealed of a login that has come back: it is found once.
+pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Vec<u8>>, Error> {
+    Ok(sqlx::query_scalar!(
+        "delete from pending_logins where state_hash = $1 returning sealed",
         state.as_slice()
     )
     .fetch_optional(&store.pool)
-    .await?;
-    Ok(row.map(|row| (row.provider, row.sealed)))
+    .await?)
 }
 
 /// The user that goes by this id at the provider.
@@ -103,7 +98,7 @@ pub struct NewSession<'a> {
     /// The program that it is for.
     pub client: &'a str,
     /// What it may be used for.
-    pub scopes: &'a [Scope],
+    pub scopes: Scopes,
     /// When it ends, however often it is refreshed.
     pub ends_at: DateTime<Utc>,
 }
@@ -116,7 +111,7 @@ pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<SessionId, E
         id.0,
         session.user.0,
         session.client,
-        &words(session.scopes),
+        &scope_words(session.scopes),
         session.ends_at
     )
     .execute(&mut *tx.0)
@@ -128,7 +123,7 @@ pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<SessionId, E
 pub async fn add_refresh(
     tx: &mut Tx,
     session: SessionId,
-    hash: &Hash,
+    hash: &SecretHash,
     expires_at: DateTime<Utc>,
 ) -> Result<(), Error> {
     sqlx::query!(
@@ -152,7 +147,7 @@ pub struct Refresh {
     /// The program that the session is for.
     pub client: String,
     /// What the session may be used for.
-    pub scopes: Vec<Scope>,
+    pub scopes: Scopes,
     /// When the token expires.
     pub expires_at: DateTime<Utc>,
     /// When it was exchanged.
@@ -164,7 +159,7 @@ pub struct Refresh {
 }
 
 /// The token with this hash, locked with its session until the transaction ends.
-pub async fn refresh(tx: &mut Tx, hash: &Hash) -> Result<Option<Refresh>, Error> {
+pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, Error> {
     let row = sqlx::query!(
         r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.spent_at, s.ends_at,
                   (s.revoked_at is not null or u.disabled_at is not null) as "is_revoked!"
@@ -181,7 +176,7 @@ pub async fn refresh(tx: &mut Tx, hash: &Hash) -> Result<Option<Refresh>, Error>
             session: row.id.into(),
             user: row.user_id.into(),
             client: row.client,
-            scopes: scopes(&row.scopes)?,
+            scopes: read_scopes(&row.scopes)?,
             expires_at: row.expires_at,
             spent_at: row.spent_at,
             ends_at: row.ends_at,
@@ -192,7 +187,7 @@ pub async fn refresh(tx: &mut Tx, hash: &Hash) -> Result<Option<Refresh>, Error>
 }
 
 /// Notes that the token was exchanged.
-pub async fn spend(tx: &mut Tx, hash: &Hash) -> Result<(), Error> {
+pub async fn spend(tx: &mut Tx, hash: &SecretHash) -> Result<(), Error> {
     sqlx::query!("update refresh_tokens set spent_at = now() where hash = $1", hash.as_slice())
         .execute(&mut *tx.0)
         .await?;
@@ -238,7 +233,7 @@ pub async fn holder(
             token: session.0.into(),
             by: if row.is_login { By::Login } else { By::Token },
             is_admin: row.is_admin,
-            scopes: scopes(&row.scopes)?,
+            scopes: read_scopes(&row.scopes)?,
         })
     })
     .transpose()
@@ -263,7 +258,7 @@ pub struct Device {
     /// The program that asks.
     pub client: String,
     /// What it asks for.
-    pub requested: Vec<Scope>,
+    pub requested: Scopes,
     /// When both codes expire.
     pub expires_at: DateTime<Utc>,
     /// Seconds between two polls.
@@ -275,7 +270,7 @@ pub struct Device {
     /// Who agreed.
     pub user: Option<UserId>,
     /// To what.
-    pub scopes: Vec<Scope>,
+    pub scopes: Scopes,
     /// The session that its tokens are of.
     pub session: Option<SessionId>,
 }
@@ -284,16 +279,16 @@ pub struct Device {
 #[derive(Debug, Clone, Copy)]
 pub enum Code<'a> {
     /// The terminal's.
-    Device(&'a Hash),
+    Device(&'a SecretHash),
     /// The person's.
-    User(&'a Hash),
+    User(&'a SecretHash),
 }
 
 /// Keeps a login that is begun.
 pub async fn begin_device(
     store: &Store,
-    device: &Hash,
-    user_code: &Hash,
+    device: &SecretHash,
+    user_code: &SecretHash,
     grant: &Device,
 ) -> Result<(), Error> {
     sqlx::query!(
@@ -303,7 +298,7 @@ pub async fn begin_device(
         device.as_slice(),
         user_code.as_slice(),
         grant.client,
-        &words(&grant.requested),
+        &scope_words(grant.requested),
         grant.expires_at,
         grant.interval
     )
@@ -327,7 +322,7 @@ pub async fn device(tx: &mut Tx, code: Code<'_>) -> Result<Option<Device>, Error
     row.map(|row| {
         Ok(Device {
             client: row.client,
-            requested: scopes(&row.requested)?,
+            requested: read_scopes(&row.requested)?,
             expires_at: row.expires_at,
             interval: row.poll_interval,
             polled_at: row.polled_at,
@@ -338,7 +333,7 @@ pub async fn device(tx: &mut Tx, code: Code<'_>) -> Result<Option<Device>, Error
                 _ => DeviceState::Pending,
             },
             user: row.user_id.map(UserId),
-            scopes: scopes(&row.scopes)?,
+            scopes: read_scopes(&row.scopes)?,
             session: row.session_id.map(SessionId),
         })
     })
@@ -364,7 +359,7 @@ pub async fn put_device(tx: &mut Tx, code: Code<'_>, grant: &Device) -> Result<(
         grant.polled_at,
         state,
         grant.user.map(|user| user.0),
-        &words(&grant.scopes),
+        &scope_words(grant.scopes),
         grant.session.map(|session| session.0)
     )
     .execute(&mut *tx.0)
@@ -434,12 +429,4 @@ pub async fn rotate_keys(
     .execute(&mut *tx.0)
     .await?;
     tx.commit().await
-}
-
-fn words(scopes: &[Scope]) -> Vec<String> {
-    scopes.iter().map(|scope| scope.as_str().to_owned()).collect()
-}
-
-fn scopes(words: &[String]) -> Result<Vec<Scope>, Error> {
-    words.iter().map(|scope| word(scope)).collect()
 }

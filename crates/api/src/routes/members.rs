@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::projects::{ProjectPath, entered};
 use super::users;
 use crate::ApiState;
 use crate::auth::Principal;
@@ -89,22 +90,6 @@ impl Check for TeamMemberPath {
 
     fn check(self) -> Result<(String, String), Invalid> {
         Ok((check::team_key("team", &self.team)?, check::login("login", &self.login)?))
-    }
-}
-
-/// A project in a path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct MembersPath {
-    /// The project's key.
-    key: String,
-}
-
-impl Check for MembersPath {
-    type Checked = ProjectKey;
-
-    fn check(self) -> Result<ProjectKey, Invalid> {
-        check::project_key("key", &self.key)
     }
 }
 
@@ -278,13 +263,13 @@ pub async fn remove_team_member(
 
 /// See who has a role on a project.
 #[utoipa::path(
-    get, path = "/projects/{key}/members", tag = "projects", params(MembersPath),
+    get, path = "/projects/{key}/members", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "By name", body = ProjectMembers))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidPath(key): ValidPath<MembersPath>,
+    ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectMembers>, Problem> {
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::Read).await?;
     let users = members::users(&store, Body::Project(project.id)).await?;
@@ -359,16 +344,6 @@ pub async fn unshare(
     let of = existing(&api, &caller, &team).await?.0;
     let removed = members::remove(&store, Body::Project(project.id), Who::Team(of.id)).await?;
     gone(removed, "team", &team)
-}
-
-/// The project in a path, whose field is `key`.
-async fn entered(
-    api: &ApiState,
-    caller: &Principal,
-    key: &ProjectKey,
-    action: Action,
-) -> Result<Here, Problem> {
-    api.enter(caller, key, action).await.map_err(|problem| problem.field("key"))
 }
 
 /// The team with this key, and the caller's role in it.

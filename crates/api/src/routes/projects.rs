@@ -143,8 +143,7 @@ pub async fn show(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
-    let here = api.enter(&caller, &key, Action::Read).await;
-    let Here { project, store, .. } = here.map_err(|problem| problem.field("key"))?;
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::Read).await?;
     let overview = projects::overview(&store, project.id).await?;
     Ok(Json(ProjectOverview::of(project, &overview)))
 }
@@ -159,10 +158,19 @@ pub async fn remove(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = api.enter(&caller, &key, Action::ManageMembers).await;
-    let Here { project, store, .. } = here.map_err(|problem| problem.field("key"))?;
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
     projects::delete(&store, project.id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The project that a path names, where the field is `key`.
+pub async fn entered(
+    api: &ApiState,
+    caller: &Principal,
+    key: &ProjectKey,
+    action: Action,
+) -> Result<Here, Problem> {
+    api.enter(caller, key, action).await.map_err(|problem| problem.field("key"))
 }
 
 impl From<Project> for ProjectView {

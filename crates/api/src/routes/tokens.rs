@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::StatusCode;
-use mc_auth::secret::PersonalAccessToken;
+use mc_auth::secret::{PersonalAccessToken, hint};
 use mc_domain::{Scope, Scopes, TokenId};
 use mc_store::accounts::{self, AccessToken, NewToken};
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,6 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
-
-/// Characters of a token that are shown of it later.
-const HINT_LENGTH: usize = 4;
 
 /// A token to make.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -146,13 +143,12 @@ pub async fn create(
     };
     let secret = PersonalAccessToken::generate();
     let (text, hash) = (secret.expose(), secret.hash());
-    let scopes: Vec<_> = entry.scopes.iter().collect();
     let token = NewToken {
         user,
         name: &entry.name,
         hash: hash.as_bytes(),
-        hint: &text[text.len() - HINT_LENGTH..],
-        scopes: &scopes,
+        hint: hint(text),
+        scopes: entry.scopes,
         expires_at: Some(Utc::now() + entry.lives),
     };
     let view = accounts::create_token(&api.store, &token).await?.into();
@@ -198,7 +194,7 @@ impl From<AccessToken> for TokenView {
             id: token.id.into(),
             name: token.name,
             hint: token.hint,
-            scopes: token.scopes.into_iter().map(Scope::as_str).collect(),
+            scopes: token.scopes.iter().map(Scope::as_str).collect(),
             created_at: token.created_at,
             expires_at: token.expires_at,
             last_used_at: token.last_used_at,

@@ -8,7 +8,7 @@ use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderValue, header};
 use mc_auth::login::{Callback, ExternalIdentity, Pending, ProviderName};
 use mc_auth::secret::{LoginState, RefreshToken};
-use mc_domain::{Scope, Scopes, UserId};
+use mc_domain::{Scopes, UserId};
 use mc_store::accounts::User;
 use mc_store::sessions::{self, NewSession};
 use sha2::Sha256;
@@ -100,7 +100,7 @@ pub async fn callback(
     }
     let state = callback.state();
     let taken = sessions::take_pending(sign_in.store(), state.hash().as_bytes()).await?;
-    let (_, sealed) = taken.ok_or(mc_auth::login::Error::WrongState)?;
+    let sealed = taken.ok_or(mc_auth::login::Error::WrongState)?;
     let pending = Pending::open(&sign_in.0.sealer, state, &sealed)?;
     let identity = provider.finish(&callback, pending, Utc::now()).await?;
     let Some(user) = account(sign_in, &identity).await? else {
@@ -134,7 +134,7 @@ async fn account(sign_in: &SignIn, identity: &ExternalIdentity) -> Result<Option
 async fn visit(sign_in: &SignIn, user: UserId, code: &str) -> Result<Response, Problem> {
     let ends_at = Utc::now() + VISIT;
     let secret = RefreshToken::generate();
-    let session = NewSession { user, client: CLIENT, scopes: Scope::ALL, ends_at };
+    let session = NewSession { user, client: CLIENT, scopes: Scopes::ALL, ends_at };
     let mut tx = sign_in.store().begin().await?;
     let session = sessions::begin(&mut tx, &session).await?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await?;
@@ -163,7 +163,7 @@ pub async fn visitor(sign_in: &SignIn, headers: &HeaderMap) -> Result<Option<Vis
     };
     Ok(found.filter(is_valid).map(|found| Visitor {
         user: found.user,
-        scopes: found.scopes.iter().copied().collect(),
+        scopes: found.scopes,
         proof: proof(&secret),
     }))
 }

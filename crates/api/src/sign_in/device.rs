@@ -71,13 +71,13 @@ pub async fn authorize(
     let (device, user_code) = (DeviceCode::generate(), UserCode::generate());
     let row = Device {
         client: grant.client.to_string(),
-        requested: grant.requested.iter().collect(),
+        requested: grant.requested,
         expires_at: grant.expires_at,
         interval: i32::try_from(grant.interval).unwrap_or(i32::MAX),
         polled_at: None,
         state: DeviceState::Pending,
         user: None,
-        scopes: Vec::new(),
+        scopes: Scopes::NONE,
         session: None,
     };
     let (device_hash, code_hash) = (device.hash(), user_code.hash());
@@ -235,17 +235,16 @@ fn unknown_code() -> Problem {
 
 /// A stored login as its rules see it.
 pub(super) fn judged(row: &Device) -> Option<Grant> {
-    let scopes: Scopes = row.scopes.iter().copied().collect();
     let state = match (row.state, row.user) {
         (DeviceState::Pending, _) => GrantState::Pending,
-        (DeviceState::Approved, Some(user)) => GrantState::Approved { user, scopes },
+        (DeviceState::Approved, Some(user)) => GrantState::Approved { user, scopes: row.scopes },
         // Without a user there is nobody to be.
         (DeviceState::Approved, None) | (DeviceState::Denied, _) => GrantState::Denied,
         (DeviceState::Consumed, _) => GrantState::Consumed,
     };
     Some(Grant {
         client: ClientId::parse(&row.client).ok()?,
-        requested: row.requested.iter().copied().collect(),
+        requested: row.requested,
         expires_at: row.expires_at,
         interval: u32::try_from(row.interval).ok()?,
         polled_at: row.polled_at,
@@ -261,7 +260,7 @@ pub(super) fn stored(row: &mut Device, grant: &Grant) {
         GrantState::Pending => DeviceState::Pending,
         GrantState::Approved { user, scopes } => {
             row.user = Some(user);
-            row.scopes = scopes.iter().collect::<Vec<Scope>>();
+            row.scopes = scopes;
             DeviceState::Approved
         }
         GrantState::Denied => DeviceState::Denied,

@@ -206,7 +206,7 @@ fn family(found: &Refresh) -> Result<refresh::Stored, Refused> {
     let client = ClientId::parse(&found.client).map_err(|_| no_grant())?;
     Ok(refresh::Stored {
         client,
-        scopes: found.scopes.iter().copied().collect(),
+        scopes: found.scopes,
         expires_at: found.expires_at,
         spent_at: found.spent_at,
         family_ends_at: found.ends_at,
@@ -256,9 +256,8 @@ async fn redeemed(
     match answer {
         Answer::Redeem { user, scopes } => {
             let ends_at = now + refresh::FAMILY;
-            let (scope_list, refresh) =
-                (scopes.iter().collect::<Vec<_>>(), RefreshToken::generate());
-            let new = NewSession { user, client: client.as_str(), scopes: &scope_list, ends_at };
+            let refresh = RefreshToken::generate();
+            let new = NewSession { user, client: client.as_str(), scopes, ends_at };
             let session = sessions::begin(&mut tx, &new).await?;
             let expires_at = refresh::expiry(now, ends_at);
             sessions::add_refresh(&mut tx, session, refresh.hash().as_bytes(), expires_at).await?;
@@ -299,7 +298,7 @@ async fn exchanged(
 ) -> Result<TokenResponse, Refused> {
     let hash = PersonalAccessToken::parse(token).map_err(|_| no_grant())?.hash();
     let holder = accounts::holder(sign_in.store(), hash.as_bytes()).await?.ok_or_else(no_grant)?;
-    let held: Scopes = holder.scopes.iter().copied().collect();
+    let held = holder.scopes;
     let scopes = asked.unwrap_or(held);
     if !scopes.is_subset_of(held) {
         return Err(Refused::new("invalid_scope", format!("the token has only: {held}")));

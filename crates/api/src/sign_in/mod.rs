@@ -91,8 +91,7 @@ impl SignIn {
 
     /// An address of this service.
     fn address(&self, path: &str) -> Url {
-        let text = format!("{}{path}", self.0.party.issuer);
-        text.parse().unwrap_or_else(|_| self.0.public_url.clone())
+        self.0.public_url.join(path).expect("a path of our own")
     }
 
     /// Whether browsers reach it by TLS.
@@ -156,8 +155,7 @@ impl SignIn {
         // or a personal access token that was revoked.
         let holder = mc_store::sessions::holder(self.store(), access.user, access.session).await?;
         Ok(holder.map(|mut holder| {
-            let held: Scopes = holder.scopes.into_iter().collect();
-            holder.scopes = held.intersection(access.scopes).iter().collect();
+            holder.scopes = holder.scopes.intersection(access.scopes);
             Principal::from(holder)
         }))
     }

@@ -3,6 +3,7 @@
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, header};
 use mc_auth::secret::UserCode;
+use mc_domain::Scope;
 use mc_store::sessions::Device;
 
 use super::SignIn;
@@ -65,7 +66,7 @@ pub fn ask_for_code() -> Page {
 
 /// Whether to let somebody at a terminal come in.
 pub fn agree(visitor: &Visitor, code: &UserCode, row: &Device) -> Page {
-    let scopes: Vec<_> = row.requested.iter().map(|scope| scope.as_str()).collect();
+    let scopes: Vec<_> = row.requested.iter().map(Scope::as_str).collect();
     let body = format!(
         "<p>The program <strong>{client}</strong> wants to come in as you, for: {scopes}.</p>\
          <p>Agree only if your own terminal shows this code, and you have just started the login:</p>\

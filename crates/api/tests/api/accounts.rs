@@ -33,7 +33,7 @@ async fn approve(api: &TestApi, begun: &Value, user: mc_domain::UserId) {
     let mut row = mc_store::sessions::device(&mut tx, code).await.unwrap().unwrap();
     row.state = mc_store::sessions::DeviceState::Approved;
     row.user = Some(user);
-    row.scopes.clone_from(&row.requested);
+    row.scopes = row.requested;
     mc_store::sessions::put_device(&mut tx, code, &row).await.unwrap();
     tx.commit().await.unwrap();
 }

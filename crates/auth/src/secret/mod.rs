@@ -22,6 +22,8 @@ pub use user_code::{MalformedUserCode, UserCode};
 
 /// Random bytes in a secret.
 const RANDOM_BYTES: usize = 32;
+/// Characters that a hint shows.
+const HINT_LENGTH: usize = 4;
 /// Bytes of the prefix.
 const PREFIX_LEN: usize = 4;
 /// Bytes of a secret's text.
@@ -109,6 +111,11 @@ secret!(
     "mcs_",
     "login state"
 );
+
+/// The last characters of a token, by which a person can tell it from others.
+pub fn hint(token: &str) -> &str {
+    token.char_indices().rev().nth(HINT_LENGTH - 1).map_or(token, |(at, _)| &token[at..])
+}
 
 fn generate(prefix: &str) -> SecretString {
     let mut random = Zeroizing::new([0; RANDOM_BYTES]);
