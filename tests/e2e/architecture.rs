@@ -9,7 +9,7 @@ use serde_json::Value;
 /// layer those that stand before it.
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
-    &["mc-sanitizer", "mc-guard", "mc-store", "mc-llm", "mc-auth"],
+    &["mc-sanitizer", "mc-guard", "mc-seal", "mc-store", "mc-llm", "mc-auth"],
     &["mc-search", "mc-indexer"],
     &["mc-memory"],
     &["mc-mcp", "mc-api"],

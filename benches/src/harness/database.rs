@@ -35,7 +35,8 @@ impl Database {
         };
         let embedded = Embedded::start(settings).await.context("PostgreSQL did not start")?;
         let logins = logins::prepare(embedded.url()).await?;
-        let store = Store::connect(&logins.worker, CONNECTIONS).await?;
+        let store =
+            Store::connect(&logins.worker, CONNECTIONS, mc_store::testing::chains()).await?;
         Ok(Self { store, embedded })
     }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use mc_domain::{ProjectId, ProjectKey, UserId};
+use mc_store::records::{NewRecord, Origin};
 use mc_store::vectors::Model;
 use mc_store::{Store, projects, records};
 
@@ -81,7 +82,9 @@ async fn write(
         let project = projects[note.project];
         let (body, passage) = (stored::body(*number, note), stored::passage(*number, note));
         let vector = vectors.get(&stored::text_to_embed(note))?;
-        records::create(&mut tx, project, &body, &passage, Some((model, vector))).await?;
+        let (origin, vector) = (Origin::default(), Some((model, vector)));
+        let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
+        records::create(&mut tx, project, &new).await?;
     }
     Ok(tx.commit().await?)
 }

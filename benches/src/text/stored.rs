@@ -1,6 +1,6 @@
 //! A note as the service stores it.
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 use mc_domain::RecordKind;
 use mc_memory::normalise::content_hash;
 use mc_memory::simhash::simhash;
@@ -30,7 +30,7 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
         scope: vec![note.scope.clone()],
         tags: vec![note.tag.clone()],
         owner: None,
-        ttl: Utc::now() + mc_memory::DEFAULT_TTL,
+        ttl: Utc::now() + TimeDelta::days(i64::from(mc_store::records::DEFAULT_TTL_DAYS)),
         ttl_given: false,
         quality: serde_json::json!({ "novelty": 1.0, "dup": 0.0, "usefulness": 0.6 }),
         meta: serde_json::json!({}),

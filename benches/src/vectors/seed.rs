@@ -7,6 +7,7 @@ use mc_domain::{ProjectId, ProjectKey, UserId};
 use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageSource};
+use mc_store::records::{NewRecord, Origin};
 use mc_store::vectors::{self, Model};
 use mc_store::{Store, projects, records};
 
@@ -116,7 +117,9 @@ async fn write(store: &Store, model: &Model, known: &Vectors, batch: &[Placed<'_
         let vector = known.get(&stored::text_to_embed(note))?;
         if is_memory(*number) {
             let body = stored::body(*number, note);
-            records::create(&mut tx, *project, &body, &passage, Some((model, vector))).await?;
+            let (origin, vector) = (Origin::default(), Some((model, vector)));
+            let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
+            records::create(&mut tx, *project, &new).await?;
         } else {
             let doc = docs::upsert(&mut tx, *project, &document(placed), &[]).await?.0;
             let source = PassageSource::Doc(doc);

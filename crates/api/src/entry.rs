@@ -1,9 +1,13 @@
 //! Into a project: the one place where it is decided whether a caller may do something there.
 
-use mc_domain::{Action, ProjectKey, Role};
+use std::sync::Arc;
+
+use mc_domain::{Act, Action, ProjectKey, Role, UserId};
 use mc_memory::MemoryContext;
 use mc_store::Store;
+use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::projects::{self, Belonging, Project};
+use serde_json::json;
 
 use crate::ApiState;
 use crate::auth::Principal;
@@ -30,10 +34,12 @@ impl ApiState {
         action: Action,
     ) -> Result<Here, Problem> {
         caller.require(action.scope())?;
-        match projects::find(&self.store, caller.user, key).await? {
-            Some(project) => self.admit(caller, project, action),
-            None => Err(unknown(key)),
+        if let Some(project) = projects::find(&self.store, caller.user, key).await? {
+            return self.admit(caller, project, action).await;
         }
+        let event = NewEvent::new(Act::Refused, key).with(json!({ "why": "no role" }));
+        self.note(caller, event).await;
+        Err(unknown(key))
     }
 
     /// Lets the caller into the project that holds something; `None` where that does not exist, or
@@ -46,16 +52,56 @@ impl ApiState {
     ) -> Result<Option<Here>, Problem> {
         caller.require(action.scope())?;
         let project = projects::holding(&self.store, caller.user, what).await?;
-        project.map(|project| self.admit(caller, project, action)).transpose()
+        match project {
+            Some(project) => self.admit(caller, project, action).await.map(Some),
+            None => Ok(None),
+        }
     }
 
-    fn admit(&self, caller: &Principal, project: Project, action: Action) -> Result<Here, Problem> {
-        if project.role < action.least_role() {
-            return Err(too_low(&project, action.least_role()));
-        }
+    async fn admit(
+        &self,
+        caller: &Principal,
+        project: Project,
+        action: Action,
+    ) -> Result<Here, Problem> {
         let store = self.store.enter(caller.user, project.id);
-        let memory = self.memory.over(store.clone());
-        Ok(Here { project, store, memory })
+        let policy = Arc::new(project.policy.clone());
+        let memory = self.memory.over(store.clone(), policy);
+        let here = Here { project, store, memory };
+        let needed = here.project.policy.least_role(action);
+        if here.project.role < needed {
+            let why = json!({ "why": "role", "is": here.project.role, "needs": needed });
+            let event = NewEvent::new(Act::Refused, format!("{action:?}").to_lowercase());
+            here.note(event.with(why)).await;
+            return Err(too_low(&here.project, needed));
+        }
+        Ok(here)
+    }
+
+    /// Notes in the service's own audit what somebody did to what belongs to no project.
+    pub async fn note(&self, caller: &Principal, event: NewEvent) {
+        self.note_as(Some(caller.user), event).await;
+    }
+
+    /// The same for one who has just come in, or never did.
+    pub async fn note_as(&self, actor: Option<UserId>, event: NewEvent) {
+        noted(audit::note_alone(&self.store, Chain::Service, actor, &[event]).await);
+    }
+}
+
+impl Here {
+    /// Notes in the project's audit what the caller did.
+    pub async fn note(&self, event: NewEvent) {
+        let (chain, actor) = (Chain::Project(self.project.id), self.store.principal());
+        noted(audit::note_alone(&self.store, chain, actor, &[event]).await);
+    }
+}
+
+/// What was done is done: that it could not be noted is for the operator.
+fn noted(outcome: Result<(), mc_store::Error>) {
+    if let Err(error) = outcome {
+        let error = &error as &dyn std::error::Error;
+        tracing::error!(error, "an event of the audit could not be written");
     }
 }
 

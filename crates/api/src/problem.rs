@@ -51,6 +51,10 @@ classes! {
     NOT_FOUND = NOT_FOUND "not-found" "Not found";
     METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED "method-not-allowed" "Method not allowed";
     CONFLICT = CONFLICT "conflict" "The current state forbids it";
+    PRECONDITION_FAILED =
+        PRECONDITION_FAILED "precondition-failed" "It was changed meanwhile";
+    PRECONDITION_REQUIRED =
+        PRECONDITION_REQUIRED "precondition-required" "The version to change must be named";
     TOO_LARGE = PAYLOAD_TOO_LARGE "too-large" "The request is too large";
     TARGET_TOO_LONG = URI_TOO_LONG "uri-too-long" "The URL is too long";
     MISDIRECTED = MISDIRECTED_REQUEST "misdirected" "Not the service asked for";
@@ -133,6 +137,21 @@ impl Problem {
     /// The body is not declared as what the detail says.
     pub fn unsupported_media_type_but(detail: &str) -> Self {
         Self::of(&UNSUPPORTED_MEDIA_TYPE, detail)
+    }
+
+    /// The state that the request asks to change is another.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::of(&CONFLICT, detail)
+    }
+
+    /// What is to be changed is not what the caller read.
+    pub fn precondition_failed(detail: impl Into<String>) -> Self {
+        Self::of(&PRECONDITION_FAILED, detail)
+    }
+
+    /// The request does not say what the caller read.
+    pub fn precondition_required(detail: impl Into<String>) -> Self {
+        Self::of(&PRECONDITION_REQUIRED, detail)
     }
 
     /// Something the service needs is away.

@@ -15,8 +15,8 @@ use crate::door::{Door, behind};
 use crate::middleware::{around_everything, bounded, guarded, guarded_streams};
 use crate::problem::Problem;
 use crate::routes::{
-    dialogs, documents, feedback, ingest, ingest_docs, members, projects, recall, records, save,
-    search, status, tasks, tokens, users,
+    audit, dialogs, documents, feedback, ingest, ingest_docs, members, policy, projects,
+    quarantine, recall, records, review, save, search, status, tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -41,6 +41,22 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(records::show, records::remove))
         .routes(routes!(projects::create, projects::list))
         .routes(routes!(projects::show, projects::remove))
+        .routes(routes!(policy::show, policy::set))
+        .routes(routes!(policy::versions))
+        .routes(routes!(policy::signing))
+        .routes(routes!(review::list))
+        .routes(routes!(review::accept))
+        .routes(routes!(review::reject))
+        .routes(routes!(review::share))
+        .routes(routes!(review::confirm))
+        .routes(routes!(review::roll_back))
+        .routes(routes!(review::forget))
+        .routes(routes!(quarantine::list))
+        .routes(routes!(quarantine::show, quarantine::destroy))
+        .routes(routes!(quarantine::release))
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::export))
+        .routes(routes!(audit::verify))
         .routes(routes!(members::list))
         .routes(routes!(members::set, members::remove))
         .routes(routes!(members::share, members::unshare))

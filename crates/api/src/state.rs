@@ -65,6 +65,8 @@ pub struct ApiSettings {
     pub units_per_caller: u32,
     /// Requests that run at once; 0 for any number.
     pub requests_at_once: usize,
+    /// Whether notices may go to addresses inside the service's own network.
+    pub local_notices: bool,
     /// Requests to `/mcp` that are open at once, their streams included; 0 for any number.
     pub streams_at_once: usize,
 }
@@ -76,6 +78,7 @@ impl Default for ApiSettings {
             units_per_caller: 240_000,
             requests_at_once: 256,
             streams_at_once: 512,
+            local_notices: false,
         }
     }
 }

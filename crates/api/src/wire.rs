@@ -1,7 +1,10 @@
 //! What several resources share on the wire: scores, and words mirrored from the domain's
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
-use mc_domain::{IngestStatus, RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict};
+use mc_domain::{
+    HoldState as DomainHoldState, IngestStatus, RecordKind, RecordState, SourceKind,
+    Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+};
 use mc_search::Step;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -57,6 +60,34 @@ mirror! {
         Team,
         /// A person who looked at it.
         Confirmed,
+    }
+}
+
+mirror! {
+    /// Who a record is for.
+    #[serde(rename_all = "snake_case")]
+    Visibility of DomainVisibility {
+        /// Who saved it, alone.
+        Private,
+        /// Those who review it; not recalled.
+        Proposed,
+        /// Everybody in the project.
+        Team,
+    }
+}
+
+mirror! {
+    /// The life of something in quarantine.
+    #[serde(rename_all = "snake_case")]
+    HoldState of DomainHoldState {
+        /// Nobody has decided yet.
+        Held,
+        /// Taken in after all.
+        Released,
+        /// Thrown away by a person.
+        Destroyed,
+        /// Thrown away because nobody decided in time.
+        Expired,
     }
 }
 
@@ -183,6 +214,8 @@ mod tests {
         assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
         assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
         assert_eq!(spelled::<_, Trust>(DomainTrust::ALL), domain(DomainTrust::ALL));
+        assert_eq!(spelled::<_, Visibility>(DomainVisibility::ALL), domain(DomainVisibility::ALL));
+        assert_eq!(spelled::<_, HoldState>(DomainHoldState::ALL), domain(DomainHoldState::ALL));
         assert_eq!(spelled::<_, CitationVerdict>(Verdict::ALL), domain(Verdict::ALL));
         assert_eq!(spelled::<_, Source>(SourceKind::ALL), domain(SourceKind::ALL));
         assert_eq!(spelled::<_, RunStatus>(IngestStatus::ALL), domain(IngestStatus::ALL));

@@ -49,6 +49,9 @@ pub enum Command {
     /// Personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Who did what.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Show what of a file would be masked before it is stored. Needs no service.
     Sanitize(SanitizeArgs),
     /// Check the installation and say how to mend it.
@@ -268,6 +271,43 @@ pub enum TokenCommand {
         /// Its id, as `token list` shows it.
         id: String,
     },
+}
+
+/// Subcommands of `audit`.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Show the newest events.
+    List {
+        #[command(flatten)]
+        of: AuditOf,
+        /// Only what this user did.
+        #[arg(long, value_name = "LOGIN")]
+        actor: Option<String>,
+        /// Only this action, such as record.saved.
+        #[arg(long)]
+        action: Option<String>,
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Write every event as JSON Lines, oldest first.
+    Export {
+        #[command(flatten)]
+        of: AuditOf,
+        /// File to write; standard output without it.
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+    },
+    /// Find the first event that was changed, removed or moved; fails where there is one.
+    Verify(AuditOf),
+}
+
+/// Whose audit.
+#[derive(Debug, Args)]
+pub struct AuditOf {
+    /// Project key; without it the service's own audit: logins, users, teams, projects that come and go.
+    #[arg(long, short, value_name = "KEY")]
+    pub project: Option<String>,
 }
 
 /// Arguments of `sanitize`.

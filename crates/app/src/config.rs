@@ -41,8 +41,18 @@ pub struct Config {
     pub database: Database,
     /// The embedding model.
     pub embedding: Embedding,
+    /// Notices to whom projects' policies name.
+    pub notices: Notices,
     /// Logging.
     pub log: Log,
+}
+
+/// Notices to whom projects' policies name.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Notices {
+    /// Whether they may go to addresses inside the service's own network, and without TLS.
+    pub local: bool,
 }
 
 /// The listener.
@@ -298,6 +308,11 @@ impl Config {
     /// The bearer token's file.
     pub fn token_file(&self) -> PathBuf {
         self.data_dir.join("token")
+    }
+
+    /// Where it is kept how far the audit went.
+    pub fn audit_heads_file(&self) -> PathBuf {
+        self.data_dir.join("audit-heads.json")
     }
 
     /// Where to look for PostgreSQL's programs before the system's own.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use mc_auth::seal::{Sealer, SealingKey};
+use mc_seal::{Sealer, SealingKey};
 
 use crate::private_file;
 
@@ -27,7 +27,7 @@ fn read(path: &Path) -> Result<SealingKey> {
 
 #[cfg(test)]
 mod tests {
-    use mc_auth::seal::Place;
+    use mc_seal::Place;
 
     use super::*;
 

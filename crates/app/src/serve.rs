@@ -2,7 +2,9 @@
 
 mod database;
 mod edge;
+mod heads;
 mod models;
+mod trust;
 mod upkeep;
 
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -17,7 +19,9 @@ use mc_domain::{ProjectId, UserId};
 use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
 use mc_memory::MemoryContext;
+use mc_seal::{ChainKeys, Sealer};
 use mc_search::{Options, Query, SearchContext, index as keyword};
+use mc_store::audit::Chains;
 use mc_store::passages::PassageFilter;
 use mc_store::{Store, accounts};
 use sha2::{Digest, Sha256};
@@ -44,10 +48,15 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
         )
     })?;
     let serving = edge::serving(config)?;
-    let Some(database) = database::open(config, &shutdown).await? else { return Ok(()) };
-    let served = serve(config, listener, serving, &database, shutdown).await;
+    let SignInConfig { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
+    let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);
+    let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
+    let opened = database::open(config, chains.clone(), &shutdown).await?;
+    let Some(database) = opened else { return Ok(()) };
+    let served = serve(config, listener, serving, &database, sealer, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;
+    heads::write(&config.audit_heads_file(), &chains.heads())?;
     served
 }
 
@@ -56,6 +65,7 @@ async fn serve(
     listener: TcpListener,
     serving: Serving,
     database: &Database,
+    sealer: Arc<Sealer>,
     shutdown: CancellationToken,
 ) -> Result<()> {
     let store = &database.store;
@@ -81,11 +91,12 @@ async fn serve(
             .await?;
     let search = SearchContext { store: store.clone(), keyword, models };
     warm_up(&search);
-    let memory = MemoryContext::new(search.clone());
+    let memory = MemoryContext::new(search.clone(), sealer.clone());
     let tasks = start_background(config, &memory, &database.background, &background);
 
-    let sign_in = sign_in(config, store).await?;
+    let sign_in = sign_in(config, store, &sealer).await?;
     let rotation = rotate_keys(sign_in.clone(), background.clone());
+    let noting = trust::start(config, &sign_in, &database.background, sealer, &background)?;
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in);
     let router = edge::router(state.with_settings(edge::settings(config)), config, &shutdown)?;
     greet(config);
@@ -94,18 +105,17 @@ async fn serve(
     background.cancel();
     tasks.wait().await;
     rotation.await.context("the rotation of keys")?;
+    noting.wait().await;
     memory.finish().await;
     follower.await.context("the keyword index's follower")?;
     served.context("the listener failed")
 }
 
-async fn sign_in(config: &Config, store: &Store) -> Result<SignIn> {
-    let SignInConfig { sealing_key_file, previous_sealing_key_files, providers, .. } =
-        &config.sign_in;
+async fn sign_in(config: &Config, store: &Store, sealer: &Sealer) -> Result<SignIn> {
     let settings = SignInSettings {
         public_url: config.public_url()?,
-        providers: providers.clone(),
-        sealer: sealing::sealer(sealing_key_file, previous_sealing_key_files)?,
+        providers: config.sign_in.providers.clone(),
+        sealer: sealer.clone(),
     };
     SignIn::open(store.clone(), settings)
         .await
@@ -164,8 +174,12 @@ fn start_background(
     tasks.spawn(async move { worker::run(&indexing, &token).await });
 
     let current = memory.search.models.current();
-    let embedding =
-        embed::Context { store: store.clone(), embedder: current.embedder, model: current.model };
+    let embedding = embed::Context {
+        store: store.clone(),
+        embedder: current.embedder,
+        model: current.model,
+        is_remote: current.is_remote,
+    };
     let models: Vec<_> =
         memory.search.models.all().into_iter().map(|active| active.model).collect();
     let (graph, token) = (store.clone(), stop.clone());

@@ -6,6 +6,5 @@ pub mod jwt;
 pub mod keys;
 pub mod login;
 pub mod refresh;
-pub mod seal;
 pub mod secret;
 pub mod terminal;

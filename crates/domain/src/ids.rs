@@ -53,6 +53,10 @@ id!(
     ProjectId
 );
 id!(
+    /// Something in quarantine.
+    HoldId
+);
+id!(
     /// A tracker's issue as the project knows it.
     TaskId
 );

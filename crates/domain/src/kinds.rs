@@ -12,8 +12,9 @@ pub struct UnknownValue {
 macro_rules! vocabulary {
     ($(#[$doc:meta])* $name:ident, $title:literal, { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
             /// Every member, in the order of declaration.
@@ -119,6 +120,100 @@ vocabulary!(
         Team = "team",
         /// A person who looked at it and said that it holds.
         Confirmed = "confirmed",
+    }
+);
+
+vocabulary!(
+    /// Who a record is for.
+    Visibility, "visibility", {
+        /// Who saved it, alone.
+        Private = "private",
+        /// Those who review it; not recalled.
+        Proposed = "proposed",
+        /// Everybody in the project.
+        Team = "team",
+    }
+);
+
+vocabulary!(
+    /// The life of something in quarantine.
+    HoldState, "state", {
+        /// Nobody has decided yet.
+        Held = "held",
+        /// Taken in after all.
+        Released = "released",
+        /// Thrown away by a person.
+        Destroyed = "destroyed",
+        /// Thrown away because nobody decided in time.
+        Expired = "expired",
+    }
+);
+
+vocabulary!(
+    /// What an event of the audit tells of.
+    Act, "action", {
+        /// A record was saved; `detail.outcome` says how it was taken.
+        RecordSaved = "record.saved",
+        /// A record was taken out.
+        RecordRemoved = "record.removed",
+        /// A proposal was made to count.
+        ProposalAccepted = "proposal.accepted",
+        /// A proposal was turned down.
+        ProposalRejected = "proposal.rejected",
+        /// A private record was put before the reviewers, or made to count.
+        RecordShared = "record.shared",
+        /// A person said that a record holds.
+        RecordConfirmed = "record.confirmed",
+        /// A record says again what it said before.
+        RecordRolledBack = "record.rolled_back",
+        /// Everything from one person or source was taken out.
+        RecordsForgotten = "records.forgotten",
+        /// A bundle was handed out; `detail.items` has its parts.
+        Recalled = "bundle.recalled",
+        /// Parts of a bundle were used.
+        Used = "bundle.used",
+        /// A dialog was saved.
+        DialogSaved = "dialog.saved",
+        /// Documents came in.
+        DocumentsIngested = "documents.ingested",
+        /// An index run was asked for.
+        IngestStarted = "ingest.started",
+        /// The project's policy was changed.
+        PolicyChanged = "policy.changed",
+        /// Somebody, or a team, was given or lost a role.
+        MemberChanged = "member.changed",
+        /// A project was created.
+        ProjectCreated = "project.created",
+        /// A project was deleted with all that it held.
+        ProjectDeleted = "project.deleted",
+        /// A team was created or deleted, or its members changed.
+        TeamChanged = "team.changed",
+        /// A user was added, disabled or changed.
+        UserChanged = "user.changed",
+        /// Somebody signed in.
+        Login = "login",
+        /// Somebody signed out, or a token was revoked.
+        Logout = "logout",
+        /// A login at a terminal was approved or denied.
+        LoginDecided = "login.decided",
+        /// A personal access token was made.
+        TokenCreated = "token.created",
+        /// A personal access token was revoked.
+        TokenRevoked = "token.revoked",
+        /// Something was put into quarantine.
+        Held = "quarantine.held",
+        /// Something was let out of quarantine.
+        Released = "quarantine.released",
+        /// Something in quarantine was thrown away.
+        Destroyed = "quarantine.destroyed",
+        /// Something in quarantine was thrown away because nobody decided.
+        Expired = "quarantine.expired",
+        /// Somebody was refused.
+        Refused = "access.refused",
+        /// The audit was read, verified or exported.
+        AuditRead = "audit.read",
+        /// The oldest events were dropped, as the policy has it.
+        AuditPruned = "audit.pruned",
     }
 );
 

@@ -3,6 +3,7 @@
 pub mod error;
 pub mod ids;
 pub mod kinds;
+pub mod policy;
 pub mod project;
 pub mod role;
 pub mod scope;
@@ -10,12 +11,14 @@ pub mod text;
 
 pub use error::{Classified, ErrorKind};
 pub use ids::{
-    BundleId, CitationId, DialogId, DocId, FileId, IngestId, PassageId, ProjectId, RecordId,
-    RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
+    BundleId, CitationId, DialogId, DocId, FileId, HoldId, IngestId, PassageId, ProjectId,
+    RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
 };
 pub use kinds::{
-    BundleSection, IngestStatus, RecordKind, RecordState, SourceKind, Trust, UnknownValue, Verdict,
+    Act, BundleSection, HoldState, IngestStatus, RecordKind, RecordState, SourceKind, Trust,
+    UnknownValue, Verdict, Visibility,
 };
+pub use policy::{FindAction, InvalidPolicy, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use role::{Action, Role, is_allowed};
 pub use scope::{Scope, Scopes};

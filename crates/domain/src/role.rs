@@ -38,8 +38,11 @@ pub enum Action {
     Confirm,
     /// Push, open, approve or merge; each takes a confirmation besides.
     Publish,
-    /// Bring back what was taken out, and look into the quarantine.
+    /// Bring back what was taken out, forget what came from somewhere, and decide about the
+    /// quarantine.
     Curate,
+    /// See who did what.
+    Audit,
     /// Change what the project keeps, masks and runs.
     ManagePolicy,
     /// Give and take memberships and roles.
@@ -62,7 +65,7 @@ impl Role {
 
 impl Action {
     /// Every action.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::Propose,
         Self::Draft,
@@ -72,6 +75,7 @@ impl Action {
         Self::Confirm,
         Self::Publish,
         Self::Curate,
+        Self::Audit,
         Self::ManagePolicy,
         Self::ManageMembers,
     ];
@@ -95,7 +99,7 @@ impl Action {
             Self::Ingest => (Role::Member, Scope::Ingest),
             Self::Confirm | Self::Publish => (Role::Member, Scope::GithubWrite),
             Self::Curate => (Role::Maintainer, Scope::MemoryWrite),
-            Self::ManagePolicy => (Role::Maintainer, Scope::Admin),
+            Self::Audit | Self::ManagePolicy => (Role::Maintainer, Scope::Admin),
             Self::ManageMembers => (Role::Admin, Scope::Admin),
         }
     }
@@ -114,13 +118,13 @@ mod tests {
     #[test]
     fn each_role_may_do_what_its_line_says() {
         use Action::{
-            Accept, Confirm, Curate, Draft, Ingest, ManageMembers, ManagePolicy, Propose, Publish,
-            Read, Write,
+            Accept, Audit, Confirm, Curate, Draft, Ingest, ManageMembers, ManagePolicy, Propose,
+            Publish, Read, Write,
         };
         let viewer = vec![Read];
         let agent = [viewer.clone(), vec![Propose, Draft]].concat();
         let member = [agent.clone(), vec![Write, Ingest, Accept, Confirm, Publish]].concat();
-        let maintainer = [member.clone(), vec![Curate, ManagePolicy]].concat();
+        let maintainer = [member.clone(), vec![Curate, Audit, ManagePolicy]].concat();
         let admin = [maintainer.clone(), vec![ManageMembers]].concat();
         let table = Role::ALL.iter().copied().zip([viewer, agent, member, maintainer, admin]);
         for (role, allowed) in table {

@@ -31,6 +31,8 @@ pub struct Context {
     pub embedder: Arc<dyn Embedder>,
     /// Under what they are stored.
     pub model: Model,
+    /// Whether texts leave this machine for them; those of projects that forbid it wait.
+    pub is_remote: bool,
 }
 
 /// What became of a batch.
@@ -108,7 +110,7 @@ fn pause(batch: &Batch, delay: &mut Duration) -> Option<Duration> {
 
 /// Embeds and stores one batch.
 pub async fn work_batch(ctx: &Context) -> Batch {
-    let backlog = match vectors::take_backlog(&ctx.store, BATCH).await {
+    let backlog = match vectors::take_backlog(&ctx.store, BATCH, ctx.is_remote).await {
         Ok(backlog) if backlog.is_empty() => return Batch::Empty,
         Ok(backlog) => backlog,
         Err(error) => {

@@ -50,7 +50,7 @@ async fn context(database: &TestDatabase) -> (Context, Arc<Scripted>, ProjectId)
     let store = database.store().clone();
     let provider = serde_json::json!({});
     let model = vectors::register_model(&store, "scripted", 3, &provider).await.expect("a model");
-    (Context { store, embedder: embedder.clone(), model }, embedder, project)
+    (Context { store, embedder: embedder.clone(), model, is_remote: false }, embedder, project)
 }
 
 async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {

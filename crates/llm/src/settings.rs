@@ -45,6 +45,19 @@ pub enum ProviderSettings {
     },
 }
 
+impl ProviderSettings {
+    /// Whether texts leave this machine for its vectors.
+    pub fn is_remote(&self) -> bool {
+        let Self::OpenAi { base_url, .. } = self else { return false };
+        match base_url.host() {
+            Some(url::Host::Ipv4(address)) => !address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => !address.is_loopback(),
+            Some(url::Host::Domain(name)) => name != "localhost",
+            None => true,
+        }
+    }
+}
+
 /// How the work is done; the same for every provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeSettings {
@@ -74,6 +87,28 @@ impl Default for RuntimeSettings {
             request_timeout: Duration::from_mins(1),
             max_retries: 4,
             retry_delay: Duration::from_millis(250),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_on_this_machine_keeps_texts_on_it() {
+        let remote = |base_url: &str| {
+            let settings =
+                serde_json::json!({"provider": "openai", "base_url": base_url, "model": "m"});
+            serde_json::from_value::<ProviderSettings>(settings).expect("settings").is_remote()
+        };
+        for here in ["http://127.0.0.1:11434/v1", "http://[::1]/v1", "http://localhost:1234/v1"] {
+            assert!(!remote(here), "{here}");
+        }
+        for away in
+            ["https://api.example.com/v1", "http://10.0.0.7/v1", "http://localhost.example/v1"]
+        {
+            assert!(remote(away), "{away}");
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mc_domain::BundleId;
+use mc_domain::{BundleId, Policy};
+use mc_seal::Sealer;
 use mc_search::SearchContext;
 use mc_store::Store;
 use tokio::sync::{Notify, Semaphore};
@@ -18,25 +19,34 @@ pub struct MemoryContext {
     pub store: Store,
     /// The search, with the embedding models that answer now.
     pub search: SearchContext,
+    /// The policy of the project at hand.
+    pub policy: Arc<Policy>,
+    /// Seals what is held in quarantine.
+    pub sealer: Arc<Sealer>,
     pub(crate) turns: Turns,
     pub(crate) journal: Journal,
 }
 
 impl MemoryContext {
     /// A context over a search and its store.
-    pub fn new(search: SearchContext) -> Self {
+    pub fn new(search: SearchContext, sealer: Arc<Sealer>) -> Self {
         let store = search.store.clone();
         // A third of the connections for saves, a third for what recalls leave to be written; the rest
         // stays with the readers.
         let writers = (store.max_connections() / 3).max(1);
         let (turns, journal) = (Turns::new(writers), Journal::new(writers));
-        Self { store, search, turns, journal }
+        Self { store, search, policy: Arc::default(), sealer, turns, journal }
     }
 
-    /// The same over another view of the database: on somebody's behalf ([`Store::enter`]).
-    pub fn over(&self, store: Store) -> Self {
-        let search = SearchContext { store: store.clone(), ..self.search.clone() };
-        Self { store, search, ..self.clone() }
+    /// The same over another view of the database, on somebody's behalf ([`Store::enter`]), and under
+    /// the policy of the project that was entered.
+    pub fn over(&self, store: Store, policy: Arc<Policy>) -> Self {
+        let search = SearchContext {
+            store: store.clone(),
+            models: self.search.models.restricted_to(policy.models.remote),
+            keyword: self.search.keyword.clone(),
+        };
+        Self { store, search, policy, ..self.clone() }
     }
 
     /// Returns when the bundle, which may have been handed out so recently that it is still being

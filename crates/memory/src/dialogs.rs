@@ -1,18 +1,22 @@
 //! Conversations: kept, condensed to what is worth finding, linked to tasks and records.
 
-use mc_domain::{DialogId, ProjectId, RecordId, TaskId};
-use mc_sanitizer::{Sanitized, mask};
+use mc_domain::{Act, DialogId, HoldId, Policy, ProjectId, RecordId, TaskId};
+use mc_sanitizer::Sanitized;
+use mc_store::audit::{self, NewEvent};
 use mc_store::dialogs::{self, Message, NewDialog};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::{Tx, tasks};
+use serde::{Deserialize, Serialize};
 
 use crate::distil::{MAX_CHARS, condense};
+use crate::gate::{Gate, Looked, Verdict};
 use crate::judge::reject;
+use crate::quarantine::{self, Holding};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
 /// A dialog to keep.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SaveDialog {
     /// Project.
     pub project: ProjectId,
@@ -56,17 +60,38 @@ pub struct Linked {
     pub unknown: Vec<RecordId>,
 }
 
+/// What became of a dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DialogKept {
+    /// It was kept.
+    Kept(DialogId),
+    /// It waits in quarantine.
+    Quarantined(HoldId),
+}
+
 /// Keeps a dialog, masked, and makes it searchable by what it comes to.
-pub async fn save_dialog(ctx: &MemoryContext, request: &SaveDialog) -> Result<DialogId, Error> {
+pub async fn save_dialog(
+    ctx: &MemoryContext,
+    request: &SaveDialog,
+    looked: Looked,
+) -> Result<DialogKept, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
-    let (messages, distilled) = {
-        let request = request.clone();
+    let Read { messages, distilled, developer, verdict } = {
+        let (request, policy) = (request.clone(), ctx.policy.clone());
         // A dialog may be megabytes, and the others must not wait for it.
-        tokio::task::spawn_blocking(move || read(&request))
+        tokio::task::spawn_blocking(move || read(&request, &policy, looked))
             .await
             .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
     };
-    let developer = request.developer.as_ref().map(|name| mask(name).text.into_string());
+    match verdict {
+        Verdict::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
+        Verdict::Hold(reasons) => {
+            let (project, kind, beginning) = (request.project, "dialog", distilled.as_str());
+            let holding = Holding { project, kind, reasons, beginning, request };
+            return Ok(DialogKept::Quarantined(quarantine::hold(ctx, holding).await?));
+        }
+        Verdict::Take { .. } => {}
+    }
     let mut tx = ctx.store.begin().await?;
     let task = match &request.task_external_id {
         Some(external) => Some(tasks::ensure(&mut tx, request.project, external).await?),
@@ -83,8 +108,9 @@ pub async fn save_dialog(ctx: &MemoryContext, request: &SaveDialog) -> Result<Di
         return Err(Error::UnknownDialog(id));
     }
     put_passage(&mut tx, request, id, &distilled).await?;
+    audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id)).await?;
     tx.commit().await?;
-    Ok(id)
+    Ok(DialogKept::Kept(id))
 }
 
 /// Links an issue with the dialog at hand and with records.
@@ -112,7 +138,8 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         return Ok(dialog);
     }
     let id = DialogId::generate();
-    let developer = request.developer.as_ref().map(|name| mask(name).text.into_string());
+    let developer =
+        request.developer.as_ref().map(|name| mc_sanitizer::mask(name).text.into_string());
     let dialog = NewDialog {
         id,
         task: Some(task),
@@ -125,26 +152,43 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
 }
 
 /// The messages without secrets, and what they come to.
-fn read(request: &SaveDialog) -> (Vec<Message>, Sanitized) {
-    let clean = |(role, content): &(String, String)| Message {
-        role: role.clone(),
-        content: mask(content).text,
+/// A dialog without secrets, and what is to become of it.
+struct Read {
+    messages: Vec<Message>,
+    distilled: Sanitized,
+    developer: Option<String>,
+    verdict: Verdict,
+}
+
+fn read(request: &SaveDialog, policy: &Policy, looked: Looked) -> Read {
+    let mut gate = Gate::new(policy, looked);
+    let messages: Vec<_> =
+        request.messages.iter().map(|(role, text)| message(role, text, &mut gate)).collect();
+    let distilled = distilled(request, &messages, &mut gate);
+    let developer = request.developer.as_ref().map(|name| gate.pass_text(name));
+    Read { messages, distilled, developer, verdict: gate.verdict() }
+}
+
+/// What a tool answered is not kept: only that it did, and how much.
+fn message(role: &str, text: &str, gate: &mut Gate) -> Message {
+    let content = if role == "tool" {
+        gate.again(&format!("(a tool's answer of {} characters)", text.chars().count()))
+    } else {
+        gate.pass(text)
     };
-    let messages: Vec<_> = request.messages.iter().map(clean).collect();
-    let distilled = distilled(request, &messages);
-    (messages, distilled)
+    Message { role: role.to_owned(), content }
 }
 
 /// The caller's own summary, or what users and the assistant said, condensed; what tools and
 /// system prompts said is left out.
-fn distilled(request: &SaveDialog, messages: &[Message]) -> Sanitized {
+fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut Gate) -> Sanitized {
     let text = if let Some(given) = &request.distilled {
-        mask(given).text.into_string()
+        gate.pass_text(given)
     } else {
         let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
         said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
     };
-    mask(&condense(&text, MAX_CHARS)).text
+    gate.again(&condense(&text, MAX_CHARS))
 }
 
 async fn put_passage(

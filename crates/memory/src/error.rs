@@ -24,6 +24,27 @@ pub enum Error {
     /// A bundle that was never handed out, or so long ago that it is no longer kept.
     #[error("there is no bundle {0}; use the bundle_id of an earlier recall")]
     UnknownBundle(BundleId),
+    /// A record that is not there, or not for whoever asks.
+    #[error("there is no live record {0}; GET /records lists those of a project")]
+    NoRecord(RecordId),
+    /// A record that is no proposal, or not any more.
+    #[error("record {0} is no proposal that waits; GET /proposals lists those that do")]
+    NotProposed(RecordId),
+    /// A record that is seen by the team already.
+    #[error("record {0} counts for the team already")]
+    NotPrivate(RecordId),
+    /// A version that a record never had.
+    #[error("the record has no earlier version {0}; GET /records/{{id}} lists those it has")]
+    UnknownVersion(i32),
+    /// Nothing to roll back to.
+    #[error("record {0} lives and says what it said first; name another `version`")]
+    NothingToRollBack(RecordId),
+    /// The policy forbids what is in a text.
+    #[error("the project's policy forbids {0}; take it out of the text and send it again")]
+    Forbidden(String),
+    /// What is held can't be sealed or opened.
+    #[error("what is held can't be opened with the service's sealing keys; its log says more")]
+    Sealed,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] mc_store::Error),
@@ -35,10 +56,18 @@ pub enum Error {
 impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NothingAsked | Self::TtlInThePast => ErrorKind::Invalid,
-            Self::UnknownRecord(_) | Self::UnknownDialog(_) | Self::UnknownBundle(_) => {
-                ErrorKind::NotFound
+            Self::NothingAsked
+            | Self::TtlInThePast
+            | Self::UnknownVersion(_)
+            | Self::Forbidden(_) => ErrorKind::Invalid,
+            Self::NotProposed(_) | Self::NotPrivate(_) | Self::NothingToRollBack(_) => {
+                ErrorKind::Conflict
             }
+            Self::Sealed => ErrorKind::Internal,
+            Self::NoRecord(_)
+            | Self::UnknownRecord(_)
+            | Self::UnknownDialog(_)
+            | Self::UnknownBundle(_) => ErrorKind::NotFound,
             Self::Store(error) => error.kind(),
             Self::Search(error) => error.kind(),
         }
@@ -48,6 +77,13 @@ impl Classified for Error {
         match self {
             Self::NothingAsked => Some("query".into()),
             Self::TtlInThePast => Some("ttl".into()),
+            Self::UnknownVersion(_) => Some("version".into()),
+            Self::NoRecord(_)
+            | Self::NotProposed(_)
+            | Self::NotPrivate(_)
+            | Self::NothingToRollBack(_) => Some("id".into()),
+            Self::Forbidden(_) => Some("content".into()),
+            Self::Sealed => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
             Self::UnknownBundle(_) => Some("bundle_id".into()),

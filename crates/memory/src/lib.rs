@@ -8,9 +8,12 @@ mod dialogs;
 pub mod distil;
 mod error;
 mod feedback;
+pub mod gate;
 pub mod judge;
 pub mod normalise;
+pub mod quarantine;
 mod recall;
+pub mod review;
 mod save;
 pub mod simhash;
 pub mod text;
@@ -20,11 +23,10 @@ mod turns;
 pub use bundle::Bundle;
 pub use citations::{NewCitation, Rechecked, recheck_files, recheck_records};
 pub use context::MemoryContext;
-pub use dialogs::{LinkIssue, Linked, SaveDialog, link_issue, save_dialog};
+pub use dialogs::{DialogKept, LinkIssue, Linked, SaveDialog, link_issue, save_dialog};
 pub use error::Error;
 pub use feedback::{Recorded, feedback};
+pub use gate::{Looked, MaskedCount};
 pub use recall::{DEFAULT_TIME_BUDGET, RecallRequest, recall};
-pub use save::{
-    CONTENT_MAX_CHARS, DEFAULT_TTL, Decision, MaskedCount, SaveOutcome, SaveRequest, save,
-};
+pub use save::{CONTENT_MAX_CHARS, Decision, SaveOutcome, SaveRequest, save, save_looked};
 pub use tokens::TokenBudget;

@@ -50,6 +50,24 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of this file")
 }
 
+/// Every category of this file.
+pub(crate) const CATEGORIES: [&str; 14] = [
+    "email",
+    "phone",
+    "card",
+    "iban",
+    "passport",
+    ADDRESS,
+    "it-fiscal-code",
+    "ru-inn",
+    "ru-ogrn",
+    "ru-snils",
+    "ru-passport",
+    "in-aadhaar",
+    "au-tfn",
+    "us-ssn",
+];
+
 /// The category of IP addresses, which a policy may want or not.
 pub(crate) const ADDRESS: &str = "ip-address";
 

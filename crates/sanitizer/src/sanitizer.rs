@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::mask::{self, Masked};
 use crate::rules::{RuleError, Rules};
-use crate::{Find, Policy, scan};
+use crate::{Find, Policy, personal, scan};
 
 /// Finds and masks by the rules that are part of the program, and perhaps those of a team.
 ///
@@ -49,6 +49,12 @@ impl Sanitizer {
     /// The categories of the formats there are rules for, in the order of trust.
     pub fn formats(&self) -> impl Iterator<Item = &'static str> {
         self.rules().formats.iter().map(|rule| rule.category)
+    }
+
+    /// Every category that a find may have, and that a policy may have an action for.
+    pub fn categories(&self) -> impl Iterator<Item = &'static str> {
+        let named = [scan::PASSWORD, scan::VALUE].into_iter().chain(personal::CATEGORIES);
+        self.formats().chain(named)
     }
 
     fn rules(&self) -> &Rules {

@@ -86,8 +86,8 @@ pub(crate) fn of_format(
 }
 
 /// The categories of what no format names.
-const PASSWORD: &str = "password";
-const VALUE: &str = "secret-value";
+pub(crate) const PASSWORD: &str = "password";
+pub(crate) const VALUE: &str = "secret-value";
 
 fn of_names(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
     let rank = rules.formats.len();

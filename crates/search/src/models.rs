@@ -12,12 +12,18 @@ pub struct ActiveModel {
     pub model: Model,
     /// Makes vectors of queries.
     pub embedder: Arc<dyn Embedder>,
+    /// Whether texts leave this machine for it.
+    pub is_remote: bool,
 }
 
 /// The model in use and, while its vectors are not complete, the one before it. Clones share one
 /// state, so that a switch reaches every search.
 #[derive(Clone)]
-pub struct ActiveModels(Arc<RwLock<State>>);
+pub struct ActiveModels {
+    state: Arc<RwLock<State>>,
+    /// Whether models that are not on this machine may be asked.
+    takes_remote: bool,
+}
 
 #[derive(Clone)]
 struct State {
@@ -28,7 +34,17 @@ struct State {
 impl ActiveModels {
     /// Answers with `current`, and with `previous` for passages that have no vector of it yet.
     pub fn new(current: ActiveModel, previous: Option<ActiveModel>) -> Self {
-        Self(Arc::new(RwLock::new(State { current, previous })))
+        Self { state: Arc::new(RwLock::new(State { current, previous })), takes_remote: true }
+    }
+
+    /// The same for texts that may, or may not, leave this machine.
+    pub fn restricted_to(&self, takes_remote: bool) -> Self {
+        Self { takes_remote, ..self.clone() }
+    }
+
+    /// The model in use, if it may see the texts at hand.
+    pub fn usable(&self) -> Option<ActiveModel> {
+        Some(self.current()).filter(|model| self.takes_remote || !model.is_remote)
     }
 
     /// The model in use.
@@ -39,15 +55,16 @@ impl ActiveModels {
     /// Those to ask, the one in use first.
     pub fn all(&self) -> Vec<ActiveModel> {
         let State { current, previous } = self.state();
-        std::iter::once(current).chain(previous).collect()
+        let all = std::iter::once(current).chain(previous);
+        all.filter(|model| self.takes_remote || !model.is_remote).collect()
     }
 
     /// Lets go of the model before: the one in use has every vector now.
     pub fn retire_previous(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).previous = None;
+        self.state.write().unwrap_or_else(PoisonError::into_inner).previous = None;
     }
 
     fn state(&self) -> State {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

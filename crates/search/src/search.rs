@@ -167,6 +167,7 @@ async fn keyword_leg(
         terms: terms(&query.text),
         names: names.clone(),
         filter: query.filter.clone(),
+        reader: context.store.principal(),
         limit: depth,
         without,
     };

@@ -9,19 +9,22 @@ use sqlx::{AssertSqlSafe, Postgres, raw_sql};
 
 use crate::Error;
 
-/// Someone in a project.
+/// Someone in a project, or in what belongs to none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub principal: UserId,
-    pub project: ProjectId,
+    pub project: Option<ProjectId>,
 }
 
 /// What a transaction starts with so that the policies know. Nothing can be bound there; ids are
 /// hexadecimal digits and hyphens.
 pub(crate) fn enter(entry: Option<Entry>) -> String {
     match entry {
-        Some(Entry { principal, project }) => {
+        Some(Entry { principal, project: Some(project) }) => {
             format!("select mc.enter('{principal}', '{project}');")
+        }
+        Some(Entry { principal, project: None }) => {
+            format!("select mc.enter_service('{principal}');")
         }
         None => String::new(),
     }

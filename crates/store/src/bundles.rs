@@ -1,9 +1,11 @@
 //! Bundles: what was recalled, for whom, and what of it was used.
 
-use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId};
+use mc_domain::{Act, BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId};
+use serde_json::json;
 
+use crate::audit::NewEvent;
 use crate::records::{self, DEFAULT_TTL_DAYS};
-use crate::{Error, Store};
+use crate::{Error, Store, audit};
 
 /// A bundle to keep.
 #[derive(Debug, Clone)]
@@ -57,23 +59,27 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     // records don't wait for each other in a circle. The end of a record is indexed and moves by
     // days, so that most recalls leave the indexes alone.
     let mut tx = store.begin().await?;
-    sqlx::query!(
-        "with kept as (
+    let is_new = sqlx::query_scalar!(
+        r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
              select $1, p.id, $3, $4, $5, $6, $7 from projects p where p.id = $2
              on conflict (id) do nothing returning id),
          held as materialized (
-             select r.id from memory_records r
-             where r.id = any($10) and exists (select 1 from kept) order by r.id for no key update),
+             select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int, $14) as days
+             from memory_records r, projects p
+             where r.id = any($10) and p.id = $2 and exists (select 1 from kept)
+             order by r.id for no key update of r),
          hit as (
              update memory_records r set hits = hits + 1, last_hit_at = now(),
-                 ttl = case when ttl_given or ttl > now() + make_interval(days => $14::bigint::int - 1) then ttl
-                       else now() + make_interval(days => $14::bigint::int) end
-             from held where r.id = held.id)
-         insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
-             passage_id, score)
-         select kept.id, $2, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
-             $12::uuid[], $13::real[]) i",
+                 ttl = case when ttl_given or ttl > now() + make_interval(days => held.days - 1) then ttl
+                       else now() + make_interval(days => held.days) end
+             from held where r.id = held.id),
+         items as (
+             insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
+                 passage_id, score)
+             select kept.id, $2, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
+                 $12::uuid[], $13::real[]) i)
+         select exists (select from kept) as "is_new!""#,
         bundle.id.0,
         bundle.project.0,
         bundle.principal,
@@ -89,9 +95,23 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
         &scores,
         DEFAULT_TTL_DAYS
     )
-    .execute(&mut *tx.0)
+    .fetch_one(&mut *tx.0)
     .await?;
+    if is_new {
+        audit::note(&mut tx, recalled(bundle)).await?;
+    }
     tx.commit().await
+}
+
+/// That the bundle was handed out, with the parts of it: from here on they may be in a prompt.
+fn recalled(bundle: &NewBundle) -> NewEvent {
+    let part = |item: &BundleItem| {
+        let of = item.record.map(|id| id.0).or(item.doc.map(|id| id.0)).unwrap_or(item.passage.0);
+        json!([item.section.as_str(), of])
+    };
+    let items: Vec<_> = bundle.items.iter().map(part).collect();
+    let detail = json!({ "items": items, "tokens": bundle.tokens, "by": bundle.principal });
+    NewEvent::new(Act::Recalled, bundle.id).with(detail)
 }
 
 /// Marks items of a bundle as used, by the id of their record, document or passage, and counts the
@@ -131,6 +151,8 @@ pub async fn mark_used(
     .execute(&mut *tx.0)
     .await?;
     records::used(&mut tx, &newly_used).await?;
+    let event = NewEvent::new(Act::Used, bundle).with(json!({ "ids": ids }));
+    audit::note(&mut tx, event).await?;
     tx.commit().await?;
     let found = ids
         .iter()

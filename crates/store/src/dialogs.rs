@@ -37,8 +37,8 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
         .collect();
     let done = sqlx::query!(
-        "insert into dialogs (id, project_id, task_id, developer, messages, distilled)
-         values ($1, $2, $3, $4, $5, $6)
+        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by)
+         values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
@@ -49,7 +49,8 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.task.map(|id| id.0),
         dialog.developer,
         serde_json::Value::Array(messages),
-        dialog.distilled.as_str()
+        dialog.distilled.as_str(),
+        tx.1.entry.map(|entry| entry.principal.0)
     )
     .execute(&mut *tx.0)
     .await?;

@@ -70,8 +70,9 @@ pub async fn upsert(
     passages: &[NewPassage],
 ) -> Result<(DocId, Outcome), Error> {
     let row = sqlx::query!(
-        r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope, tags)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope, tags,
+               saved_by)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
@@ -89,7 +90,8 @@ pub async fn upsert(
         doc.url,
         doc.content.as_str(),
         &doc.scope,
-        &doc.tags
+        &doc.tags,
+        tx.1.entry.map(|entry| entry.principal.0)
     )
     .fetch_optional(&mut *tx.0)
     .await?;

@@ -2,6 +2,7 @@
 
 mod access;
 pub mod accounts;
+pub mod audit;
 pub mod bundles;
 pub mod citations;
 pub mod dialogs;
@@ -15,7 +16,9 @@ mod listener;
 pub mod logins;
 pub mod members;
 pub mod passages;
+pub mod policies;
 pub mod projects;
+pub mod quarantine;
 pub mod records;
 pub mod repositories;
 pub mod server;
@@ -31,8 +34,10 @@ use mc_domain::{ProjectId, UserId};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection};
 use tracing::log::LevelFilter;
+use uuid::Uuid;
 
 use access::{Entry, Session};
+use audit::{Chains, Head};
 pub use error::Error;
 pub use listener::Listener;
 pub use warm_up::warm_up;
@@ -62,16 +67,26 @@ pub struct Store {
     entry: Option<Entry>,
     /// Connections of those that listen, who never give one back.
     listening: PgPool,
+    chains: Chains,
 }
 
 /// An open transaction; dropped without [`Tx::commit`], it leaves nothing behind.
 #[derive(Debug)]
-pub struct Tx(Session);
+pub struct Tx(Session, Trail);
+
+/// What a transaction leaves in the audit.
+#[derive(Debug)]
+struct Trail {
+    entry: Option<Entry>,
+    chains: Chains,
+    /// The chain that was added to, and where it ends now.
+    appended: Option<(Uuid, Head)>,
+}
 
 impl Store {
     /// Connects to `url` (`postgres://user:password@host:port/database`) with at most
-    /// `max_connections`, and one more for each that listens.
-    pub async fn connect(url: &str, max_connections: u32) -> Result<Self, Error> {
+    /// `max_connections`, and one more for each that listens; `chains` are those of the audit.
+    pub async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<Self, Error> {
         let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
         let options = options
             .application_name("memory-copilot")
@@ -91,14 +106,30 @@ impl Store {
             .connect_with(options.clone())
             .await?;
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
-        Ok(Self { pool, entry: None, listening })
+        Ok(Self { pool, entry: None, listening, chains })
     }
 
     /// The same connections on behalf of someone in a project. Each statement runs in a transaction
     /// that PostgreSQL lets see the rows of that project alone, as far as the principal's role goes at
     /// that moment; one that forgets its `where` gets no others.
     pub fn enter(&self, principal: UserId, project: ProjectId) -> Self {
-        Self { entry: Some(Entry { principal, project }), ..self.clone() }
+        Self { entry: Some(Entry { principal, project: Some(project) }), ..self.clone() }
+    }
+
+    /// The same connections on behalf of someone who looks at what belongs to no project: to the audit of
+    /// the service, which administrators may read.
+    pub fn as_administrator(&self, principal: UserId) -> Self {
+        Self { entry: Some(Entry { principal, project: None }), ..self.clone() }
+    }
+
+    /// On whose behalf the store is used, if somebody has entered.
+    pub fn principal(&self) -> Option<UserId> {
+        self.entry.map(|entry| entry.principal)
+    }
+
+    /// The audit's chains.
+    pub fn chains(&self) -> &Chains {
+        &self.chains
     }
 
     /// A connection to read with, under the policies of the entry.
@@ -120,7 +151,8 @@ impl Store {
     /// Opens a transaction and runs `statements`, which are to be of our own making, in one round trip.
     async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
         let begin = format!("begin; {} {statements}", access::enter(self.entry));
-        Ok(Tx(Session::begun(&self.pool, begin).await?))
+        let trail = Trail { entry: self.entry, chains: self.chains.clone(), appended: None };
+        Ok(Tx(Session::begun(&self.pool, begin).await?, trail))
     }
 
     /// Opens a transaction that has, until its end, the right to decide what is new in a project's
@@ -150,7 +182,12 @@ impl Store {
 impl Tx {
     /// Makes everything done in the transaction durable and visible.
     pub async fn commit(self) -> Result<(), Error> {
-        self.0.commit().await
+        let Self(session, trail) = self;
+        session.commit().await?;
+        if let Some((chain, head)) = trail.appended {
+            trail.chains.advance(chain, head);
+        }
+        Ok(())
     }
 }
 
@@ -159,7 +196,14 @@ pub mod testing {
     use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
     use super::{Error, Store};
+    use crate::audit::Chains;
     use crate::logins::{self, Logins};
+
+    /// Chains of keys that nobody else has, for a test.
+    pub fn chains() -> Chains {
+        let sealer = mc_seal::Sealer::new(mc_seal::SealingKey::generate(), Vec::new());
+        Chains::new(mc_seal::ChainKeys::of(&sealer), std::collections::HashMap::new())
+    }
 
     const TEMPLATE: &str = "memory_copilot_test_template";
     /// The throw-away server's roles that log in, the same for all its databases.

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{
     DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, RecordState, RepositoryId,
-    SourceKind,
+    SourceKind, Trust, UserId,
 };
 use mc_sanitizer::Sanitized;
 use sha2::{Digest, Sha256};
@@ -62,6 +62,8 @@ pub struct IndexedPassage {
     pub id: PassageId,
     /// Project.
     pub project: ProjectId,
+    /// Who alone may find it; `None` for everybody in the project.
+    pub private_to: Option<UserId>,
     /// What it was cut from.
     pub source: SourceKind,
     /// The record's kind; empty for anything but memory.
@@ -112,6 +114,8 @@ pub struct RecordFacet {
     pub kind: RecordKind,
     /// Active or stale; others are never loaded.
     pub state: RecordState,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// When it expires.
     pub ttl: DateTime<Utc>,
     /// How often it was recalled.
@@ -240,7 +244,7 @@ pub(crate) fn content_hash(passage: &NewPassage) -> Vec<u8> {
 pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPassage>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
-        r#"select id, project_id, source_kind as "source_kind!", record_kind, title, place, symbols,
+        r#"select id, project_id, private_to, source_kind as "source_kind!", record_kind, title, place, symbols,
                   scope, tags, language, author, context, text
            from passages where id = any($1)"#,
         &ids
@@ -252,6 +256,7 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
             Ok(IndexedPassage {
                 id: r.id.into(),
                 project: r.project_id.into(),
+                private_to: r.private_to.map(UserId),
                 source: word(&r.source_kind)?,
                 record_kind: r.record_kind,
                 title: r.title,
@@ -297,11 +302,11 @@ pub async fn load(
 ) -> Result<Vec<Passage>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
-        r#"select p.id, p.project_id, p.source_kind as "source_kind!", p.record_kind, p.title,
+        r#"select p.id, p.project_id, p.private_to, p.source_kind as "source_kind!", p.record_kind, p.title,
                   p.place, p.symbols, p.scope, p.tags, p.language, p.author, p.context, p.text, p.updated_at,
                   p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
-                  r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
+                  r.trust as "trust?", r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
                   exists(select from memory_citations m where m.record_id = r.id) as "cites!",
@@ -325,11 +330,12 @@ pub async fn load(
     .await?;
     rows.into_iter()
         .map(|r| {
-            let record = match (r.record_id, r.kind, r.state, r.ttl) {
-                (Some(id), Some(kind), Some(state), Some(ttl)) => Some(RecordFacet {
+            let record = match (r.record_id, r.kind, r.state.zip(r.trust), r.ttl) {
+                (Some(id), Some(kind), Some((state, trust)), Some(ttl)) => Some(RecordFacet {
                     id: id.into(),
                     kind: word(&kind)?,
                     state: word(&state)?,
+                    trust: word(&trust)?,
                     ttl,
                     hits: r.hits.unwrap_or_default(),
                     used: r.used.unwrap_or_default(),
@@ -369,6 +375,7 @@ pub async fn load(
                 indexed: IndexedPassage {
                     id: r.id.into(),
                     project: r.project_id.into(),
+                    private_to: r.private_to.map(UserId),
                     source: word(&r.source_kind)?,
                     record_kind: r.record_kind,
                     title: r.title,
@@ -421,7 +428,7 @@ pub async fn replace(
             kept += 1;
             ids.push(old.id);
         } else {
-            ids.push(insert(tx, project, source, ordinal, passage, &hash).await?);
+            ids.push(insert(tx, project, source, ordinal, passage, &hash, None).await?);
         }
     }
     let gone: Vec<_> = existing.iter().map(|e| e.id.0).collect();
@@ -457,9 +464,20 @@ pub async fn put_only(
     source: PassageSource,
     passage: &NewPassage,
 ) -> Result<PassageId, Error> {
+    put_only_for(tx, project, source, passage, None).await
+}
+
+/// The same for one reader alone, where it is new; one that is there keeps its readers.
+pub async fn put_only_for(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: PassageSource,
+    passage: &NewPassage,
+    private_to: Option<UserId>,
+) -> Result<PassageId, Error> {
     let hash = content_hash(passage);
     let Some(old) = of_source(tx, source).await?.into_iter().next() else {
-        return insert(tx, project, source, 0, passage, &hash).await;
+        return insert(tx, project, source, 0, passage, &hash, private_to).await;
     };
     sqlx::query!(
         "update passages set record_kind = $2, title = $3, place = $4, symbols = $5, scope = $6,
@@ -536,15 +554,16 @@ async fn insert(
     ordinal: i32,
     passage: &NewPassage,
     hash: &[u8],
+    private_to: Option<UserId>,
 ) -> Result<PassageId, Error> {
     let id = PassageId::generate();
     let (record, dialog, doc, file) = columns(source);
     sqlx::query!(
         "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
              record_kind, title, place, symbols, scope, tags, language, author, context, text,
-             content_hash, line_start, line_end)
+             content_hash, line_start, line_end, private_to)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-             $19, $20)",
+             $19, $20, $21)",
         id.0,
         project.0,
         record,
@@ -564,7 +583,8 @@ async fn insert(
         passage.text.as_str(),
         hash,
         passage.lines.map(|lines| lines.0),
-        passage.lines.map(|lines| lines.1)
+        passage.lines.map(|lines| lines.1),
+        private_to.map(|user| user.0)
     )
     .execute(&mut *tx.0)
     .await?;

@@ -1,10 +1,12 @@
 //! Projects.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{BundleId, IngestId, ProjectId, ProjectKey, RecordId, Role, UserId};
+use mc_domain::{
+    BundleId, HoldId, IngestId, Policy, ProjectId, ProjectKey, RecordId, Role, UserId,
+};
 
 use crate::error::word;
-use crate::{Error, Store, vectors};
+use crate::{Error, Store, policies, vectors};
 
 /// A project as someone sees it.
 #[derive(Debug, Clone)]
@@ -19,6 +21,10 @@ pub struct Project {
     pub created_at: DateTime<Utc>,
     /// What the one who asked is in it.
     pub role: Role,
+    /// What it keeps, masks and lets happen.
+    pub policy: Policy,
+    /// Which version of the policy that is; 0 until somebody sets one.
+    pub policy_version: i32,
 }
 
 /// How much a project holds.
@@ -64,7 +70,9 @@ pub async fn create(
     .await?;
     if let Some(created_at) = created {
         let (key, name) = (key.to_string(), name.to_owned());
-        return Ok((Project { id, key, name, created_at, role: Role::Admin }, true));
+        let (role, policy) = (Role::Admin, Policy::default());
+        let created = Project { id, key, name, created_at, role, policy, policy_version: 0 };
+        return Ok((created, true));
     }
     match find(store, principal, key).await? {
         Some(project) => Ok((project, false)),
@@ -81,7 +89,7 @@ pub async fn find(
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
-                  role::text as "role!"
+                  role::text as "role!", policy as "policy!", policy_version as "policy_version!"
            from mc.project_named($1, $2)"#,
         principal.0,
         key.as_str()
@@ -100,6 +108,8 @@ pub enum Belonging {
     Bundle(BundleId),
     /// A run of the indexer.
     Ingest(IngestId),
+    /// Something in quarantine; found only by those who may decide about it.
+    Hold(HoldId),
 }
 
 /// The project that something belongs to, if the principal has a role on it.
@@ -108,22 +118,25 @@ pub async fn holding(
     principal: UserId,
     what: Belonging,
 ) -> Result<Option<Project>, Error> {
-    let (record, bundle, ingest) = match what {
-        Belonging::Record(id) => (Some(id.0), None, None),
-        Belonging::Bundle(id) => (None, Some(id.0), None),
-        Belonging::Ingest(id) => (None, None, Some(id.0)),
+    let (record, bundle, ingest, hold) = match what {
+        Belonging::Record(id) => (Some(id.0), None, None, None),
+        Belonging::Bundle(id) => (None, Some(id.0), None, None),
+        Belonging::Ingest(id) => (None, None, Some(id.0), None),
+        Belonging::Hold(id) => (None, None, None, Some(id.0)),
     };
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
-                  role::text as "role!"
+                  role::text as "role!", policy as "policy!", policy_version as "policy_version!"
            from (select * from mc.project_of_record($1, $2)
                  union all select * from mc.project_of_bundle($1, $3)
-                 union all select * from mc.project_of_ingest($1, $4)) as holding"#,
+                 union all select * from mc.project_of_ingest($1, $4)
+                 union all select * from mc.project_of_hold($1, $5)) as holding"#,
         principal.0,
         record,
         bundle,
-        ingest
+        ingest,
+        hold
     )
     .fetch_optional(&store.pool)
     .await?;
@@ -135,7 +148,7 @@ pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Erro
     let rows = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
-                  role::text as "role!"
+                  role::text as "role!", policy as "policy!", policy_version as "policy_version!"
            from mc.projects_of($1) order by key"#,
         principal.0
     )
@@ -151,6 +164,8 @@ struct Row {
     name: String,
     created_at: DateTime<Utc>,
     role: String,
+    policy: serde_json::Value,
+    policy_version: i32,
 }
 
 impl Row {
@@ -161,6 +176,8 @@ impl Row {
             name: self.name,
             created_at: self.created_at,
             role: word(&self.role)?,
+            policy: policies::read(self.policy)?,
+            policy_version: self.policy_version,
         })
     }
 }

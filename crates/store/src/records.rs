@@ -1,19 +1,31 @@
 //! Memory records and their history.
 
 mod create;
+mod promotion;
+mod provenance;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId};
+use mc_domain::{
+    DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, UserId, Visibility,
+};
 use mc_sanitizer::Sanitized;
 
 use crate::error::word;
 use crate::vectors::Model;
 use crate::{Error, Store, Tx};
 
-pub use create::create;
+pub use create::{NewRecord, create};
+pub use promotion::{
+    Decided, Promotion, confirm, decide, proposals, restore, same_proposal, share,
+};
+pub use provenance::{
+    Contribution, Contributor, Touched, contributed, contributions, forget, forget_dialogs,
+    forget_docs, origins, records_of, rewrite,
+};
 
-/// Days that a record lives after it was saved or last recalled, unless its end was named.
-pub const DEFAULT_TTL_DAYS: i64 = 180;
+/// Days that a record lives after it was saved or last recalled, unless its end was named, or the policy
+/// has others.
+pub const DEFAULT_TTL_DAYS: i32 = 180;
 
 /// A record as stored.
 #[derive(Debug, Clone)]
@@ -50,6 +62,10 @@ pub struct Record {
     pub meta: serde_json::Value,
     /// Life.
     pub state: RecordState,
+    /// Who it is for, and who vouches for it.
+    pub standing: Standing,
+    /// The record that it would change, where it is a proposal for one.
+    pub amends: Option<RecordId>,
     /// What replaced it.
     pub superseded_by: Option<RecordId>,
     /// From 1, one more with every change.
@@ -62,6 +78,32 @@ pub struct Record {
     pub created_at: DateTime<Utc>,
     /// Last change.
     pub updated_at: DateTime<Utc>,
+}
+
+/// Who a record is for, and who vouches for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Who it is for.
+    pub visibility: Visibility,
+    /// Who alone may see it; set where it is private.
+    pub private_to: Option<UserId>,
+    /// Who vouches for it.
+    pub trust: Trust,
+}
+
+impl Standing {
+    /// For the team, by a member of it.
+    pub const TEAM: Self =
+        Self { visibility: Visibility::Team, private_to: None, trust: Trust::Team };
+}
+
+/// Where a record, or a change of one, came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Who saved it.
+    pub saved_by: Option<UserId>,
+    /// What it was taken from, in the words of who saved it; empty for what somebody just said.
+    pub source: String,
 }
 
 /// What a record says, to be written.
@@ -116,6 +158,17 @@ pub struct Candidate {
     pub similarity: Option<f32>,
 }
 
+/// What is compared of a new text.
+#[derive(Debug, Clone, Copy)]
+pub struct Fingerprint<'a> {
+    /// sha256 of the normalised content.
+    pub content_hash: &'a [u8],
+    /// 64-bit simhash of the content.
+    pub simhash: u64,
+    /// Bits by which the simhash of what says the same may differ.
+    pub max_distance: i32,
+}
+
 /// An earlier state of a record.
 #[derive(Debug, Clone)]
 pub struct Version {
@@ -129,6 +182,8 @@ pub struct Version {
     pub tags: Vec<String>,
     /// Scope then.
     pub scope: Vec<String>,
+    /// What came beside the content then.
+    pub meta: serde_json::Value,
     /// Why it was changed.
     pub reason: String,
     /// Who changed it.
@@ -143,6 +198,8 @@ pub async fn update(
     tx: &mut Tx,
     id: RecordId,
     body: &RecordBody,
+    trust: Trust,
+    origin: &Origin,
     reason: &str,
     changed_by: Option<&str>,
 ) -> Result<(), Error> {
@@ -169,7 +226,8 @@ pub async fn update(
         "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
              owner = coalesce($7, owner), ttl = $8, ttl_given = $9, quality = $10, meta = $11,
              task_id = coalesce($12, task_id), dialog_id = coalesce($13, dialog_id),
-             content_hash = $14, simhash = $15, version = version + $16, updated_at = now()
+             content_hash = $14, simhash = $15, version = version + $16, trust = $17,
+             updated_at = now()
          where id = $1",
         id.0,
         body.kind.as_str(),
@@ -186,11 +244,12 @@ pub async fn update(
         body.dialog.map(|d| d.0),
         body.content_hash,
         body.simhash.cast_signed(),
-        i32::from(kept.rows_affected() > 0)
+        i32::from(kept.rows_affected() > 0),
+        trust.as_str()
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(())
+    contributed(tx, id, origin).await
 }
 
 /// Marks a live record of the project as replaced; `false` when there is none. The caller takes
@@ -226,36 +285,41 @@ pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     Ok(done.rows_affected() == 1)
 }
 
-/// Live records that may say the same as a new text: equal hash (expired ones, too: they still hold
+/// Live records that may say the same as a new text, among the team's or one user's private ones: equal hash (expired ones, too: they still hold
 /// their place in `memory_records_live_content`), the `limit` nearest by simhash within
 /// `max_distance` bits, and the `limit` nearest vectors. To be called in a
 /// transaction of [`Store::begin_in_memory`].
 pub async fn candidates(
     tx: &mut Tx,
     project: ProjectId,
-    content_hash: &[u8],
-    simhash: u64,
-    max_distance: i32,
+    private_to: Option<UserId>,
+    text: Fingerprint<'_>,
     vector: Option<(&Model, &[f32])>,
     limit: i64,
 ) -> Result<Vec<Candidate>, Error> {
+    let visibility = if private_to.is_some() { Visibility::Private } else { Visibility::Team };
+    let private_to = private_to.map(|user| user.0);
     let (model, vector) = vector.map_or((None, None), |(m, v)| (Some(m.id), Some(v)));
     // Fingerprints come from the index alone and vectors from their own table; only the few that
     // are chosen are read as records.
     let rows = sqlx::query!(
         r#"with same as (
                select id from memory_records
-               where project_id = $1 and state in ('active', 'stale') and content_hash = $2),
+               where project_id = $1 and state in ('active', 'stale') and content_hash = $2
+                 and visibility = $8 and private_to is not distinct from $9),
            alike as (
                select id from
                    (select id, bit_count((simhash # $3)::bit(64)) as bits from memory_records
-                    where project_id = $1 and state in ('active', 'stale') offset 0) as fingerprints
+                    where project_id = $1 and state in ('active', 'stale')
+                      and visibility = $8 and private_to is not distinct from $9
+                    offset 0) as fingerprints
                where bits <= $4 order by bits limit $7),
            near as (
                select passage_id from
                    (select passage_id, embedding <=> (select $6::real[]::vector) as distance
                     from embeddings
                     where model_id = $5 and project_id = $1 and source_kind = 'memory'
+                      and private_to is not distinct from $9
                     offset 0) as vectors
                order by distance limit $7),
            chosen as materialized (
@@ -269,12 +333,14 @@ pub async fn candidates(
            cross join lateral (select * from memory_records where id = c.id offset 0) as r
            where r.state in ('active', 'stale') and (r.ttl > now() or r.content_hash = $2)"#,
         project.0,
-        content_hash,
-        simhash.cast_signed(),
-        i64::from(max_distance),
+        text.content_hash,
+        text.simhash.cast_signed(),
+        i64::from(text.max_distance),
         model,
         vector as Option<&[f32]>,
-        limit
+        limit,
+        visibility.as_str(),
+        private_to
     )
     .fetch_all(&mut *tx.0)
     .await?;
@@ -333,11 +399,24 @@ pub async fn by_ids(store: &Store, ids: &[RecordId]) -> Result<Vec<Record>, Erro
     fetch(&mut *store.read().await?, ids).await
 }
 
+/// Which records of a project.
+#[derive(Debug, Clone, Default)]
+pub struct RecordFilter {
+    /// Of this kind.
+    pub kind: Option<RecordKind>,
+    /// For these readers; the team's and one's own when absent.
+    pub visibility: Option<Visibility>,
+    /// That this user saved, alone or with others.
+    pub saved_by: Option<UserId>,
+    /// That came from this source, alone or with others.
+    pub source: Option<String>,
+}
+
 /// Live, unexpired records of a project after an id, oldest first.
 pub async fn list(
     store: &Store,
     project: ProjectId,
-    kind: Option<RecordKind>,
+    filter: &RecordFilter,
     after: Option<RecordId>,
     limit: i64,
 ) -> Result<Vec<Record>, Error> {
@@ -345,11 +424,18 @@ pub async fn list(
         "select id from memory_records
          where project_id = $1 and state in ('active', 'stale') and ttl > now()
            and ($2::text is null or kind = $2) and id > $3
+           and case when $5::text is null then visibility <> 'proposed' else visibility = $5 end
+           and (($6::uuid is null and $7::text is null) or exists (
+               select from record_sources s where s.record_id = memory_records.id
+                   and ($6 is null or s.saved_by = $6) and ($7 is null or s.source = $7)))
          order by id limit $4",
         project.0,
-        kind.map(RecordKind::as_str),
+        filter.kind.map(RecordKind::as_str),
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
-        limit
+        limit,
+        filter.visibility.map(Visibility::as_str),
+        filter.saved_by.map(|user| user.0),
+        filter.source
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
@@ -363,11 +449,36 @@ pub async fn list(
 pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error> {
     Ok(sqlx::query_as!(
         Version,
-        "select version, title, content, tags, scope, reason, changed_by, changed_at
+        "select version, title, content, tags, scope, meta, reason, changed_by, changed_at
          from memory_versions where record_id = $1 order by version desc",
         id.0
     )
     .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
+/// An earlier state, as the transaction sees it.
+pub async fn version(tx: &mut Tx, id: RecordId, version: i32) -> Result<Option<Version>, Error> {
+    Ok(sqlx::query_as!(
+        Version,
+        "select version, title, content, tags, scope, meta, reason, changed_by, changed_at
+         from memory_versions where record_id = $1 and version = $2",
+        id.0,
+        version
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?)
+}
+
+/// The state before the present one.
+pub async fn last_version(tx: &mut Tx, id: RecordId) -> Result<Option<Version>, Error> {
+    Ok(sqlx::query_as!(
+        Version,
+        "select version, title, content, tags, scope, meta, reason, changed_by, changed_at
+         from memory_versions where record_id = $1 order by version desc limit 1",
+        id.0
+    )
+    .fetch_optional(&mut *tx.0)
     .await?)
 }
 
@@ -381,7 +492,7 @@ async fn fetch(
         r#"select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.ttl_given,
-                  r.quality, r.meta, r.state,
+                  r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust, r.amends,
                   r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at
            from memory_records r where r.id = any($1)"#,
         &ids
@@ -409,6 +520,10 @@ struct Row {
     quality: serde_json::Value,
     meta: serde_json::Value,
     state: String,
+    visibility: String,
+    private_to: Option<uuid::Uuid>,
+    trust: String,
+    amends: Option<uuid::Uuid>,
     superseded_by: Option<uuid::Uuid>,
     version: i32,
     hits: i32,
@@ -436,6 +551,12 @@ impl Row {
             quality: self.quality,
             meta: self.meta,
             state: word(&self.state)?,
+            standing: Standing {
+                visibility: word(&self.visibility)?,
+                private_to: self.private_to.map(UserId),
+                trust: word(&self.trust)?,
+            },
+            amends: self.amends.map(RecordId::from),
             superseded_by: self.superseded_by.map(RecordId::from),
             version: self.version,
             hits: self.hits,

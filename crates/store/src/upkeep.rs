@@ -1,11 +1,13 @@
 //! What is no longer needed, deleted in small steps while the service works.
 
-use crate::{Error, Store, vectors};
+use mc_domain::Act;
+use mc_domain::policy::RetentionDays;
+
+use crate::audit::{Chain, NewEvent};
+use crate::{Error, Store, audit, quarantine, vectors};
 
 /// Days that the change feed is kept: a keyword index that was not followed for longer is rebuilt.
 const FEED_DAYS: i32 = 7;
-/// Days that it is kept what was recalled, and what of it was used.
-const BUNDLE_DAYS: i32 = 365;
 /// Days that an ended session is kept.
 const SESSION_DAYS: i32 = 30;
 
@@ -21,14 +23,26 @@ pub struct Swept {
     pub expired: u64,
     /// Logins and sessions that are over.
     pub logins: u64,
+    /// Records that were removed or replaced so long ago that the policy forgets them.
+    pub removed: u64,
+    /// Texts in quarantine that nobody decided about.
+    pub holds: u64,
+    /// Events of the audit.
+    pub events: u64,
 }
 
-/// Deletes old entries of the feed and old bundles, and takes expired records out of the search.
+/// Deletes what is older than the policies keep it, and takes expired records out of the search.
 pub async fn sweep(store: &Store) -> Result<Swept, Error> {
+    let kept = RetentionDays::default();
     let feed = prune_feed(store).await?;
     let bundles = sqlx::query!(
-        "delete from bundles where created_at < now() - make_interval(days => $1)",
-        BUNDLE_DAYS
+        "delete from bundles b using projects p
+         where p.id = b.project_id and b.created_at < now() - make_interval(
+             days => coalesce((p.policy #>> '{retention_days,bundles}')::int, $1))
+           -- By the index on the time: no project keeps them for less.
+           and b.created_at < (select now() - make_interval(
+               days => min(coalesce((policy #>> '{retention_days,bundles}')::int, $1))) from projects)",
+        i32::from(kept.bundles)
     )
     .execute(&store.pool)
     .await?
@@ -42,11 +56,44 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     .execute(&store.pool)
     .await?
     .rows_affected();
-    Ok(Swept { feed, bundles, expired, logins })
+    let removed = sqlx::query!(
+        "delete from memory_records r using projects p
+         where p.id = r.project_id and r.state in ('superseded', 'deleted')
+             and r.updated_at < now() - make_interval(
+                 days => coalesce((p.policy #>> '{retention_days,removed_records}')::int, $1))
+             and r.updated_at < (select now() - make_interval(
+                 days => min(coalesce((policy #>> '{retention_days,removed_records}')::int, $1)))
+                 from projects)",
+        i32::from(kept.removed_records)
+    )
+    .execute(&store.pool)
+    .await?
+    .rows_affected();
+    let holds = expire_holds(store).await?;
+    let mut events = 0;
+    for (chain, days) in audit::chains(store).await? {
+        events += audit::prune(store, chain, days).await?.cast_unsigned();
+    }
+    Ok(Swept { feed, bundles, expired, logins, removed, holds, events })
 }
 
-/// The newest transaction always stays, so that an index that has read everything stands behind
-/// what was deleted.
+/// Throws away what nobody decided about in time, and says so in the audit.
+async fn expire_holds(store: &Store) -> Result<u64, Error> {
+    let mut tx = store.begin().await?;
+    let gone = quarantine::expire(&mut tx).await?;
+    let mut projects: Vec<_> = gone.iter().map(|(_, project)| *project).collect();
+    // In one order everywhere: who adds to a chain keeps it until the end.
+    projects.sort();
+    projects.dedup();
+    for project in projects {
+        let of_it = gone.iter().filter(|(_, of)| *of == project);
+        let events: Vec<_> = of_it.map(|(id, _)| NewEvent::new(Act::Expired, id)).collect();
+        audit::add(&mut tx, Chain::Project(project), None, &events).await?;
+    }
+    tx.commit().await?;
+    Ok(gone.len() as u64)
+}
+
 /// Logins that never came back, and sessions whose end lies so far back that nobody asks about them.
 async fn sweep_logins(store: &Store) -> Result<u64, Error> {
     let swept = sqlx::query_scalar!(
@@ -65,6 +112,8 @@ async fn sweep_logins(store: &Store) -> Result<u64, Error> {
     Ok(swept.cast_unsigned())
 }
 
+/// The newest transaction always stays, so that an index that has read everything stands behind
+/// what was deleted.
 async fn prune_feed(store: &Store) -> Result<u64, Error> {
     let gone = sqlx::query_scalar!(
         r#"with gone as (

@@ -165,12 +165,18 @@ pub async fn failing(store: &Store, project: Option<ProjectId>) -> Result<i64, E
 }
 
 /// The next passages to embed, those that wait longest first, claimed for a minute so that two nodes
-/// don't do the same work.
-pub async fn take_backlog(store: &Store, limit: i64) -> Result<Vec<Backlog>, Error> {
+/// don't do the same work. For a model that is not on this machine (`is_remote`), without those of
+/// projects that keep their texts on it.
+pub async fn take_backlog(
+    store: &Store,
+    limit: i64,
+    is_remote: bool,
+) -> Result<Vec<Backlog>, Error> {
     let rows = sqlx::query!(
         r#"with due as (
                select q.passage_id from embedding_queue q
-               where q.run_at <= now()
+               where q.run_at <= now() and (not $2 or exists (
+                   select from projects p where p.id = q.project_id and p.remote_models))
                order by q.run_at, q.passage_id limit $1
                for update skip locked),
            claimed as (
@@ -180,7 +186,8 @@ pub async fn take_backlog(store: &Store, limit: i64) -> Result<Vec<Backlog>, Err
            select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.place,
                   p.context, p.text, p.content_hash
            from claimed c join passages p on p.id = c.passage_id"#,
-        limit
+        limit,
+        is_remote
     )
     .fetch_all(&store.pool)
     .await?;
@@ -246,9 +253,9 @@ async fn put_all<'a>(
     sqlx::query!(
         "with stored as (
              insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
-                 embedding)
+                 embedding, private_to)
              select $1, p.id, p.project_id, p.source_kind, p.content_hash,
-                 ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::vector
+                 ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::vector, p.private_to
              from unnest($2::uuid[], $3::bytea[]) with ordinality as item (passage_id, text_hash, n)
              join passages p on p.id = item.passage_id and p.content_hash = item.text_hash
              for share of p

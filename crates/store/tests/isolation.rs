@@ -85,6 +85,8 @@ async fn a_query_without_a_filter_shows_the_project_that_was_entered_and_no_othe
             0 < expected && expected < existing,
             "{table} has no rows of both: the test is blind"
         );
+        // What is held is for maintainers to see.
+        let expected = if table == "quarantine" { 0 } else { expected };
         assert_eq!(number(&ann, &all).await, expected, "{table}");
     }
 }
@@ -108,7 +110,8 @@ async fn without_a_principal_and_for_a_stranger_there_is_nothing() {
 async fn a_transaction_that_is_given_up_on_its_way_leaves_nobody_entered() {
     const WAYS: usize = 80;
     let world = World::with(Role::Member).await;
-    let service = Store::connect(&world.db.logins().service, 1).await.unwrap();
+    let service =
+        Store::connect(&world.db.logins().service, 1, mc_store::testing::chains()).await.unwrap();
     let ann = service.enter(world.ann, world.ours);
     let mut arrived = 0;
     // Given up after ever more of the way; from some on it is there before it is given up.
@@ -157,7 +160,8 @@ async fn a_viewer_changes_nothing_and_a_member_decides_about_no_members() {
     let viewer = world.seen_by(world.ann, world.ours);
     for (table, _) in world.tables().await {
         let deleted = write(&viewer, &format!("delete from {table}")).await;
-        assert_eq!(deleted.unwrap(), 0, "{table}");
+        // The history of policies nobody may change at all.
+        assert!(matches!(deleted, Ok(0)) || is_refused(deleted), "{table}");
     }
     world.grant(Who::User(world.ann), Role::Member).await;
     let member = world.seen_by(world.ann, world.ours);

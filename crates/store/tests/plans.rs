@@ -13,7 +13,7 @@ use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::feed::FeedCursor;
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
-use mc_store::records::RecordBody;
+use mc_store::records::{Fingerprint, NewRecord, Origin, RecordBody, RecordFilter};
 use mc_store::vectors::{Heap, Model};
 use mc_store::{
     Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
@@ -190,7 +190,8 @@ async fn save(db: &mut Watched) {
     let candidates = async |store: &Store| {
         let mut tx = store.begin_in_memory(SMALL).await.unwrap();
         let vector = Some((&model, vector.as_slice()));
-        records::candidates(&mut tx, SMALL, b"none", 7_919, 10, vector, 30).await.unwrap()
+        let text = Fingerprint { content_hash: b"none", simhash: 7_919, max_distance: 10 };
+        records::candidates(&mut tx, SMALL, None, text, vector, 30).await.unwrap()
     };
     db.reads_at_most("records::candidates", SMALL_PROJECT, candidates).await;
     let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
@@ -215,7 +216,7 @@ async fn save(db: &mut Watched) {
 
     db.leave();
     let batch = async |store: &Store| {
-        let backlog = vectors::take_backlog(store, 32).await.unwrap();
+        let backlog = vectors::take_backlog(store, 32, false).await.unwrap();
         assert_eq!(backlog.len(), 32);
         let batch: Vec<_> = backlog.into_iter().map(|item| (item, vector.clone())).collect();
         vectors::store_batch(store, &model, &batch).await.unwrap();
@@ -242,7 +243,9 @@ async fn create_record(tx: &mut Tx, model: &Model) {
         content_hash: passage.text.as_str().as_bytes().to_vec(),
         simhash: 7_919,
     };
-    records::create(tx, SMALL, &body, &passage, Some((model, &[0.3; 32]))).await.unwrap();
+    let (origin, vector) = (Origin::default(), Some((model, [0.3; 32].as_slice())));
+    let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
+    records::create(tx, SMALL, &new).await.unwrap();
 }
 
 async fn write_record(tx: &mut Tx, model: &Model) {
@@ -279,11 +282,13 @@ async fn lists(db: &mut Watched) {
     db.enter(SMALL);
     let after = RecordId(id(4, 9_000));
     let page = async |store: &Store| {
-        assert_eq!(records::list(store, SMALL, None, Some(after), 50).await.unwrap().len(), 50);
+        let every = RecordFilter::default();
+        assert_eq!(records::list(store, SMALL, &every, Some(after), 50).await.unwrap().len(), 50);
     };
     db.reads_at_most("records::list", 50.0, page).await;
     let page = async |store: &Store| {
-        records::list(store, SMALL, Some(RecordKind::Rule), Some(after), 50).await.unwrap()
+        let rules = RecordFilter { kind: Some(RecordKind::Rule), ..RecordFilter::default() };
+        records::list(store, SMALL, &rules, Some(after), 50).await.unwrap()
     };
     db.reads_at_most("records::list of a kind", SMALL_PROJECT, page).await;
     db.enter(LARGE);

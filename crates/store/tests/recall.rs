@@ -183,7 +183,7 @@ async fn store_that_uses_the_graph(db: &TestDatabase) -> Store {
         let sql = format!("alter database {name} set {setting} = off");
         testing::execute(db.url(), &sql).await.unwrap();
     }
-    Store::connect(db.url(), 2).await.unwrap()
+    Store::connect(db.url(), 2, mc_store::testing::chains()).await.unwrap()
 }
 
 #[derive(Default)]

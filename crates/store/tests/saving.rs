@@ -5,7 +5,7 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::records::{self, Candidate, RecordBody};
+use mc_store::records::{self, Candidate, Fingerprint, NewRecord, Origin, RecordBody};
 use mc_store::vectors::{self, Model};
 use mc_store::{Store, testing};
 use mc_testkit::TestDatabase;
@@ -30,6 +30,9 @@ async fn a_record_that_brings_its_vector_is_found_and_never_queued() {
     assert_eq!(vectors::queue_length(store, None).await.unwrap(), 1);
 }
 
+const TEXT: Fingerprint<'static> =
+    Fingerprint { content_hash: b"same", simhash: 0, max_distance: 4 };
+
 #[tokio::test]
 async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     let db = TestDatabase::create().await;
@@ -42,7 +45,7 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     create(store, db.project("other").await.id, "same", 0, Some((&model, &[1.0, 0.0]))).await;
     let asked = async |vector| {
         let mut tx = store.begin_in_memory(project).await.unwrap();
-        records::candidates(&mut tx, project, b"same", 0, 4, vector, 1).await.unwrap()
+        records::candidates(&mut tx, project, None, TEXT, vector, 1).await.unwrap()
     };
 
     let by_words = asked(None).await;
@@ -107,7 +110,9 @@ async fn create(
         simhash,
     };
     let mut tx = store.begin_in_memory(project).await.unwrap();
-    let record = records::create(&mut tx, project, &body, &passage, vector).await.unwrap();
+    let origin = Origin::default();
+    let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
+    let record = records::create(&mut tx, project, &new).await.unwrap();
     tx.commit().await.unwrap();
     record.id
 }

@@ -43,7 +43,7 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
 async fn embed_all(store: &Store, model: &Model) -> usize {
     let mut done = 0;
     loop {
-        let batch = vectors::take_backlog(store, 10).await.unwrap();
+        let batch = vectors::take_backlog(store, 10, false).await.unwrap();
         if batch.is_empty() {
             return done;
         }
@@ -123,7 +123,7 @@ async fn a_changed_text_is_queued_again_and_an_overtaken_vector_is_not_stored() 
     let project = db.project("changed").await.id;
     let model = vectors::register_model(store, "test-8", 8, &json!({})).await.unwrap();
     write(store, project, "a.md", "x", "a").await;
-    let taken = vectors::take_backlog(store, 1).await.unwrap().remove(0);
+    let taken = vectors::take_backlog(store, 1, false).await.unwrap().remove(0);
     write(store, project, "a.md", "x", "b").await;
     let late = vec![(taken, axis(&model, b'a'))];
     vectors::store_batch(store, &model, &late).await.unwrap();

@@ -33,7 +33,11 @@ impl TestDatabase {
         let (url, logins) = mc_store::testing::create_database(&server, &name)
             .await
             .expect("the test server makes a database");
-        let connect = |url: String| async move { Store::connect(&url, 8).await };
+        let chains = mc_store::testing::chains();
+        let connect = |url: String| {
+            let chains = chains.clone();
+            async move { Store::connect(&url, 8, chains).await }
+        };
         let stores =
             tokio::try_join!(connect(logins.worker.clone()), connect(logins.service.clone()));
         let (store, service) = stores.expect("the new database takes connections");

@@ -2,9 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use mc_domain::{Action, DialogId, ProjectKey};
-use mc_memory::SaveDialog;
+use mc_memory::{DialogKept, Looked, SaveDialog};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -117,16 +118,28 @@ pub struct DialogAnswer {
     id: Uuid,
 }
 
+/// Why a dialog is not kept yet.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HeldAnswer {
+    /// In quarantine.
+    held: Uuid,
+    /// What is to be done about it.
+    reason: &'static str,
+}
+
 /// Keep a dialog.
 #[utoipa::path(
     post, path = "/dialogs", tag = "memory", request_body = DialogEntry,
-    responses((status = 201, description = "Kept", body = DialogAnswer))
+    responses(
+        (status = 201, description = "Kept", body = DialogAnswer),
+        (status = 202, description = "In quarantine: a maintainer decides", body = HeldAnswer),
+    )
 )]
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
     ValidJson(dialog): ValidJson<DialogEntry>,
-) -> Result<(StatusCode, Json<DialogAnswer>), Problem> {
+) -> Result<Response, Problem> {
     let here = api.enter(&caller, &dialog.project, Action::Propose).await?;
     let request = SaveDialog {
         project: here.project.id,
@@ -136,10 +149,21 @@ pub async fn create(
         messages: dialog.messages,
         distilled: dialog.distilled,
     };
-    let id = mc_memory::save_dialog(&here.memory, &request).await.map_err(|error| match error {
+    let kept = mc_memory::save_dialog(&here.memory, &request, Looked::Nobody).await;
+    let kept = kept.map_err(|error| match error {
         // Here the dialog goes by the name of the entry's own field.
         mc_memory::Error::UnknownDialog(_) => Problem::from(error).field("id"),
+        mc_memory::Error::Forbidden(_) => Problem::from(error).field("messages"),
         other => other.into(),
     })?;
-    Ok((StatusCode::CREATED, Json(DialogAnswer { id: id.into() })))
+    Ok(match kept {
+        DialogKept::Kept(id) => {
+            (StatusCode::CREATED, Json(DialogAnswer { id: id.into() })).into_response()
+        }
+        DialogKept::Quarantined(id) => {
+            let reason =
+                "the project's policy holds it back; a maintainer decides (GET /quarantine)";
+            (StatusCode::ACCEPTED, Json(HeldAnswer { held: id.into(), reason })).into_response()
+        }
+    })
 }

@@ -3,20 +3,26 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, ProjectKey};
+use mc_domain::{Act, Action, HoldId, Policy, ProjectKey};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
+use mc_memory::Looked;
+use mc_memory::gate::{Gate, Verdict};
+use mc_memory::quarantine::{self, Holding};
 use mc_sanitizer::{Sanitized, mask};
+use mc_store::audit::{self, NewEvent};
 use mc_store::docs::{self, NewDoc, Outcome};
 use mc_store::passages::NewPassage;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
+use crate::entry::Here;
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
@@ -63,7 +69,7 @@ pub struct DocumentEntry {
 }
 
 /// A message of a conversation.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadMessage {
     /// Who wrote it, as people call them.
@@ -82,7 +88,7 @@ pub struct CheckedDocs {
 }
 
 /// A [`DocumentEntry`] as checked.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct CheckedDocument {
     doc_id: String,
     title: String,
@@ -93,7 +99,7 @@ pub struct CheckedDocument {
 }
 
 /// What a document says.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Body {
     Text(String),
     Conversation(Vec<ThreadMessage>),
@@ -159,7 +165,9 @@ pub struct DocsAnswer {
     created: usize,
     updated: usize,
     unchanged: usize,
-    /// In the order of the request.
+    /// Held back by the project's policy: a maintainer decides.
+    quarantined: usize,
+    /// In the order of the request, those in quarantine last.
     documents: Vec<DocumentOutcome>,
 }
 
@@ -168,9 +176,9 @@ pub struct DocsAnswer {
 pub struct DocumentOutcome {
     /// Its id at its source.
     doc_id: String,
-    /// Its id here.
+    /// Its id here; in quarantine, that of what is held.
     id: Uuid,
-    /// `created`, `updated` or `unchanged`.
+    /// `created`, `updated`, `unchanged` or `quarantined`.
     outcome: &'static str,
 }
 
@@ -185,69 +193,141 @@ pub async fn ingest(
     ValidJson(request): ValidJson<DocsIngest>,
 ) -> Result<Json<DocsAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
-    let prepared = tokio::task::spawn_blocking(move || request.cut())
-        .await
-        .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()));
+    let CheckedDocs { source, documents, .. } = request;
+    let each =
+        documents.into_iter().map(|document| HeldDocument { source: source.clone(), document });
+    let prepared = cut_all(&here, each.collect(), Looked::Nobody).await;
+    let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.verdict {
+        Verdict::Refuse(reasons) => Some((at, reasons.join(", "))),
+        _ => None,
+    });
+    if let Some((at, reasons)) = forbidden {
+        let rule = format!("holds what the project's policy forbids: {reasons}");
+        return Err(Invalid::new(format!("documents[{at}]"), rule).into());
+    }
     let mut answer = DocsAnswer::default();
     let mut tx = here.store.begin().await?;
-    for (doc, passages) in prepared {
-        let (id, outcome) = docs::upsert(&mut tx, here.project.id, &doc, &passages).await?;
-        answer.note(doc.doc_id, id.into(), outcome);
+    let mut held = Vec::new();
+    for one in prepared {
+        if let Verdict::Hold(reasons) = one.verdict {
+            held.push((one.held, one.doc, reasons));
+            continue;
+        }
+        let (doc, passages) = (&one.doc, &one.passages);
+        let (id, outcome) = docs::upsert(&mut tx, here.project.id, doc, passages).await?;
+        answer.note(one.doc.doc_id, id.into(), outcome);
     }
+    let (created, updated) = (answer.created, answer.updated);
+    let event = NewEvent::new(Act::DocumentsIngested, mask(&source).text);
+    audit::note(&mut tx, event.with(json!({ "created": created, "updated": updated }))).await?;
     tx.commit().await?;
+    for (document, doc, reasons) in held {
+        let holding = Holding {
+            project: here.project.id,
+            kind: "document",
+            reasons,
+            beginning: doc.content.as_str(),
+            request: &document,
+        };
+        let id = quarantine::hold(&here.memory, holding).await?;
+        answer.held(doc.doc_id, id);
+    }
     Ok(Json(answer))
 }
 
-impl CheckedDocs {
-    /// Masks and cuts the documents; may take seconds for the largest of batches.
-    fn cut(self) -> Vec<(NewDoc, Vec<NewPassage>)> {
-        let source = mask(&self.source).text.into_string();
-        self.documents.into_iter().map(|document| document.cut(&source)).collect()
+/// Takes a document in that was held; answers its id and what was done with it.
+pub async fn take(here: &Here, held: HeldDocument) -> Result<(Uuid, &'static str), Problem> {
+    let mut prepared = cut_all(here, vec![held], Looked::Released).await;
+    let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
+    if let Verdict::Refuse(reasons) = one.verdict {
+        return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
     }
+    let mut tx = here.store.begin().await?;
+    let (id, outcome) = docs::upsert(&mut tx, here.project.id, &one.doc, &one.passages).await?;
+    tx.commit().await?;
+    Ok((id.into(), word(outcome)))
 }
 
-impl CheckedDocument {
-    fn cut(self, source: &str) -> (NewDoc, Vec<NewPassage>) {
+/// A document with its source: what is kept of it in quarantine.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HeldDocument {
+    source: String,
+    document: CheckedDocument,
+}
+
+/// A document ready to be written, and what is to become of it.
+struct Prepared {
+    doc: NewDoc,
+    passages: Vec<NewPassage>,
+    verdict: Verdict,
+    held: HeldDocument,
+}
+
+/// Masks and cuts the documents, beside the others: may take seconds for the largest of batches.
+async fn cut_all(here: &Here, documents: Vec<HeldDocument>, looked: Looked) -> Vec<Prepared> {
+    let policy = here.memory.policy.clone();
+    let cut = move || documents.into_iter().map(|one| one.cut(&policy, looked)).collect();
+    tokio::task::spawn_blocking(cut)
+        .await
+        .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
+}
+
+impl HeldDocument {
+    fn cut(self, policy: &Policy, looked: Looked) -> Prepared {
         let limits = cut::Limits::default();
-        let masked = |text: &String| mask(text).text.into_string();
-        let page = |content: Sanitized| Page {
-            source: source.to_owned(),
-            doc_id: masked(&self.doc_id),
-            title: masked(&self.title),
-            url: masked(&self.url),
-            content,
-            scope: self.scope.iter().map(masked).collect(),
-            tags: self.tags.iter().map(masked).collect(),
+        let mut gate = Gate::new(policy, looked);
+        let document = &self.document;
+        let page = Page {
+            source: gate.pass_text(&self.source),
+            doc_id: gate.pass_text(&document.doc_id),
+            title: gate.pass_text(&document.title),
+            url: gate.pass_text(&document.url),
+            content: Sanitized::default(),
+            scope: document.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
+            tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
         };
-        match &self.body {
-            Body::Text(text) => document::cut(page(mask(text).text), limits),
+        let (doc, passages) = match &document.body {
+            Body::Text(text) => document::cut(Page { content: gate.pass(text), ..page }, limits),
             Body::Conversation(messages) => {
-                let messages: Vec<_> = messages.iter().map(ThreadMessage::masked).collect();
-                conversation::cut(page(Sanitized::default()), &messages, limits)
+                let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
+                conversation::cut(page, &messages, limits)
             }
-        }
+        };
+        Prepared { doc, passages, verdict: gate.verdict(), held: self }
     }
 }
 
 impl ThreadMessage {
-    fn masked(&self) -> Message {
-        let author = self.author.as_deref().unwrap_or_default();
+    fn passed(&self, gate: &mut Gate) -> Message {
         Message {
-            author: mask(author).text.into_string(),
+            author: gate.pass_text(self.author.as_deref().unwrap_or_default()),
             sent_at: self.sent_at,
-            text: mask(&self.text).text,
+            text: gate.pass(&self.text),
         }
+    }
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Created => "created",
+        Outcome::Updated => "updated",
+        Outcome::Unchanged => "unchanged",
     }
 }
 
 impl DocsAnswer {
     fn note(&mut self, doc_id: String, id: Uuid, outcome: Outcome) {
-        let (count, outcome) = match outcome {
-            Outcome::Created => (&mut self.created, "created"),
-            Outcome::Updated => (&mut self.updated, "updated"),
-            Outcome::Unchanged => (&mut self.unchanged, "unchanged"),
+        let count = match outcome {
+            Outcome::Created => &mut self.created,
+            Outcome::Updated => &mut self.updated,
+            Outcome::Unchanged => &mut self.unchanged,
         };
         *count += 1;
-        self.documents.push(DocumentOutcome { doc_id, id, outcome });
+        self.documents.push(DocumentOutcome { doc_id, id, outcome: word(outcome) });
+    }
+
+    fn held(&mut self, doc_id: String, id: HoldId) {
+        self.quarantined += 1;
+        self.documents.push(DocumentOutcome { doc_id, id: id.into(), outcome: "quarantined" });
     }
 }

@@ -4,9 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Action, ProjectKey, Role, Scope};
+use mc_domain::{Act, Action, ProjectKey, Role, Scope};
+use mc_store::audit::NewEvent;
 use mc_store::members::{self, Body, Member, Team, Who};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -210,6 +212,8 @@ pub async fn remove_team(
 ) -> Result<StatusCode, Problem> {
     let team = administered(&api, &caller, &key).await?;
     members::delete_team(&api.store, team.id).await?;
+    let event = NewEvent::new(Act::TeamChanged, key).with(json!({ "change": "deleted" }));
+    api.note(&caller, event).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -242,6 +246,8 @@ pub async fn set_team_member(
     let team = administered(&api, &caller, &key).await?;
     let user = users::named(&api.store, &login).await?;
     members::set(&api.store, Body::Team(team.id), Who::User(user.id), role).await?;
+    let event = NewEvent::new(Act::TeamChanged, key).with(given(&user.login, role));
+    api.note(&caller, event).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -258,6 +264,9 @@ pub async fn remove_team_member(
     let team = administered(&api, &caller, &key).await?;
     let user = users::named(&api.store, &login).await?;
     let removed = members::remove(&api.store, Body::Team(team.id), Who::User(user.id)).await?;
+    if removed {
+        api.note(&caller, NewEvent::new(Act::TeamChanged, key).with(taken(&user.login))).await;
+    }
     gone(removed, "login", &login)
 }
 
@@ -291,9 +300,11 @@ pub async fn set(
     ValidPath((key, login)): ValidPath<MemberPath>,
     ValidJson(role): ValidJson<RoleEntry>,
 ) -> Result<StatusCode, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let user = users::named(&api.store, &login).await?;
-    members::set(&store, Body::Project(project.id), Who::User(user.id), role).await?;
+    let project = Body::Project(here.project.id);
+    members::set(&here.store, project, Who::User(user.id), role).await?;
+    here.note(NewEvent::new(Act::MemberChanged, key).with(given(&user.login, role))).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -307,9 +318,13 @@ pub async fn remove(
     caller: Principal,
     ValidPath((key, login)): ValidPath<MemberPath>,
 ) -> Result<StatusCode, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let user = users::named(&api.store, &login).await?;
-    let removed = members::remove(&store, Body::Project(project.id), Who::User(user.id)).await?;
+    let project = Body::Project(here.project.id);
+    let removed = members::remove(&here.store, project, Who::User(user.id)).await?;
+    if removed {
+        here.note(NewEvent::new(Act::MemberChanged, key).with(taken(&user.login))).await;
+    }
     gone(removed, "login", &login)
 }
 
@@ -324,9 +339,12 @@ pub async fn share(
     ValidPath((key, team)): ValidPath<SharePath>,
     ValidJson(role): ValidJson<RoleEntry>,
 ) -> Result<StatusCode, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let team = seen(&api, &caller, &team).await?.0;
-    members::set(&store, Body::Project(project.id), Who::Team(team.id), role).await?;
+    let project = Body::Project(here.project.id);
+    members::set(&here.store, project, Who::Team(team.id), role).await?;
+    let detail = given(&format!("team {}", team.key), role);
+    here.note(NewEvent::new(Act::MemberChanged, key).with(detail)).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -340,9 +358,14 @@ pub async fn unshare(
     caller: Principal,
     ValidPath((key, team)): ValidPath<SharePath>,
 ) -> Result<StatusCode, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let of = existing(&api, &caller, &team).await?.0;
-    let removed = members::remove(&store, Body::Project(project.id), Who::Team(of.id)).await?;
+    let project = Body::Project(here.project.id);
+    let removed = members::remove(&here.store, project, Who::Team(of.id)).await?;
+    if removed {
+        let detail = taken(&format!("team {team}"));
+        here.note(NewEvent::new(Act::MemberChanged, key).with(detail)).await;
+    }
     gone(removed, "team", &team)
 }
 
@@ -383,6 +406,16 @@ fn no_team(key: &str) -> Problem {
     Problem::not_found(format!("there is no team \"{key}\", or it is not yours to see"))
         .field("team")
         .hint("GET /teams lists those that you are in")
+}
+
+/// Of an event: who was given which role.
+fn given(who: &str, role: Role) -> Value {
+    json!({ "who": who, "role": role })
+}
+
+/// Of an event: who lost theirs.
+fn taken(who: &str) -> Value {
+    json!({ "who": who, "role": null })
 }
 
 fn gone(removed: bool, field: &str, name: &str) -> Result<StatusCode, Problem> {

@@ -1,5 +1,6 @@
 //! The resources, one a file: wire types, their checks, handlers, conversions.
 
+pub mod audit;
 pub mod dialogs;
 pub mod documents;
 pub mod feedback;
@@ -7,9 +8,12 @@ pub mod ingest;
 pub mod ingest_docs;
 mod matched;
 pub mod members;
+pub mod policy;
 pub mod projects;
+pub mod quarantine;
 pub mod recall;
 pub mod records;
+pub mod review;
 pub mod save;
 pub mod search;
 pub mod status;

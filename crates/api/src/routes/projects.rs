@@ -4,9 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Action, ProjectKey, Scope};
+use mc_domain::{Act, Action, ProjectKey, Scope};
+use mc_store::audit::NewEvent;
 use mc_store::projects::{self, Overview, Project};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -115,6 +117,10 @@ pub async fn create(
     caller.require(Scope::Ingest)?;
     let created = projects::create(&api.store, caller.user, &new.key, &new.name).await;
     let (project, created) = created.map_err(|error| Problem::from(error).field("key"))?;
+    if created {
+        let event = NewEvent::new(Act::ProjectCreated, &project.key);
+        api.note(&caller, event.with(json!({ "id": project.id }))).await;
+    }
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(project.into())))
 }
@@ -160,6 +166,8 @@ pub async fn remove(
 ) -> Result<StatusCode, Problem> {
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
     projects::delete(&store, project.id).await?;
+    let event = NewEvent::new(Act::ProjectDeleted, &project.key);
+    api.note(&caller, event.with(json!({ "id": project.id }))).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -103,7 +103,13 @@ impl Check for RecallRequest {
 }
 
 impl CheckedRecall {
-    fn into_domain(self, project: ProjectId, principal: &str) -> mc_memory::RecallRequest {
+    /// What is asked of a project whose policy allows bundles of at most so many tokens.
+    fn into_domain(
+        self,
+        project: ProjectId,
+        principal: &str,
+        most: TokenBudget,
+    ) -> mc_memory::RecallRequest {
         mc_memory::RecallRequest {
             project,
             principal: self.developer.unwrap_or_else(|| principal.to_owned()),
@@ -112,7 +118,7 @@ impl CheckedRecall {
             repo_path: self.repo_path,
             symbols: self.symbols,
             signals: self.signals,
-            limit: self.limit,
+            limit: self.limit.min(most),
             time_budget: self.time_budget,
         }
     }
@@ -244,7 +250,9 @@ pub async fn recall(
     ValidJson(request): ValidJson<RecallRequest>,
 ) -> Result<Json<RecallAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Read).await?;
-    let request = request.into_domain(here.project.id, caller.name());
+    let most = usize::try_from(here.project.policy.tokens.recall).unwrap_or(TokenBudget::MAX);
+    let most = TokenBudget::new(most).unwrap_or_default();
+    let request = request.into_domain(here.project.id, caller.name(), most);
     Ok(Json(mc_memory::recall(&here.memory, &request).await?.into()))
 }
 

@@ -6,23 +6,25 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Action, ProjectKey, RecordId, RecordKind};
+use mc_domain::{Act, Action, ProjectKey, RecordId, RecordKind};
 use mc_store::Store;
+use mc_store::audit::{self, NewEvent};
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, PassageSource};
 use mc_store::projects::Belonging;
-use mc_store::records::{self, Record, Version};
+use mc_store::records::{self, Contribution, Record, RecordFilter, Version};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::users;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{CitationVerdict, Kind, State as RecordState};
+use crate::wire::{CitationVerdict, Kind, State as RecordState, Trust, Visibility};
 
 /// A record's id in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -49,6 +51,12 @@ pub struct RecordQuery {
     project_key: String,
     /// Only this kind.
     kind: Option<Kind>,
+    /// Only those for these readers; the team's and the caller's own when absent.
+    visibility: Option<Visibility>,
+    /// Only those to which this user contributed.
+    saved_by: Option<String>,
+    /// Only those to which this source contributed.
+    source: Option<String>,
     /// Only records after this one: the `next` of the page before.
     after: Option<Uuid>,
     /// 1 to 200; 50 when absent.
@@ -60,6 +68,9 @@ pub struct RecordQuery {
 pub struct CheckedQuery {
     project: ProjectKey,
     kind: Option<RecordKind>,
+    visibility: Option<mc_domain::Visibility>,
+    saved_by: Option<String>,
+    source: Option<String>,
     after: Option<RecordId>,
     limit: i64,
 }
@@ -72,6 +83,11 @@ impl Check for RecordQuery {
         Ok(CheckedQuery {
             project: check::project_key("project_key", &self.project_key)?,
             kind: self.kind.map(Into::into),
+            visibility: self.visibility.map(Into::into),
+            saved_by: check::optional("saved_by", self.saved_by, |field, login| {
+                check::login(field, &login)
+            })?,
+            source: check::optional_line("source", self.source, limits::URL)?,
             after: self.after.map(RecordId),
             limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
@@ -88,6 +104,9 @@ pub struct RecordView {
     scope: Vec<String>,
     tags: Vec<String>,
     state: RecordState,
+    visibility: Visibility,
+    /// Who vouches for it.
+    trust: Trust,
     owner: Option<String>,
     /// When it expires.
     ttl: DateTime<Utc>,
@@ -157,6 +176,21 @@ pub struct RecordDetails {
     record: CitedRecord,
     /// Earlier states, newest first.
     versions: Vec<VersionView>,
+    /// Who and what it was made of, oldest first.
+    sources: Vec<SourceView>,
+}
+
+/// A save that went into a record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SourceView {
+    /// The record's version that it made.
+    version: i32,
+    /// Who saved it, by login; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved_by: Option<String>,
+    /// What it was taken from; empty for what somebody just said.
+    source: String,
+    saved_at: DateTime<Utc>,
 }
 
 /// A page of records.
@@ -179,9 +213,17 @@ pub async fn list(
     ValidQuery(query): ValidQuery<RecordQuery>,
 ) -> Result<Json<RecordPage>, Problem> {
     let here = api.enter(&caller, &query.project, Action::Read).await?;
-    let after = query.after;
-    let records =
-        records::list(&here.store, here.project.id, query.kind, after, query.limit).await?;
+    let (after, project) = (query.after, here.project.id);
+    let filter = RecordFilter {
+        kind: query.kind,
+        visibility: query.visibility,
+        saved_by: match &query.saved_by {
+            Some(login) => Some(users::called(&api.store, login).await?),
+            None => None,
+        },
+        source: query.source,
+    };
+    let records = records::list(&here.store, project, &filter, after, query.limit).await?;
     let is_full = i64::try_from(records.len()) == Ok(query.limit);
     let next = records.last().filter(|_| is_full).map(|record| record.id.into());
     Ok(Json(RecordPage { records: cited(&here.store, records).await?, next }))
@@ -201,12 +243,17 @@ pub async fn show(
     let store = here.ok_or_else(|| unknown(id))?.store;
     let record = records::find(&store, id).await?.ok_or_else(|| unknown(id))?;
     let versions = records::versions(&store, id).await?;
+    let sources = records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
     let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
-    Ok(Json(RecordDetails { record, versions: versions.into_iter().map(Into::into).collect() }))
+    let versions = versions.into_iter().map(Into::into).collect();
+    Ok(Json(RecordDetails { record, versions, sources }))
 }
 
 /// The records, each with what it cites.
-async fn cited(store: &Store, records: Vec<Record>) -> Result<Vec<CitedRecord>, Problem> {
+pub(super) async fn cited(
+    store: &Store,
+    records: Vec<Record>,
+) -> Result<Vec<CitedRecord>, Problem> {
     let ids: Vec<_> = records.iter().map(|record| record.id).collect();
     let mut by_record: HashMap<RecordId, Vec<CitationView>> = HashMap::new();
     for citation in citations::of_records(store, &ids).await? {
@@ -235,11 +282,12 @@ pub async fn remove(
         return Err(unknown(id));
     }
     passages::remove(&mut tx, PassageSource::Record(id)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::RecordRemoved, id)).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn unknown(id: RecordId) -> Problem {
+pub(super) fn unknown(id: RecordId) -> Problem {
     Problem::not_found(format!("there is no such record: {id}"))
         .field("id")
         .hint("GET /records lists those of a project")
@@ -255,6 +303,8 @@ impl From<Record> for RecordView {
             scope: record.scope,
             tags: record.tags,
             state: record.state.into(),
+            visibility: record.standing.visibility.into(),
+            trust: record.standing.trust.into(),
             owner: record.owner,
             ttl: record.ttl,
             ttl_given: record.ttl_given,
@@ -282,6 +332,17 @@ impl From<Citation> for CitationView {
             commit: citation.commit,
             content_hash: citation.content_hash.map(hex::encode),
             verdict: citation.verdict.into(),
+        }
+    }
+}
+
+impl From<Contribution> for SourceView {
+    fn from(contribution: Contribution) -> Self {
+        Self {
+            version: contribution.version,
+            saved_by: contribution.login,
+            source: contribution.source,
+            saved_at: contribution.saved_at,
         }
     }
 }

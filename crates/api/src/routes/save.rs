@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, DialogId, ProjectId, ProjectKey, RecordId, RecordKind, Role};
+use mc_domain::{Action, DialogId, ProjectKey, RecordId, RecordKind, Role};
 use mc_memory::{Decision, NewCitation, SaveOutcome};
+use mc_store::projects::Project;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -17,7 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, rounded};
+use crate::wire::{Kind, Trust, Visibility, rounded};
 
 /// Digits of a commit's or patch's hash, abbreviated or whole.
 const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 4..=64;
@@ -76,6 +77,12 @@ pub struct SaveRequest {
     contradicts: bool,
     /// The record that it replaces.
     supersedes: Option<Uuid>,
+    /// Who it is for: `team` when absent. From those who may not save for the team it is a proposal.
+    visibility: Option<Visibility>,
+    /// Who vouches for it; never more than the caller may: `team`, of an agent `untrusted`.
+    trust: Option<Trust>,
+    /// What it was taken from, such as a page's address: by that all of it can be found, and forgotten.
+    source: Option<String>,
 }
 
 /// What the caller thinks of it; each from 0 to 1.
@@ -126,6 +133,9 @@ pub struct CheckedSave {
     dialog: Option<DialogId>,
     contradicts: bool,
     supersedes: Option<RecordId>,
+    visibility: mc_domain::Visibility,
+    trust: mc_domain::Trust,
+    source: String,
 }
 
 impl Check for SaveRequest {
@@ -155,6 +165,9 @@ impl Check for SaveRequest {
             dialog: self.dialog_id.map(DialogId),
             contradicts: self.contradicts,
             supersedes: self.supersedes.map(RecordId),
+            visibility: self.visibility.map_or(mc_domain::Visibility::Team, Into::into),
+            trust: self.trust.map_or(mc_domain::Trust::Team, Into::into),
+            source: check::optional_line("source", self.source, limits::URL)?.unwrap_or_default(),
         })
     }
 }
@@ -229,9 +242,10 @@ fn check_meta(field: &str, meta: Map<String, Value>) -> Result<Map<String, Value
 /// What became of a save.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SaveAnswer {
-    /// `created`, `merged`, `superseded` or `rejected`.
+    /// `created`, `merged`, `superseded`, `proposed` (a person of the team decides), `known` (the team
+    /// has it already), `quarantined` (a maintainer decides) or `rejected`.
     outcome: &'static str,
-    /// The record that holds it; absent when it was rejected.
+    /// The record that holds it; absent when it was rejected or put into quarantine.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Uuid>,
     /// What was done: `merged into <id>`.
@@ -244,6 +258,9 @@ pub struct SaveAnswer {
     superseded: Vec<Uuid>,
     /// What was masked before anything was stored.
     masked: Vec<MaskedView>,
+    /// In which ways the text addresses a model, for all that it may be harmless.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flags: Vec<&'static str>,
     /// The places that the record cites, with verdicts.
     citations: Vec<CitationView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,21 +296,44 @@ pub async fn save(
     ValidJson(request): ValidJson<SaveRequest>,
 ) -> Result<Json<SaveAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Propose).await?;
+    let decides = here.project.role >= here.project.policy.roles.save;
     let replaces = request.contradicts || request.supersedes.is_some();
-    if here.project.role < Role::Member && replaces {
+    if replaces && !decides {
+        let needed = here.project.policy.roles.save;
         let field = if request.contradicts { "contradicts" } else { "supersedes" };
-        let detail = "takes the role member: a program does not decide that others are wrong";
+        let detail = format!("takes the role {needed}: who may only propose does not replace");
         return Err(Problem::forbidden(detail).field(field));
     }
-    let request = request.into_domain(here.project.id, caller.name());
+    let request = request.into_domain(&here.project, &caller, decides);
     Ok(Json(mc_memory::save(&here.memory, &request).await?.into()))
 }
 
+/// Who vouches for what is saved: the caller may say less than their role, never more.
+fn trust(asked: mc_domain::Trust, role: Role) -> mc_domain::Trust {
+    let most =
+        if role >= Role::Member { mc_domain::Trust::Team } else { mc_domain::Trust::Untrusted };
+    asked.min(most)
+}
+
 impl CheckedSave {
-    fn into_domain(self, project: ProjectId, principal: &str) -> mc_memory::SaveRequest {
+    /// What somebody saves who may, or may not, decide that it counts for the team.
+    fn into_domain(
+        self,
+        project: &Project,
+        caller: &Principal,
+        decides: bool,
+    ) -> mc_memory::SaveRequest {
+        let visibility = match self.visibility {
+            mc_domain::Visibility::Team if !decides => mc_domain::Visibility::Proposed,
+            asked => asked,
+        };
         mc_memory::SaveRequest {
-            project,
-            principal: principal.to_owned(),
+            project: project.id,
+            principal: caller.name().to_owned(),
+            saved_by: Some(caller.user),
+            visibility,
+            trust: trust(self.trust, project.role),
+            source: self.source,
             kind: self.kind,
             content: self.content,
             title: self.title,
@@ -332,6 +372,7 @@ impl From<SaveOutcome> for SaveAnswer {
                 usefulness: rounded(saved.scores.usefulness),
             },
             superseded,
+            flags: saved.flags,
             masked: saved
                 .masked
                 .into_iter()

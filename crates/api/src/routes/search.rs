@@ -18,7 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, RankingStep, Source, State as RecordState};
+use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust};
 
 /// What to look for, and where.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -146,6 +146,8 @@ pub struct ResultView {
     language: Option<String>,
     text: String,
     score: f32,
+    /// Who vouches for it.
+    trust: Trust,
     /// Of a memory record.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<RecordState>,
@@ -219,6 +221,7 @@ pub async fn search(
 
 impl From<Hit> for ResultView {
     fn from(hit: Hit) -> Self {
+        let trust = mc_memory::bundle::trust(&hit.passage).into();
         let Passage { indexed, updated_at, record, code, doc, dialog: _ } = hit.passage;
         let of_code = code.as_ref().map(|code| (code.line_start, code.line_end));
         let lines = of_code.or(doc.as_ref().and_then(|doc| doc.lines));
@@ -237,6 +240,7 @@ impl From<Hit> for ResultView {
             language: Some(indexed.language).filter(|language| !language.is_empty()),
             text: indexed.text,
             score: hit.score,
+            trust,
             state: record.as_ref().map(|record| record.state.into()),
             record_id: record.map(|record| record.id.into()),
             doc_id: doc.map(|doc| doc.id.into()),

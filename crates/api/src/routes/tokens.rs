@@ -5,9 +5,11 @@ use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::StatusCode;
 use mc_auth::secret::{PersonalAccessToken, hint};
-use mc_domain::{Scope, Scopes, TokenId};
+use mc_domain::{Act, Scope, Scopes, TokenId};
 use mc_store::accounts::{self, AccessToken, NewToken};
+use mc_store::audit::NewEvent;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -151,7 +153,11 @@ pub async fn create(
         scopes: entry.scopes,
         expires_at: Some(Utc::now() + entry.lives),
     };
-    let view = accounts::create_token(&api.store, &token).await?.into();
+    let made = accounts::create_token(&api.store, &token).await?;
+    let detail =
+        json!({ "user": user, "scopes": entry.scopes.to_string(), "ends": made.expires_at });
+    api.note(&caller, NewEvent::new(Act::TokenCreated, made.id).with(detail)).await;
+    let view = made.into();
     Ok((StatusCode::CREATED, Json(TokenAnswer { token: text.to_owned(), view })))
 }
 
@@ -181,6 +187,7 @@ pub async fn revoke(
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
     if accounts::revoke(&api.store, caller.user, id).await? {
+        api.note(&caller, NewEvent::new(Act::TokenRevoked, id)).await;
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(Problem::not_found(format!("you have no valid token {id}"))

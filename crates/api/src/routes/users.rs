@@ -4,10 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::Scope;
+use mc_domain::{Act, Scope, UserId};
 use mc_store::Store;
 use mc_store::accounts::{self, Change, NewUser, User};
+use mc_store::audit::NewEvent;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -193,6 +195,9 @@ pub async fn create(
     };
     let created = accounts::create(&api.store, &new).await;
     let created = created.map_err(|error| Problem::from(error).field("login"))?;
+    let detail =
+        json!({ "change": "added", "is_agent": created.is_agent, "is_admin": created.is_admin });
+    api.note(&caller, NewEvent::new(Act::UserChanged, created.id).with(detail)).await;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 
@@ -240,12 +245,23 @@ pub async fn change(
         disabled: change.disabled,
     };
     let changed = accounts::change(&api.store, &login, &change).await?;
-    Ok(Json(changed.ok_or_else(|| unknown(&login))?.into()))
+    let changed = changed.ok_or_else(|| unknown(&login))?;
+    let is_disabled = changed.disabled_at.is_some();
+    let detail = json!({ "is_admin": changed.is_admin, "is_disabled": is_disabled });
+    api.note(&caller, NewEvent::new(Act::UserChanged, changed.id).with(detail)).await;
+    Ok(Json(changed.into()))
 }
 
 /// The user with this login.
 pub async fn named(store: &Store, login: &str) -> Result<User, Problem> {
     accounts::find(store, login).await?.ok_or_else(|| unknown(login))
+}
+
+/// The id of the user with this login, to look for; one that nobody has where there is no such user.
+/// Whether somebody exists whom one has never met is nobody's business.
+pub async fn called(store: &Store, login: &str) -> Result<UserId, Problem> {
+    let user = accounts::find(store, login).await?;
+    Ok(user.map_or(UserId(Uuid::max()), |user| user.id))
 }
 
 fn unknown(login: &str) -> Problem {

@@ -8,9 +8,11 @@ use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderValue, header};
 use mc_auth::login::{Callback, ExternalIdentity, Pending, ProviderName};
 use mc_auth::secret::{LoginState, RefreshToken};
-use mc_domain::{Scopes, UserId};
+use mc_domain::{Act, Scopes, UserId};
 use mc_store::accounts::User;
+use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::sessions::{self, NewSession};
+use serde_json::json;
 use sha2::Sha256;
 
 use super::SignIn;
@@ -138,6 +140,8 @@ async fn visit(sign_in: &SignIn, user: UserId, code: &str) -> Result<Response, P
     let mut tx = sign_in.store().begin().await?;
     let session = sessions::begin(&mut tx, &session).await?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await?;
+    let event = NewEvent::new(Act::Login, session).with(json!({ "client": CLIENT }));
+    audit::add(&mut tx, Chain::Service, Some(user), &[event]).await?;
     tx.commit().await?;
     let next = if code.is_empty() {
         "/auth/device".to_owned()

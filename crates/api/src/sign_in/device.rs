@@ -9,10 +9,12 @@ use http::{HeaderMap, StatusCode};
 use mc_auth::client::ClientId;
 use mc_auth::device::{self, Grant, State as GrantState};
 use mc_auth::secret::{DeviceCode, UserCode};
-use mc_domain::{Scope, Scopes, UserId};
+use mc_domain::{Act, Scope, Scopes, UserId};
 use mc_store::Tx;
+use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::sessions::{self, Code, Device, DeviceState};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::SignIn;
@@ -126,7 +128,7 @@ pub async fn decide(
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
     let by = approve.then_some((caller.user, caller.scopes()));
-    settle(&api.sign_in, &code, by).await?;
+    settle(&api.sign_in, &code, caller.user, by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -196,7 +198,7 @@ pub async fn decide_in_browser(
     let code = UserCode::parse(&form.user_code)?;
     let approves = form.decision == "approve";
     let by = approves.then_some((visitor.user, visitor.scopes));
-    settle(&api.sign_in, &code, by).await?;
+    settle(&api.sign_in, &code, visitor.user, by).await?;
     let done: Page = if approves {
         page::message("You are signed in at the terminal", "You can close this page.")
     } else {
@@ -209,6 +211,7 @@ pub async fn decide_in_browser(
 async fn settle(
     sign_in: &SignIn,
     code: &UserCode,
+    decided_by: UserId,
     by: Option<(UserId, Scopes)>,
 ) -> Result<(), Problem> {
     let hash = code.hash();
@@ -223,6 +226,9 @@ async fn settle(
     }
     stored(&mut row, &grant);
     sessions::put_device(&mut tx, code, &row).await?;
+    let detail = json!({ "approved": by.is_some(), "client": row.client });
+    let event = NewEvent::new(Act::LoginDecided, "device").with(detail);
+    audit::add(&mut tx, Chain::Service, Some(decided_by), &[event]).await?;
     tx.commit().await?;
     Ok(())
 }

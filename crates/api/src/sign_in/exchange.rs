@@ -10,8 +10,9 @@ use mc_auth::client::ClientId;
 use mc_auth::device::Answer;
 use mc_auth::refresh::{self, Verdict};
 use mc_auth::secret::{DeviceCode, PersonalAccessToken, RefreshToken};
-use mc_domain::{Scopes, SessionId};
+use mc_domain::{Act, Scopes, SessionId};
 use mc_store::accounts;
+use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::sessions::{self, Code, NewSession, Refresh};
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
@@ -191,6 +192,9 @@ async fn refreshed(
         Verdict::Refuse(_) => Err(no_grant()),
         Verdict::RevokeFamily(theft) => {
             sessions::revoke(&mut tx, found.session).await?;
+            let why = json!({ "why": "a refresh token came back", "session_revoked": true });
+            let event = NewEvent::new(Act::Refused, found.session).with(why);
+            audit::add(&mut tx, Chain::Service, Some(found.user), &[event]).await?;
             tx.commit().await?;
             tracing::warn!(session = %found.session, ?theft, "a refresh token came back; its session is revoked");
             Err(no_grant())
@@ -265,12 +269,17 @@ async fn redeemed(
             sessions::put_device(&mut tx, code, &row).await?;
             let issued =
                 sign_in.issue(user, client.clone(), session, scopes, Some(ends_at)).await?;
+            audit::add(&mut tx, Chain::Service, Some(user), &[login(session, client, scopes)])
+                .await?;
             tx.commit().await?;
             Ok(response(&issued, scopes, Some(refresh)))
         }
         other => {
             if let (Answer::Replayed, Some(session)) = (other, row.session) {
                 sessions::revoke(&mut tx, session).await?;
+                let why = json!({ "why": "a device code came back", "session_revoked": true });
+                let event = NewEvent::new(Act::Refused, session).with(why);
+                audit::add(&mut tx, Chain::Service, row.user, &[event]).await?;
                 tracing::warn!(%session, "a device code came back; its session is revoked");
             }
             sessions::put_device(&mut tx, code, &row).await?;
@@ -304,9 +313,17 @@ async fn exchanged(
         return Err(Refused::new("invalid_scope", format!("the token has only: {held}")));
     }
     let session = SessionId(holder.token.0);
+    let event = login(session, &client, scopes);
     let issued = sign_in.issue(holder.user, client, session, scopes, None).await?;
+    audit::note_alone(sign_in.store(), Chain::Service, Some(holder.user), &[event]).await?;
     let response = response(&issued, scopes, None);
     Ok(TokenResponse { issued_token_type: Some(ACCESS_TOKEN), ..response })
+}
+
+/// That somebody came in: by the login at a terminal, or with a personal access token.
+fn login(session: SessionId, client: &ClientId, scopes: Scopes) -> NewEvent {
+    let detail = json!({ "client": client.as_str(), "scopes": scopes.to_string() });
+    NewEvent::new(Act::Login, session).with(detail)
 }
 
 /// A token to revoke.
@@ -330,6 +347,8 @@ pub async fn revoke(
     let mut tx = api.sign_in.store().begin().await?;
     if let Some(found) = sessions::refresh(&mut tx, token.hash().as_bytes()).await? {
         sessions::revoke(&mut tx, found.session).await?;
+        let event = NewEvent::new(Act::Logout, found.session);
+        audit::add(&mut tx, Chain::Service, Some(found.user), &[event]).await?;
         tx.commit().await?;
     }
     Ok(())

@@ -8,17 +8,20 @@ mod page;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use mc_auth::client::ClientId;
 use mc_auth::jwt::{self, Grant, Issued, Party, Reason};
 use mc_auth::login::{Provider, ProviderConfig, ProviderName};
-use mc_auth::seal::Sealer;
 use mc_auth::secret::PersonalAccessToken;
-use mc_domain::{Scopes, SessionId, UserId};
+use mc_domain::{Act, Scopes, SessionId, UserId};
+use mc_seal::Sealer;
 use mc_store::Store;
 use mc_store::accounts;
+use mc_store::audit::{self, Chain, NewEvent};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -53,6 +56,8 @@ struct Inner {
     sealer: Sealer,
     party: Party,
     keys: Keyring,
+    /// Tokens that were refused since it was last noted.
+    refused: AtomicU64,
 }
 
 /// A provider is asked for its metadata when somebody first wants to sign in there: one that is away
@@ -77,6 +82,7 @@ impl SignIn {
             sealer: settings.sealer,
             party: Party { issuer: address.clone(), audience: address },
             keys,
+            refused: AtomicU64::new(0),
         })))
     }
 
@@ -92,6 +98,17 @@ impl SignIn {
     /// An address of this service.
     fn address(&self, path: &str) -> Url {
         self.0.public_url.join(path).expect("a path of our own")
+    }
+
+    /// Notes in the audit how many tokens were refused since the last call. Not each by itself: whoever
+    /// knocks would fill it.
+    pub async fn note_refusals(&self) -> Result<(), Problem> {
+        let count = self.0.refused.swap(0, Ordering::Relaxed);
+        if count == 0 {
+            return Ok(());
+        }
+        let event = NewEvent::new(Act::Refused, "token").with(json!({ "count": count }));
+        Ok(audit::note_alone(self.store(), Chain::Service, None, &[event]).await?)
     }
 
     /// Whether browsers reach it by TLS.
@@ -166,6 +183,12 @@ impl Authenticate for SignIn {
         &'a self,
         token: &'a str,
     ) -> BoxFuture<'a, Result<Option<Principal>, Problem>> {
-        Box::pin(self.principal_of(token))
+        Box::pin(async move {
+            let principal = self.principal_of(token).await?;
+            if principal.is_none() {
+                self.0.refused.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(principal)
+        })
     }
 }

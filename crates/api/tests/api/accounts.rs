@@ -9,7 +9,7 @@ const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// A personal access token of a new user, with all scopes.
-async fn newcomer(api: &TestApi, login: &str) -> String {
+pub async fn newcomer(api: &TestApi, login: &str) -> String {
     api.post("/users", json!({"login": login})).await.ok();
     let all = "memory:read memory:write ingest coding github:write admin";
     let begun = api.form("/auth/device", &[("scope", all)]).await.ok();

@@ -6,11 +6,11 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode, header};
 use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
-use mc_auth::seal::{Sealer, SealingKey};
 use mc_llm::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_memory::MemoryContext;
+use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
-use mc_store::{accounts, vectors};
+use mc_store::{Store, accounts, testing, vectors};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -40,6 +40,8 @@ pub struct Answer {
     pub status: StatusCode,
     /// JSON body; null when there was none.
     pub body: Value,
+    /// Header; empty when there was none.
+    pub etag: String,
     media_type: String,
 }
 
@@ -56,12 +58,13 @@ impl TestApi {
         let id = embedder.model().clone();
         let model =
             vectors::register_model(&store, &id.name, id.dimensions, &json!({})).await.unwrap();
-        let models = ActiveModels::new(ActiveModel { model, embedder }, None);
+        let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
         let service = database.service().clone();
         let token = Sha256::digest(SECRET).into();
         accounts::set_local_token(&service, "here", &token, "oken").await.unwrap();
-        let memory = MemoryContext::new(SearchContext { store: service.clone(), keyword, models });
         let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let search = SearchContext { store: service.clone(), keyword, models };
+        let memory = MemoryContext::new(search, Arc::new(sealer.clone()));
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
         let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
         let sign_in = SignIn::open(service, settings).await.unwrap();
@@ -84,6 +87,44 @@ impl TestApi {
     /// Sends JSON to be put.
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         self.send("PUT", path, Body::from(body.to_string())).await
+    }
+
+    /// Sends JSON to be put in place of what has this tag.
+    pub async fn put_if(&self, path: &str, tag: &str, body: Value) -> Answer {
+        let request = Request::builder()
+            .method("PUT")
+            .uri(path)
+            .header(header::AUTHORIZATION, format!("Bearer {SECRET}"))
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::IF_MATCH, tag)
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        self.answer(request).await
+    }
+
+    /// The database as the background sees it.
+    pub fn background(&self) -> &Store {
+        self.database.store()
+    }
+
+    /// The database as requests see it.
+    pub fn service(&self) -> &Store {
+        self.database.service()
+    }
+
+    /// The key of this service.
+    pub fn sealer(&self) -> Arc<Sealer> {
+        self.state.memory.sealer.clone()
+    }
+
+    /// Runs a statement as the superuser, to bring about what takes days, or an attacker.
+    pub async fn execute(&self, sql: &str) {
+        testing::execute(self.database.url(), sql).await.unwrap();
+    }
+
+    /// The one text that a query gives, to the background.
+    pub async fn text(&self, sql: &str) -> String {
+        testing::text(self.database.store(), sql).await.unwrap()
     }
 
     /// Sends what changes.
@@ -123,8 +164,11 @@ impl TestApi {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
         let media_type = parts.headers.get(header::CONTENT_TYPE);
+        let text =
+            |name| parts.headers.get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
         Answer {
             status: parts.status,
+            etag: text(header::ETAG),
             media_type: media_type.map_or("", |value| value.to_str().unwrap()).to_owned(),
             body: match serde_json::from_slice(&bytes) {
                 Ok(body) => body,

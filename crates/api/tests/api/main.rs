@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod accounts;
+mod audit;
 mod client;
 mod documents;
 mod door;
@@ -10,7 +11,10 @@ mod hostile;
 mod ingest;
 mod memory;
 mod openapi;
+mod policy;
 mod projects;
+mod quarantine;
+mod review;
 mod search;
 mod service;
 mod tasks;

@@ -1,5 +1,6 @@
 //! One file a command; each is a client of the running service unless it says otherwise.
 
+pub mod audit;
 pub mod config;
 pub mod cursor;
 pub mod doctor;

@@ -1,6 +1,7 @@
 //! The service's database: a server of its own, or the one that is configured.
 
 use anyhow::{Context, Result};
+use mc_store::audit::Chains;
 use mc_store::embedded::{Embedded, EmbeddedSettings};
 use mc_store::{Store, logins};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,11 @@ pub struct Database {
 
 /// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
 /// left when `shutdown` comes first.
-pub async fn open(config: &Config, shutdown: &CancellationToken) -> Result<Option<Database>> {
+pub async fn open(
+    config: &Config,
+    chains: Chains,
+    shutdown: &CancellationToken,
+) -> Result<Option<Database>> {
     let embedded = if config.database.url.is_empty() {
         let Some(embedded) = start(config, shutdown).await? else { return Ok(None) };
         Some(embedded)
@@ -27,7 +32,7 @@ pub async fn open(config: &Config, shutdown: &CancellationToken) -> Result<Optio
         None
     };
     let url = embedded.as_ref().map_or(config.database.url.as_str(), Embedded::url);
-    let connecting = connect(url, config.max_connections());
+    let connecting = connect(url, config.max_connections(), chains);
     match shutdown.run_until_cancelled(connecting).await.transpose() {
         Ok(Some((store, background))) => Ok(Some(Database { store, background, embedded })),
         not_connected => {
@@ -50,11 +55,12 @@ async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<E
         .context("the embedded PostgreSQL did not start")
 }
 
-async fn connect(url: &str, max_connections: u32) -> Result<(Store, Store)> {
+async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<(Store, Store)> {
     let in_background = max_connections / 2;
     let logins = logins::prepare(url).await?;
-    let store = Store::connect(&logins.service, max_connections - in_background).await?;
-    Ok((store, Store::connect(&logins.worker, in_background).await?))
+    let serving = max_connections - in_background;
+    let store = Store::connect(&logins.service, serving, chains.clone()).await?;
+    Ok((store, Store::connect(&logins.worker, in_background, chains).await?))
 }
 
 impl Database {

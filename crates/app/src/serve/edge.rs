@@ -19,6 +19,7 @@ pub fn settings(config: &Config) -> ApiSettings {
         units_per_caller: limits.units_per_caller,
         requests_at_once: limits.requests,
         streams_at_once: limits.mcp_streams,
+        local_notices: config.notices.local,
         ..ApiSettings::default()
     }
 }

@@ -73,7 +73,7 @@ async fn previous(
         .with_context(|| format!("how to open the model {} is not readable", model.name))?;
     let dimensions = usize::try_from(model.dimensions).unwrap_or_default();
     match mc_llm::open_known(&settings, dimensions, runtime).await {
-        Ok(embedder) => Ok(Some(ActiveModel { model, embedder })),
+        Ok(embedder) => Ok(Some(ActiveModel { model, embedder, is_remote: settings.is_remote() })),
         Err(error) => {
             // Search goes on by keywords and the vectors that are there already.
             tracing::warn!(model = %model.name, %error, "the previous model can't answer meanwhile");
@@ -96,9 +96,9 @@ async fn register(
     embedder: std::sync::Arc<dyn Embedder>,
 ) -> Result<ActiveModel> {
     let id = embedder.model();
-    let settings = serde_json::to_value(settings)?;
-    let model = vectors::register_model(store, &id.name, id.dimensions, &settings).await?;
-    Ok(ActiveModel { model, embedder })
+    let written = serde_json::to_value(settings)?;
+    let model = vectors::register_model(store, &id.name, id.dimensions, &written).await?;
+    Ok(ActiveModel { model, embedder, is_remote: settings.is_remote() })
 }
 
 fn provider(config: &Config) -> Result<ProviderSettings> {

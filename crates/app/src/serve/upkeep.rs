@@ -15,8 +15,17 @@ pub async fn run(store: &Store, stop: &CancellationToken) {
     while stop.run_until_cancelled(hourly.tick()).await.is_some() {
         match upkeep::sweep(store).await {
             Ok(swept) if swept == Swept::default() => {}
-            Ok(Swept { feed, bundles, expired, logins }) => {
-                tracing::info!(feed, bundles, expired, logins, "deleted what is no longer needed");
+            Ok(Swept { feed, bundles, expired, logins, removed, holds, events }) => {
+                tracing::info!(
+                    feed,
+                    bundles,
+                    expired,
+                    logins,
+                    removed,
+                    holds,
+                    events,
+                    "deleted what is no longer needed"
+                );
             }
             Err(error) => tracing::warn!(%error, "what is no longer needed could not be deleted"),
         }

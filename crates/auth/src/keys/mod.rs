@@ -19,7 +19,7 @@ use mc_domain::{Classified, ErrorKind};
 use sha2::{Digest as _, Sha256};
 
 use crate::jwt;
-use crate::seal::{self, Place, Sealer};
+use mc_seal::{Place, Sealer};
 
 pub use jwks::{Jwk, Jwks};
 
@@ -77,7 +77,7 @@ pub struct KeySet(Vec<VerifyingKey>);
 pub enum Error {
     /// The stored private key does not open.
     #[error("a signing key can't be opened: {0}")]
-    Sealed(#[from] seal::Error),
+    Sealed(#[from] mc_seal::Error),
     /// What was sealed is not the private half of the key it is stored as.
     #[error("a stored signing key is damaged; retire it and make another")]
     Damaged,
@@ -246,7 +246,7 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::seal::SealingKey;
+    use mc_seal::SealingKey;
 
     fn at(seconds: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time")
@@ -272,7 +272,7 @@ mod tests {
         let opened = SigningKey::open(&sealer, one.public(), &envelope).expect("opens");
         assert_eq!(opened.private().as_bytes(), one.private().as_bytes());
         let swapped = SigningKey::open(&sealer, other.public(), &envelope);
-        assert_eq!(swapped.err(), Some(Error::Sealed(seal::Error::Forged)));
+        assert_eq!(swapped.err(), Some(Error::Sealed(mc_seal::Error::Forged)));
     }
 
     #[test]

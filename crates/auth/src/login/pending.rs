@@ -10,8 +10,8 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::{Callback, Error, ProviderName};
-use crate::seal::{self, Place, Sealer};
 use crate::secret::LoginState;
+use mc_seal::{Place, Sealer};
 
 /// How long a person has to sign in.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
@@ -41,10 +41,14 @@ impl Pending {
     }
 
     /// What was sealed for `state`.
-    pub fn open(sealer: &Sealer, state: &LoginState, envelope: &[u8]) -> Result<Self, seal::Error> {
+    pub fn open(
+        sealer: &Sealer,
+        state: &LoginState,
+        envelope: &[u8],
+    ) -> Result<Self, mc_seal::Error> {
         let hash = state.hash();
         let json = sealer.open(Place { purpose: PURPOSE, row: hash.as_bytes() }, envelope)?;
-        serde_json::from_slice(&json).map_err(|_| seal::Error::Malformed)
+        serde_json::from_slice(&json).map_err(|_| mc_seal::Error::Malformed)
     }
 
     /// When it is of no more use, and can be deleted.
@@ -81,7 +85,7 @@ impl fmt::Debug for Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seal::SealingKey;
+    use mc_seal::SealingKey;
 
     fn begun(state: &LoginState) -> Pending {
         Pending {
@@ -107,7 +111,7 @@ mod tests {
         assert_eq!(opened.pkce_verifier.secret(), "verifier");
         assert!(!format!("{opened:?}").contains("verifier"));
         let elsewhere = Pending::open(&sealer, &other, &envelope);
-        assert_eq!(elsewhere.err(), Some(seal::Error::Forged));
+        assert_eq!(elsewhere.err(), Some(mc_seal::Error::Forged));
     }
 
     #[test]

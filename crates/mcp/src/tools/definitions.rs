@@ -123,6 +123,8 @@ fn input(tool: Tool) -> Value {
                 "contradicts": {"type": "boolean", "description": "True if the old record is wrong"},
                 "supersedes": id("Record it replaces"),
                 "dialog_id": id(""),
+                "visibility": {"enum": ["team", "private"]},
+                "source": text("What it was taken from"),
             "quality": {"type": "object", "description": "novelty, dup, usefulness, 0 to 1"},
                 "meta": {"type": "object", "description": "Kept as given, e.g. patch_sha"},
             }),

@@ -11,7 +11,7 @@ use mc_domain::{
 
 pub use pack::{Contents, Envelope, pack};
 pub use render::as_json;
-pub use trust::{admits, vouched_first};
+pub use trust::{admits, trust, vouched_first};
 
 /// Longest statement in a bundle, in characters (seed 001, section 6).
 pub const STATEMENT_MAX_CHARS: usize = 300;

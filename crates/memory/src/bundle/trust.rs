@@ -1,6 +1,16 @@
 //! What trust a place in a bundle takes.
 
 use mc_domain::{RecordKind, Trust};
+use mc_store::passages::Passage;
+
+/// Who vouches for a passage.
+pub fn trust(passage: &Passage) -> Trust {
+    match &passage.record {
+        Some(record) => record.trust,
+        None if passage.dialog.is_some() => Trust::Team,
+        None => Trust::Imported,
+    }
+}
 
 /// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to
 /// do or to avoid: a rule or a warning of that sort is left out, whatever section it would stand in.

@@ -9,12 +9,14 @@ use mc_store::Store;
 use mc_store::citations::{self, Citation};
 use mc_store::records;
 
+use serde::{Deserialize, Serialize};
+
 pub use check::{CodeView, check, hash_lines};
 
 use crate::Error;
 
 /// A place in the code that a record is about, as its sender names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewCitation {
     /// Path within the repository.
     pub file: String,

@@ -1,15 +1,15 @@
 //! From hits to the sections of a bundle.
 
-use mc_domain::{DialogId, RecordId, RecordKind, RecordState, Trust};
+use mc_domain::{DialogId, RecordId, RecordKind, RecordState};
 use mc_search::Hit;
 use mc_store::citations::Citation;
-use mc_store::passages::{CodeFacet, DocFacet, Passage, RecordFacet};
+use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
 use serde_json::Value;
 
 use super::is_warning;
 use crate::bundle::{
     CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, STATEMENT_MAX_CHARS,
-    STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, admits, staleness_warning,
+    STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, admits, staleness_warning, trust,
 };
 use crate::citations::is_stale;
 use crate::confidence::{FLOOR, Question, evidence, is_about_place};
@@ -64,20 +64,6 @@ pub(crate) fn place(citation: &Citation) -> CitedPlace {
         commit: citation.commit.clone(),
         verdict: citation.verdict,
     }
-}
-
-/// Who vouches for a passage.
-fn trust(passage: &Passage) -> Trust {
-    match &passage.record {
-        Some(record) => trust_of_record(record),
-        None if passage.dialog.is_some() => Trust::Team,
-        None => Trust::Imported,
-    }
-}
-
-/// Who vouches for a record. The store doesn't keep it yet: each counts as the team's.
-fn trust_of_record(_record: &RecordFacet) -> Trust {
-    Trust::Team
 }
 
 /// Whether a hit may be recalled, however well it matches.

@@ -1,11 +1,13 @@
 //! A judgement carried out within the transaction.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Verdict};
+use mc_domain::{
+    DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, Verdict, Visibility,
+};
 use mc_sanitizer::Sanitized;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, NewPassage, PassageSource};
-use mc_store::records::{self, Record, RecordBody};
+use mc_store::records::{self, NewRecord, Origin, Record, RecordBody, Standing};
 use mc_store::{Tx, vectors};
 use serde_json::{Value, json};
 
@@ -53,6 +55,37 @@ pub(super) async fn create(
     links: Links,
     scores: Scores,
 ) -> Result<Applied, Error> {
+    let standing = Standing {
+        visibility: request.visibility,
+        private_to: super::private_to(request),
+        trust: prepared.trust,
+    };
+    add(tx, request, prepared, links, scores, standing, None).await
+}
+
+/// Adds a proposal, perhaps for a change of the record `amends`.
+pub(super) async fn propose(
+    tx: &mut Tx,
+    request: &SaveRequest,
+    prepared: &Prepared,
+    links: Links,
+    amends: Option<RecordId>,
+    scores: Scores,
+) -> Result<Applied, Error> {
+    let standing =
+        Standing { visibility: Visibility::Proposed, private_to: None, trust: Trust::Untrusted };
+    add(tx, request, prepared, links, scores, standing, amends).await
+}
+
+async fn add(
+    tx: &mut Tx,
+    request: &SaveRequest,
+    prepared: &Prepared,
+    links: Links,
+    scores: Scores,
+    standing: Standing,
+    amends: Option<RecordId>,
+) -> Result<Applied, Error> {
     let body = RecordBody {
         kind: request.kind,
         title: prepared.title.clone(),
@@ -71,7 +104,10 @@ pub(super) async fn create(
     };
     let passage = passage(request.kind, prepared);
     let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
-    let mut record = records::create(tx, request.project, &body, &passage, vector).await?;
+    let origin = origin(request, prepared);
+    let new =
+        NewRecord { body: &body, standing, amends, origin: &origin, passage: &passage, vector };
+    let mut record = records::create(tx, request.project, &new).await?;
     if !prepared.citations.is_empty() {
         citations::add(tx, request.project, record.id, &prepared.citations).await?;
         if let [(_, true)] = citations::derive_states(tx, &[record.id]).await?[..] {
@@ -111,7 +147,10 @@ pub(super) async fn merge(
         task: links.task,
         dialog: links.dialog,
     };
-    records::update(tx, old.id, &body, &judgement.reason, Some(&request.principal)).await?;
+    let trust = merged_trust(&old, &body, prepared.trust);
+    let origin = origin(request, prepared);
+    let (reason, by) = (&judgement.reason, Some(request.principal.as_str()));
+    records::update(tx, old.id, &body, trust, &origin, reason, by).await?;
     let known = citations::of_record_in(tx, old.id).await?;
     let citations = united_citations(known, &prepared.citations);
     if !prepared.citations.is_empty() {
@@ -159,6 +198,17 @@ async fn index(
     }
 }
 
+/// Who vouches for a merged record: a person who said that it holds, as long as it says the same; for a
+/// new text whoever saved that, for an old one who is trusted more.
+fn merged_trust(old: &Record, body: &RecordBody, new: Trust) -> Trust {
+    let says_the_same = old.content == body.content.as_str() && old.title == body.title.as_str();
+    if says_the_same { old.standing.trust.max(new) } else { new }
+}
+
+fn origin(request: &SaveRequest, prepared: &Prepared) -> Origin {
+    Origin { saved_by: request.saved_by, source: prepared.clean.source.clone() }
+}
+
 /// What search will see of a new record.
 pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
     NewPassage {
@@ -176,7 +226,8 @@ pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
     }
 }
 
-fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
+/// What search will see of a record that was changed.
+pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassage {
     NewPassage {
         record_kind: Some(body.kind),
         title: body.title.as_str().to_owned(),
@@ -243,7 +294,7 @@ fn merged_kind(old: RecordKind, new: RecordKind) -> RecordKind {
 }
 
 /// At most [`WORDS_MAX`] of both, the old ones first.
-fn united(old: &[String], new: &[String]) -> Vec<String> {
+pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
     let mut all = old.to_vec();
     for item in new {
         if all.len() < WORDS_MAX

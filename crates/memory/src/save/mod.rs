@@ -6,42 +6,53 @@ mod clean;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_domain::{DialogId, ProjectId, RecordId, RecordKind};
+use mc_domain::{
+    Act, DialogId, HoldId, ProjectId, RecordId, RecordKind, Trust, UserId, Visibility,
+};
 use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
+use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
-use mc_store::records::Record;
-use mc_store::{dialogs, records, tasks};
-use serde_json::{Map, Value};
-
-pub use clean::MaskedCount;
+use mc_store::records::{Fingerprint, Record};
+use mc_store::{Tx, dialogs, records, tasks};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::citations::{NewCitation, check_new};
 use crate::distil::{self, Distilled};
+use crate::gate::{Gate, Looked, MaskedCount, Verdict};
 use crate::judge::{
     self, Action, CANDIDATE_DISTANCE_MAX, Evidence, Incoming, Known, Reject, Scores, judge,
 };
 use crate::normalise::content_hash;
+use crate::quarantine::{self, Holding};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
+pub(crate) use apply::{passage_of, united};
 use clean::Clean;
+pub(crate) use clean::mask_distilled;
 
-/// How long a record lives after it was saved or last recalled, unless its end is named (seed 001,
-/// section 15).
-pub const DEFAULT_TTL: TimeDelta = TimeDelta::days(records::DEFAULT_TTL_DAYS);
 /// How long a save waits for its vector; later ones come from the queue.
 const EMBEDDING_WAIT: Duration = Duration::from_secs(2);
 /// Records that a new one is compared with, by fingerprint and by vector each.
 const CANDIDATES: i64 = 30;
 
 /// Something to be kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SaveRequest {
     /// Project.
     pub project: ProjectId,
     /// Who saves; kept in the history.
     pub principal: String,
+    /// Who that is.
+    pub saved_by: Option<UserId>,
+    /// Who it is for.
+    pub visibility: Visibility,
+    /// Who vouches for it.
+    pub trust: Trust,
+    /// What it was taken from; empty for what somebody just says.
+    pub source: String,
     /// What sort of knowledge it is.
     pub kind: RecordKind,
     /// What is known, as it was said.
@@ -58,7 +69,7 @@ pub struct SaveRequest {
     pub owner: Option<String>,
     /// What the caller's own judge thinks of its use, 0 to 1.
     pub usefulness: Option<f32>,
-    /// When it expires; by default after [`DEFAULT_TTL`].
+    /// When it expires; by default after as many days as the project's policy says.
     pub ttl: Option<DateTime<Utc>>,
     /// Anything else (`patch_sha`, `source_dialog_id`).
     pub meta: Map<String, Value>,
@@ -89,6 +100,10 @@ impl SaveRequest {
         Self {
             project,
             principal: principal.into(),
+            saved_by: None,
+            visibility: Visibility::Team,
+            trust: Trust::Team,
+            source: String::new(),
             kind,
             content: content.into(),
             title: None,
@@ -124,16 +139,28 @@ pub enum Decision {
         /// Those that it replaced.
         replaced: Vec<RecordId>,
     },
+    /// A proposal waits for a person of the team.
+    Proposed(RecordId),
+    /// The team's record says the same already; nothing was changed.
+    Known(RecordId),
+    /// It waits in quarantine.
+    Quarantined(HoldId),
     /// Not kept.
     Rejected(Reject),
+    /// The policy forbids what is in it.
+    Forbidden,
 }
 
 impl Decision {
     /// The record that holds what was saved, if it was kept.
     pub fn record(&self) -> Option<RecordId> {
         match self {
-            Self::Created(id) | Self::Merged(id) | Self::Superseded { by: id, .. } => Some(*id),
-            Self::Rejected(_) => None,
+            Self::Created(id)
+            | Self::Merged(id)
+            | Self::Proposed(id)
+            | Self::Known(id)
+            | Self::Superseded { by: id, .. } => Some(*id),
+            Self::Quarantined(_) | Self::Rejected(_) | Self::Forbidden => None,
         }
     }
 
@@ -143,7 +170,10 @@ impl Decision {
             Self::Created(_) => "created",
             Self::Merged(_) => "merged",
             Self::Superseded { .. } => "superseded",
-            Self::Rejected(_) => "rejected",
+            Self::Proposed(_) => "proposed",
+            Self::Known(_) => "known",
+            Self::Quarantined(_) => "quarantined",
+            Self::Rejected(_) | Self::Forbidden => "rejected",
         }
     }
 }
@@ -161,6 +191,8 @@ pub struct SaveOutcome {
     pub scores: Scores,
     /// What was masked before anything was stored.
     pub masked: Vec<MaskedCount>,
+    /// In which ways the text addresses a model, for all that it may be harmless.
+    pub flags: Vec<&'static str>,
     /// What the record cites now, with verdicts.
     pub citations: Vec<Citation>,
     /// The record as it is now; none when it was rejected.
@@ -180,44 +212,95 @@ pub(crate) struct Prepared {
     pub ttl: DateTime<Utc>,
     pub usefulness: f32,
     pub citations: Vec<Citation>,
+    pub trust: Trust,
     pub vector: Option<(ActiveModel, Vec<f32>)>,
 }
 
 /// Sanitizes, distils, judges and keeps a note, in one transaction, and says what was done and
 /// why. Works without the embedding provider: the vector then follows from the queue.
 pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutcome, Error> {
+    save_looked(ctx, request, Looked::Nobody).await
+}
+
+/// Like [`save`], for a note that a person may have looked at and let out of quarantine.
+pub async fn save_looked(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    looked: Looked,
+) -> Result<SaveOutcome, Error> {
     let now = Utc::now();
-    let ttl = request.ttl.unwrap_or(now + DEFAULT_TTL);
+    let days = i64::from(ctx.policy.ttl_days.of(request.kind));
+    let ttl = request.ttl.unwrap_or(now + TimeDelta::days(days));
     if ttl <= now {
         return Err(Error::TtlInThePast);
     }
-    let clean = Clean::of(request);
+    let mut gate = Gate::new(&ctx.policy, looked);
+    let clean = Clean::of(request, &mut gate);
+    let trust = match gate.verdict() {
+        Verdict::Refuse(reasons) => {
+            return Ok(not_kept(Decision::Forbidden, forbids(&reasons), &gate));
+        }
+        Verdict::Hold(reasons) => return held(ctx, request, &clean, reasons, &gate).await,
+        Verdict::Take { suspicious: true } => Trust::Untrusted,
+        Verdict::Take { suspicious: false } => request.trust,
+    };
     let distilled = clean.distil(request.kind);
     if let Some(reject) = judge::reject(&distilled.content) {
-        return Ok(rejected(reject, clean));
+        return Ok(not_kept(Decision::Rejected(reject), reject.to_string(), &gate));
     }
     let dialog = known_dialog(ctx, request, &clean).await?;
-    let (mut prepared, vector_pending) = prepare(ctx, request, clean, distilled, ttl).await?;
+    let (mut prepared, vector_pending) =
+        prepare(ctx, request, clean, distilled, ttl, &mut gate).await?;
+    prepared.trust = trust;
     let written = write(ctx, request, &mut prepared, dialog).await?;
     Ok(SaveOutcome {
         message: message(&written.decision),
         decision: written.decision,
         reason: written.reason,
         scores: written.scores,
-        masked: prepared.clean.masked,
+        masked: gate.masked(),
+        flags: gate.flags(),
         citations: written.citations,
         record: Some(written.record),
         vector_pending: vector_pending.filter(|_| !written.has_vector),
     })
 }
 
-fn rejected(reject: Reject, clean: Clean) -> SaveOutcome {
+async fn held(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    clean: &Clean,
+    reasons: Vec<String>,
+    gate: &Gate,
+) -> Result<SaveOutcome, Error> {
+    let why = reasons.join(", ");
+    let holding = Holding {
+        project: request.project,
+        kind: "save",
+        reasons,
+        beginning: &clean.text,
+        request,
+    };
+    let id = quarantine::hold(ctx, holding).await?;
+    let reason = format!(
+        "the project's policy holds {why} back; a maintainer decides about it (GET /quarantine)"
+    );
+    Ok(not_kept(Decision::Quarantined(id), reason, gate))
+}
+
+fn forbids(reasons: &[String]) -> String {
+    let why = reasons.join(", ");
+    format!("the project's policy forbids {why}; take it out of the text and save again")
+}
+
+fn not_kept(decision: Decision, reason: String, gate: &Gate) -> SaveOutcome {
     SaveOutcome {
-        decision: Decision::Rejected(reject),
-        message: "rejected".to_owned(),
-        reason: reject.to_string(),
+        message: message(&decision),
+        decision,
+        reason,
         scores: Scores::default(),
-        masked: clean.masked,
+        masked: gate.masked(),
+        flags: gate.flags(),
         citations: Vec::new(),
         record: None,
         vector_pending: None,
@@ -231,7 +314,10 @@ fn message(decision: &Decision) -> String {
         Decision::Created(id) => format!("created {id}"),
         Decision::Merged(id) => format!("merged into {id}"),
         Decision::Superseded { by, replaced } => format!("{by} superseded {}", list(replaced)),
-        Decision::Rejected(_) => "rejected".to_owned(),
+        Decision::Proposed(id) => format!("proposed {id}"),
+        Decision::Known(id) => format!("known as {id}"),
+        Decision::Quarantined(id) => format!("quarantined as {id}"),
+        Decision::Rejected(_) | Decision::Forbidden => "rejected".to_owned(),
     }
 }
 
@@ -254,13 +340,14 @@ async fn known_dialog(
 async fn prepare(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    mut clean: Clean,
+    clean: Clean,
     distilled: Distilled,
     ttl: DateTime<Utc>,
+    gate: &mut Gate,
 ) -> Result<(Prepared, Option<&'static str>), Error> {
     let citations = check_new(&ctx.store, request.project, &clean.citations).await?;
-    let content = clean.mask_distilled(&distilled.content, CONTENT_MAX_CHARS);
-    let title = clean.mask_distilled(&distilled.title, distil::TITLE_MAX_CHARS);
+    let content = mask_distilled(gate, &distilled.content, CONTENT_MAX_CHARS);
+    let title = mask_distilled(gate, &distilled.title, distil::TITLE_MAX_CHARS);
     let usefulness = judge::usefulness(
         content.as_str(),
         &Evidence {
@@ -280,6 +367,7 @@ async fn prepare(
         ttl,
         usefulness,
         citations,
+        trust: request.trust,
         vector: None,
     };
     let pending = match embed(ctx, &prepared).await {
@@ -297,7 +385,7 @@ async fn embed(
     ctx: &MemoryContext,
     prepared: &Prepared,
 ) -> Result<(ActiveModel, Vec<f32>), &'static str> {
-    let model = ctx.search.models.current();
+    let model = ctx.search.models.usable().ok_or("the policy keeps texts on this machine")?;
     let passage = apply::passage(RecordKind::Fact, prepared);
     let text = mc_sanitizer::mask(&passage.embedding_text()).text;
     let vectors = model.embedder.embed(vec![text], Purpose::Passage);
@@ -338,18 +426,7 @@ async fn write(
         Some(id) => Some(tasks::ensure(&mut tx, request.project, id).await?),
         None => None,
     };
-    let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
-    let candidates = records::candidates(
-        &mut tx,
-        request.project,
-        &prepared.content_hash,
-        prepared.simhash,
-        i32::try_from(CANDIDATE_DISTANCE_MAX).unwrap_or(i32::MAX),
-        vector,
-        CANDIDATES,
-    )
-    .await?;
-    let known: Vec<_> = candidates.into_iter().map(known).collect();
+    let known = candidates(&mut tx, request, prepared).await?;
     let incoming = Incoming {
         kind: request.kind,
         content: prepared.content.as_str(),
@@ -359,12 +436,15 @@ async fn write(
         usefulness: prepared.usefulness,
     };
     let judgement = judge(&incoming, &known);
+    let links = apply::Links { task, dialog };
+    if request.visibility == Visibility::Proposed {
+        return propose(tx, request, prepared, links, judgement).await;
+    }
     // All of them now and in one order: recalls count their hits on several records at once.
     let touched = judgement.touches();
     if !touched.is_empty() {
         records::lock(&mut tx, &touched).await?;
     }
-    let links = apply::Links { task, dialog };
     let applied = match judgement.action {
         Action::Create => {
             apply::create(&mut tx, request, prepared, links, judgement.scores).await?
@@ -385,12 +465,13 @@ async fn write(
     for replaced in &judgement.supersede {
         apply::supersede(&mut tx, request.project, *replaced, id).await?;
     }
-    tx.commit().await?;
     let decision = match (judgement.action, judgement.supersede) {
         (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
         (_, replaced) => Decision::Superseded { by: id, replaced },
     };
+    note(&mut tx, request, &decision, id).await?;
+    tx.commit().await?;
     Ok(Written {
         record: applied.record,
         decision,
@@ -399,6 +480,97 @@ async fn write(
         citations: applied.citations,
         has_vector: applied.has_vector,
     })
+}
+
+/// What may say the same among the records that the note may be merged into, or would change.
+async fn candidates(
+    tx: &mut Tx,
+    request: &SaveRequest,
+    prepared: &Prepared,
+) -> Result<Vec<Known>, Error> {
+    let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
+    let text = Fingerprint {
+        content_hash: &prepared.content_hash,
+        simhash: prepared.simhash,
+        max_distance: i32::try_from(CANDIDATE_DISTANCE_MAX).unwrap_or(i32::MAX),
+    };
+    let private_to = private_to(request);
+    let found =
+        records::candidates(tx, request.project, private_to, text, vector, CANDIDATES).await?;
+    Ok(found.into_iter().map(known).collect())
+}
+
+/// Who alone may see what is saved.
+fn private_to(request: &SaveRequest) -> Option<UserId> {
+    request.saved_by.filter(|_| request.visibility == Visibility::Private)
+}
+
+/// Puts a note before the reviewers. It is never merged into what the team has: where it comes close to
+/// one record, it is a proposal to change that.
+async fn propose(
+    mut tx: Tx,
+    request: &SaveRequest,
+    prepared: &mut Prepared,
+    links: apply::Links,
+    judgement: judge::Judgement,
+) -> Result<Written, Error> {
+    let amends = match judgement.action {
+        Action::Merge { into, exact: true } => {
+            let record =
+                records::find_in(&mut tx, into).await?.ok_or(Error::UnknownRecord(into))?;
+            let reason = "the team knows this already".to_owned();
+            return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
+        }
+        Action::Merge { into, exact: false } => Some(into),
+        Action::Create => None,
+    };
+    let hash = &prepared.content_hash;
+    if let Some(same) = records::same_proposal(&mut tx, request.project, request.kind, hash).await?
+    {
+        let record = records::find_in(&mut tx, same).await?.ok_or(Error::UnknownRecord(same))?;
+        let reason = "it was proposed already and waits for a person of the team".to_owned();
+        return Ok(unchanged(record, Decision::Proposed(same), reason, judgement.scores));
+    }
+    let applied =
+        apply::propose(&mut tx, request, prepared, links, amends, judgement.scores).await?;
+    let decision = Decision::Proposed(applied.record.id);
+    note(&mut tx, request, &decision, applied.record.id).await?;
+    tx.commit().await?;
+    let reason = match amends {
+        Some(id) => format!("a person of the team decides whether record {id} is to say this"),
+        None => "a person of the team decides whether it is to count".to_owned(),
+    };
+    Ok(Written {
+        record: applied.record,
+        decision,
+        reason,
+        scores: judgement.scores,
+        citations: applied.citations,
+        has_vector: true,
+    })
+}
+
+fn unchanged(record: Record, decision: Decision, reason: String, scores: Scores) -> Written {
+    Written { record, decision, reason, scores, citations: Vec::new(), has_vector: true }
+}
+
+async fn note(
+    tx: &mut Tx,
+    request: &SaveRequest,
+    decision: &Decision,
+    id: RecordId,
+) -> Result<(), Error> {
+    let replaced = match decision {
+        Decision::Superseded { replaced, .. } => replaced.clone(),
+        _ => Vec::new(),
+    };
+    let detail = json!({
+        "outcome": decision.as_str(),
+        "kind": request.kind,
+        "visibility": request.visibility,
+        "replaced": replaced,
+    });
+    Ok(audit::note(tx, NewEvent::new(Act::RecordSaved, id).with(detail)).await?)
 }
 
 fn known(candidate: records::Candidate) -> Known {

@@ -1,7 +1,7 @@
 //! Dialogs and links.
 
 use mc_domain::SourceKind;
-use mc_memory::{LinkIssue, SaveDialog, link_issue, save_dialog};
+use mc_memory::{LinkIssue, SaveDialog, link_issue};
 use mc_search::{Options, Query, search};
 use mc_store::passages::PassageFilter;
 use mc_store::{dialogs, records};
@@ -44,7 +44,7 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
             ),
         ],
     );
-    let id = save_dialog(&world.ctx, &request).await.unwrap();
+    let id = world.kept(&request).await;
     let texts = found(&world, "delay_unit trigger_delay_unit differ").await;
     assert_eq!(texts.len(), 1);
     assert!(
@@ -55,7 +55,7 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
     );
 
     let replaced = SaveDialog { id: Some(id), ..dialog(&world, &[("user", "thanks!")]) };
-    assert_eq!(save_dialog(&world.ctx, &replaced).await.unwrap(), id);
+    assert_eq!(world.kept(&replaced).await, id);
     assert!(found(&world, "delay_unit").await.is_empty());
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mc_domain::{RecordId, RecordState, Verdict};
 use mc_store::citations::{self, Citation};
-use mc_store::records;
+use mc_store::records::{self, RecordFilter};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -130,7 +130,9 @@ impl Run {
     /// Holds the state of every record, and the place that it cites, against what was edited.
     async fn check(&self) {
         let store = self.world.store();
-        let live = records::list(store, self.world.project, None, None, 1_000).await.unwrap();
+        let live = records::list(store, self.world.project, &RecordFilter::default(), None, 1_000)
+            .await
+            .unwrap();
         assert_eq!(live.len(), self.methods.len() + self.files.len());
         let ids: Vec<RecordId> = live.iter().map(|record| record.id).collect();
         let stale: HashSet<RecordId> = live

@@ -7,8 +7,7 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{BundleId, Classified, ErrorKind, RecordKind};
 use mc_memory::bundle::as_json;
 use mc_memory::{
-    Error, RecallRequest, SaveDialog, SaveRequest, TokenBudget, feedback, recall, save_dialog,
-    tokens,
+    Error, RecallRequest, SaveDialog, SaveRequest, TokenBudget, feedback, recall, tokens,
 };
 use mc_store::tasks::{self, NewTask};
 use mc_store::{records, testing, vectors};
@@ -269,7 +268,7 @@ async fn what_came_out_of_a_dialog_is_recalled_though_nobody_made_a_record_of_it
         messages: vec![("assistant".into(), said.into())],
         distilled: None,
     };
-    let id = save_dialog(&world.ctx, &dialog).await.unwrap();
+    let id = world.kept(&dialog).await;
     let bundle = world.recall(&world.question("how long does Varnish cache banners")).await;
     assert_eq!((bundle.dialogs[0].id, bundle.dialogs[0].text.as_str()), (id, said));
     assert!(bundle.reason.is_none());

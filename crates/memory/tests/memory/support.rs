@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
-use mc_domain::{ProjectId, RecordId, RecordKind};
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind};
 use mc_llm::{Embedder, ModelId, Purpose};
 use mc_memory::citations::hash_lines;
 use mc_memory::{
-    Bundle, Decision, MemoryContext, RecallRequest, SaveOutcome, SaveRequest, recall, save,
+    Bundle, Decision, DialogKept, Looked, MemoryContext, RecallRequest, SaveDialog, SaveOutcome,
+    SaveRequest, recall, save, save_dialog,
 };
 use mc_sanitizer::{Sanitized, mask};
+use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
+use mc_store::records::RecordFilter;
 use mc_store::repositories::Repository;
 use mc_store::{Store, repositories, vectors};
 use mc_testkit::TestDatabase;
@@ -24,6 +27,11 @@ use tokio_util::sync::CancellationToken;
 
 /// No recall of a test takes this long unless something hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A key that nobody else has.
+fn sealer() -> Arc<Sealer> {
+    Arc::new(Sealer::new(SealingKey::generate(), Vec::new()))
+}
 
 pub struct World {
     pub ctx: MemoryContext,
@@ -53,8 +61,8 @@ impl World {
             vectors::register_model(&store, &id.name, id.dimensions, &serde_json::json!({}))
                 .await
                 .unwrap();
-        let models = ActiveModels::new(ActiveModel { model, embedder }, None);
-        let ctx = MemoryContext::new(SearchContext { store, keyword, models });
+        let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
+        let ctx = MemoryContext::new(SearchContext { store, keyword, models }, sealer());
         Self { ctx, project, stop, _folder: folder, database }
     }
 
@@ -82,6 +90,14 @@ impl World {
         }
     }
 
+    /// Saves a dialog that nothing holds back.
+    pub async fn kept(&self, dialog: &SaveDialog) -> DialogId {
+        match save_dialog(&self.ctx, dialog, Looked::Nobody).await.unwrap() {
+            DialogKept::Kept(id) => id,
+            DialogKept::Quarantined(id) => panic!("held as {id}"),
+        }
+    }
+
     pub fn question(&self, query: &str) -> RecallRequest {
         RecallRequest {
             query: Some(query.to_owned()),
@@ -101,7 +117,10 @@ impl World {
     }
 
     pub async fn live_records(&self) -> usize {
-        mc_store::records::list(self.store(), self.project, None, None, 1_000).await.unwrap().len()
+        mc_store::records::list(self.store(), self.project, &RecordFilter::default(), None, 1_000)
+            .await
+            .unwrap()
+            .len()
     }
 
     async fn repository(&self) -> Repository {

@@ -17,7 +17,7 @@ use crate::names;
 
 /// Raised with every change of the schema, the analyser or the look-up spellings: an index of
 /// another format is built anew.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The fields by name.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,10 @@ pub struct Fields {
     pub id_halves: (Field, Field),
     /// Filters, each value one term.
     pub project: Field,
+    /// The project, of passages that only one user may find.
+    pub hidden: Field,
+    /// Who alone may find it.
+    pub private_to: Field,
     /// What it was cut from.
     pub source: Field,
     /// Kind of memory record.
@@ -60,6 +64,8 @@ pub fn schema() -> (Schema, Fields) {
         id: builder.add_bytes_field("id", BytesOptions::default().set_indexed()),
         id_halves: (builder.add_u64_field(ID_HIGH, half()), builder.add_u64_field(ID_LOW, half())),
         project: builder.add_text_field("project", exact()),
+        hidden: builder.add_text_field("hidden", exact()),
+        private_to: builder.add_text_field("private_to", exact()),
         source: builder.add_text_field("source", exact()),
         record_kind: builder.add_text_field("record_kind", exact()),
         scope: builder.add_text_field("scope", exact()),
@@ -148,6 +154,10 @@ impl Fields {
         document.add_u64(self.id_halves.0, high);
         document.add_u64(self.id_halves.1, low);
         document.add_text(self.project, passage.project.to_string());
+        if let Some(owner) = passage.private_to {
+            document.add_text(self.hidden, passage.project.to_string());
+            document.add_text(self.private_to, owner.to_string());
+        }
         document.add_text(self.source, passage.source.as_str());
         document.add_text(self.record_kind, &passage.record_kind);
         document.add_text(self.language, &passage.language);

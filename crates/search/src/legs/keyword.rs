@@ -4,7 +4,7 @@
 mod exact;
 mod filter;
 
-use mc_domain::PassageId;
+use mc_domain::{PassageId, UserId};
 use mc_store::passages::PassageFilter;
 use tantivy::collector::TopDocs;
 use tantivy::columnar::Column;
@@ -46,6 +46,8 @@ pub struct Wanted {
     pub names: Understood,
     /// Where.
     pub filter: PassageFilter,
+    /// Who asks: what only others may find is left out.
+    pub reader: Option<UserId>,
     /// Most hits of each list.
     pub limit: usize,
     /// Steps to leave out: fields.
@@ -54,11 +56,12 @@ pub struct Wanted {
 
 /// Searches; blocks.
 pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
-    let Wanted { terms, names, filter, limit, without } = wanted;
+    let Wanted { terms, names, filter, reader, limit, without } = wanted;
     let searcher = view.reader.searcher();
     let statistics = view.statistics.of(&searcher, &view.fields, filter.project)?;
     let lookup = Lookup { searcher: &searcher, fields: &view.fields, statistics, limit };
-    let filters = filter::clauses(&filter, &view.fields)?;
+    let mut filters = filter::clauses(&filter, &view.fields)?;
+    filters.extend(filter::others_private(&searcher, &filter, reader, &view.fields)?);
     let words = lookup.words(&Scope::of(filter.project), terms, &without)?;
     let exact = match exact::names(&view.fields, &names) {
         None => Ranked::new(),

@@ -53,7 +53,7 @@ impl<'a> VectorLeg<'a> {
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Ranked, Error> {
-        let ActiveModel { model, embedder } = &asked.active;
+        let ActiveModel { model, embedder, .. } = &asked.active;
         let embedded = async { Ok::<_, Error>(embedder.embed(vec![text], Purpose::Query).await?) };
         let looked_up = async { Ok(vectors::extents(self.store, model, self.project).await?) };
         let (embedded, extents) =

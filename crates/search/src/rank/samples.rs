@@ -1,7 +1,7 @@
 //! Passages for the tests of ranking.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, RecordState, SourceKind};
+use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, RecordState, SourceKind, Trust};
 use mc_store::passages::{CodeFacet, IndexedPassage, Passage, RecordFacet};
 
 use super::Candidate;
@@ -15,6 +15,7 @@ pub(super) fn doc(text: &str) -> Candidate {
     let indexed = IndexedPassage {
         id: PassageId::generate(),
         project: ProjectId::generate(),
+        private_to: None,
         source: SourceKind::Doc,
         record_kind: String::new(),
         title: String::new(),
@@ -41,6 +42,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
         state: RecordState::Active,
+        trust: Trust::Team,
         ttl: now() + TimeDelta::days(180),
         hits: 0,
         used: 0,

@@ -71,7 +71,8 @@ async fn the_model_before_answers_until_the_new_one_is_complete() {
     let model = vectors::register_model(world.store(), "new", 3, &serde_json::json!({}))
         .await
         .expect("a model");
-    let models = ActiveModels::new(ActiveModel { model, embedder: new }, Some(previous));
+    let models =
+        ActiveModels::new(ActiveModel { model, embedder: new, is_remote: false }, Some(previous));
     let mut context = node.context.clone();
     context.models = models.clone();
     let options = Options { time_budget: PATIENCE, ..Options::default() };

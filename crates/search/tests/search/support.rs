@@ -66,7 +66,7 @@ impl World {
         let model = vectors::register_model(self.store(), &id.name, id.dimensions, &provider)
             .await
             .expect("a model");
-        let models = ActiveModels::new(ActiveModel { model, embedder }, None);
+        let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
         let context = SearchContext { store: self.store().clone(), keyword, models };
         Node { context, task, stop }
     }
@@ -195,7 +195,7 @@ impl Embedder for Fake {
 /// Gives every queued passage the vector that `vector` chooses by its text.
 pub async fn embed_backlog(node: &Node, vector: impl Fn(&str) -> Vec<f32>) -> Vec<PassageId> {
     let store = &node.context.store;
-    let backlog = vectors::take_backlog(store, 1000).await.expect("a backlog");
+    let backlog = vectors::take_backlog(store, 1000, false).await.expect("a backlog");
     let batch: Vec<_> = backlog
         .into_iter()
         .map(|item| {

@@ -4,6 +4,7 @@
 //! milliseconds, no filter falls into a hole of the graph, and neither a new record nor an ingest pays
 //! for an entry in it (a third of a save's work in the database). Where a project's heap of one source
 //! grows too large for that, it is moved into the graph, in the background and in small steps.
+//! Private vectors stay outside: how long a walk through the graph takes would tell others of them.
 
 use mc_domain::{ProjectId, SourceKind};
 use sqlx::AssertSqlSafe;
@@ -27,7 +28,7 @@ pub struct Heap {
 pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<Heap>, Error> {
     let rows = sqlx::query!(
         r#"select project_id, source_kind, count(*) as "vectors!" from embeddings
-           where model_id = $1 and not in_graph
+           where model_id = $1 and not in_graph and private_to is null
            group by project_id, source_kind having count(*) > $2"#,
         model.id,
         more_than
@@ -72,6 +73,7 @@ pub async fn move_into_graph(
          where model_id = $1 and passage_id = any(array(
              select passage_id from embeddings
              where model_id = $1 and project_id = $2 and source_kind = $3 and not in_graph
+                 and private_to is null
              limit {limit} for update skip locked))"
     );
     let moved = sqlx::query(AssertSqlSafe(statement))

@@ -31,6 +31,11 @@ insert into bundle_items (bundle_id, project_id, position, section, score)
 select id, project_id, 0, 'facts', 1 from bundles where project_id = :project;
 insert into ingest_runs (id, project_id, repository_id) select gen_random_uuid(), project_id, id
 from repositories where project_id = :project;
+insert into policy_versions (project_id, version, policy) values (:project, 1, '{}');
+insert into quarantine (id, project_id, kind, reasons, summary, sealed, expires_at)
+values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + interval '1 day');
+insert into record_sources (project_id, record_id, version) select project_id, id, 1
+from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');
 insert into project_teams (project_id, team_id, role) select :project, id, 'viewer' from teams where key = 'team-:n';
 end $rows$

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use mc_domain::{ProjectId, UserId};
 use mc_store::Store;
+use mc_store::testing::chains;
 use mc_testkit::TestDatabase;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
@@ -53,8 +54,8 @@ impl Watched {
         for (setting, value) in SETTINGS {
             run(&format!("alter database {name} set {setting} = '{value}'")).await;
         }
-        let worker = Store::connect(&database.logins().worker, 1).await.unwrap();
-        let service = Store::connect(&database.logins().service, 1).await.unwrap();
+        let worker = Store::connect(&database.logins().worker, 1, chains()).await.unwrap();
+        let service = Store::connect(&database.logins().service, 1, chains()).await.unwrap();
         let store = worker.clone();
         let notices = Notices::default();
         let subscriber = tracing_subscriber::registry().with(notices.clone());

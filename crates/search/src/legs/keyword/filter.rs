@@ -1,9 +1,12 @@
 //! The filter as clauses that every hit must satisfy and that score nothing.
 
+use mc_domain::UserId;
 use mc_store::passages::PassageFilter;
-use tantivy::query::{ConstScoreQuery, Occur, Query, RegexQuery, TermQuery, TermSetQuery};
+use tantivy::query::{
+    BooleanQuery, ConstScoreQuery, Occur, Query, RegexQuery, TermQuery, TermSetQuery,
+};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{TantivyError, Term};
+use tantivy::{Searcher, TantivyError, Term};
 
 use crate::index::schema::Fields;
 
@@ -33,6 +36,25 @@ pub(super) fn clauses(
         clauses.push(silent(RegexQuery::from_pattern(regex, fields.place)?));
     }
     Ok(clauses)
+}
+
+/// Leaves out what only others may find; `None` where the project has nothing of the sort.
+pub(super) fn others_private(
+    searcher: &Searcher,
+    filter: &PassageFilter,
+    reader: Option<UserId>,
+    fields: &Fields,
+) -> Result<Option<Clause>, TantivyError> {
+    let hidden = Term::from_field_text(fields.hidden, &filter.project.to_string());
+    if searcher.doc_freq(&hidden)? == 0 {
+        return Ok(None);
+    }
+    let hidden: Box<dyn Query> = Box::new(TermQuery::new(hidden, IndexRecordOption::Basic));
+    let Some(reader) = reader else { return Ok(Some((Occur::MustNot, hidden))) };
+    let own = Term::from_field_text(fields.private_to, &reader.to_string());
+    let own: Box<dyn Query> = Box::new(TermQuery::new(own, IndexRecordOption::Basic));
+    let others = BooleanQuery::new(vec![(Occur::Must, hidden), (Occur::MustNot, own)]);
+    Ok(Some((Occur::MustNot, Box::new(others))))
 }
 
 /// The project, for what is not kept apart by it.

@@ -1,0 +1,258 @@
+//! `/projects/{key}/policy`: what a project keeps, masks and lets happen.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use http::{HeaderMap, HeaderValue, header};
+use mc_domain::{Act, Action, Policy, ProjectKey};
+use mc_sanitizer::Sanitizer;
+use mc_store::audit::{self, NewEvent};
+use mc_store::policies::{self, Version};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use super::projects::{ProjectPath, entered};
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::entry::Here;
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits;
+use crate::notices;
+use crate::problem::Problem;
+
+/// Which versions of a policy.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct VersionQuery {
+    /// Only versions before this one: the `next` of the page before.
+    before: Option<i64>,
+    /// 1 to 200; 50 when absent.
+    limit: Option<i64>,
+}
+
+impl Check for VersionQuery {
+    type Checked = (Option<i32>, i64);
+
+    fn check(self) -> Result<(Option<i32>, i64), Invalid> {
+        let versions = 1..=i64::from(i32::MAX);
+        let before = check::optional("before", self.before, |field, before| {
+            check::range(field, before, &versions)
+        })?;
+        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
+        Ok((before, check::range("limit", limit, &limits::PAGE_LIMIT)?))
+    }
+}
+
+impl Check for Policy {
+    type Checked = Self;
+
+    fn check(self) -> Result<Self, Invalid> {
+        Self::check(&self).map_err(|invalid| Invalid::new(invalid.field, invalid.rule))?;
+        let sanitizer = Sanitizer::default();
+        let is_known = |name: &String| sanitizer.categories().any(|known| known == name);
+        match self.sanitizer.categories.keys().find(|name| !is_known(name)) {
+            Some(name) => {
+                let known: std::collections::BTreeSet<_> = sanitizer.categories().collect();
+                let known = known.into_iter().collect::<Vec<_>>().join(", ");
+                let rule = format!("{name:?} is no category of the sanitizer; use one of: {known}");
+                Err(Invalid::new("sanitizer.categories", rule))
+            }
+            None => Ok(self),
+        }
+    }
+}
+
+/// The policy in force.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PolicyView {
+    /// 0 until somebody sets one; the `ETag` of the answer, and what `If-Match` is to say.
+    version: i32,
+    policy: Policy,
+}
+
+/// A policy that was in force from some time on.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PolicyVersionView {
+    version: i32,
+    policy: Policy,
+    /// Who set it, by login; absent where that user is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_by: Option<String>,
+    changed_at: DateTime<Utc>,
+    /// What it changed of the one before, setting by setting.
+    changes: Vec<ChangeView>,
+}
+
+/// A setting that was changed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ChangeView {
+    /// Such as `roles.save`.
+    field: String,
+    /// `null` where there was none.
+    #[schema(value_type = Object)]
+    before: serde_json::Value,
+    /// `null` where there is none.
+    #[schema(value_type = Object)]
+    after: serde_json::Value,
+}
+
+/// Versions of a policy, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PolicyVersions {
+    versions: Vec<PolicyVersionView>,
+    /// What to send as `before` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<i32>,
+}
+
+/// How a project's notices are signed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NoticeSigning {
+    /// The key of the HMAC-SHA256 over `<X-Memory-Copilot-Timestamp>.<body>` that stands in
+    /// `X-Memory-Copilot-Signature` as `sha256=<hexadecimal digits>`.
+    secret: String,
+    /// Where notices go; nowhere when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_url: Option<String>,
+}
+
+/// See a project's policy.
+#[utoipa::path(
+    get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
+    responses((status = 200, description = "The one in force; `ETag` is its version", body = PolicyView))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<ProjectPath>,
+) -> Result<Response, Problem> {
+    let Here { project, .. } = entered(&api, &caller, &key, Action::Read).await?;
+    Ok(answer(project.policy_version, project.policy))
+}
+
+/// Set a project's policy, all of it: what is left out gets its default. Applied at once.
+#[utoipa::path(
+    put, path = "/projects/{key}/policy", tag = "projects",
+    params(
+        ProjectPath,
+        ("If-Match" = String, Header, description = "The `ETag` of the policy that this one replaces: \
+         set by somebody else meanwhile, it stays"),
+    ),
+    request_body = Policy,
+    responses(
+        (status = 200, description = "In force; `ETag` is its version", body = PolicyView),
+        (status = 412, description = "Somebody else set it meanwhile"),
+        (status = 428, description = "`If-Match` is missing"),
+    )
+)]
+pub async fn set(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<ProjectPath>,
+    headers: HeaderMap,
+    ValidJson(policy): ValidJson<Policy>,
+) -> Result<Response, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
+    if let Some(url) = &policy.notices.webhook_url {
+        notices::check_url(url, api.settings.local_notices)
+            .map_err(|rule| Invalid::new("notices.webhook_url", rule))?;
+    }
+    let expected = expected(&headers, &key)?.unwrap_or(project.policy_version);
+    let mut tx = store.begin().await?;
+    let version = policies::set(&mut tx, project.id, expected, &policy).await?;
+    let version = version.ok_or_else(|| changed_meanwhile(&key))?;
+    let changes: Vec<_> =
+        policy.changes_from(&project.policy).into_iter().map(|change| change.field).collect();
+    let detail = json!({ "version": version, "changes": changes });
+    audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail)).await?;
+    tx.commit().await?;
+    Ok(answer(version, policy))
+}
+
+/// See how a project's policy came to be: every version with what it changed.
+#[utoipa::path(
+    get, path = "/projects/{key}/policy/versions", tag = "projects", params(ProjectPath, VersionQuery),
+    responses((status = 200, description = "Newest first", body = PolicyVersions))
+)]
+pub async fn versions(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<ProjectPath>,
+    ValidQuery((before, limit)): ValidQuery<VersionQuery>,
+) -> Result<Json<PolicyVersions>, Problem> {
+    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
+    // One more, which the last of the page is compared with.
+    let found = policies::versions(&store, project.id, before, limit + 1).await?;
+    let page = usize::try_from(limit).unwrap_or(usize::MAX);
+    let next = found.get(page.saturating_sub(1)).filter(|_| found.len() > page);
+    let next = next.map(|version| version.version);
+    let versions = (0..found.len().min(page)).map(|at| changed(&found[at], found.get(at + 1)));
+    Ok(Json(PolicyVersions { versions: versions.collect(), next }))
+}
+
+/// See how a project's notices are signed.
+#[utoipa::path(
+    get, path = "/projects/{key}/notices", tag = "projects", params(ProjectPath),
+    responses((status = 200, description = "A secret: for who receives the notices", body = NoticeSigning))
+)]
+pub async fn signing(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<ProjectPath>,
+) -> Result<Json<NoticeSigning>, Problem> {
+    let Here { project, memory, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
+    let secret = notices::secret(&memory.sealer, project.id);
+    Ok(Json(NoticeSigning { secret, webhook_url: project.policy.notices.webhook_url }))
+}
+
+/// The version that the caller read; `None` for any.
+fn expected(headers: &HeaderMap, key: &ProjectKey) -> Result<Option<i32>, Problem> {
+    let Some(sent) = headers.get(header::IF_MATCH) else {
+        let detail = "send the header `If-Match` with the `ETag` of the policy that you read";
+        return Err(Problem::precondition_required(detail).field("If-Match").hint(format!(
+            "GET /projects/{key}/policy answers it; `*` replaces whatever there is"
+        )));
+    };
+    let sent = sent.to_str().unwrap_or_default().trim();
+    if sent == "*" {
+        return Ok(None);
+    }
+    let version = sent.strip_prefix('"').and_then(|sent| sent.strip_suffix('"'));
+    // A tag that was never ours matches nothing.
+    version.and_then(|digits| digits.parse().ok()).map(Some).ok_or_else(|| changed_meanwhile(key))
+}
+
+fn changed_meanwhile(key: &ProjectKey) -> Problem {
+    Problem::precondition_failed("the policy is not the one that you read").field("If-Match").hint(
+        format!("GET /projects/{key}/policy, put your change into what it answers, and send that"),
+    )
+}
+
+fn answer(version: i32, policy: Policy) -> Response {
+    let mut response = Json(PolicyView { version, policy }).into_response();
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn changed(version: &Version, before: Option<&Version>) -> PolicyVersionView {
+    let first = Policy::default();
+    let before = before.map_or(&first, |before| &before.policy);
+    let changes = version.policy.changes_from(before).into_iter().map(|change| ChangeView {
+        field: change.field,
+        before: change.before,
+        after: change.after,
+    });
+    PolicyVersionView {
+        version: version.version,
+        changes: changes.collect(),
+        policy: version.policy.clone(),
+        changed_by: version.changed_by.clone(),
+        changed_at: version.changed_at,
+    }
+}

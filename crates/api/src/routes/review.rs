@@ -1,0 +1,362 @@
+//! `/proposals`, and what a person decides about records: share, confirm, roll back, forget.
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use mc_domain::{Action, ProjectKey, RecordId};
+use mc_memory::review::{self, Edit, Forgotten, Proposal};
+use mc_store::projects::Belonging;
+use mc_store::records::{self, Contributor};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::records::{CitedRecord, RecordPath, RecordView, SourceView, cited, unknown};
+use super::users;
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::entry::Here;
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits;
+use crate::problem::Problem;
+use crate::wire::Visibility;
+
+/// Whose proposals, and how many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ProposalQuery {
+    /// The project's key.
+    project_key: String,
+    /// Only proposals after this one: the `next` of the page before.
+    after: Option<Uuid>,
+    /// 1 to 200; 50 when absent.
+    limit: Option<i64>,
+}
+
+impl Check for ProposalQuery {
+    type Checked = (ProjectKey, Option<RecordId>, i64);
+
+    fn check(self) -> Result<Self::Checked, Invalid> {
+        let project = check::project_key("project_key", &self.project_key)?;
+        let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
+        let limit = check::range("limit", limit, &limits::PAGE_LIMIT)?;
+        Ok((project, self.after.map(RecordId), limit))
+    }
+}
+
+/// What a reviewer would have a proposal say instead.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptEntry {
+    /// As proposed when absent.
+    title: Option<String>,
+    /// As proposed when absent; at most 2,000 characters are kept.
+    content: Option<String>,
+}
+
+impl Check for AcceptEntry {
+    type Checked = Edit;
+
+    fn check(self) -> Result<Edit, Invalid> {
+        Ok(Edit {
+            title: check::optional_line("title", self.title, limits::TITLE)?,
+            content: check::optional_text("content", self.content, limits::CONTENT)?,
+        })
+    }
+}
+
+/// Why a proposal is turned down.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RejectEntry {
+    /// For the audit.
+    reason: String,
+}
+
+impl Check for RejectEntry {
+    type Checked = String;
+
+    fn check(self) -> Result<String, Invalid> {
+        check::text("reason", &self.reason, limits::REMARK)
+    }
+}
+
+/// What a record is to say again.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RollBackEntry {
+    /// One of its versions; when absent the one before, or as it was taken out.
+    version: Option<i64>,
+}
+
+impl Check for RollBackEntry {
+    type Checked = Option<i32>;
+
+    fn check(self) -> Result<Option<i32>, Invalid> {
+        check::optional("version", self.version, |field, version| {
+            check::range(field, version, &(1..=i64::from(i32::MAX)))
+        })
+    }
+}
+
+/// Whose, or what's, contributions are to be forgotten: one of `saved_by` and `source`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"project_key": "shop", "source": "https://wiki.example.org/x/1", "dry_run": true}))]
+pub struct ForgetEntry {
+    project_key: String,
+    /// A user's login.
+    saved_by: Option<String>,
+    /// As `GET /records/{id}` names it, or the `source` of documents.
+    source: Option<String>,
+    /// Only say what would be taken out.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// A [`ForgetEntry`] as checked.
+#[derive(Debug)]
+pub struct CheckedForget {
+    project: ProjectKey,
+    whose: Whose,
+    dry_run: bool,
+}
+
+#[derive(Debug)]
+enum Whose {
+    User(String),
+    Source(String),
+}
+
+impl Check for ForgetEntry {
+    type Checked = CheckedForget;
+
+    fn check(self) -> Result<CheckedForget, Invalid> {
+        let whose = match (self.saved_by, self.source) {
+            (Some(login), None) => Whose::User(check::login("saved_by", &login)?),
+            (None, Some(source)) => Whose::Source(check::line("source", &source, limits::URL)?),
+            _ => return Err(Invalid::new("saved_by", "give one of `saved_by` and `source`")),
+        };
+        let project = check::project_key("project_key", &self.project_key)?;
+        Ok(CheckedForget { project, whose, dry_run: self.dry_run })
+    }
+}
+
+/// A proposal, what it would change, and what speaks for it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProposalView {
+    #[serde(flatten)]
+    record: CitedRecord,
+    /// Who proposed it, and from what.
+    sources: Vec<SourceView>,
+    /// The record that would say this instead, as it is; absent where it would be a record of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amends: Option<RecordView>,
+    /// What it changes of that: a unified diff of title and content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+/// A page of proposals.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProposalPage {
+    proposals: Vec<ProposalView>,
+    /// What to send as `after` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<Uuid>,
+}
+
+/// Who a private record is for from now on.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ShareAnswer {
+    id: Uuid,
+    /// `team`; `proposed` where somebody else has to decide that it counts.
+    visibility: Visibility,
+}
+
+/// What was forgotten, or would be.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ForgetAnswer {
+    dry_run: bool,
+    /// Records that came from there alone: taken out.
+    removed: Vec<Uuid>,
+    /// Records that others had contributed to: they say what those said last.
+    rolled_back: Vec<Uuid>,
+    /// Records that say what others said: only where they came from was changed.
+    kept: Vec<Uuid>,
+    /// Dialogs that were deleted.
+    dialogs: u64,
+    /// Documents that were deleted.
+    documents: u64,
+}
+
+/// See what waits for a person of the team.
+#[utoipa::path(
+    get, path = "/proposals", tag = "review", params(ProposalQuery),
+    responses((status = 200, description = "Oldest first", body = ProposalPage))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidQuery((key, after, limit)): ValidQuery<ProposalQuery>,
+) -> Result<Json<ProposalPage>, Problem> {
+    let here = api.enter(&caller, &key, Action::Read).await?;
+    let found = records::proposals(&here.store, here.project.id, after, limit).await?;
+    let is_full = i64::try_from(found.len()) == Ok(limit);
+    let next = found.last().filter(|_| is_full).map(|record| record.id.into());
+    let mut proposals = Vec::with_capacity(found.len());
+    for proposal in review::proposals(&here.memory, found).await? {
+        proposals.push(view(&here, proposal).await?);
+    }
+    Ok(Json(ProposalPage { proposals, next }))
+}
+
+/// Make a proposal count, as it is or as the reviewer would have it.
+#[utoipa::path(
+    post, path = "/proposals/{id}/accept", tag = "review", params(RecordPath),
+    request_body = AcceptEntry,
+    responses((status = 200, description = "The record that says it now", body = RecordView))
+)]
+pub async fn accept(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<RecordPath>,
+    ValidJson(edit): ValidJson<AcceptEntry>,
+) -> Result<Json<RecordView>, Problem> {
+    let here = holding(&api, &caller, id, Action::Accept).await?;
+    Ok(Json(review::accept(&here.memory, id, &edit, caller.name()).await?.into()))
+}
+
+/// Turn a proposal down.
+#[utoipa::path(
+    post, path = "/proposals/{id}/reject", tag = "review", params(RecordPath),
+    request_body = RejectEntry, responses((status = 204, description = "It does not wait any more"))
+)]
+pub async fn reject(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<RecordPath>,
+    ValidJson(reason): ValidJson<RejectEntry>,
+) -> Result<StatusCode, Problem> {
+    let here = holding(&api, &caller, id, Action::Accept).await?;
+    review::reject(&here.memory, id, &reason).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Let the team see a private record. From those who may not save for the team it becomes a proposal.
+#[utoipa::path(
+    post, path = "/records/{id}/share", tag = "review", params(RecordPath),
+    responses((status = 200, description = "Who it is for now", body = ShareAnswer))
+)]
+pub async fn share(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<RecordPath>,
+) -> Result<Json<ShareAnswer>, Problem> {
+    let here = holding(&api, &caller, id, Action::Propose).await?;
+    let decides = here.project.role >= here.project.policy.roles.save;
+    let to = if decides { mc_domain::Visibility::Team } else { mc_domain::Visibility::Proposed };
+    let record = review::share(&here.memory, id, to).await?;
+    Ok(Json(ShareAnswer { id: record.id.into(), visibility: record.standing.visibility.into() }))
+}
+
+/// Say that a record of the team holds: it is trusted most from now on, until its text changes.
+#[utoipa::path(
+    post, path = "/records/{id}/confirm", tag = "review", params(RecordPath),
+    responses((status = 200, description = "The record", body = RecordView))
+)]
+pub async fn confirm(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<RecordPath>,
+) -> Result<Json<RecordView>, Problem> {
+    let here = holding(&api, &caller, id, Action::Accept).await?;
+    Ok(Json(review::confirm(&here.memory, id).await?.into()))
+}
+
+/// Have a record say again what it said before, or bring one back that was taken out or replaced.
+#[utoipa::path(
+    post, path = "/records/{id}/rollback", tag = "review", params(RecordPath),
+    request_body = RollBackEntry,
+    responses((status = 200, description = "The record as it is now", body = RecordView))
+)]
+pub async fn roll_back(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<RecordPath>,
+    ValidJson(version): ValidJson<RollBackEntry>,
+) -> Result<Json<RecordView>, Problem> {
+    let here = holding(&api, &caller, id, Action::Curate).await?;
+    let record = review::roll_back(&here.memory, id, version, caller.name()).await?;
+    Ok(Json(record.into()))
+}
+
+/// Take out everything that came from one person or one source.
+#[utoipa::path(
+    post, path = "/forget", tag = "review", request_body = ForgetEntry,
+    responses((status = 200, description = "What was taken out, or would be", body = ForgetAnswer))
+)]
+pub async fn forget(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidJson(request): ValidJson<ForgetEntry>,
+) -> Result<Json<ForgetAnswer>, Problem> {
+    let here = api.enter(&caller, &request.project, Action::Curate).await?;
+    let contributor = match &request.whose {
+        Whose::User(login) => {
+            let user = users::named(&api.store, login).await;
+            Contributor::User(user.map_err(|problem| problem.field("saved_by"))?.id)
+        }
+        Whose::Source(source) => Contributor::Source(source.clone()),
+    };
+    let (project, dry_run) = (here.project.id, request.dry_run);
+    let forgotten = review::forget(&here.memory, project, &contributor, dry_run).await?;
+    Ok(Json(ForgetAnswer::of(forgotten, dry_run)))
+}
+
+async fn holding(
+    api: &ApiState,
+    caller: &Principal,
+    id: RecordId,
+    action: Action,
+) -> Result<Here, Problem> {
+    let here = api.enter_holding(caller, Belonging::Record(id), action).await?;
+    here.ok_or_else(|| unknown(id))
+}
+
+async fn view(here: &Here, proposal: Proposal) -> Result<ProposalView, Problem> {
+    let id = proposal.record.id;
+    let diff = proposal.amends.as_ref().map(|amends| {
+        let text = |title: &str, content: &str| format!("{title}\n\n{content}\n");
+        let before = text(&amends.title, &amends.content);
+        let after = text(&proposal.record.title, &proposal.record.content);
+        similar::TextDiff::from_lines(&before, &after)
+            .unified_diff()
+            .header("now", "proposed")
+            .to_string()
+    });
+    let sources = records::contributions(&here.store, id).await?;
+    let record = cited(&here.store, vec![proposal.record]).await?.pop();
+    Ok(ProposalView {
+        record: record.ok_or_else(|| unknown(id))?,
+        sources: sources.into_iter().map(Into::into).collect(),
+        amends: proposal.amends.map(Into::into),
+        diff,
+    })
+}
+
+impl ForgetAnswer {
+    fn of(forgotten: Forgotten, dry_run: bool) -> Self {
+        let ids = |records: Vec<RecordId>| records.into_iter().map(Into::into).collect();
+        Self {
+            dry_run,
+            removed: ids(forgotten.removed),
+            rolled_back: ids(forgotten.rolled_back),
+            kept: ids(forgotten.kept),
+            dialogs: forgotten.dialogs,
+            documents: forgotten.docs,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Who did what, and that it can't be rewritten.
+
+use mc_store::testing;
+use serde_json::{Value, json};
+
+use crate::accounts::newcomer;
+use crate::client::TestApi;
+
+async fn actions(api: &TestApi, path: &str) -> Vec<String> {
+    let page = api.get(path).await.ok();
+    let events = page["events"].as_array().unwrap().iter();
+    events.map(|event| event["action"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn verified(api: &TestApi) -> Value {
+    api.get("/audit/verification?project_key=shop").await.ok()
+}
+
+/// A project in which something happened.
+async fn busy() -> TestApi {
+    let api = TestApi::start().await;
+    for text in ["The ledger closes at six.", "Carts are kept in Redis for two days."] {
+        let fact = json!({"project_key": "shop", "kind": "fact", "content": text});
+        api.post("/save", fact).await.ok();
+    }
+    let asked = json!({"project_key": "shop", "query": "when does the ledger close",
+                       "time_budget_ms": 20000});
+    let bundle = api.post("/recall", asked).await.ok();
+    let used = json!({"bundle_id": bundle["bundle_id"], "used": [bundle["facts"][0]["id"]]});
+    api.post("/feedback", used).await.ok();
+    api
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn saves_recalls_and_what_was_used_are_noted() {
+    let api = busy().await;
+    let all = actions(&api, "/audit?project_key=shop").await;
+    assert_eq!(all, ["bundle.used", "bundle.recalled", "record.saved", "record.saved"]);
+    let recalled = api.get("/audit?project_key=shop&action=bundle.recalled").await.ok();
+    let event = &recalled["events"][0];
+    assert_eq!((&event["actor"], &event["seq"]), (&json!("local"), &json!(3)));
+    assert_eq!(event["detail"]["items"][0][0], "facts", "which part of it: {event}");
+    assert!(!recalled.to_string().contains("ledger"), "ids, and not what they say: {recalled}");
+
+    let first = api.get("/audit?project_key=shop&limit=3").await.ok();
+    assert_eq!(first["next"], 2);
+    assert_eq!(actions(&api, "/audit?project_key=shop&before=2").await, ["record.saved"]);
+    assert!(actions(&api, "/audit?project_key=shop&actor=nobody").await.is_empty());
+    let unknown = api.get("/audit?project_key=shop&action=nonsense").await;
+    assert_eq!(unknown.fault(400), "action");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() {
+    let api = TestApi::start().await;
+    let ann = newcomer(&api, "ann").await;
+    let other = api.with(&ann);
+    assert_eq!(other.get("/projects/shop").await.status, 404);
+    api.put("/projects/shop/members/ann", json!({"role": "viewer"})).await.ok();
+    assert_eq!(other.get("/audit?project_key=shop").await.status, 403);
+    assert_eq!(other.get("/audit").await.status, 403);
+    assert_eq!(other.get("/audit/export").await.status, 403);
+    assert_eq!(
+        actions(&api, "/audit?project_key=shop").await,
+        ["access.refused", "member.changed"]
+    );
+    let service = actions(&api, "/audit").await;
+    for expected in ["user.changed", "token.created", "access.refused"] {
+        assert!(service.iter().any(|action| action == expected), "{expected}: {service:?}");
+    }
+    api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
+    assert_eq!(other.get("/audit?project_key=shop").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_has_every_event_in_order() {
+    let api = busy().await;
+    let exported = api.get("/audit/export?project_key=shop").await;
+    let text = exported.ok();
+    let lines: Vec<Value> =
+        text.as_str().unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let order: Vec<_> = lines.iter().map(|event| event["seq"].as_i64().unwrap()).collect();
+    assert_eq!(order, [1, 2, 3, 4]);
+    assert!(actions(&api, "/audit").await.contains(&"audit.read".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_way_to_rewrite_the_audit_is_found() {
+    let clean = busy().await;
+    let report = verified(&clean).await;
+    assert_eq!((&report["intact"], &report["events"]), (&json!(true), &json!(4)));
+    let of_project = "chain in (select id from projects)";
+    for (attack, at) in [
+        (format!("update audit_events set subject = 'x' where seq = 2 and {of_project}"), "event 2 "),
+        (format!("update audit_events set detail = '{{}}' where seq = 3 and {of_project}"), "event 3 "),
+        (format!("update audit_events set actor = null where seq = 1 and {of_project}"), "event 1 "),
+        (format!("update audit_events set at = at + interval '1 us' where seq = 4 and {of_project}"), "event 4 "),
+        (format!("delete from audit_events where seq = 2 and {of_project}"), "event 2 is missing"),
+        (format!("delete from audit_events where seq = 1 and {of_project}"), "before 2"),
+        (format!("delete from audit_events where seq = 4 and {of_project}"), "reach event 4"),
+        (format!("delete from audit_events where {of_project}"), "reach event 4"),
+        // Two that changed places, and one that was renumbered into a gap.
+        (format!("update audit_events set seq = -seq where seq in (2, 3) and {of_project};
+                  update audit_events set seq = 5 + seq where seq < 0 and {of_project}"), "event 2 "),
+        (format!("delete from audit_events where seq = 2 and {of_project};
+                  update audit_events set seq = seq - 1 where seq > 2 and {of_project}"), "event 2 "),
+        // One of another chain.
+        (format!("delete from audit_events where seq = 4 and {of_project};
+                  insert into audit_events select (select id from projects), 4, at, actor, action, subject,
+                      detail, key_id, mac from audit_events where chain not in (select id from projects) limit 1"), "event 4 "),
+        // A beginning that was cut off, with a checkpoint that nobody sealed.
+        (format!("insert into audit_checkpoints select chain, seq, mac, now(), key_id, mac from audit_events
+                      where seq = 2 and {of_project};
+                  delete from audit_events where seq <= 2 and {of_project}"), "before 3"),
+    ] {
+        let api = busy().await;
+        api.get("/whoami").await.ok();
+        for statement in attack.split(';') {
+            api.execute(statement).await;
+        }
+        let report = verified(&api).await;
+        assert_eq!(report["intact"], false, "{attack}");
+        assert!(report["fault"].as_str().unwrap().contains(at), "{attack}: {report}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_serves_may_neither_change_nor_delete_an_event() {
+    let api = busy().await;
+    let project = api.text("select id::text from projects").await;
+    let project = mc_domain::ProjectId(project.parse().unwrap());
+    let entered = api.service().enter(mc_domain::UserId::LOCAL, project);
+    for store in [&entered, api.background()] {
+        for attack in [
+            "update audit_events set subject = 'x'",
+            "delete from audit_events",
+            "truncate audit_events",
+            "update audit_checkpoints set seq = 1",
+            "alter table audit_events disable row level security",
+        ] {
+            assert!(testing::write(store, attack).await.is_err(), "{attack}");
+        }
+    }
+    let elsewhere = format!(
+        "insert into audit_events select '{}', 1, now(), null, 'x', '', '{{}}', '', ''",
+        uuid::Uuid::now_v7()
+    );
+    assert!(testing::write(&entered, &elsewhere).await.is_err());
+    assert_eq!(verified(&api).await["intact"], true);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn old_events_are_dropped_without_breaking_the_chain() {
+    let api = busy().await;
+    api.execute(
+        "update projects set policy = '{\"retention_days\": {\"audit\": 40}}' where key = 'shop'",
+    )
+    .await;
+    // The events are older than they say: only the test's superuser can bring that about, so that the
+    // macs are not looked at here but for what is left.
+    api.execute("update audit_events set at = now() - interval '50 days' where seq <= 2").await;
+    let swept = mc_store::upkeep::sweep(api.background()).await.unwrap();
+    assert!(swept.events >= 2, "{swept:?}");
+    let report = verified(&api).await;
+    assert_eq!((&report["intact"], &report["first"]), (&json!(true), &json!(3)), "{report}");
+    assert_eq!(actions(&api, "/audit?project_key=shop&limit=1").await, ["audit.pruned"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_of_many_at_once_are_one_chain() {
+    let api = TestApi::start().await;
+    let each = (0..24).map(|number| {
+        let content =
+            format!("The shard {number} of the catalogue lives on the host cat-{number}.");
+        api.post("/save", json!({"project_key": "shop", "kind": "fact", "content": content}))
+    });
+    for answer in futures::future::join_all(each).await {
+        answer.ok();
+    }
+    let report = verified(&api).await;
+    assert_eq!((&report["intact"], &report["events"]), (&json!(true), &json!(24)));
+}

@@ -1,0 +1,256 @@
+//! Private notes, proposals, and what a person decides about them.
+
+use serde_json::{Value, json};
+
+use crate::accounts::newcomer;
+use crate::client::{As, TestApi};
+
+fn fact(content: &str) -> Value {
+    json!({"project_key": "shop", "kind": "fact", "content": content})
+}
+
+fn with(mut request: Value, name: &str, value: impl Into<Value>) -> Value {
+    request[name] = value.into();
+    request
+}
+
+fn question(query: &str) -> Value {
+    json!({"project_key": "shop", "query": query, "time_budget_ms": 20000})
+}
+
+fn id(saved: &Value) -> &str {
+    saved["id"].as_str().unwrap_or_else(|| panic!("{saved}"))
+}
+
+/// A person of the team.
+async fn member(api: &TestApi, login: &str) -> String {
+    let token = newcomer(api, login).await;
+    api.put(&format!("/projects/shop/members/{login}"), json!({"role": "member"})).await.ok();
+    token
+}
+
+/// A program that works for somebody.
+async fn agent(api: &TestApi) -> String {
+    api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
+    api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
+    let entry = json!({"name": "b", "scopes": ["memory:read", "memory:write"], "agent": "bot"});
+    api.post("/tokens", entry).await.ok()["token"].as_str().unwrap().to_owned()
+}
+
+async fn recalls(caller: &As<'_>, query: &str, text: &str) -> bool {
+    caller.post("/recall", question(query)).await.ok().to_string().contains(text)
+}
+
+async fn finds(caller: &As<'_>, query: &str, text: &str) -> bool {
+    caller.post("/search", question(query)).await.ok().to_string().contains(text)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_private_note_is_its_owners_alone_until_it_is_shared() {
+    let api = TestApi::start().await;
+    let (ann, bob) = (member(&api, "ann").await, member(&api, "bob").await);
+    let (ann, bob) = (api.with(&ann), api.with(&bob));
+    let text = "The staging warehouse resets its stock counters every Thursday at noon.";
+    let note = with(fact(text), "visibility", "private");
+    let saved = ann.post("/save", note).await.ok();
+    assert_eq!(
+        (&saved["outcome"], &saved["record"]["visibility"]),
+        (&json!("created"), &json!("private"))
+    );
+    let (query, path) =
+        ("when does the warehouse reset stock counters", format!("/records/{}", id(&saved)));
+    assert!(recalls(&ann, query, "Thursday").await);
+    assert!(finds(&ann, query, "Thursday").await);
+    for other in [&bob, &api.with(crate::client::SECRET)] {
+        assert!(!recalls(other, query, "Thursday").await);
+        assert!(!finds(other, query, "Thursday").await);
+        assert_eq!(other.get(&path).await.fault(404), "id");
+        assert_eq!(other.delete(&path).await.fault(404), "id");
+        let all = other.get("/records?project_key=shop").await.ok();
+        assert_eq!(all["records"], json!([]));
+    }
+    // The same text by somebody else is another record.
+    let own = bob.post("/save", fact(text)).await.ok();
+    assert_eq!(own["outcome"], "created");
+    bob.delete(&format!("/records/{}", id(&own))).await.ok();
+
+    assert_eq!(bob.post(&format!("{path}/share"), json!({})).await.fault(404), "id");
+    let shared = ann.post(&format!("{path}/share"), json!({})).await.ok();
+    assert_eq!(shared["visibility"], "team");
+    assert!(recalls(&bob, query, "Thursday").await);
+    assert_eq!(ann.post(&format!("{path}/share"), json!({})).await.fault(409), "id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
+    let api = TestApi::start().await;
+    let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
+    let (bot, ann) = (api.with(&bot), api.with(&ann));
+    let note = fact("The invoice numbering restarts on the first of January in Spain.");
+    let saved = bot.post("/save", note.clone()).await.ok();
+    assert_eq!(
+        (&saved["outcome"], &saved["record"]["trust"]),
+        (&json!("proposed"), &json!("untrusted"))
+    );
+    let query = "when does invoice numbering restart in Spain";
+    assert!(!recalls(&ann, query, "January").await);
+    assert!(!finds(&ann, query, "January").await);
+    assert_eq!(bot.post("/save", note).await.ok()["id"], saved["id"], "proposed once");
+
+    let accept = format!("/proposals/{}/accept", id(&saved));
+    for decision in ["accept", "reject"] {
+        let body = if decision == "reject" { json!({"reason": "no"}) } else { json!({}) };
+        let path = format!("/proposals/{}/{decision}", id(&saved));
+        assert_eq!(bot.post(&path, body).await.status, 403);
+    }
+    assert_eq!(bot.post(&format!("/records/{}/confirm", id(&saved)), json!({})).await.status, 403);
+    let waiting = ann.get("/proposals?project_key=shop").await.ok();
+    assert_eq!(waiting["proposals"][0]["id"], saved["id"]);
+    assert_eq!(waiting["proposals"][0]["sources"][0]["saved_by"], "bot");
+    let accepted = ann.post(&accept, json!({})).await.ok();
+    assert_eq!(
+        (&accepted["visibility"], &accepted["trust"]),
+        (&json!("team"), &json!("confirmed"))
+    );
+    assert!(recalls(&ann, query, "January").await);
+    assert_eq!(ann.post(&accept, json!({})).await.fault(409), "id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
+    let api = TestApi::start().await;
+    let bot = agent(&api).await;
+    let bot = api.with(&bot);
+    let known = "Orders are exported to the warehouse every night by the job ExportOrders, which \
+                 retries three times.";
+    let record = api.post("/save", fact(known)).await.ok();
+    assert_eq!(bot.post("/save", fact(known)).await.ok()["outcome"], "known");
+    let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, which \
+                     retries three times.";
+    let proposed = bot.post("/save", fact(reordered)).await.ok();
+    assert_eq!(proposed["outcome"], "proposed");
+    let path = format!("/records/{}", id(&record));
+    assert_eq!(api.get(&path).await.ok()["content"], known, "nothing has changed");
+
+    let waiting = api.get("/proposals?project_key=shop").await.ok();
+    let proposal = &waiting["proposals"][0];
+    assert_eq!(proposal["amends"]["id"], record["id"]);
+    assert!(proposal["diff"].as_str().unwrap().contains("+"), "{proposal}");
+    let accept = format!("/proposals/{}/accept", id(&proposed));
+    let edit = json!({"content": format!("{reordered} Sundays excepted.")});
+    let accepted = api.post(&accept, edit).await.ok();
+    assert_eq!(accepted["id"], record["id"]);
+    assert!(accepted["content"].as_str().unwrap().ends_with("Sundays excepted."));
+    assert_eq!(accepted["trust"], "confirmed");
+    assert_eq!(api.get("/proposals?project_key=shop").await.ok()["proposals"], json!([]));
+
+    let back = api.post(&format!("{path}/rollback"), json!({})).await.ok();
+    assert_eq!(back["content"], known);
+    let history = api.get(&path).await.ok();
+    assert_eq!(history["versions"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        api.post(&format!("{path}/rollback"), json!({"version": 9})).await.fault(400),
+        "version"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_that_is_turned_down_stays_so() {
+    let api = TestApi::start().await;
+    let bot = agent(&api).await;
+    let saved = api.with(&bot).post("/save", fact("Prices are rounded half to even.")).await.ok();
+    let reject = format!("/proposals/{}/reject", id(&saved));
+    assert_eq!(api.post(&reject, json!({})).await.fault(400), "reason");
+    api.post(&reject, json!({"reason": "we round half up"})).await.ok();
+    assert_eq!(api.post(&reject, json!({"reason": "again"})).await.fault(409), "id");
+    assert_eq!(api.get(&format!("/records/{}", id(&saved))).await.ok()["state"], "deleted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_taken_out_can_be_brought_back() {
+    let api = TestApi::start().await;
+    let saved = api.post("/save", fact("The cart expires after 45 minutes of silence.")).await.ok();
+    let path = format!("/records/{}", id(&saved));
+    assert_eq!(api.post(&format!("{path}/rollback"), json!({})).await.fault(409), "id");
+    api.delete(&path).await.ok();
+    let back = api.post(&format!("{path}/rollback"), json!({})).await.ok();
+    assert_eq!(back["state"], "active");
+    assert!(
+        recalls(&api.with(crate::client::SECRET), "when does the cart expire", "45 minutes").await
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_who_confirms_vouches_until_the_text_changes() {
+    let api = TestApi::start().await;
+    let text = "The search index is rebuilt by the task search:rebuild, which takes nine minutes.";
+    let saved = api.post("/save", fact(text)).await.ok();
+    let path = format!("/records/{}", id(&saved));
+    let confirmed = api.post(&format!("{path}/confirm"), json!({})).await.ok();
+    assert_eq!(confirmed["trust"], "confirmed");
+    api.post("/save", fact(text)).await.ok();
+    assert_eq!(api.get(&path).await.ok()["trust"], "confirmed", "the same was said again");
+    let reordered =
+        "By the task search:rebuild the search index is rebuilt, which takes nine minutes.";
+    assert_eq!(api.post("/save", fact(reordered)).await.ok()["outcome"], "merged");
+    assert_eq!(api.get(&path).await.ok()["trust"], "team");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_vouches_for_more_than_they_may() {
+    let api = TestApi::start().await;
+    let asked = with(fact("Imports run at two in the morning."), "trust", "confirmed");
+    assert_eq!(api.post("/save", asked).await.ok()["record"]["trust"], "team");
+    let less = with(fact("The vendor page names port 8443 for its API."), "trust", "untrusted");
+    let saved = api.post("/save", with(less, "kind", "rule")).await.ok();
+    assert_eq!(saved["record"]["trust"], "untrusted");
+    let recalled = api.post("/recall", question("which port does the vendor page name")).await.ok();
+    assert!(!recalled.to_string().contains("8443"), "no rule that nobody vouches for: {recalled}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_from_one_person_or_source_is_forgotten_in_one_step() {
+    let api = TestApi::start().await;
+    let eve = member(&api, "eve").await;
+    let eve = api.with(&eve);
+    let page = "https://wiki.example.org/queues";
+    let hers =
+        eve.post("/save", fact("The mail queue is drained by the worker mailer-2.")).await.ok();
+    let shared = "Refunds are booked by the nightly job RefundBooker in the ledger of the month.";
+    let ours = api.post("/save", fact(shared)).await.ok();
+    let reordered =
+        "By the nightly job RefundBooker refunds are booked in the ledger of the month.";
+    assert_eq!(eve.post("/save", fact(reordered)).await.ok()["outcome"], "merged");
+    let imported = with(fact("Queues are named after the team that reads them."), "source", page);
+    let imported = api.post("/save", imported).await.ok();
+    eve.post(
+        "/dialogs",
+        json!({"project_key": "shop", "messages": [
+        {"role": "user", "content": "Where are refunds booked, and by which job?"}]}),
+    )
+    .await
+    .ok();
+
+    let by_eve = api.get("/records?project_key=shop&saved_by=eve").await.ok();
+    assert_eq!(by_eve["records"].as_array().unwrap().len(), 2);
+    let from_page = api.get(&format!("/records?project_key=shop&source={page}")).await.ok();
+    assert_eq!(from_page["records"][0]["id"], imported["id"]);
+
+    let request = json!({"project_key": "shop", "saved_by": "eve", "dry_run": true});
+    let would = api.post("/forget", request.clone()).await.ok();
+    assert_eq!(
+        (&would["removed"], &would["rolled_back"]),
+        (&json!([hers["id"]]), &json!([ours["id"]]))
+    );
+    assert_eq!(would["dialogs"], 1);
+    assert_eq!(api.get(&format!("/records/{}", id(&hers))).await.ok()["state"], "active");
+    assert_eq!(eve.post("/forget", request).await.status, 403);
+
+    api.post("/forget", json!({"project_key": "shop", "saved_by": "eve"})).await.ok();
+    assert_eq!(api.get(&format!("/records/{}", id(&hers))).await.ok()["state"], "deleted");
+    assert_eq!(api.get(&format!("/records/{}", id(&ours))).await.ok()["content"], shared);
+    let forgotten = api.post("/forget", json!({"project_key": "shop", "source": page})).await.ok();
+    assert_eq!(forgotten["removed"], json!([imported["id"]]));
+    let both = json!({"project_key": "shop", "source": page, "saved_by": "eve"});
+    assert_eq!(api.post("/forget", both).await.fault(400), "saved_by");
+}

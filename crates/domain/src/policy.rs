@@ -1,0 +1,465 @@
+//! What a project keeps, masks and lets happen. The default is what a project has until somebody sets
+//! something else.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kinds::{RecordKind, vocabulary};
+use crate::role::{Action, Role};
+use crate::text::check_line;
+
+vocabulary!(
+    /// What is done with a find of the sanitizer, from the mildest to the strictest.
+    FindAction, "action", {
+        /// It stays as it is.
+        Allow = "allow",
+        /// It is replaced by its placeholder.
+        Mask = "mask",
+        /// The text is kept, encrypted, until a person has decided about it.
+        Quarantine = "quarantine",
+        /// The text is not taken.
+        Reject = "reject",
+    }
+);
+
+/// What a project keeps, masks and lets happen.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Days that a record lives after it was saved or last recalled, unless its end was named.
+    pub ttl_days: TtlDays,
+    /// What is done with secrets, personal data and text that addresses a model.
+    pub sanitizer: Sanitizing,
+    /// The least role for what a person decides.
+    pub roles: LeastRoles,
+    /// Days that things are kept.
+    pub retention_days: RetentionDays,
+    /// Which models may see the project's texts.
+    pub models: Models,
+    /// Limits in tokens.
+    pub tokens: Tokens,
+    /// Commands that a dry run of a patch may start, each by its first words (`cargo test`); at most 100
+    /// of 200 characters.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub commands: Vec<String>,
+    /// Whom the project tells.
+    pub notices: Notices,
+}
+
+/// Days that a record of each kind lives: 1 to 3,650.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names of the kinds")]
+pub struct TtlDays {
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub fact: u16,
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub fewshot: u16,
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub pattern: u16,
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub adr_link: u16,
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub gotcha: u16,
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub rule: u16,
+}
+
+/// What is done with what the sanitizer and the guard find in texts that come in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Sanitizing {
+    /// Secrets; `allow` is for single categories only.
+    pub secrets: FindAction,
+    /// Personal data.
+    pub personal: FindAction,
+    /// Single categories, before the two above; the names are those of the placeholders (`jwt`,
+    /// `email`).
+    pub categories: BTreeMap<String, FindAction>,
+    /// Text that addresses a model; `mask` takes it in as untrusted.
+    pub addressed_to_models: FindAction,
+}
+
+/// The least role for what a person decides: `member`, `maintainer` or `admin`. Who may do less proposes
+/// instead of saving, and asks somebody else for the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct LeastRoles {
+    /// Save a record that counts for the team at once.
+    pub save: Role,
+    /// Accept or turn down what was proposed, and say that a record holds.
+    pub review: Role,
+    /// Agree to a write that leaves the service.
+    pub confirm: Role,
+    /// Push, open and merge.
+    pub publish: Role,
+}
+
+/// Days that things are kept: 1 to 3,650, the audit at least 30.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionDays {
+    /// What was recalled, and what of it was used.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub bundles: u16,
+    /// Records that were removed or replaced.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub removed_records: u16,
+    /// Texts in quarantine that nobody decides about.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    pub quarantine: u16,
+    /// The audit.
+    #[cfg_attr(feature = "openapi", schema(minimum = 30, maximum = 3650))]
+    pub audit: u16,
+}
+
+/// Which models may see the project's texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Models {
+    /// Whether models that are not on the service's own machine may. Where they may not and the service
+    /// has no other, search is by words.
+    pub remote: bool,
+}
+
+/// Limits in tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Tokens {
+    /// The largest bundle that a recall answers with, whatever it asks for: 96 to 32,000.
+    #[cfg_attr(feature = "openapi", schema(minimum = 96, maximum = 32000))]
+    pub recall: u32,
+}
+
+/// Whom the project tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Notices {
+    /// Gets a signed POST whenever something was put into quarantine: an https URL of at most 2,000
+    /// characters; nobody when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook_url: Option<String>,
+}
+
+/// Why a policy can't be set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field} {rule}")]
+pub struct InvalidPolicy {
+    /// The setting, as the document spells it (`ttl_days.fact`).
+    pub field: String,
+    /// The rule that it breaks.
+    pub rule: String,
+}
+
+/// A setting that differs between two policies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The setting (`roles.save`).
+    pub field: String,
+    /// What it was; `null` where it was absent.
+    pub before: serde_json::Value,
+    /// What it is; `null` where it is absent.
+    pub after: serde_json::Value,
+}
+
+/// Most days that anything lives.
+const DAYS_MAX: u16 = 3_650;
+/// The audit is kept for as long at least: what it is asked about comes up later.
+const AUDIT_DAYS_MIN: u16 = 30;
+/// Limits of a bundle.
+const RECALL_TOKENS: std::ops::RangeInclusive<u32> = 96..=32_000;
+const COMMANDS_MAX: usize = 100;
+const COMMAND_CHARS: usize = 200;
+const CATEGORIES_MAX: usize = 200;
+const URL_CHARS: usize = 2_000;
+
+impl Policy {
+    /// Whether every setting keeps its rule; the first that doesn't is named. Whether the categories
+    /// exist is the sanitizer's to say.
+    pub fn check(&self) -> Result<(), InvalidPolicy> {
+        for kind in RecordKind::ALL {
+            days(&format!("ttl_days.{kind}"), self.ttl_days.of(*kind), 1)?;
+        }
+        let retention = &self.retention_days;
+        days("retention_days.bundles", retention.bundles, 1)?;
+        days("retention_days.removed_records", retention.removed_records, 1)?;
+        days("retention_days.quarantine", retention.quarantine, 1)?;
+        days("retention_days.audit", retention.audit, AUDIT_DAYS_MIN)?;
+        self.sanitizer.check()?;
+        self.roles.check()?;
+        if !RECALL_TOKENS.contains(&self.tokens.recall) {
+            let (least, most) = (RECALL_TOKENS.start(), RECALL_TOKENS.end());
+            return invalid("tokens.recall", format!("must be from {least} to {most}"));
+        }
+        check_commands(&self.commands)?;
+        match &self.notices.webhook_url {
+            Some(url) => check_webhook(url),
+            None => Ok(()),
+        }
+    }
+
+    /// The least role for an action here: that of the action itself, or a higher one.
+    pub fn least_role(&self, action: Action) -> Role {
+        let here = match action {
+            Action::Accept => self.roles.review,
+            Action::Confirm => self.roles.confirm,
+            Action::Publish => self.roles.publish,
+            _ => Role::Viewer,
+        };
+        here.max(action.least_role())
+    }
+
+    /// What differs from `before`, setting by setting.
+    pub fn changes_from(&self, before: &Self) -> Vec<Change> {
+        let [before, after] = [before, self].map(|policy| {
+            let mut settings = BTreeMap::new();
+            let document = serde_json::to_value(policy).unwrap_or_default();
+            flatten("", document, &mut settings);
+            settings
+        });
+        let fields: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+        let value = |of: &BTreeMap<String, serde_json::Value>, field: &str| {
+            of.get(field).cloned().unwrap_or_default()
+        };
+        let each = fields.into_iter().map(|field| Change {
+            before: value(&before, field),
+            after: value(&after, field),
+            field: field.clone(),
+        });
+        each.filter(|change| change.before != change.after).collect()
+    }
+}
+
+impl TtlDays {
+    /// Days that a record of this kind lives.
+    pub fn of(&self, kind: RecordKind) -> u16 {
+        match kind {
+            RecordKind::Fact => self.fact,
+            RecordKind::Fewshot => self.fewshot,
+            RecordKind::Pattern => self.pattern,
+            RecordKind::AdrLink => self.adr_link,
+            RecordKind::Gotcha => self.gotcha,
+            RecordKind::Rule => self.rule,
+        }
+    }
+}
+
+impl Sanitizing {
+    fn check(&self) -> Result<(), InvalidPolicy> {
+        if self.secrets == FindAction::Allow {
+            let rule = "can't be allow: name the harmless categories in sanitizer.categories";
+            return invalid("sanitizer.secrets", rule);
+        }
+        if self.categories.len() > CATEGORIES_MAX {
+            return invalid("sanitizer.categories", format!("holds more than {CATEGORIES_MAX}"));
+        }
+        Ok(())
+    }
+}
+
+impl LeastRoles {
+    fn check(&self) -> Result<(), InvalidPolicy> {
+        let all = [
+            ("roles.save", self.save),
+            ("roles.review", self.review),
+            ("roles.confirm", self.confirm),
+            ("roles.publish", self.publish),
+        ];
+        match all.into_iter().find(|(_, role)| *role < Role::Member) {
+            Some((field, _)) => {
+                invalid(field, "must be member, maintainer or admin: this is for people")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Default for TtlDays {
+    /// Half a year (seed 001, section 15).
+    fn default() -> Self {
+        Self { fact: 180, fewshot: 180, pattern: 180, adr_link: 180, gotcha: 180, rule: 180 }
+    }
+}
+
+impl Default for Sanitizing {
+    fn default() -> Self {
+        Self {
+            secrets: FindAction::Mask,
+            personal: FindAction::Mask,
+            // In notes about systems they are mostly those of machines.
+            categories: BTreeMap::from([("ip-address".to_owned(), FindAction::Allow)]),
+            addressed_to_models: FindAction::Quarantine,
+        }
+    }
+}
+
+impl Default for LeastRoles {
+    fn default() -> Self {
+        let member = Role::Member;
+        Self { save: member, review: member, confirm: member, publish: member }
+    }
+}
+
+impl Default for RetentionDays {
+    fn default() -> Self {
+        Self { bundles: 365, removed_records: 180, quarantine: 30, audit: 730 }
+    }
+}
+
+impl Default for Models {
+    fn default() -> Self {
+        Self { remote: true }
+    }
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self { recall: *RECALL_TOKENS.end() }
+    }
+}
+
+fn invalid<T>(field: &str, rule: impl Into<String>) -> Result<T, InvalidPolicy> {
+    Err(InvalidPolicy { field: field.to_owned(), rule: rule.into() })
+}
+
+fn days(field: &str, days: u16, least: u16) -> Result<(), InvalidPolicy> {
+    if (least..=DAYS_MAX).contains(&days) {
+        return Ok(());
+    }
+    invalid(field, format!("must be from {least} to {DAYS_MAX}"))
+}
+
+fn check_commands(commands: &[String]) -> Result<(), InvalidPolicy> {
+    if commands.len() > COMMANDS_MAX {
+        return invalid("commands", format!("holds more than {COMMANDS_MAX}"));
+    }
+    for (at, command) in commands.iter().enumerate() {
+        let field = format!("commands[{at}]");
+        if let Err(error) = check_line(command) {
+            return invalid(&field, error.to_string());
+        }
+        if command.trim().is_empty() || command.chars().count() > COMMAND_CHARS {
+            return invalid(&field, format!("must hold 1 to {COMMAND_CHARS} characters"));
+        }
+    }
+    Ok(())
+}
+
+/// What can be told without a look at the network: whether the address leads inside is for whoever
+/// sends to it.
+fn check_webhook(url: &str) -> Result<(), InvalidPolicy> {
+    const FIELD: &str = "notices.webhook_url";
+    if url.chars().count() > URL_CHARS || check_line(url).is_err() {
+        return invalid(FIELD, format!("must be one line of at most {URL_CHARS} characters"));
+    }
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return invalid(FIELD, "must be an https URL");
+    }
+    if host.contains('@') {
+        return invalid(FIELD, "must not hold a user or a password: each notice is signed instead");
+    }
+    Ok(())
+}
+
+/// The settings of a document by their paths; what is no object stands for itself.
+fn flatten(
+    path: &str,
+    value: serde_json::Value,
+    settings: &mut BTreeMap<String, serde_json::Value>,
+) {
+    let serde_json::Value::Object(members) = value else {
+        settings.insert(path.to_owned(), value);
+        return;
+    };
+    for (name, value) in members {
+        let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+        flatten(&path, value, settings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(document: serde_json::Value) -> Policy {
+        serde_json::from_value(document).expect("a policy")
+    }
+
+    #[test]
+    fn an_empty_document_is_the_default() {
+        assert_eq!(read(json!({})), Policy::default());
+        assert_eq!(Policy::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn each_rule_names_the_setting_that_breaks_it() {
+        for (document, field) in [
+            (json!({"ttl_days": {"gotcha": 0}}), "ttl_days.gotcha"),
+            (json!({"ttl_days": {"rule": 3651}}), "ttl_days.rule"),
+            (json!({"retention_days": {"audit": 29}}), "retention_days.audit"),
+            (json!({"retention_days": {"quarantine": 0}}), "retention_days.quarantine"),
+            (json!({"sanitizer": {"secrets": "allow"}}), "sanitizer.secrets"),
+            (json!({"roles": {"save": "agent"}}), "roles.save"),
+            (json!({"roles": {"publish": "viewer"}}), "roles.publish"),
+            (json!({"tokens": {"recall": 95}}), "tokens.recall"),
+            (json!({"commands": ["cargo test", ""]}), "commands[1]"),
+            (json!({"commands": ["a\nb"]}), "commands[0]"),
+            (json!({"notices": {"webhook_url": "ftp://x"}}), "notices.webhook_url"),
+            (json!({"notices": {"webhook_url": "https://me:pw@x"}}), "notices.webhook_url"),
+        ] {
+            let refused = read(document.clone()).check().expect_err("breaks a rule");
+            assert_eq!(refused.field, field, "{document}");
+        }
+    }
+
+    #[test]
+    fn no_policy_lets_an_agent_decide() {
+        let policy = Policy::default();
+        for action in [Action::Accept, Action::Confirm, Action::Publish, Action::Write] {
+            assert!(policy.least_role(action) >= Role::Member, "{action:?}");
+        }
+    }
+
+    #[test]
+    fn a_policy_raises_a_role_and_never_lowers_one() {
+        let strict = read(json!({"roles": {"review": "maintainer", "publish": "admin"}}));
+        assert_eq!(strict.least_role(Action::Accept), Role::Maintainer);
+        assert_eq!(strict.least_role(Action::Publish), Role::Admin);
+        for action in Action::ALL {
+            assert!(strict.least_role(action) >= action.least_role(), "{action:?}");
+        }
+    }
+
+    #[test]
+    fn changes_are_named_setting_by_setting() {
+        let after = read(json!({
+            "roles": {"save": "admin"},
+            "sanitizer": {"categories": {"jwt": "reject"}},
+        }));
+        let changes = after.changes_from(&Policy::default());
+        let told: Vec<_> =
+            changes.iter().map(|c| (c.field.as_str(), &c.before, &c.after)).collect();
+        assert_eq!(
+            told,
+            [
+                ("roles.save", &json!("member"), &json!("admin")),
+                ("sanitizer.categories.ip-address", &json!("allow"), &json!(null)),
+                ("sanitizer.categories.jwt", &json!(null), &json!("reject")),
+            ]
+        );
+        assert!(after.changes_from(&after).is_empty());
+    }
+}

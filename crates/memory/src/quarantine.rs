@@ -1,0 +1,84 @@
+//! Putting into quarantine what a policy forbids to be taken in, and opening it again.
+
+use chrono::{TimeDelta, Utc};
+use mc_domain::{Act, HoldId, ProjectId};
+use mc_sanitizer::{Policy as Sanitizing, Sanitized, mask_with};
+use mc_seal::Place;
+use mc_store::audit::{self, NewEvent};
+use mc_store::quarantine::{self, NewHold};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::text::cut;
+use crate::{Error, MemoryContext};
+
+/// What an envelope of the quarantine belongs to, beside its row.
+const PURPOSE: &str = "quarantine.sealed";
+/// Characters of what is shown of a text.
+const SUMMARY_MAX: usize = 200;
+
+/// Something to hold.
+#[derive(Debug)]
+pub struct Holding<'a, T> {
+    /// Project.
+    pub project: ProjectId,
+    /// What was sent: `save`, `dialog` or `document`.
+    pub kind: &'static str,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Of what is shown of it; masked here once more, by the strictest rules.
+    pub beginning: &'a str,
+    /// The request as it came.
+    pub request: &'a T,
+}
+
+/// Seals a request and keeps it until somebody decides about it.
+pub async fn hold<T: Serialize>(
+    ctx: &MemoryContext,
+    holding: Holding<'_, T>,
+) -> Result<HoldId, Error> {
+    let id = HoldId::generate();
+    let text = serde_json::to_vec(holding.request).map_err(|_| Error::Sealed)?;
+    let days = i64::from(ctx.policy.retention_days.quarantine);
+    let hold = NewHold {
+        id,
+        kind: holding.kind,
+        reasons: holding.reasons,
+        summary: summary(holding.beginning),
+        sealed: ctx.sealer.seal(place(&id), &text),
+        expires_at: Utc::now() + TimeDelta::days(days),
+        notify: ctx.policy.notices.webhook_url.is_some(),
+    };
+    let mut tx = ctx.store.begin().await?;
+    quarantine::put(&mut tx, holding.project, &hold).await?;
+    let detail = json!({ "kind": hold.kind, "reasons": hold.reasons });
+    audit::note(&mut tx, NewEvent::new(Act::Held, id).with(detail)).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// The request that is held, as it came; `None` where nothing is.
+pub async fn open<T: DeserializeOwned>(
+    ctx: &MemoryContext,
+    id: HoldId,
+) -> Result<Option<T>, Error> {
+    let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
+    let text = ctx.sealer.open(place(&id), &envelope).map_err(|error| {
+        tracing::error!(hold.id = %id, %error, "an envelope of the quarantine does not open");
+        Error::Sealed
+    })?;
+    serde_json::from_slice(&text).map(Some).map_err(|_| Error::Sealed)
+}
+
+fn place(id: &HoldId) -> Place<'_> {
+    Place { purpose: PURPOSE, row: id.0.as_bytes() }
+}
+
+fn summary(beginning: &str) -> Sanitized {
+    mask_with(
+        &cut(mask_with(beginning, &Sanitizing::strict()).text.as_str(), SUMMARY_MAX),
+        &Sanitizing::strict(),
+    )
+    .text
+}

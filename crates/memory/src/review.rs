@@ -1,0 +1,387 @@
+//! From a proposal or a private note to what the team knows, and back: a person decides.
+
+use mc_domain::{Act, ProjectId, RecordId, RecordState, Trust, UserId, Visibility};
+use mc_sanitizer::Sanitized;
+use mc_store::audit::{self, NewEvent};
+use mc_store::passages::{self, PassageSource};
+use mc_store::records::{
+    self, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
+};
+use mc_store::{Tx, citations};
+use serde_json::json;
+
+use crate::gate::{Gate, Looked, Verdict};
+use crate::normalise::content_hash;
+use crate::save::{CONTENT_MAX_CHARS, mask_distilled, passage_of, united};
+use crate::simhash::simhash;
+use crate::{Error, MemoryContext, distil};
+
+/// What a reviewer would have a proposal say instead.
+#[derive(Debug, Clone, Default)]
+pub struct Edit {
+    /// Title.
+    pub title: Option<String>,
+    /// Content.
+    pub content: Option<String>,
+}
+
+/// What a proposal would change.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// The proposal.
+    pub record: Record,
+    /// The live record that it would change, as it is.
+    pub amends: Option<Record>,
+}
+
+/// The proposals among `records`, each with what it would change.
+pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<Proposal>, Error> {
+    let ids: Vec<_> = records.iter().filter_map(|record| record.amends).collect();
+    let targets = records::by_ids(&ctx.store, &ids).await?;
+    let target = |record: &Record| {
+        let of = |target: &&Record| Some(target.id) == record.amends && is_live(target);
+        targets.iter().find(of).cloned()
+    };
+    Ok(records.into_iter().map(|record| Proposal { amends: target(&record), record }).collect())
+}
+
+/// Makes a proposal count: as a record of its own, or as the new text of the one that it would change.
+/// Answers the record that holds it now, which a person has confirmed.
+pub async fn accept(
+    ctx: &MemoryContext,
+    id: RecordId,
+    edit: &Edit,
+    reviewer: &str,
+) -> Result<Record, Error> {
+    let mut tx = ctx.store.begin().await?;
+    let proposal = live_proposal(&mut tx, id).await?;
+    let target = match proposal.amends {
+        Some(target) => records::find_in(&mut tx, target).await?.filter(is_live),
+        None => None,
+    };
+    let body = edited(ctx, &proposal, edit)?;
+    let into = if let Some(target) = target {
+        amend(&mut tx, &proposal, &target, &body, reviewer).await?;
+        target.id
+    } else {
+        count(&mut tx, &proposal, &body, reviewer).await?;
+        id
+    };
+    let detail = json!({ "into": into, "edited": edit.title.is_some() || edit.content.is_some() });
+    audit::note(&mut tx, NewEvent::new(Act::ProposalAccepted, id).with(detail)).await?;
+    tx.commit().await?;
+    find(ctx, into).await
+}
+
+/// Turns a proposal down. The reason goes into the audit, masked.
+pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(), Error> {
+    let mut tx = ctx.store.begin().await?;
+    live_proposal(&mut tx, id).await?;
+    if !records::decide(&mut tx, id, Decided::Rejected).await? {
+        return Err(Error::NotProposed(id));
+    }
+    let mut gate = Gate::new(&ctx.policy, Looked::Released);
+    let detail = json!({ "reason": gate.pass_text(reason) });
+    audit::note(&mut tx, NewEvent::new(Act::ProposalRejected, id).with(detail)).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Lets the team see a private note: at once, or after a review.
+pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<Record, Error> {
+    let mut tx = ctx.store.begin().await?;
+    let record = records::find_in(&mut tx, id).await?.filter(is_live);
+    let record = record.ok_or(Error::NoRecord(id))?;
+    if record.standing.visibility != Visibility::Private {
+        return Err(Error::NotPrivate(id));
+    }
+    let to = match to {
+        Visibility::Team => Promotion::Team(record.standing.trust.max(Trust::Team)),
+        _ => Promotion::Proposed,
+    };
+    if !records::share(&mut tx, id, to).await? {
+        return Err(Error::NotPrivate(id));
+    }
+    // Made anew where it is to be found: its vector was the owner's alone.
+    passages::remove(&mut tx, PassageSource::Record(id)).await?;
+    if matches!(to, Promotion::Team(_)) {
+        index(&mut tx, &record, &body_of(&record), None).await?;
+    }
+    let visibility = if to == Promotion::Proposed { "proposed" } else { "team" };
+    let event = NewEvent::new(Act::RecordShared, id).with(json!({ "visibility": visibility }));
+    audit::note(&mut tx, event).await?;
+    tx.commit().await?;
+    find(ctx, id).await
+}
+
+/// Notes that a person looked at a live record of the team and said that it holds.
+pub async fn confirm(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
+    let mut tx = ctx.store.begin().await?;
+    if !records::confirm(&mut tx, id).await? {
+        return Err(Error::NoRecord(id));
+    }
+    audit::note(&mut tx, NewEvent::new(Act::RecordConfirmed, id)).await?;
+    tx.commit().await?;
+    find(ctx, id).await
+}
+
+/// Has a record say again what an earlier version said, or brings one back that was taken out or
+/// replaced. What it says now stays in its history.
+pub async fn roll_back(
+    ctx: &MemoryContext,
+    id: RecordId,
+    version: Option<i32>,
+    principal: &str,
+) -> Result<Record, Error> {
+    let mut tx = ctx.store.begin().await?;
+    records::lock(&mut tx, &[id]).await?;
+    let record = records::find_in(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
+    let is_removed = !is_live(&record);
+    if is_removed {
+        records::restore(&mut tx, id).await?;
+    }
+    let said = match version {
+        Some(version) => Some(earlier(&mut tx, id, version).await?),
+        None if is_removed => None,
+        None => {
+            Some(records::last_version(&mut tx, id).await?.ok_or(Error::NothingToRollBack(id))?)
+        }
+    };
+    let body = match &said {
+        Some(said) => {
+            let body = said_then(&record, said);
+            let origin = Origin { saved_by: ctx.store.principal(), source: String::new() };
+            let reason = format!("rolled back to version {}", said.version);
+            let trust = record.standing.trust.min(Trust::Team);
+            records::update(&mut tx, id, &body, trust, &origin, &reason, Some(principal)).await?;
+            body
+        }
+        None => body_of(&record),
+    };
+    if record.standing.visibility != Visibility::Proposed {
+        index(&mut tx, &record, &body, record.standing.private_to).await?;
+    }
+    let detail = json!({ "version": said.map(|said| said.version), "restored": is_removed });
+    audit::note(&mut tx, NewEvent::new(Act::RecordRolledBack, id).with(detail)).await?;
+    tx.commit().await?;
+    find(ctx, id).await
+}
+
+/// What forgetting did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Records that came from there alone: taken out.
+    pub removed: Vec<RecordId>,
+    /// Records that others had contributed to: they say what those said last.
+    pub rolled_back: Vec<RecordId>,
+    /// Records that say what others said: only their origin was changed.
+    pub kept: Vec<RecordId>,
+    /// Dialogs that were deleted.
+    pub dialogs: u64,
+    /// Documents that were deleted.
+    pub docs: u64,
+}
+
+/// Takes out everything that came from one person or source alone, and from the rest what came from
+/// there; with `dry_run` only says what that would be.
+pub async fn forget(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    contributor: &Contributor,
+    dry_run: bool,
+) -> Result<Forgotten, Error> {
+    let mut tx = ctx.store.begin_in_memory(project).await?;
+    let touched = records::records_of(&mut tx, project, contributor).await?;
+    let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
+    records::lock(&mut tx, &ids).await?;
+    let mut forgotten = Forgotten::default();
+    for one in &touched {
+        forget_one(&mut tx, one, contributor, &mut forgotten).await?;
+    }
+    forgotten.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
+    forgotten.docs = records::forget_docs(&mut tx, project, contributor).await?;
+    if dry_run {
+        // Rolled back: nothing of it happened.
+        return Ok(forgotten);
+    }
+    let (by, subject) = match contributor {
+        Contributor::User(user) => ("user", user.to_string()),
+        Contributor::Source(source) => ("source", source.clone()),
+    };
+    let detail = json!({
+        "by": by,
+        "removed": forgotten.removed,
+        "rolled_back": forgotten.rolled_back,
+        "dialogs": forgotten.dialogs,
+        "documents": forgotten.docs,
+    });
+    audit::note(&mut tx, NewEvent::new(Act::RecordsForgotten, subject).with(detail)).await?;
+    tx.commit().await?;
+    Ok(forgotten)
+}
+
+async fn forget_one(
+    tx: &mut Tx,
+    one: &Touched,
+    contributor: &Contributor,
+    forgotten: &mut Forgotten,
+) -> Result<(), Error> {
+    let Some(others) = one.others else {
+        records::delete(tx, one.id).await?;
+        passages::remove(tx, PassageSource::Record(one.id)).await?;
+        forgotten.removed.push(one.id);
+        return Ok(());
+    };
+    records::forget(tx, one.id, contributor).await?;
+    if one.theirs < others || one.theirs < one.version {
+        forgotten.kept.push(one.id);
+        return Ok(());
+    }
+    let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
+    match records::version(tx, one.id, others).await? {
+        Some(said) => {
+            let body = said_then(&record, &said);
+            records::rewrite(tx, one.id, &body).await?;
+            index(tx, &record, &body, record.standing.private_to).await?;
+            forgotten.rolled_back.push(one.id);
+        }
+        None => forgotten.kept.push(one.id),
+    }
+    Ok(())
+}
+
+async fn find(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
+    records::find(&ctx.store, id).await?.ok_or(Error::NoRecord(id))
+}
+
+/// The proposal, which nobody else decides about until the transaction ends.
+async fn live_proposal(tx: &mut Tx, id: RecordId) -> Result<Record, Error> {
+    records::lock(tx, &[id]).await?;
+    let record = records::find_in(tx, id).await?.ok_or(Error::NotProposed(id))?;
+    let waits = record.standing.visibility == Visibility::Proposed && is_live(&record);
+    if waits { Ok(record) } else { Err(Error::NotProposed(id)) }
+}
+
+fn is_live(record: &Record) -> bool {
+    matches!(record.state, RecordState::Active | RecordState::Stale)
+}
+
+/// The proposal's text as the reviewer would have it. What a person writes here goes through the same gate
+/// as a save, but for what would have to wait for a person.
+fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordBody, Error> {
+    let mut body = body_of(proposal);
+    let mut gate = Gate::new(&ctx.policy, Looked::Released);
+    if let Some(title) = &edit.title {
+        gate.pass(title);
+        body.title = mask_distilled(&mut gate, title, distil::TITLE_MAX_CHARS);
+    }
+    if let Some(content) = &edit.content {
+        gate.pass(content);
+        body.content = mask_distilled(&mut gate, content, CONTENT_MAX_CHARS);
+        body.content_hash = content_hash(body.content.as_str()).to_vec();
+        body.simhash = simhash(body.content.as_str());
+    }
+    match gate.verdict() {
+        Verdict::Refuse(reasons) => Err(Error::Forbidden(reasons.join(", "))),
+        Verdict::Hold(_) | Verdict::Take { .. } => Ok(body),
+    }
+}
+
+/// Has the target say what the proposal says.
+async fn amend(
+    tx: &mut Tx,
+    proposal: &Record,
+    target: &Record,
+    body: &RecordBody,
+    reviewer: &str,
+) -> Result<(), Error> {
+    records::lock(tx, &[target.id]).await?;
+    if !records::decide(tx, proposal.id, Decided::Into(target.id)).await? {
+        return Err(Error::NotProposed(proposal.id));
+    }
+    let body = RecordBody {
+        scope: united(&target.scope, &body.scope),
+        tags: united(&target.tags, &body.tags),
+        ttl: target.ttl.max(body.ttl),
+        ttl_given: target.ttl_given,
+        ..body.clone()
+    };
+    let reason = format!("accepted proposal {}", proposal.id);
+    for origin in records::origins(tx, proposal.id).await? {
+        records::update(tx, target.id, &body, Trust::Confirmed, &origin, &reason, Some(reviewer))
+            .await?;
+    }
+    index(tx, target, &body, None).await
+}
+
+/// Makes the proposal a record of the team.
+async fn count(
+    tx: &mut Tx,
+    proposal: &Record,
+    body: &RecordBody,
+    reviewer: &str,
+) -> Result<(), Error> {
+    let is_edited =
+        body.content.as_str() != proposal.content || body.title.as_str() != proposal.title;
+    if is_edited {
+        let origin = records::origins(tx, proposal.id).await?.into_iter().next();
+        let origin = origin.unwrap_or_default();
+        let (trust, reason) = (proposal.standing.trust, "edited by the reviewer");
+        records::update(tx, proposal.id, body, trust, &origin, reason, Some(reviewer)).await?;
+    }
+    if !records::share(tx, proposal.id, Promotion::Team(Trust::Confirmed)).await? {
+        return Err(Error::NotProposed(proposal.id));
+    }
+    index(tx, proposal, body, None).await
+}
+
+/// Makes the passage of a record, for its readers; its vector follows from the queue.
+async fn index(
+    tx: &mut Tx,
+    record: &Record,
+    body: &RecordBody,
+    private_to: Option<UserId>,
+) -> Result<(), Error> {
+    let citations = citations::of_record_in(tx, record.id).await?;
+    let passage = passage_of(body, &citations);
+    let source = PassageSource::Record(record.id);
+    passages::put_only_for(tx, record.project, source, &passage, private_to).await?;
+    Ok(())
+}
+
+async fn earlier(tx: &mut Tx, id: RecordId, version: i32) -> Result<Version, Error> {
+    records::version(tx, id, version).await?.ok_or(Error::UnknownVersion(version))
+}
+
+/// What a record says, as it is stored.
+fn body_of(record: &Record) -> RecordBody {
+    RecordBody {
+        kind: record.kind,
+        title: Sanitized::stored(record.title.clone()),
+        content: Sanitized::stored(record.content.clone()),
+        scope: record.scope.clone(),
+        tags: record.tags.clone(),
+        owner: record.owner.clone(),
+        ttl: record.ttl,
+        ttl_given: record.ttl_given,
+        quality: record.quality.clone(),
+        meta: record.meta.clone(),
+        task: record.task,
+        dialog: record.dialog,
+        content_hash: content_hash(&record.content).to_vec(),
+        simhash: simhash(&record.content),
+    }
+}
+
+/// What a record said in an earlier version.
+fn said_then(record: &Record, said: &Version) -> RecordBody {
+    RecordBody {
+        title: Sanitized::stored(said.title.clone()),
+        content: Sanitized::stored(said.content.clone()),
+        scope: said.scope.clone(),
+        tags: said.tags.clone(),
+        meta: said.meta.clone(),
+        content_hash: content_hash(&said.content).to_vec(),
+        simhash: simhash(&said.content),
+        ..body_of(record)
+    }
+}

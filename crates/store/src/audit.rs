@@ -1,0 +1,233 @@
+//! Who did what: events in chains that nobody who serves can rewrite.
+//!
+//! Each event carries a mac over all of it and over the mac before, under a key that the database does
+//! not have (`migrations/0013_audit.sql`). [`verify`] finds the first event that was changed, removed
+//! or moved. That the end of a chain was cut off is known from its [`Chains`]: what this service last
+//! added.
+
+mod events;
+mod prune;
+mod verify;
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, SubsecRound as _, Utc};
+use mc_domain::{Act, ProjectId, UserId};
+use mc_seal::{ChainKeys, MAC_LEN, Mac};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{Error, Store, Tx};
+
+pub use events::{Event, EventFilter, after, newest};
+pub use prune::{chains, prune};
+pub use verify::{Fault, Report, verify};
+
+/// A chain of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Chain {
+    /// A project's.
+    Project(ProjectId),
+    /// That of what belongs to no project: logins, users, teams, projects that come and go.
+    Service,
+}
+
+/// An event to add.
+#[derive(Debug, Clone)]
+pub struct NewEvent {
+    /// What was done.
+    pub act: Act,
+    /// To what: an id or a key; nothing that was not sanitized.
+    pub subject: String,
+    /// What else is to be known: ids, counts, words of closed vocabularies.
+    pub detail: Value,
+}
+
+/// The keys of all chains, and where each ended when this service last added to it; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Chains {
+    keys: Arc<ChainKeys>,
+    heads: Arc<Mutex<HashMap<Uuid, Head>>>,
+}
+
+/// The end of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The last event.
+    pub seq: i64,
+    /// Its mac.
+    pub mac: Mac,
+}
+
+impl Chains {
+    /// With keys, and the ends that an earlier run of the service knew.
+    pub fn new(keys: ChainKeys, heads: HashMap<Uuid, Head>) -> Self {
+        Self { keys: Arc::new(keys), heads: Arc::new(Mutex::new(heads)) }
+    }
+
+    /// The ends that are known, by [`Chain::id`]: to be kept outside the database.
+    pub fn heads(&self) -> HashMap<Uuid, Head> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where the chain ended when this service last added to it.
+    fn known(&self, chain: Chain) -> Option<Head> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).get(&chain.id()).copied()
+    }
+
+    /// To be called once the events are committed.
+    pub(crate) fn advance(&self, chain: Uuid, head: Head) {
+        let mut heads = self.heads.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = heads.entry(chain).or_insert(head);
+        if known.seq < head.seq {
+            *known = head;
+        }
+    }
+}
+
+impl Chain {
+    /// The project's id, nil for the service's own chain.
+    pub fn id(self) -> Uuid {
+        match self {
+            Self::Project(project) => project.0,
+            Self::Service => Uuid::nil(),
+        }
+    }
+}
+
+impl From<Uuid> for Chain {
+    fn from(id: Uuid) -> Self {
+        if id.is_nil() { Self::Service } else { Self::Project(ProjectId(id)) }
+    }
+}
+
+impl NewEvent {
+    /// An event without detail.
+    pub fn new(act: Act, subject: impl Display) -> Self {
+        Self { act, subject: subject.to_string(), detail: Value::Object(serde_json::Map::new()) }
+    }
+
+    /// The same with what else is to be known.
+    pub fn with(self, detail: Value) -> Self {
+        Self { detail, ..self }
+    }
+}
+
+/// Adds an event to the chain of what the transaction has entered, in the name of who entered it; to that
+/// of the service where nobody has entered anything. To be called last: nobody else can add to the chain until the transaction ends.
+pub async fn note(tx: &mut Tx, event: NewEvent) -> Result<(), Error> {
+    let Some(entry) = tx.1.entry else { return add(tx, Chain::Service, None, &[event]).await };
+    let chain = entry.project.map_or(Chain::Service, Chain::Project);
+    add(tx, chain, Some(entry.principal), &[event]).await
+}
+
+/// Adds events to a chain in the name of `actor`, in a transaction of their own; `None` is the service
+/// itself, or a stranger.
+pub async fn note_alone(
+    store: &Store,
+    chain: Chain,
+    actor: Option<UserId>,
+    events: &[NewEvent],
+) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    add(&mut tx, chain, actor, events).await?;
+    tx.commit().await
+}
+
+/// Adds events at the end of a chain, within the transaction.
+pub async fn add(
+    tx: &mut Tx,
+    chain: Chain,
+    actor: Option<UserId>,
+    events: &[NewEvent],
+) -> Result<(), Error> {
+    let keys = Arc::clone(&tx.1.chains.keys);
+    let mut head = head(tx, chain).await?.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
+    for event in events {
+        let link = Link {
+            chain: chain.id(),
+            seq: head.seq + 1,
+            // As exact as the database keeps it.
+            at: Utc::now().trunc_subsecs(6),
+            actor: actor.map(|user| user.0),
+            action: event.act.as_str(),
+            subject: &event.subject,
+            detail: &event.detail.to_string(),
+        };
+        let (key_id, mac) = link.sign(&keys, &head.mac);
+        sqlx::query!(
+            "insert into audit_events (chain, seq, at, actor, action, subject, detail, key_id, mac)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            link.chain,
+            link.seq,
+            link.at,
+            link.actor,
+            link.action,
+            link.subject,
+            link.detail,
+            &key_id[..],
+            &mac[..]
+        )
+        .execute(&mut *tx.0)
+        .await?;
+        head = Head { seq: link.seq, mac };
+    }
+    tx.1.appended = Some((chain.id(), head));
+    Ok(())
+}
+
+/// The end of a chain, which is this transaction's to lengthen from here on.
+async fn head(tx: &mut Tx, chain: Chain) -> Result<Option<Head>, Error> {
+    let row =
+        sqlx::query!(r#"select seq as "seq!", mac as "mac!" from mc.audit_head($1)"#, chain.id())
+            .fetch_optional(&mut *tx.0)
+            .await?;
+    row.map(|row| Ok(Head { seq: row.seq, mac: mac(&row.mac)? })).transpose()
+}
+
+fn mac(bytes: &[u8]) -> Result<Mac, Error> {
+    bytes.try_into().map_err(|_| Error::Unreadable("a mac of another length".into()))
+}
+
+/// An event in its place, as it is signed.
+struct Link<'a> {
+    chain: Uuid,
+    seq: i64,
+    at: DateTime<Utc>,
+    actor: Option<Uuid>,
+    action: &'a str,
+    subject: &'a str,
+    detail: &'a str,
+}
+
+impl Link<'_> {
+    fn sign(&self, keys: &ChainKeys, before: &Mac) -> (mc_seal::KeyId, Mac) {
+        self.parts(before, |parts| keys.sign(parts))
+    }
+
+    fn is_genuine(
+        &self,
+        keys: &ChainKeys,
+        before: &Mac,
+        key_id: &[u8],
+        mac: &[u8],
+    ) -> Option<bool> {
+        self.parts(before, |parts| keys.is_genuine(key_id, parts, mac))
+    }
+
+    fn parts<R>(&self, before: &Mac, then: impl FnOnce(&[&[u8]]) -> R) -> R {
+        then(&[
+            b"event",
+            before,
+            self.chain.as_bytes(),
+            &self.seq.to_be_bytes(),
+            &self.at.timestamp_micros().to_be_bytes(),
+            self.actor.as_ref().map_or(&[][..], |actor| actor.as_bytes()),
+            self.action.as_bytes(),
+            self.subject.as_bytes(),
+            self.detail.as_bytes(),
+        ])
+    }
+}

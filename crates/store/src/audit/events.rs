@@ -1,0 +1,118 @@
+//! Reading a chain: the newest events first, or all of them in order.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{Act, UserId};
+use serde_json::Value;
+
+use super::Chain;
+use crate::{Error, Store};
+
+/// An event as stored.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Its place in the chain, from 1.
+    pub seq: i64,
+    /// When it was added.
+    pub at: DateTime<Utc>,
+    /// Who did it; `None` for strangers and the service itself.
+    pub actor: Option<UserId>,
+    /// The actor's login, as it is now.
+    pub login: Option<String>,
+    /// What was done.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// What else is known.
+    pub detail: Value,
+    /// Covers all of it, and the one before.
+    pub mac: Vec<u8>,
+}
+
+/// Which events.
+#[derive(Debug, Clone, Default)]
+pub struct EventFilter {
+    /// Of this actor.
+    pub actor: Option<UserId>,
+    /// Of this action.
+    pub act: Option<Act>,
+    /// Done to this.
+    pub subject: Option<String>,
+    /// Not before.
+    pub since: Option<DateTime<Utc>>,
+    /// Before.
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// Events before a place in the chain (its end when absent), newest first. The store must have been
+/// entered by somebody who may read the chain; to others it is empty.
+pub async fn newest(
+    store: &Store,
+    chain: Chain,
+    filter: &EventFilter,
+    before: Option<i64>,
+    limit: i64,
+) -> Result<Vec<Event>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select e.seq, e.at, e.actor, u.login as \"login?\", e.action, e.subject, e.detail, e.mac
+         from audit_events e left join users u on u.id = e.actor
+         where e.chain = $1 and e.seq < $2 and ($3::uuid is null or e.actor = $3)
+           and ($4::text is null or e.action = $4) and ($5::text is null or e.subject = $5)
+           and ($6::timestamptz is null or e.at >= $6) and ($7::timestamptz is null or e.at < $7)
+         order by e.seq desc limit $8",
+        chain.id(),
+        before.unwrap_or(i64::MAX),
+        filter.actor.map(|actor| actor.0),
+        filter.act.map(Act::as_str),
+        filter.subject,
+        filter.since,
+        filter.until,
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(rows.into_iter().map(Row::into_event).collect())
+}
+
+/// Events after a place in the chain, in its order.
+pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select e.seq, e.at, e.actor, u.login as \"login?\", e.action, e.subject, e.detail, e.mac
+         from audit_events e left join users u on u.id = e.actor
+         where e.chain = $1 and e.seq > $2 order by e.seq limit $3",
+        chain.id(),
+        seq,
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(rows.into_iter().map(Row::into_event).collect())
+}
+
+struct Row {
+    seq: i64,
+    at: DateTime<Utc>,
+    actor: Option<uuid::Uuid>,
+    login: Option<String>,
+    action: String,
+    subject: String,
+    detail: String,
+    mac: Vec<u8>,
+}
+
+impl Row {
+    fn into_event(self) -> Event {
+        Event {
+            seq: self.seq,
+            at: self.at,
+            actor: self.actor.map(UserId),
+            login: self.login,
+            action: self.action,
+            subject: self.subject,
+            // Somebody may have written anything into it: shown as it stands, found by `verify`.
+            detail: serde_json::from_str(&self.detail).unwrap_or(Value::String(self.detail)),
+            mac: self.mac,
+        }
+    }
+}

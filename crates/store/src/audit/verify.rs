@@ -1,0 +1,178 @@
+//! Whether a chain is as it was written.
+
+use chrono::{DateTime, Utc};
+use mc_seal::{MAC_LEN, Mac};
+
+use super::{Chain, Head, Link};
+use crate::{Error, Store};
+
+/// Events looked at in one statement.
+const PAGE: i64 = 5_000;
+
+/// What was found of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Events that hold.
+    pub events: i64,
+    /// The first of them; higher than 1 where older ones were dropped as the policy has it.
+    pub first: Option<i64>,
+    /// The last of them.
+    pub last: Option<i64>,
+    /// What is wrong, and where it begins.
+    pub fault: Option<Fault>,
+}
+
+impl Report {
+    fn with(self, fault: Fault) -> Self {
+        Self { fault: Some(fault), ..self }
+    }
+}
+
+/// What is wrong with a chain: the first place at which it does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// There is a gap.
+    #[error("event {seq} is missing")]
+    Missing {
+        /// The event that should be there.
+        seq: i64,
+    },
+    /// It is not what was written, or not where it was written.
+    #[error("event {seq} was changed, moved or forged, or one before it was removed")]
+    Changed {
+        /// The event.
+        seq: i64,
+    },
+    /// It is signed by a key that this process was not given.
+    #[error(
+        "event {seq} is signed with another key; give the previous sealing key to the service too"
+    )]
+    UnknownKey {
+        /// The event.
+        seq: i64,
+    },
+    /// The beginning was dropped, and not by the service.
+    #[error("the events before {seq} were removed, and no valid checkpoint says that they may be")]
+    Beheaded {
+        /// The first event there is.
+        seq: i64,
+    },
+    /// The end is not what this service wrote last.
+    #[error(
+        "the chain should reach event {seq} and does not: its end was cut off, or the database was \
+         restored from a backup"
+    )]
+    Shortened {
+        /// The last event that the service knows of.
+        seq: i64,
+    },
+}
+
+/// Reads a whole chain and compares it with its macs, and its end with what this service knows.
+pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
+    // Before the events are read: more may be added meanwhile.
+    let known = store.chains.known(chain);
+    let mut report = Report { events: 0, first: None, last: None, fault: None };
+    let mut at = Head { seq: 0, mac: [0; MAC_LEN] };
+    let mut meets_known = known.is_none();
+    loop {
+        let rows = page(store, chain, at.seq).await?;
+        let full = i64::try_from(rows.len()) == Ok(PAGE);
+        for row in rows {
+            if report.first.is_none() && row.seq > 1 {
+                match beginning(store, chain, row.seq).await? {
+                    Some(mac) => at = Head { seq: row.seq - 1, mac },
+                    None => return Ok(report.with(Fault::Beheaded { seq: row.seq })),
+                }
+            }
+            if let Some(fault) = fault(store, chain, at, &row) {
+                return Ok(report.with(fault));
+            }
+            at = Head { seq: row.seq, mac: super::mac(&row.mac)? };
+            meets_known |= known == Some(at);
+            report.events += 1;
+            report.first = report.first.or(Some(row.seq));
+            report.last = Some(row.seq);
+        }
+        if !full {
+            break;
+        }
+    }
+    match known {
+        Some(known) if !meets_known && !was_pruned(store, chain, known).await? => {
+            Ok(report.with(Fault::Shortened { seq: known.seq }))
+        }
+        _ => Ok(report),
+    }
+}
+
+/// What is wrong with the event that follows `before`.
+fn fault(store: &Store, chain: Chain, before: Head, row: &Row) -> Option<Fault> {
+    if row.seq != before.seq + 1 {
+        return Some(Fault::Missing { seq: before.seq + 1 });
+    }
+    let link = Link {
+        chain: chain.id(),
+        seq: row.seq,
+        at: row.at,
+        actor: row.actor,
+        action: &row.action,
+        subject: &row.subject,
+        detail: &row.detail,
+    };
+    match link.is_genuine(&store.chains.keys, &before.mac, &row.key_id, &row.mac) {
+        Some(true) => None,
+        Some(false) => Some(Fault::Changed { seq: row.seq }),
+        None => Some(Fault::UnknownKey { seq: row.seq }),
+    }
+}
+
+struct Row {
+    seq: i64,
+    at: DateTime<Utc>,
+    actor: Option<uuid::Uuid>,
+    action: String,
+    subject: String,
+    detail: String,
+    key_id: Vec<u8>,
+    mac: Vec<u8>,
+}
+
+async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error> {
+    Ok(sqlx::query_as!(
+        Row,
+        "select seq, at, actor, action, subject, detail, key_id, mac from audit_events
+         where chain = $1 and seq > $2 order by seq limit $3",
+        chain.id(),
+        after,
+        PAGE
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
+/// The mac of the event before the first one there is, as a checkpoint of ours has it.
+async fn beginning(store: &Store, chain: Chain, first: i64) -> Result<Option<Mac>, Error> {
+    checkpoint(store, chain, first - 1).await
+}
+
+/// Whether the chain was dropped up to its very end, as the policy had it.
+async fn was_pruned(store: &Store, chain: Chain, known: Head) -> Result<bool, Error> {
+    Ok(checkpoint(store, chain, known.seq).await? == Some(known.mac))
+}
+
+async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>, Error> {
+    let row = sqlx::query!(
+        "select mac, key_id, seal from audit_checkpoints where chain = $1 and seq = $2",
+        chain.id(),
+        seq
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let mac = super::mac(&row.mac)?;
+    let genuine = super::prune::sealed(chain, seq, &mac, |parts| {
+        store.chains.keys.is_genuine(&row.key_id, parts, &row.seal)
+    });
+    Ok((genuine == Some(true)).then_some(mac))
+}

@@ -1,0 +1,83 @@
+//! Policies of projects, with every version of them.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{Policy, ProjectId};
+
+use crate::{Error, Store, Tx};
+
+/// A policy that was in force from some time on.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// From 1.
+    pub version: i32,
+    /// What it said.
+    pub policy: Policy,
+    /// Who set it, by login; `None` where that user is gone.
+    pub changed_by: Option<String>,
+    /// When.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// Puts a policy in force in the project that was entered, unless another has come since the caller read
+/// version `expected`; answers the new version, `None` where one has.
+pub async fn set(
+    tx: &mut Tx,
+    project: ProjectId,
+    expected: i32,
+    policy: &Policy,
+) -> Result<Option<i32>, Error> {
+    let principal = tx.1.entry.map(|entry| entry.principal.0);
+    Ok(sqlx::query_scalar!(
+        "select mc.set_policy($1, $2, $3, $4)",
+        principal,
+        project.0,
+        expected,
+        serde_json::to_value(policy).map_err(|error| Error::Unreadable(error.to_string()))?
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
+}
+
+/// Earlier versions and the one in force, newest first: those before a version, or all.
+pub async fn versions(
+    store: &Store,
+    project: ProjectId,
+    before: Option<i32>,
+    limit: i64,
+) -> Result<Vec<Version>, Error> {
+    let rows = sqlx::query!(
+        r#"select v.version, v.policy, u.login as "login?", v.changed_at
+           from policy_versions v left join users u on u.id = v.changed_by
+           where v.project_id = $1 and v.version < $2 order by v.version desc limit $3"#,
+        project.0,
+        before.unwrap_or(i32::MAX),
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Version {
+                version: row.version,
+                policy: read(row.policy)?,
+                changed_by: row.login,
+                changed_at: row.changed_at,
+            })
+        })
+        .collect()
+}
+
+/// The policy of a project, for the background.
+pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
+    let document = sqlx::query_scalar!("select policy from projects where id = $1", project.0)
+        .fetch_optional(&mut *store.read().await?)
+        .await?;
+    document.map_or_else(|| Ok(Policy::default()), read)
+}
+
+/// A stored policy. One that this version can't read is an error and not the default: it may be
+/// stricter.
+pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
+    serde_json::from_value(document)
+        .map_err(|error| Error::Unreadable(format!("a policy: {error}")))
+}

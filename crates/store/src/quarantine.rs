@@ -1,0 +1,257 @@
+//! What a policy forbids to be taken in, sealed, until somebody decides about it.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{HoldId, HoldState, ProjectId, UserId};
+use mc_sanitizer::Sanitized;
+
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// Notices of one hold that are tried before it is given up.
+const ATTEMPTS_MAX: i32 = 10;
+
+/// Something to put into quarantine.
+#[derive(Debug, Clone)]
+pub struct NewHold {
+    /// Identifier, which the envelope is bound to.
+    pub id: HoldId,
+    /// What was sent: `save`, `dialog` or `document`.
+    pub kind: &'static str,
+    /// Why: categories of the sanitizer, families of the guard.
+    pub reasons: Vec<String>,
+    /// Its beginning, masked.
+    pub summary: Sanitized,
+    /// The request, sealed.
+    pub sealed: Vec<u8>,
+    /// When it is thrown away if nobody decides.
+    pub expires_at: DateTime<Utc>,
+    /// Whether somebody is to be told.
+    pub notify: bool,
+}
+
+/// Something in quarantine, without its text.
+#[derive(Debug, Clone)]
+pub struct Hold {
+    /// Identifier.
+    pub id: HoldId,
+    /// Project.
+    pub project: ProjectId,
+    /// What was sent.
+    pub kind: String,
+    /// Why it is here.
+    pub reasons: Vec<String>,
+    /// Its beginning, masked.
+    pub summary: String,
+    /// Who sent it.
+    pub sent_by: Option<UserId>,
+    /// Who sent it, by login.
+    pub sender: Option<String>,
+    /// What became of it.
+    pub state: HoldState,
+    /// When it came.
+    pub created_at: DateTime<Utc>,
+    /// When it is thrown away if nobody decides.
+    pub expires_at: DateTime<Utc>,
+    /// Who decided, by login.
+    pub decided_by: Option<String>,
+    /// When.
+    pub decided_at: Option<DateTime<Utc>>,
+}
+
+/// Puts something into the quarantine of the project that was entered.
+pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewHold) -> Result<(), Error> {
+    let sent_by = tx.1.entry.map(|entry| entry.principal.0);
+    sqlx::query!(
+        "insert into quarantine (id, project_id, kind, reasons, summary, sealed, sent_by, expires_at,
+             notify_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then now() end)",
+        hold.id.0,
+        project.0,
+        hold.kind,
+        &hold.reasons,
+        hold.summary.as_str(),
+        hold.sealed,
+        sent_by,
+        hold.expires_at,
+        hold.notify
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// What is in the project's quarantine, or was; newest first, before an id.
+pub async fn list(
+    store: &Store,
+    project: ProjectId,
+    state: Option<HoldState>,
+    before: Option<HoldId>,
+    limit: i64,
+) -> Result<Vec<Hold>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select q.id, q.project_id, q.kind, q.reasons, q.summary, q.sent_by,
+                  s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  q.decided_at
+           from quarantine q left join users s on s.id = q.sent_by
+           left join users d on d.id = q.decided_by
+           where q.project_id = $1 and ($2::text is null or q.state = $2) and q.id < $3
+           order by q.id desc limit $4"#,
+        project.0,
+        state.map(HoldState::as_str),
+        before.map_or(uuid::Uuid::max(), |id| id.0),
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter().map(Row::into_hold).collect()
+}
+
+/// One of the project that was entered.
+pub async fn find(store: &Store, id: HoldId) -> Result<Option<Hold>, Error> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select q.id, q.project_id, q.kind, q.reasons, q.summary, q.sent_by,
+                  s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  q.decided_at
+           from quarantine q left join users s on s.id = q.sent_by
+           left join users d on d.id = q.decided_by
+           where q.id = $1"#,
+        id.0
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?;
+    row.map(Row::into_hold).transpose()
+}
+
+/// The envelope of something that is still held; `None` where nothing is.
+pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error> {
+    Ok(sqlx::query_scalar!("select sealed from quarantine where id = $1 and state = 'held'", id.0)
+        .fetch_optional(&mut *store.read().await?)
+        .await?)
+}
+
+/// Settles what becomes of something that is still held, and forgets its text; `false` where it is not
+/// held any more.
+pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, Error> {
+    let by = tx.1.entry.map(|entry| entry.principal.0);
+    let done = sqlx::query!(
+        "update quarantine set state = $2, sealed = '', decided_by = $3, decided_at = now(),
+             notify_at = null
+         where id = $1 and state = 'held'",
+        id.0,
+        state.as_str(),
+        by
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Throws away what nobody decided about in time; answers what. For the background.
+pub async fn expire(tx: &mut Tx) -> Result<Vec<(HoldId, ProjectId)>, Error> {
+    let gone = sqlx::query!(
+        "update quarantine set state = 'expired', sealed = '', decided_at = now(), notify_at = null
+         where state = 'held' and expires_at < now() returning id, project_id"
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(gone.into_iter().map(|row| (row.id.into(), row.project_id.into())).collect())
+}
+
+/// A notice that is due.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    /// About this.
+    pub hold: Hold,
+    /// The project's key.
+    pub project_key: String,
+    /// Where it goes.
+    pub url: Option<String>,
+    /// How often it was tried.
+    pub attempts: i32,
+}
+
+/// Takes the notices that are due, each for one try: the next is due later and later, until it is said
+/// that one arrived ([`notified`]) or it was tried often enough. For the background.
+pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error> {
+    let rows = sqlx::query!(
+        r#"with due as (
+               select id from quarantine where notify_at <= now()
+               order by notify_at limit $1 for update skip locked),
+           taken as (
+               update quarantine q set attempts = attempts + 1,
+                   notify_at = case when attempts + 1 < $2
+                       then now() + make_interval(secs => 30 * 2 ^ attempts) end
+               from due where q.id = due.id returning q.*)
+           select t.id, t.project_id, t.kind, t.reasons, t.summary, t.sent_by, s.login as "sender?",
+                  t.state, t.created_at, t.expires_at, t.decided_at, t.attempts,
+                  p.key, p.policy #>> '{notices,webhook_url}' as url
+           from taken t join projects p on p.id = t.project_id left join users s on s.id = t.sent_by"#,
+        limit,
+        ATTEMPTS_MAX
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let hold = Hold {
+                id: row.id.into(),
+                project: row.project_id.into(),
+                kind: row.kind,
+                reasons: row.reasons,
+                summary: row.summary,
+                sent_by: row.sent_by.map(UserId),
+                sender: row.sender,
+                state: word(&row.state)?,
+                created_at: row.created_at,
+                expires_at: row.expires_at,
+                decided_by: None,
+                decided_at: row.decided_at,
+            };
+            Ok(Notice { hold, project_key: row.key, url: row.url, attempts: row.attempts })
+        })
+        .collect()
+}
+
+/// The notice arrived, or never will.
+pub async fn notified(store: &Store, id: HoldId) -> Result<(), Error> {
+    sqlx::query!("update quarantine set notify_at = null where id = $1", id.0)
+        .execute(&store.pool)
+        .await?;
+    Ok(())
+}
+
+struct Row {
+    id: uuid::Uuid,
+    project_id: uuid::Uuid,
+    kind: String,
+    reasons: Vec<String>,
+    summary: String,
+    sent_by: Option<uuid::Uuid>,
+    sender: Option<String>,
+    state: String,
+    created_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    decided_by: Option<String>,
+    decided_at: Option<DateTime<Utc>>,
+}
+
+impl Row {
+    fn into_hold(self) -> Result<Hold, Error> {
+        Ok(Hold {
+            id: self.id.into(),
+            project: self.project_id.into(),
+            kind: self.kind,
+            reasons: self.reasons,
+            summary: self.summary,
+            sent_by: self.sent_by.map(UserId),
+            sender: self.sender,
+            state: word(&self.state)?,
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            decided_by: self.decided_by,
+            decided_at: self.decided_at,
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! From a proposal, or a private note, to what counts for the team; and back to what a record said before.
+
+use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
+
+use super::{Record, fetch};
+use crate::{Error, Store, Tx};
+
+/// What becomes of a proposal or a private note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promotion {
+    /// It counts for the team.
+    Team(Trust),
+    /// It is put before the reviewers.
+    Proposed,
+}
+
+/// How a proposal was settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decided {
+    /// It went into this record.
+    Into(RecordId),
+    /// It was turned down.
+    Rejected,
+}
+
+/// The live proposals of a project after an id, oldest first.
+pub async fn proposals(
+    store: &Store,
+    project: ProjectId,
+    after: Option<RecordId>,
+    limit: i64,
+) -> Result<Vec<Record>, Error> {
+    let mut connection = store.read().await?;
+    let ids = sqlx::query_scalar!(
+        "select id from memory_records
+         where project_id = $1 and visibility = 'proposed' and state in ('active', 'stale')
+             and ttl > now() and id > $2
+         order by id limit $3",
+        project.0,
+        after.map_or_else(uuid::Uuid::nil, |id| id.0),
+        limit
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    let ids: Vec<_> = ids.into_iter().map(RecordId::from).collect();
+    let mut records = fetch(&mut *connection, &ids).await?;
+    records.sort_by_key(|record| record.id);
+    Ok(records)
+}
+
+/// The live proposal of the project that says just this.
+pub async fn same_proposal(
+    tx: &mut Tx,
+    project: ProjectId,
+    kind: RecordKind,
+    content_hash: &[u8],
+) -> Result<Option<RecordId>, Error> {
+    let id = sqlx::query_scalar!(
+        "select id from memory_records
+         where project_id = $1 and kind = $2 and content_hash = $3 and visibility = 'proposed'
+             and state in ('active', 'stale')",
+        project.0,
+        kind.as_str(),
+        content_hash
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(id.map(RecordId::from))
+}
+
+/// Lets more see a live record; `false` where it is not one any more, or is seen by the team already.
+/// The caller makes its passage.
+pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Error> {
+    let (visibility, trust) = match to {
+        Promotion::Team(trust) => ("team", Some(trust)),
+        Promotion::Proposed => ("proposed", None),
+    };
+    let done = sqlx::query!(
+        "update memory_records set visibility = $2, trust = coalesce($3, trust), private_to = null,
+             amends = null, updated_at = now()
+         where id = $1 and state in ('active', 'stale') and visibility <> 'team' and visibility <> $2",
+        id.0,
+        visibility,
+        trust.map(Trust::as_str)
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Settles a live proposal that does not live on by itself; `false` where it is none any more.
+pub async fn decide(tx: &mut Tx, id: RecordId, decided: Decided) -> Result<bool, Error> {
+    let (state, into) = match decided {
+        Decided::Into(record) => ("superseded", Some(record.0)),
+        Decided::Rejected => ("deleted", None),
+    };
+    let done = sqlx::query!(
+        "update memory_records set state = $2, superseded_by = $3, updated_at = now()
+         where id = $1 and visibility = 'proposed' and state in ('active', 'stale')",
+        id.0,
+        state,
+        into
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Brings a record that was taken out or replaced back to life; `false` where it lives. The caller makes
+/// its passage.
+pub async fn restore(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update memory_records set state = 'active', superseded_by = null, updated_at = now(),
+             ttl = greatest(ttl, now() + interval '30 days')
+         where id = $1 and state in ('superseded', 'deleted')",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Notes that a person vouches for a live record of the team; `false` where there is none.
+pub async fn confirm(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update memory_records set trust = 'confirmed', updated_at = now()
+         where id = $1 and visibility = 'team' and state in ('active', 'stale')",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}

@@ -1,0 +1,203 @@
+//! Who and what each record was made of, and forgetting all that came from one of them.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{ProjectId, RecordId, UserId};
+
+use super::{Origin, RecordBody};
+use crate::{Error, Store, Tx};
+
+/// A save that went into a record.
+#[derive(Debug, Clone)]
+pub struct Contribution {
+    /// The record's version that it made.
+    pub version: i32,
+    /// Who saved it.
+    pub saved_by: Option<UserId>,
+    /// Who saved it, by login.
+    pub login: Option<String>,
+    /// What it was taken from; empty for what somebody just said.
+    pub source: String,
+    /// When.
+    pub saved_at: DateTime<Utc>,
+}
+
+/// Whose, or what's, contributions.
+#[derive(Debug, Clone)]
+pub enum Contributor {
+    /// Those of a user.
+    User(UserId),
+    /// Those from a source.
+    Source(String),
+}
+
+impl Contributor {
+    fn columns(&self) -> (Option<uuid::Uuid>, Option<&str>) {
+        match self {
+            Self::User(user) => (Some(user.0), None),
+            Self::Source(source) => (None, Some(source)),
+        }
+    }
+}
+
+/// Notes that a save went into a record, as it is now.
+pub async fn contributed(tx: &mut Tx, record: RecordId, origin: &Origin) -> Result<(), Error> {
+    sqlx::query!(
+        "insert into record_sources (project_id, record_id, version, saved_by, source)
+         select project_id, id, version, $2, $3 from memory_records where id = $1",
+        record.0,
+        origin.saved_by.map(|user| user.0),
+        origin.source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// What a record was made of, oldest first.
+pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contribution>, Error> {
+    let rows = sqlx::query!(
+        r#"select s.version, s.saved_by, u.login as "login?", s.source, s.saved_at
+           from record_sources s left join users u on u.id = s.saved_by
+           where s.record_id = $1 order by s.id"#,
+        record.0
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let contribution = rows.into_iter().map(|row| Contribution {
+        version: row.version,
+        saved_by: row.saved_by.map(UserId),
+        login: row.login,
+        source: row.source,
+        saved_at: row.saved_at,
+    });
+    Ok(contribution.collect())
+}
+
+/// A live record to which somebody contributed.
+#[derive(Debug, Clone, Copy)]
+pub struct Touched {
+    /// The record.
+    pub id: RecordId,
+    /// The newest version that somebody else made; `None` where nobody did.
+    pub others: Option<i32>,
+    /// The version that it has now.
+    pub version: i32,
+    /// The newest version that the contributor made.
+    pub theirs: i32,
+}
+
+/// The live records of the project to which a contributor contributed, in one order.
+pub async fn records_of(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+) -> Result<Vec<Touched>, Error> {
+    let (user, source) = contributor.columns();
+    let rows = sqlx::query!(
+        r#"select r.id, r.version,
+                  max(s.version) filter (where s.saved_by = $2 or s.source = $3) as "theirs!",
+                  max(s.version) filter (
+                      where not coalesce(s.saved_by = $2 or s.source = $3, false)) as others
+           from memory_records r join record_sources s on s.record_id = r.id
+           where r.project_id = $1 and r.state in ('active', 'stale')
+           group by r.id, r.version
+           having bool_or(s.saved_by = $2 or s.source = $3)
+           order by r.id"#,
+        project.0,
+        user,
+        source
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let touched = rows.into_iter().map(|row| Touched {
+        id: row.id.into(),
+        others: row.others,
+        version: row.version,
+        theirs: row.theirs,
+    });
+    Ok(touched.collect())
+}
+
+/// Takes a contributor's contributions to a record out of its provenance.
+pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
+    let (user, source) = contributor.columns();
+    sqlx::query!(
+        "delete from record_sources where record_id = $1 and (saved_by = $2 or source = $3)",
+        record.0,
+        user,
+        source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Where a record came from, as the transaction sees it, oldest first.
+pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<Origin>, Error> {
+    let rows = sqlx::query!(
+        "select saved_by, source from record_sources where record_id = $1 order by id",
+        record.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let origin = |row: Option<uuid::Uuid>, source| Origin { saved_by: row.map(UserId), source };
+    Ok(rows.into_iter().map(|row| origin(row.saved_by, row.source)).collect())
+}
+
+/// Has a record say what it said before somebody's changes, which are not kept: neither in the record nor
+/// in its history. Its version stays, so that nothing else is taken for this one.
+pub async fn rewrite(tx: &mut Tx, id: RecordId, body: &RecordBody) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_records set title = $2, content = $3, scope = $4, tags = $5, meta = $6,
+             content_hash = $7, simhash = $8, updated_at = now()
+         where id = $1",
+        id.0,
+        body.title.as_str(),
+        body.content.as_str(),
+        &body.scope,
+        &body.tags,
+        body.meta,
+        body.content_hash,
+        body.simhash.cast_signed()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Deletes a contributor's dialogs with what search sees of them; answers how many.
+pub async fn forget_dialogs(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+) -> Result<u64, Error> {
+    let Contributor::User(user) = contributor else { return Ok(0) };
+    let gone = sqlx::query!(
+        "delete from dialogs where project_id = $1 and saved_by = $2",
+        project.0,
+        user.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected())
+}
+
+/// Deletes the documents of a contributor, but for files of repositories, which come and go with those;
+/// answers how many.
+pub async fn forget_docs(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+) -> Result<u64, Error> {
+    let (user, source) = contributor.columns();
+    let gone = sqlx::query!(
+        "delete from docs where project_id = $1 and file_id is null
+             and (saved_by = $2 or source = $3)",
+        project.0,
+        user,
+        source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected())
+}
