@@ -60,7 +60,8 @@ impl Service {
         service
     }
 
-    fn prepared() -> Self {
+    /// One that is still to be set up and launched.
+    pub fn prepared() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("memory-copilot-e2e-")
             .tempdir()

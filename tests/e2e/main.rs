@@ -6,6 +6,7 @@ mod commands;
 mod crash;
 mod encryption;
 mod harness;
+mod logging;
 mod mcp;
 mod repository;
 mod sign_in;

@@ -31,13 +31,26 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Cli::parse()).await {
+    logging::log_panics();
+    match run(parsed()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&error);
             ExitCode::FAILURE
         }
     }
+}
+
+/// The command line; one that is wrong ends the program, and is not repeated with its secrets.
+fn parsed() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        let said = error.to_string();
+        if !error.use_stderr() || logging::plain(&said) == said {
+            error.exit();
+        }
+        output::complaint(&said);
+        std::process::exit(error.exit_code());
+    })
 }
 
 async fn run(cli: Cli) -> Result<()> {
@@ -98,10 +111,8 @@ fn on_signals() -> Result<CancellationToken> {
 }
 
 /// The error and its causes on standard error, one a line.
-#[expect(clippy::print_stderr, reason = "the one place where the program ends with an error")]
 fn complain(error: &anyhow::Error) {
-    eprintln!("memory-copilot: {error}");
-    for cause in error.chain().skip(1) {
-        eprintln!("  because: {cause}");
-    }
+    let causes: String =
+        error.chain().skip(1).map(|cause| format!("\n  because: {cause}")).collect();
+    output::complaint(&format!("memory-copilot: {error}{causes}"));
 }

@@ -1,8 +1,11 @@
-//! What commands print: the one place that writes to standard output.
+//! What commands print: the one place that writes to standard output, and, beside the log, to standard
+//! error.
 
 use std::io::{ErrorKind, Write};
 
 use serde_json::Value;
+
+use crate::logging;
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +38,12 @@ pub fn line(text: &str) {
         }
         _ => {}
     }
+}
+
+/// Says on standard error what went wrong, without the secrets that it may quote.
+#[expect(clippy::print_stderr, reason = "the one place that does")]
+pub fn complaint(text: &str) {
+    eprintln!("{}", logging::plain(text).trim_end());
 }
 
 /// The text in a field, or nothing.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::McpArgs;
 use crate::config::Config;
-use crate::credentials;
+use crate::{credentials, output};
 
 /// Serves MCP on standard input and output until the client leaves or `shutdown`, and ends the
 /// process: what reads a terminal or a socket is a thread that nothing can interrupt, and a
@@ -42,10 +42,10 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
 }
 
 /// For the person who types `memory-copilot mcp` to see what happens.
-#[expect(clippy::print_stderr, reason = "standard output belongs to the protocol")]
 fn hint() {
-    eprintln!(
+    // Standard output belongs to the protocol.
+    output::complaint(
         "This is an MCP server that waits for a client's messages; a client starts it by itself \
-         (for Cursor: `memory-copilot cursor install`). Ctrl-C ends it."
+         (for Cursor: `memory-copilot cursor install`). Ctrl-C ends it.",
     );
 }

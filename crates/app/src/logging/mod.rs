@@ -1,4 +1,11 @@
 //! Log lines, on standard error: standard output belongs to results and to MCP.
+//!
+//! Whatever is logged, with its fields, its spans and the causes of its errors, leaves through
+//! [`Masked`], which sees each event as it is about to be written.
+
+mod line;
+mod panics;
+mod writer;
 
 use std::io::IsTerminal;
 
@@ -8,6 +15,10 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::{Log, LogFormat};
 
+pub use line::plain;
+pub use panics::log_panics;
+use writer::Masked;
+
 /// Parts that tell at `info` what only their authors want to know: rmcp every client's parameters,
 /// `PostgreSQL` that what a migration makes is there already.
 const CHATTY: &str = "rmcp=warn,sqlx::postgres::notice=warn";
@@ -16,11 +27,14 @@ const CHATTY: &str = "rmcp=warn,sqlx::postgres::notice=warn";
 pub fn init(log: &Log) -> Result<()> {
     let filter = EnvFilter::try_new(directives(&log.level))
         .with_context(|| format!("log.level \"{}\" is not a level or filter", log.level))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let is_terminal = std::io::stderr().is_terminal();
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        // The writer paints: escapes that are in an event by then are none of ours.
+        .with_ansi(false)
+        .with_writer(Masked::new(std::io::stderr, log.format, is_terminal));
     match log.format {
-        LogFormat::Text => {
-            builder.with_target(false).with_ansi(std::io::stderr().is_terminal()).init();
-        }
+        LogFormat::Text => builder.with_target(false).init(),
         LogFormat::Json => builder.json().init(),
     }
     Ok(())

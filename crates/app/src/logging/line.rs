@@ -1,0 +1,220 @@
+//! What of an event may be written: no secrets, no personal data, and nothing by which one event could
+//! pass for several.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use mc_sanitizer::Policy;
+use serde_json::{Value, json};
+
+/// Comments that allow a secret are not honoured: whoever is logged can write one. Addresses of
+/// machines stay, as it is by them that an attack is told.
+static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::default().with_comments(false));
+
+/// An event for people, without the break at its end: one line, masked.
+pub fn text(event: &str) -> Cow<'_, str> {
+    escaped(
+        masked(event),
+        |c| c.is_control() || misleads(c),
+        |line, c| {
+            let _ = write!(line, "{}", c.escape_default());
+        },
+    )
+}
+
+/// Text for a terminal, masked; its lines stay.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let is_unwanted = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || misleads(c);
+    escaped(masked(text), is_unwanted, |line, c| {
+        let _ = write!(line, "{}", c.escape_default());
+    })
+}
+
+/// An event for machines, without the break at its end: one object of JSON, masked.
+pub fn json(event: &str) -> Cow<'_, str> {
+    // A text that is escaped may hide what it says, so each is looked at by itself as well.
+    let strings = if event.contains('\\') { each_string(event) } else { Cow::Borrowed(event) };
+    let line = match strings {
+        Cow::Borrowed(event) => masked(event),
+        Cow::Owned(event) => Cow::Owned(masked(&event).into_owned()),
+    };
+    // Within an object only its strings have other than printable characters.
+    let line = escaped(
+        line,
+        |c| c.is_control() || misleads(c),
+        |line, c| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(line, "\\u{unit:04x}");
+            }
+        },
+    );
+    if matches!(line, Cow::Owned(_)) && serde_json::from_str::<Value>(&line).is_err() {
+        return Cow::Owned(wrapped(event, &line));
+    }
+    line
+}
+
+fn masked(text: &str) -> Cow<'_, str> {
+    // Nearly all lines are clean, and finding out copies nothing.
+    if mc_sanitizer::find(text, &POLICY).is_empty() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(mc_sanitizer::mask_with(text, &POLICY).text.into_string())
+}
+
+/// The same object with what each of its strings stands for masked.
+fn each_string(event: &str) -> Cow<'_, str> {
+    let mut line = String::with_capacity(event.len());
+    let mut rest = event;
+    while let Some(start) = rest.find('"') {
+        let Some(len) = literal(&rest[start..]) else { break };
+        let (before, after) = rest.split_at(start);
+        let (quoted, after) = after.split_at(len);
+        line.push_str(before);
+        let value = serde_json::from_str::<String>(quoted);
+        match value.as_deref().map(masked) {
+            Ok(Cow::Owned(clean)) => line.push_str(&Value::from(clean).to_string()),
+            _ => line.push_str(quoted),
+        }
+        rest = after;
+    }
+    line.push_str(rest);
+    if line == event { Cow::Borrowed(event) } else { Cow::Owned(line) }
+}
+
+/// How long the string is that `text` begins with, in bytes, quotation marks included.
+fn literal(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    });
+    end.map(|at| at + 2)
+}
+
+/// An object for an event that is none any more, as where a number was masked.
+fn wrapped(event: &str, masked: &str) -> String {
+    let whole = serde_json::from_str(event).unwrap_or(Value::Null);
+    json!({
+        "timestamp": whole["timestamp"],
+        "level": whole["level"],
+        "target": whole["target"],
+        "fields": { "message": masked },
+    })
+    .to_string()
+}
+
+fn escaped(
+    text: Cow<'_, str>,
+    is_unwanted: impl Fn(char) -> bool,
+    escape: impl Fn(&mut String, char),
+) -> Cow<'_, str> {
+    if !text.contains(&is_unwanted) {
+        return text;
+    }
+    let mut line = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unwanted(c) { escape(&mut line, c) } else { line.push(c) }
+    }
+    Cow::Owned(line)
+}
+
+/// Whether a viewer may break the line at the character, or show what follows in another order.
+fn misleads(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token() -> String {
+        format!("{}_{}", "ghp", "16C7e42F292c6912E7710c838347Ae178B4a")
+    }
+
+    #[test]
+    fn a_clean_line_is_written_as_it_is() {
+        let lines = [
+            "2026-11-21T19:07:23.512345Z  INFO request{http.request_id=0198c2f4-7e1a-7bb0-8c3d-1f2e3d4c5b6a \
+             http.method=POST http.route=\"/save\" http.status=201}: request answered http.duration_ms=12",
+            "2026-11-21T19:07:23.512345Z  WARN an address guesses tokens client.address=203.0.113.9",
+            "2026-11-21T19:07:23.512345Z ERROR the private PostgreSQL died; starting it again reason=\"exit \
+             status: 1\"",
+        ];
+        for line in lines {
+            assert!(matches!(text(line), Cow::Borrowed(same) if same == line), "{}", text(line));
+        }
+        let line = r#"{"timestamp":"2026-11-21T19:07:23.512345Z","level":"INFO","fields":{"message":"request answered","http.duration_ms":12},"target":"mc_api::middleware::observe","span":{"http.request_id":"0198c2f4-7e1a-7bb0-8c3d-1f2e3d4c5b6a","name":"request"}}"#;
+        assert!(matches!(json(line), Cow::Borrowed(same) if same == line), "{}", json(line));
+    }
+
+    #[test]
+    fn whatever_a_line_says_is_masked() {
+        let token = token();
+        for line in [
+            format!("INFO fetching from=https://me:{token}@example.com/x"),
+            format!("INFO save{{title=\"{token}\"}}: done"),
+            format!(
+                "WARN failed error=Outer {{ source: \"said {token}\" }} # memory-copilot:allow"
+            ),
+            "INFO sent to=ada.lovelace@analytical.org".to_owned(),
+            "DEBUG query url=https://example.com/?password=Tr0ub4dor%263x".to_owned(),
+        ] {
+            let masked = text(&line);
+            assert!(masked.contains("[secret:") || masked.contains("[personal:"), "{masked}");
+            assert!(!masked.contains(&token) && !masked.contains("analytical"), "{masked}");
+            assert!(!masked.contains("Tr0ub4dor"), "{masked}");
+        }
+    }
+
+    #[test]
+    fn an_event_stays_on_its_line() {
+        let forged = "INFO saved title=x\r\n2026-11-21T19:07:23Z ERROR \u{1b}[31mroot logged in\u{85}a\u{2028}b\u{202e}c";
+        let line = text(forged);
+        assert!(!line.chars().any(|c| c.is_control() || misleads(c)), "{line:?}");
+        assert!(line.contains("title=x\\r\\n2026") && line.contains("\\u{1b}[31m"), "{line}");
+    }
+
+    #[test]
+    fn an_object_stays_one() {
+        let key = format!(
+            "-----BEGIN {0}-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nAAAABBBBCCCC\n-----END {0}-----\n",
+            "PRIVATE KEY"
+        );
+        for value in [
+            json!(key),
+            json!(key[..60]),
+            json!(format!("a \"{}\" b", token())),
+            json!({ "nested": [format!("password = \"{}\"", "gX7!pQ2#vL9z")] }),
+            json!(4_111_111_111_111_111_u64),
+            json!("x\u{9b}31m\u{2028}\u{e000}\n\u{0}"),
+        ] {
+            let event = json!({ "level": "WARN", "fields": { "message": "m", "value": value } });
+            let line = json(&event.to_string()).into_owned();
+            let read: Value = serde_json::from_str(&line).expect("JSON");
+            assert_eq!(read["level"], "WARN", "{line}");
+            for part in ["MIIEvQ", "16C7e42F", "gX7!", "411111111111"] {
+                assert!(!line.contains(part), "{part}: {line}");
+            }
+            assert!(!line.chars().any(|c| c.is_control() || misleads(c)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_masked_leaves_an_object() {
+        let event = r#"{"timestamp":"t","level":"INFO","fields":{"card":4111111111111111}}"#;
+        let read: Value = serde_json::from_str(&json(event)).expect("JSON");
+        assert_eq!(read["timestamp"], "t");
+        let message = read["fields"]["message"].as_str().expect("text");
+        assert!(
+            message.contains("[personal:") && !message.contains("4111111111111111"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! What a panic says.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::PanicHookInfo;
+
+/// From now on panics are log lines, masked as all are; before logging has started, and where the
+/// filter lets no errors through, they are masked lines on standard error.
+pub fn log_panics() {
+    std::panic::set_hook(Box::new(log));
+}
+
+fn log(panic: &PanicHookInfo<'_>) {
+    let message = panic.payload_as_str().unwrap_or("a panic without a message");
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    // Captured where RUST_BACKTRACE asks for it.
+    let backtrace = Backtrace::capture();
+    let backtrace = (backtrace.status() == BacktraceStatus::Captured).then_some(&backtrace);
+    if tracing::enabled!(tracing::Level::ERROR) {
+        tracing::error!(
+            error.cause = message,
+            panic.place = place,
+            panic.thread = thread,
+            panic.backtrace = backtrace.map(tracing::field::display),
+            "panicked"
+        );
+    } else {
+        let trace = backtrace.map(|trace| format!("\n{trace}")).unwrap_or_default();
+        let said = format!("memory-copilot: thread {thread} panicked at {place}: {message}{trace}");
+        crate::output::complaint(&said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{catch_unwind, take_hook};
+
+    use super::*;
+    use crate::config::LogFormat;
+    use crate::logging::writer::Masked;
+    use crate::logging::writer::tests::Kept;
+
+    #[test]
+    fn a_panic_is_a_masked_line_of_the_log() {
+        let kept = Kept::default();
+        let to = kept.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(Masked::new(
+            move || to.clone(),
+            LogFormat::Text,
+            false,
+        ));
+        let token = format!("{}_{}", "ghp", "16C7e42F292c6912E7710c838347Ae178B4a");
+        log_panics();
+        let panicked = tracing::subscriber::with_default(subscriber.finish(), || {
+            catch_unwind(|| panic!("no such user: {token}\nforged"))
+        });
+        drop(take_hook());
+        assert!(panicked.is_err());
+        let log = kept.text();
+        let said =
+            "panicked error.cause=\"no such user: [secret:github-token]\\nforged\" panic.place=\"";
+        assert!(log.contains(said) && log.contains("panics.rs:"), "{log}");
+        assert_eq!(log.lines().count(), 1, "{log}");
+    }
+}
