@@ -8,6 +8,7 @@ mod encryption;
 mod harness;
 mod logging;
 mod mcp;
+mod provider;
 mod repository;
 mod sign_in;
 mod start_stop;

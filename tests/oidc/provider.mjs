@@ -3,7 +3,7 @@
 //
 // FOLDER has the provider's node_modules. With `github` its endpoints stand where GitHub has them. The
 // first line of its output is its address. Anybody may sign in, under the name that they type; the
-// client's secret is CLIENT_SECRET.
+// client's secret is CLIENT_SECRET, and browsers are sent back to one of REDIRECT_URIS.
 //
 // `GET /tamper/KIND` makes it lie in all later answers, see forgeries.mjs.
 
@@ -38,7 +38,7 @@ function web(id, rest) {
     client_id: id,
     client_secret: process.env.CLIENT_SECRET,
     token_endpoint_auth_method: isGithub ? "client_secret_post" : "client_secret_basic",
-    redirect_uris: ["http://127.0.0.1:9/callback/corp"],
+    redirect_uris: process.env.REDIRECT_URIS.split(" "),
     ...rest,
   };
 }

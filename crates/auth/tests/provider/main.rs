@@ -1,11 +1,13 @@
 //! The login flows against a provider that this project did not write, on this machine
 //! (`scripts/setup oidc-provider` fetches it).
 
+#[path = "../../../../tests/oidc/browser.rs"]
 mod browser;
 mod code;
 mod device;
 mod forgeries;
 mod github;
+#[path = "../../../../tests/oidc/server.rs"]
 mod server;
 mod support;
 mod tokens;

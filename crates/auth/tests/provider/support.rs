@@ -7,11 +7,11 @@ use mc_auth::login::{
 use url::Url;
 
 use crate::browser::Browser;
-use crate::server::{SECRET_VARIABLE, Server};
+use crate::server::{REDIRECT_URI, SECRET_VARIABLE, Server};
 
 /// Where the provider sends the browser back to; registered with it.
 pub fn redirect_uri() -> Url {
-    "http://127.0.0.1:9/callback/corp".parse().expect("an address")
+    REDIRECT_URI.parse().expect("an address")
 }
 
 pub fn config(client_id: &str, kind: ProviderKind) -> ProviderConfig {

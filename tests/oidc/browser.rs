@@ -1,4 +1,5 @@
 //! A person with a browser: follows redirects, keeps cookies, fills in forms.
+#![allow(dead_code, reason = "not every test that includes it needs all of it")]
 
 use reqwest::{Client, Response, header, redirect};
 use url::Url;
@@ -15,13 +16,14 @@ enum Place {
 }
 
 struct Form {
+    page: Url,
     action: Url,
     fields: Vec<(String, String)>,
 }
 
 impl Browser {
     pub fn new() -> Self {
-        // The service is not there to answer; the browser's way ends at its door.
+        // The way ends at the service's door: it may not be there, or is to be watched at its answer.
         let until_callback = redirect::Policy::custom(|attempt| {
             if is_callback(attempt.url()) { attempt.stop() } else { attempt.follow() }
         });
@@ -92,6 +94,24 @@ impl Browser {
         }
     }
 
+    /// Opens `url`; answers the page and its address.
+    pub async fn visit(&self, url: &Url) -> (Url, String) {
+        match self.open(url.clone()).await {
+            Place::Page { address, html } => (address, html),
+            Place::Left(url) => panic!("sent to {url}"),
+        }
+    }
+
+    /// Presses a button of the first form of a page; answers the next page.
+    pub async fn press(&self, (address, html): &(Url, String), name: &str, value: &str) -> String {
+        let mut form = Form::of(address, html).expect("a form");
+        form.fields.push((name.to_owned(), value.to_owned()));
+        match self.submit(form, "").await {
+            Place::Page { html, .. } => html,
+            Place::Left(url) => panic!("sent to {url}"),
+        }
+    }
+
     async fn open(&self, url: Url) -> Place {
         Place::of(self.client.get(url).send().await.expect("an answer")).await
     }
@@ -104,7 +124,9 @@ impl Browser {
                 _ => {}
             }
         }
-        let answer = self.client.post(form.action).form(&form.fields).send().await;
+        let origin = form.page.origin().ascii_serialization();
+        let post = self.client.post(form.action).header(header::ORIGIN, origin);
+        let answer = post.form(&form.fields).send().await;
         Place::of(answer.expect("an answer")).await
     }
 }
@@ -137,7 +159,7 @@ impl Form {
         let fields = inputs.split("<input").skip(1).filter_map(|input| {
             Some((attribute(input, "name")?, attribute(input, "value").unwrap_or_default()))
         });
-        Some(Self { action, fields: fields.collect() })
+        Some(Self { page: address.clone(), action, fields: fields.collect() })
     }
 
     fn has(&self, field: &str) -> bool {
@@ -145,7 +167,13 @@ impl Form {
     }
 }
 
-/// An attribute of a tag, as this provider writes them: in double quotes.
+/// Where the first link of a page leads whose tag holds `mark`.
+pub fn link((address, html): &(Url, String), mark: &str) -> Option<Url> {
+    let tag = html.split("<a ").skip(1).find(|tag| tag.contains(mark))?;
+    address.join(&attribute(tag, "href")?).ok()
+}
+
+/// An attribute of a tag, as this provider and the service write them: in double quotes.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let (_, rest) = tag.split_once(&format!("{name}=\""))?;
     let (value, _) = rest.split_once('"')?;
@@ -153,5 +181,5 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
 }
 
 fn is_callback(url: &Url) -> bool {
-    url.path().starts_with("/callback")
+    url.path().starts_with("/callback") || url.path().ends_with("/callback")
 }

@@ -1,4 +1,5 @@
 //! The provider's process: a certified implementation that this project did not write.
+#![allow(dead_code, reason = "not every test that includes it needs all of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,6 +12,14 @@ use url::Url;
 /// set one of its own.
 pub const SECRET_VARIABLE: &str = "CARGO_PKG_NAME";
 
+/// Where it sends browsers back to where there is no service.
+pub const REDIRECT_URI: &str = "http://127.0.0.1:9/callback/corp";
+
+/// The client's secret.
+pub fn secret() -> String {
+    std::env::var(SECRET_VARIABLE).expect("cargo sets it")
+}
+
 /// A provider that runs until it is dropped.
 pub struct Server {
     pub url: Url,
@@ -22,22 +31,28 @@ pub struct Server {
 impl Server {
     /// An OpenID Connect provider.
     pub async fn oidc() -> Self {
-        Self::run(&[]).await
+        Self::run(&[], REDIRECT_URI).await
+    }
+
+    /// The same for a service that browsers come back to at one of these addresses.
+    pub async fn oidc_for(redirect_uris: &[String]) -> Self {
+        Self::run(&[], &redirect_uris.join(" ")).await
     }
 
     /// The same with its endpoints where GitHub has them, and GitHub's REST API.
     pub async fn github() -> Self {
-        Self::run(&["github"]).await
+        Self::run(&["github"], REDIRECT_URI).await
     }
 
-    async fn run(arguments: &[&str]) -> Self {
+    async fn run(arguments: &[&str], redirect_uris: &str) -> Self {
         let (node, folder) = installation();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oidc/provider.mjs");
         let mut process = Command::new(node)
             .arg(script)
             .arg(folder)
             .args(arguments)
-            .env("CLIENT_SECRET", std::env::var(SECRET_VARIABLE).expect("cargo sets it"))
+            .env("CLIENT_SECRET", secret())
+            .env("REDIRECT_URIS", redirect_uris)
             .env("NODE_NO_WARNINGS", "1")
             // It ends when its standard input does, which is when this process is gone.
             .stdin(Stdio::piped())
