@@ -1,4 +1,4 @@
-//! Secrets in disguise: encoded, or cut into pieces. A view is a text as it is without the disguise;
+//! Secrets and personal data in disguise: encoded, or cut into pieces. A view is a text as it is without the disguise;
 //! what the rules find in it stands at the place it came from.
 
 mod base64;
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::reading::Reading;
 use crate::rules::Rules;
-use crate::scan::{self, Ranked};
+use crate::scan::{self, Personal, Ranked};
 
 /// How often an encoding is taken off: `base64(base64(secret))`.
 const DEPTH: usize = 2;
@@ -72,12 +72,21 @@ impl View {
     }
 }
 
-/// The secrets that only show when a disguise is taken off.
-pub(crate) fn secrets(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
-    below(rules, reading, DEPTH)
+/// What only shows when a disguise is taken off: secrets, and personal data where `personal` wants it.
+pub(crate) fn disguised(
+    rules: &Rules,
+    reading: &Reading<'_>,
+    personal: Option<Personal>,
+) -> Vec<Ranked> {
+    below(rules, reading, personal, DEPTH)
 }
 
-fn below(rules: &Rules, reading: &Reading<'_>, depth: usize) -> Vec<Ranked> {
+fn below(
+    rules: &Rules,
+    reading: &Reading<'_>,
+    personal: Option<Personal>,
+    depth: usize,
+) -> Vec<Ranked> {
     if depth == 0 {
         return Vec::new();
     }
@@ -85,9 +94,12 @@ fn below(rules: &Rules, reading: &Reading<'_>, depth: usize) -> Vec<Ranked> {
     let encoded = base64::views(reading).chain(percent::views(reading.text));
     for view in encoded.chain(joined::views(reading)) {
         let inside = rules.read_text(&view.text);
-        let inner = scan::secrets(rules, &inside);
-        let deeper = below(rules, &inside, depth - 1);
-        let all = inner.into_iter().chain(deeper).filter(|ranked| view.shows(ranked));
+        let mut inner = scan::secrets(rules, &inside);
+        inner.extend(below(rules, &inside, personal, depth - 1));
+        // Nobody puts a number together of literals.
+        let personal = personal.filter(|_| view.kind == Kind::Decoded);
+        inner.extend(personal.into_iter().flat_map(|wanted| wanted.find(rules, &view.text)));
+        let all = inner.into_iter().filter(|ranked| view.shows(ranked));
         found.extend(all.map(|ranked| view.undone(ranked)));
     }
     found

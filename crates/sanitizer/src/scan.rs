@@ -18,12 +18,10 @@ pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Find> {
     let placeholders: Vec<_> = PLACEHOLDER.find_iter(text).map(|m| m.range()).collect();
     let reading = rules.read_text(text);
     let mut found = secrets(rules, &reading);
-    found.extend(decode::secrets(rules, &reading));
-    if policy.wants_personal() {
-        let addresses = policy.wants(personal::ADDRESS, Class::Personal);
-        let rank = rules.formats.len() + 1;
-        found.extend(personal::find(text, addresses).into_iter().map(|find| Ranked { rank, find }));
-    }
+    let addresses = policy.wants(personal::ADDRESS, Class::Personal);
+    let personal = policy.wants_personal().then_some(Personal { addresses });
+    found.extend(decode::disguised(rules, &reading, personal));
+    found.extend(personal.into_iter().flat_map(|wanted| wanted.find(rules, text)));
     found.retain(|Ranked { find, .. }| {
         let value = &text[find.span.clone()];
         policy.wants(find.category, find.class)
@@ -50,6 +48,21 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 pub(crate) struct Ranked {
     pub rank: usize,
     pub find: Find,
+}
+
+/// Which personal data are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Personal {
+    /// IP addresses as well.
+    addresses: bool,
+}
+
+impl Personal {
+    /// Those that stand in a text as they are; spans may overlap.
+    pub fn find(self, rules: &Rules, text: &str) -> impl Iterator<Item = Ranked> {
+        let rank = rules.formats.len() + 1;
+        personal::find(text, self.addresses).into_iter().map(move |find| Ranked { rank, find })
+    }
 }
 
 /// The secrets that stand in a text as they are; spans may overlap.

@@ -40,6 +40,26 @@ fn what_reaches_or_identifies_a_person_goes() {
 }
 
 #[test]
+fn an_encoding_hides_nobody() {
+    let cases = [
+        (
+            "https://a.example/?mail=anna.berg%40shop-team.io&x=1",
+            "https://a.example/?mail=[personal:email]&x=1",
+        ),
+        (
+            "https://a.example/?card=4012%208888%208888%201881",
+            "https://a.example/?card=[personal:card]",
+        ),
+        // mail: anna.berg@shop-team.io
+        ("data bWFpbDogYW5uYS5iZXJnQHNob3AtdGVhbS5pbw== end", "data [personal:email] end"),
+        ("to%3A%20100%25%20of%20them", "to%3A%20100%25%20of%20them"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(masked(text), expected);
+    }
+}
+
+#[test]
 fn what_only_looks_like_it_stays() {
     let cases = [
         "git@github.com:team/shop.git",
