@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use mc_domain::{ProjectKey, check_line, check_text};
+use mc_sanitizer::{Class, Find};
 use serde_json::{Map, Value};
 
 use crate::limits;
@@ -74,6 +75,46 @@ fn measured(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
     Ok(text.to_owned())
 }
 
+/// A [`line`] that names something. Masked it would be another name, so one that holds a secret or
+/// somebody's personal data is refused.
+pub fn identifier(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
+    let text = line(field, text, max)?;
+    discreet(field, &text).map(|()| text)
+}
+
+fn discreet(field: &str, name: &str) -> Result<(), Invalid> {
+    let finds = mc_sanitizer::mask(name).finds;
+    finds.first().map_or(Ok(()), |find| Err(revealing(field, find)))
+}
+
+fn revealing(field: &str, find: &Find) -> Invalid {
+    let what = find.category;
+    Invalid::new(
+        field,
+        format!("looks like it holds a secret or personal data ({what}); leave it out"),
+    )
+}
+
+/// Where something is. It must not hold a secret; a path may have somebody's address in it.
+pub fn location(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
+    let text = line(field, text, max)?;
+    let finds = mc_sanitizer::mask(&text).finds;
+    match finds.iter().find(|find| find.class == Class::Secret) {
+        Some(find) => Err(revealing(field, find)),
+        None => Ok(text),
+    }
+}
+
+/// An optional [`line`] for people to read, masked.
+pub fn optional_masked(
+    field: &str,
+    value: Option<String>,
+    max: usize,
+) -> Result<Option<String>, Invalid> {
+    let line = optional_line(field, value, max)?;
+    Ok(line.map(|line| mc_sanitizer::mask(&line).text.into_string()))
+}
+
 /// Applies `check` where there is a value.
 pub fn optional<T, U>(
     field: &str,
@@ -90,6 +131,15 @@ pub fn optional_line(
     max: usize,
 ) -> Result<Option<String>, Invalid> {
     optional(field, value, |field, value| line(field, &value, max))
+}
+
+/// An optional [`identifier`].
+pub fn optional_identifier(
+    field: &str,
+    value: Option<String>,
+    max: usize,
+) -> Result<Option<String>, Invalid> {
+    optional(field, value, |field, value| identifier(field, &value, max))
 }
 
 /// An optional [`text`].
@@ -187,6 +237,7 @@ pub fn share(field: &str, value: f64) -> Result<f32, Invalid> {
 
 /// A project's key.
 pub fn project_key(field: &str, key: &str) -> Result<ProjectKey, Invalid> {
+    discreet(field, key)?;
     ProjectKey::parse(key).map_err(|e| Invalid::new(field, e))
 }
 
@@ -204,6 +255,7 @@ pub fn team_key(field: &str, key: &str) -> Result<String, Invalid> {
 fn short_name<'a>(field: &str, name: &'a str) -> Result<&'a str, Invalid> {
     let rule =
         "must be 1 to 64 letters, digits, \".\", \"_\" or \"-\", and start with a letter or digit";
+    discreet(field, name)?;
     ProjectKey::parse(name).map(|_| name).map_err(|_| Invalid::new(field, rule))
 }
 

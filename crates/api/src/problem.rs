@@ -229,13 +229,15 @@ impl Problem {
     }
 
     fn document(&self, request_id: Option<Uuid>) -> ProblemDocument {
+        // What is wrong may be told in the caller's own words.
+        let masked = |text: &String| mc_sanitizer::mask(text).text.into_string();
         ProblemDocument {
             r#type: format!("urn:memory-copilot:problem:{}", self.class.slug),
             title: self.class.title.to_owned(),
             status: self.class.status.as_u16(),
-            detail: self.detail.clone(),
-            field: self.field.clone(),
-            hint: self.hint.clone(),
+            detail: masked(&self.detail),
+            field: self.field.as_ref().map(masked),
+            hint: self.hint.as_ref().map(masked),
             request_id,
         }
     }

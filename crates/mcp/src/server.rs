@@ -10,10 +10,11 @@ use http::request::Parts;
 use mc_domain::{Classified, ErrorKind, ProjectKey};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ContentBlock, Implementation, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, Tool as Listed,
+    CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    Implementation, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+    ServerCapabilities, ServerConfig, Tool as Listed,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -22,7 +23,7 @@ use crate::core::CoreClient;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, Tool};
 use crate::{progress, render, resources};
-use errors::{CallError, invalid, no_resource, protocol_error};
+use errors::{CallError, invalid, no_resource, protocol_error, said};
 
 /// Names the project of an HTTP client's calls, as `--project` does for a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
@@ -55,7 +56,7 @@ impl MemoryServer {
         let tool = Tool::named(name).filter(|tool| tool.is_in(&self.settings.toolsets));
         tool.ok_or_else(|| {
             let names: Vec<&str> = self.tools().map(Tool::as_str).collect();
-            let name: String = name.chars().take(64).collect();
+            let name: String = said(name).chars().take(64).collect();
             let message = format!("unknown tool \"{name}\"; the tools are: {}", names.join(", "));
             ErrorData::invalid_params(message, None)
         })
@@ -153,7 +154,7 @@ impl ServerHandler for MemoryServer {
         let outcome = self.run(tool, request.arguments.unwrap_or_default(), &context).await;
         let result = outcome.unwrap_or_else(|error| {
             tracing::debug!(tool = tool.as_str(), %error, "a tool call failed");
-            let text = format!("{} failed: {error}", tool.as_str());
+            let text = said(format!("{} failed: {error}", tool.as_str()));
             CallToolResult::error(vec![ContentBlock::text(text)])
         });
         Ok(result.into())
@@ -214,6 +215,15 @@ impl ServerHandler for MemoryServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    // Without the caller's own words.
+    async fn on_custom_request(
+        &self,
+        _request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None))
     }
 
     async fn complete(

@@ -149,7 +149,13 @@ impl Gate {
             Value::String(text) => Value::String(self.pass_keyed(key, text)),
             Value::Array(items) => items.iter().map(|item| self.pass_value(key, item)).collect(),
             Value::Object(map) => Value::Object(self.pass_map(map)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            // The number of a card is one without its quotes, too.
+            Value::Number(number) => {
+                let text = number.to_string();
+                let passed = self.pass_keyed(key, &text);
+                if passed == text { value.clone() } else { Value::String(passed) }
+            }
+            Value::Null | Value::Bool(_) => value.clone(),
         }
     }
 

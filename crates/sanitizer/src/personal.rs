@@ -121,15 +121,28 @@ fn parts(text: &str, span: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 /// Whether no letter, digit or sign of a longer name touches the span.
 fn stands_alone(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
-    let mut after = text[span.end..].chars();
+    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.' | '/' | '#' | '$' | '\\'))
+        && ends(text, span.end)
+}
+
+/// Whether nothing that begins at `end` belongs to what stands before it.
+fn ends(text: &str, end: usize) -> bool {
+    let mut after = text[end..].chars();
     let (next, second) = (after.next(), after.next());
-    let joins = |c: char| c.is_alphanumeric() || c == '_';
     let continues = next == Some('-') && second.is_some_and(joins)
         || matches!(next, Some('.' | ':')) && second.is_some_and(|c| c.is_ascii_digit());
-    !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.' | '/' | '#' | '$' | '\\'))
-        && !next.is_some_and(joins)
-        && !continues
+    !next.is_some_and(joins) && !continues
 }
+
+fn joins(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// What files are called after an `@`, as in `icons/cart@2x.png`.
+const FILES: [&str; 15] = [
+    ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".ico", ".tgz", ".zip", ".js",
+    ".ts", ".css", ".map", ".json",
+];
 
 fn emails(text: &str) -> impl Iterator<Item = Find> + '_ {
     let is_user = |b: &&u8| b.is_ascii_alphanumeric() || b"._%+-".contains(*b);
@@ -140,7 +153,12 @@ fn emails(text: &str) -> impl Iterator<Item = Find> + '_ {
         let domain = bytes[at + 1..].iter().take(254).take_while(is_domain).count();
         let domain = text[at + 1..at + 1 + domain].trim_end_matches(['.', '-']).len();
         let span = at - user..at + 1 + domain;
-        ((1..=64).contains(&user) && stands_alone(text, &span) && is_email(text, &span))
+        // In a path it may follow a slash; behind two it is a user of a machine.
+        let before = &text[..span.start];
+        let in_path = before.ends_with('/') && !before.ends_with("//") && ends(text, span.end);
+        let in_path = in_path && !FILES.iter().any(|end| text[..span.end].ends_with(end));
+        let is_whole = in_path || stands_alone(text, &span);
+        ((1..=64).contains(&user) && is_whole && is_email(text, &span))
             .then(|| personal("email", &span, CHECKED))
     })
 }

@@ -10,6 +10,7 @@ fn masked(text: &str) -> String {
 fn what_reaches_or_identifies_a_person_goes() {
     let cases = [
         ("mail to anna.berg+x@shop-team.io, please", "mail to [personal:email], please"),
+        ("see people/anna.berg@shop-team.io", "see people/[personal:email]"),
         ("call me: +49 30 901820", "call me: [personal:phone]"),
         ("US: 415-555-0132.", "US: [personal:phone]."),
         ("Телефон 8 (495) 123-45-67", "Телефон [personal:phone]"),

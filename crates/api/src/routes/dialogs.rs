@@ -84,7 +84,7 @@ impl Check for DialogEntry {
         Ok(CheckedDialog {
             project: check::project_key("project_key", &self.project_key)?,
             id: self.id.map(DialogId),
-            task: check::optional_line("task_external_id", task, limits::EXTERNAL_ID)?,
+            task: check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
             developer: check::optional_line("developer", self.developer, limits::NAME)?,
             messages: check::filled_records("messages", self.messages, limits::MESSAGES)?,
             distilled: check::optional_text("distilled", self.distilled, limits::CONTENT)?,

@@ -64,7 +64,7 @@ impl Check for GitIngest {
         let git_ref = check::optional("ref", self.r#ref, |field, name| git_ref(field, &name))?;
         Ok(CheckedGit {
             project: check::project_key("project_key", &self.project_key)?,
-            location: check::line("location", &self.location, limits::URL)?,
+            location: check::location("location", &self.location, limits::URL)?,
             r#ref: git_ref.unwrap_or_default(),
             owner: check::optional("owner", self.owner, |field, name| segment(field, &name))?,
             name: check::optional("name", self.name, |field, name| segment(field, &name))?,
@@ -75,14 +75,14 @@ impl Check for GitIngest {
 
 /// A branch, tag or commit that git can't take for an option.
 fn git_ref(field: &str, name: &str) -> Result<String, Invalid> {
-    let name = check::line(field, name, limits::NAME)?;
+    let name = check::identifier(field, name, limits::NAME)?;
     source::check_ref(&name).map_err(|error| Invalid::new(field, error))?;
     Ok(name)
 }
 
 /// An owner or name of a repository: one part of a path.
 fn segment(field: &str, name: &str) -> Result<String, Invalid> {
-    let name = check::line(field, name, limits::NAME)?;
+    let name = check::identifier(field, name, limits::NAME)?;
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
     if name.starts_with(['-', '.']) || !is_plain {
         return Err(Invalid::new(field, "must be letters, digits, \".\", \"_\" or \"-\""));

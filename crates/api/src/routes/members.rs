@@ -38,7 +38,7 @@ impl Check for TeamEntry {
 
     fn check(self) -> Result<(String, String), Invalid> {
         let key = check::team_key("key", &self.key)?;
-        let name = check::optional_line("name", self.name, limits::NAME)?;
+        let name = check::optional_masked("name", self.name, limits::NAME)?;
         Ok((key.clone(), name.unwrap_or(key)))
     }
 }

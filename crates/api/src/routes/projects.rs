@@ -43,7 +43,7 @@ impl Check for NewProject {
 
     fn check(self) -> Result<CheckedProject, Invalid> {
         let key = check::project_key("key", &self.key)?;
-        let name = check::optional_line("name", self.name, limits::NAME)?;
+        let name = check::optional_masked("name", self.name, limits::NAME)?;
         let name = name.unwrap_or_else(|| key.to_string());
         Ok(CheckedProject { key, name })
     }

@@ -79,7 +79,7 @@ impl Check for RecallRequest {
         let checked = CheckedRecall {
             project: check::project_key("project_key", &self.project_key)?,
             query: check::optional_text("query", self.query, limits::QUERY)?,
-            task: check::optional_line("task_external_id", task, limits::EXTERNAL_ID)?,
+            task: check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
             repo_path: check::optional("repo_path", self.repo_path, |field, path| {
                 check::relative_path(field, &path)
             })?,
@@ -90,7 +90,7 @@ impl Check for RecallRequest {
             limit: TokenBudget::new(check::range("limit_tokens", tokens, &limits::LIMIT_TOKENS)?)
                 .map_err(|error| Invalid::new("limit_tokens", error))?,
             time_budget: check::milliseconds("time_budget_ms", budget)?,
-            developer: check::optional_line("developer", self.developer, limits::NAME)?,
+            developer: check::optional_masked("developer", self.developer, limits::NAME)?,
         };
         if checked.asks_for_nothing() {
             return Err(Invalid::new(

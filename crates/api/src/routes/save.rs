@@ -149,7 +149,7 @@ impl Check for SaveRequest {
             kind: self.kind.into(),
             content: check::text("content", &self.content, limits::CONTENT)?,
             title: check::optional_line("title", self.title, limits::TITLE)?,
-            task: check::optional_line("task_external_id", task, limits::EXTERNAL_ID)?,
+            task: check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
             scope: check::words("scope", self.scope)?,
             tags: check::words("tags", self.tags)?,
             owner: check::optional_line("owner", self.owner, limits::NAME)?,

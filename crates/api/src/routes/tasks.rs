@@ -88,7 +88,7 @@ impl Check for TaskEntry {
         let assignee = check::optional_line("assignee", self.assignee, limits::NAME)?;
         let labels = check::words("labels", self.labels)?;
         Ok(NewTask {
-            external_id: check::line("external_id", &self.external_id, limits::EXTERNAL_ID)?,
+            external_id: check::identifier("external_id", &self.external_id, limits::EXTERNAL_ID)?,
             title: mask(&title).text,
             status: status.map_or_else(|| "unknown".to_owned(), |status| masked(&status)),
             assignee: assignee.as_deref().map(masked),
@@ -152,7 +152,11 @@ impl Check for TaskLinking {
     fn check(self) -> Result<CheckedLinking, Invalid> {
         Ok(CheckedLinking {
             project: check::project_key("project_key", &self.project_key)?,
-            task: check::line("task_external_id", &self.task_external_id, limits::EXTERNAL_ID)?,
+            task: check::identifier(
+                "task_external_id",
+                &self.task_external_id,
+                limits::EXTERNAL_ID,
+            )?,
             dialog: self.dialog_id.map(DialogId),
             records: check::list("record_ids", self.record_ids, limits::IDS, |_, id| {
                 Ok(RecordId(id))
@@ -183,7 +187,7 @@ impl Check for TaskPath {
     type Checked = String;
 
     fn check(self) -> Result<String, Invalid> {
-        check::line("external_id", &self.external_id, limits::EXTERNAL_ID)
+        check::identifier("external_id", &self.external_id, limits::EXTERNAL_ID)
     }
 }
 

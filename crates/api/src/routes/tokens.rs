@@ -58,7 +58,7 @@ impl Check for TokenEntry {
         }
         let days = self.expires_in_days.unwrap_or(limits::DEFAULT_TOKEN_DAYS);
         Ok(CheckedToken {
-            name: check::line("name", &self.name, limits::NAME)?,
+            name: check::identifier("name", &self.name, limits::NAME)?,
             scopes: scopes.into_iter().collect(),
             lives: TimeDelta::days(check::range("expires_in_days", days, &limits::TOKEN_DAYS)?),
             agent: check::optional("agent", self.agent, |field, login| {

@@ -59,7 +59,7 @@ impl Check for UserEntry {
         }
         Ok(CheckedUser {
             login: check::login("login", &self.login)?,
-            name: check::optional_line("name", self.name, limits::NAME)?.unwrap_or_default(),
+            name: check::optional_masked("name", self.name, limits::NAME)?.unwrap_or_default(),
             email: check::optional_line("email", self.email, limits::EMAIL)?,
             is_agent: self.is_agent,
             is_admin: self.is_admin,
@@ -84,7 +84,7 @@ impl Check for UserChange {
     type Checked = Self;
 
     fn check(self) -> Result<Self, Invalid> {
-        let name = check::optional_line("name", self.name, limits::NAME)?;
+        let name = check::optional_masked("name", self.name, limits::NAME)?;
         Ok(Self { name, ..self })
     }
 }

@@ -145,7 +145,8 @@ pub async fn show(
 ) -> Result<Response, Problem> {
     let typed = parameter(query.as_deref().unwrap_or_default(), "user_code");
     let Some(visitor) = browser::visitor(&api.sign_in, &headers).await? else {
-        return Ok(page::sign_in(&api.sign_in, typed.as_deref()).into_response());
+        let code = typed.filter(|typed| UserCode::parse(typed).is_ok());
+        return Ok(page::sign_in(&api.sign_in, code.as_deref()).into_response());
     };
     let Some(typed) = typed else { return Ok(page::ask_for_code().into_response()) };
     let Ok(code) = UserCode::parse(&typed) else {

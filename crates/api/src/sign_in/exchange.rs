@@ -89,7 +89,9 @@ pub enum Refused {
 
 impl Refused {
     pub(super) fn new(error: &'static str, description: impl Into<String>) -> Self {
-        Self::Oauth(OauthError { error, error_description: description.into() })
+        // A scope that is not known is told in the caller's own words.
+        let error_description = mc_sanitizer::mask(&description.into()).text.into_string();
+        Self::Oauth(OauthError { error, error_description })
     }
 }
 

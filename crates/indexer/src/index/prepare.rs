@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::{Class, Sanitized, mask};
 use mc_store::docs::NewDoc;
 use mc_store::files::{NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
@@ -61,7 +61,16 @@ pub(super) fn look(job: &Job, path: &str) -> Seen {
     }
 }
 
+/// Whether a path can't be stored: masked, it would be that of another file.
+fn reveals(path: &str) -> bool {
+    let finds = mc_sanitizer::mask(path).finds;
+    finds.iter().any(|find| find.class == Class::Secret || find.category == "email")
+}
+
 fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
+    if reveals(path) {
+        return Err(Skip::RevealingName);
+    }
     if job.tree.is_generated_by_path(path) {
         return Err(Skip::Generated);
     }

@@ -50,6 +50,8 @@ pub enum Skip {
     Generated,
     /// The path is no UTF-8, has control characters or is too long.
     BadName,
+    /// The path holds what looks like a secret or somebody's e-mail address.
+    RevealingName,
     /// A device, a socket or a pipe.
     NotAFile,
     /// The files before it already fill the limit of the repository.
@@ -72,6 +74,7 @@ impl Skip {
             Self::Empty => "empty",
             Self::Generated => "generated",
             Self::BadName => "bad_name",
+            Self::RevealingName => "revealing_name",
             Self::NotAFile => "not_a_file",
             Self::RepositoryTooLarge => "repository_too_large",
             Self::Symlink => "symlink",

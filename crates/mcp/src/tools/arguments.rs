@@ -60,7 +60,7 @@ fn check_object(path: &str, schema: &JsonObject, object: &JsonObject) -> Result<
         let Some(property) = properties.get(name).and_then(Value::as_object) else {
             let allowed: Vec<&str> = properties.keys().map(String::as_str).collect();
             return Err(FieldError::new(
-                join(path, shorten(name)),
+                join(path, &shorten(name)),
                 format!("unknown field; use one of: {}", allowed.join(", ")),
             ));
         };
@@ -155,7 +155,7 @@ fn check_free(path: &str, value: &Value) -> Result<(), FieldError> {
         }
         Value::Object(object) => object
             .iter()
-            .try_for_each(|(name, value)| check_free(&join(path, shorten(name)), value)),
+            .try_for_each(|(name, value)| check_free(&join(path, &shorten(name)), value)),
         _ => Ok(()),
     }
 }
@@ -165,11 +165,9 @@ fn join(path: &str, name: &str) -> String {
 }
 
 /// A name from the outside is repeated in an error, but not ten megabytes of it.
-fn shorten(name: &str) -> &str {
-    match name.char_indices().nth(64) {
-        Some((end, _)) => &name[..end],
-        None => name,
-    }
+fn shorten(name: &str) -> String {
+    // Masked while it is whole: what is cut off a secret hides the rest.
+    mc_sanitizer::mask(name).text.as_str().chars().take(64).collect()
 }
 
 fn with_article(expected: &str) -> String {

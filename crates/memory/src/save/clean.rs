@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn every_text_of_a_request_is_masked_and_counted() {
         let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-        let meta = json!({ "note": [{ "deep": token }], "n": 1 });
+        let card = 4_111_111_111_111_111_u64;
+        let meta = json!({ "note": [{ "deep": token }], "n": 1, "card": card });
         let request = SaveRequest {
             title: Some(format!("use {token}")),
             steps: vec![format!("export T={token}")],
@@ -152,8 +153,10 @@ mod tests {
         let mut gate = gate();
         let clean = Clean::of(&request, &mut gate);
         assert!(!format!("{clean:?}").contains(&token));
-        assert_eq!(gate.masked(), [MaskedCount { category: "github-token", count: 5 }]);
-        assert_eq!(clean.meta["n"], 1);
+        let [card, token] = ["card", "github-token"];
+        let count = |category, count| MaskedCount { category, count };
+        assert_eq!(gate.masked(), [count(card, 1), count(token, 5)]);
+        assert_eq!((&clean.meta["n"], &clean.meta["card"]), (&json!(1), &json!("[personal:card]")));
         assert!(clean.text.contains("\n1. export T="), "{}", clean.text);
     }
 }
