@@ -14,3 +14,4 @@ mod sign_in;
 mod start_stop;
 mod stdio;
 mod tools;
+mod traces;
