@@ -51,6 +51,9 @@ impl Kind {
     /// Those that are one word of at most 120 characters and need no word before them.
     pub const WORDS: [Self; 4] = [Self::GithubToken, Self::Connection, Self::SlackHook, Self::Mail];
 
+    /// One of each sort, for what takes its time.
+    pub const SOME: [Self; 4] = [Self::GithubToken, Self::Jwt, Self::Password, Self::Mail];
+
     pub fn is_personal(self) -> bool {
         matches!(self, Self::Mail | Self::Phone | Self::Card | Self::Iban)
     }
