@@ -103,6 +103,11 @@ impl Problem {
         Self::of(&MISDIRECTED, detail)
     }
 
+    /// The request is well formed, and what it is about does not allow it.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::of(&CONFLICT, detail)
+    }
+
     /// What the request names is not there.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::of(&NOT_FOUND, detail)

@@ -138,7 +138,7 @@ pub async fn create(
             let user = users::named(&api.store, login).await?;
             if !user.is_agent {
                 let detail = "is a person, who makes tokens for themselves";
-                return Err(Invalid::new("agent", detail).into());
+                return Err(Problem::conflict(detail).field("agent"));
             }
             user.id
         }

@@ -232,12 +232,12 @@ pub async fn change(
     caller.require_administrator()?;
     let user = named(&api.store, &login).await?;
     if user.is_agent && change.is_admin == Some(true) {
-        return Err(Invalid::new("is_admin", "can't be set for a program").into());
+        return Err(Problem::conflict("can't be set for a program").field("is_admin"));
     }
     // Whoever is left could not undo it.
     if user.id == caller.user && (change.disabled == Some(true) || change.is_admin == Some(false)) {
         let detail = "you can't shut yourself out, nor stop administering by yourself";
-        return Err(Problem::invalid(detail).hint("another administrator can do it"));
+        return Err(Problem::conflict(detail).hint("another administrator can do it"));
     }
     let change = Change {
         name: change.name.as_deref(),

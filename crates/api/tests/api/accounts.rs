@@ -155,7 +155,7 @@ async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
     assert_eq!(bot.post("/save", replaces).await.fault(403), "contradicts");
     assert_eq!(bot.put("/projects/shop/members/bot", json!({"role": "admin"})).await.status, 403);
     let of_person = json!({"name": "x", "scopes": ["admin"], "agent": "local"});
-    assert_eq!(api.post("/tokens", of_person).await.fault(400), "agent");
+    assert_eq!(api.post("/tokens", of_person).await.fault(409), "agent");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -183,7 +183,7 @@ async fn who_is_shut_out_is_out_at_once_with_every_token() {
     assert_eq!(api.with(jwt).get("/whoami").await.status, 401);
     assert_eq!(api.with(&pat).get("/whoami").await.status, 401);
     let local = api.patch("/users/local", json!({"disabled": true})).await;
-    assert_eq!(local.status, 400, "nobody shuts themselves out");
+    assert_eq!(local.status, 409, "nobody shuts themselves out");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
