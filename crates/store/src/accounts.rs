@@ -299,6 +299,19 @@ pub async fn revoke(store: &Store, user: UserId, token: TokenId) -> Result<bool,
     Ok(done.rows_affected() == 1)
 }
 
+/// Revokes a token of a program at once, for whoever administers programs; `false` when there is none
+/// that was valid.
+pub async fn revoke_of_program(store: &Store, token: TokenId) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update access_tokens t set revoked_at = now() from users u
+         where t.id = $1 and u.id = t.user_id and u.is_agent and t.revoked_at is null",
+        token.0
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 struct TokenRow {
     id: uuid::Uuid,
     name: String,

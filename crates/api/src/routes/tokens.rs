@@ -175,7 +175,7 @@ pub async fn list(
     Ok(Json(TokenList { tokens: tokens.into_iter().map(Into::into).collect() }))
 }
 
-/// Revoke one of the caller's tokens, at once.
+/// Revoke one of the caller's tokens, at once; for administrators of the service also a program's.
 #[utoipa::path(
     delete, path = "/tokens/{id}", tag = "accounts", params(TokenPath),
     responses((status = 204, description = "Lets nobody in any more"))
@@ -186,7 +186,9 @@ pub async fn revoke(
     ValidPath(id): ValidPath<TokenPath>,
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
-    if accounts::revoke(&api.store, caller.user, id).await? {
+    let revoked = accounts::revoke(&api.store, caller.user, id).await?
+        || (caller.administers() && accounts::revoke_of_program(&api.store, id).await?);
+    if revoked {
         api.note(&caller, NewEvent::new(Act::TokenRevoked, id)).await;
         return Ok(StatusCode::NO_CONTENT);
     }

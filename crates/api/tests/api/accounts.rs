@@ -156,6 +156,15 @@ async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
     assert_eq!(bot.put("/projects/shop/members/bot", json!({"role": "admin"})).await.status, 403);
     let of_person = json!({"name": "x", "scopes": ["admin"], "agent": "local"});
     assert_eq!(api.post("/tokens", of_person).await.fault(409), "agent");
+    // It can't end its token itself, so whoever administers it does.
+    let token = format!("/tokens/{}", made["id"].as_str().unwrap());
+    let ann = newcomer(&api, "ann").await;
+    let hers = api.with(&ann).get("/whoami").await.ok();
+    assert_eq!(hers["is_admin"], false);
+    assert_eq!(bot.delete(&token).await.status, 403);
+    assert_eq!(api.with(&ann).delete(&token).await.status, 403);
+    api.delete(&token).await.ok();
+    assert_eq!(bot.get("/projects/shop").await.status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
