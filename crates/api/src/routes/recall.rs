@@ -20,7 +20,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, State as RecordState, Trust, rounded};
+use crate::wire::{Kind, State as RecordState, Trust, rounded, whole};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
 /// `symbols` and `signals` says so.
@@ -48,8 +48,10 @@ pub struct RecallRequest {
     #[serde(default)]
     signals: Vec<String>,
     /// Size of the bundle in tokens: 96 to 32,000; 2,000 when absent.
+    #[serde(default, deserialize_with = "whole")]
     limit_tokens: Option<i64>,
     /// Milliseconds after which a late leg is left out: 1 to 20,000; 300 when absent.
+    #[serde(default, deserialize_with = "whole")]
     time_budget_ms: Option<i64>,
     /// Who asks, for the record of what was handed out.
     developer: Option<String>,

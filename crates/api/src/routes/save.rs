@@ -18,7 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, Trust, Visibility, rounded};
+use crate::wire::{Kind, Trust, Visibility, rounded, whole};
 
 /// Digits of a commit's or patch's hash, abbreviated or whole.
 const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 4..=64;
@@ -103,8 +103,10 @@ pub struct CitationEntry {
     /// Qualified name of a definition.
     symbol: Option<String>,
     /// First line, from 1.
+    #[serde(default, deserialize_with = "whole")]
     line_start: Option<i64>,
     /// Last line, inclusive.
+    #[serde(default, deserialize_with = "whole")]
     line_end: Option<i64>,
     /// The commit at which it was true.
     commit: Option<String>,

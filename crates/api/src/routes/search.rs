@@ -18,7 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust};
+use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole};
 
 /// What to look for, and where.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -50,11 +50,13 @@ pub struct SearchRequest {
     /// Such as `ruby`.
     language: Option<String>,
     /// 1 to 100; 10 when absent.
+    #[serde(default, deserialize_with = "whole")]
     limit: Option<i64>,
     /// Show how each score came about.
     #[serde(default)]
     explain: bool,
     /// Milliseconds after which a late leg is left out.
+    #[serde(default, deserialize_with = "whole")]
     time_budget_ms: Option<i64>,
     /// Steps of the ranking to leave out, to see what they are worth.
     #[serde(default)]

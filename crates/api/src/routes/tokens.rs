@@ -20,6 +20,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
+use crate::wire::whole;
 
 /// A token to make.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -32,6 +33,7 @@ pub struct TokenEntry {
     /// `admin`; none that the token of this request does not have.
     scopes: Vec<String>,
     /// 1 to 366 days; 90 when absent.
+    #[serde(default, deserialize_with = "whole")]
     expires_in_days: Option<i64>,
     /// The program that it is for; for administrators of the service. The caller when absent.
     agent: Option<String>,
