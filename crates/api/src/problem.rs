@@ -196,6 +196,14 @@ impl Problem {
         self
     }
 
+    /// What is wrong and with which part, for answers of another shape.
+    pub fn in_words(&self) -> String {
+        match &self.field {
+            Some(field) => format!("`{field}` {}", self.detail),
+            None => self.detail.clone(),
+        }
+    }
+
     /// The HTTP status this problem answers with.
     pub fn status(&self) -> StatusCode {
         self.class.status

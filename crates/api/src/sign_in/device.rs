@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 
 use super::SignIn;
 use super::browser;
-use super::exchange::{Refused, client};
+use super::exchange::{OauthError, Refused, client};
 use super::page::{self, Page};
 use crate::ApiState;
 use crate::auth::Principal;
@@ -60,12 +60,16 @@ pub struct DeviceAnswer {
 #[utoipa::path(
     post, path = "/auth/device", tag = "accounts", security(()),
     request_body(content = DeviceRequest, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "Begun", body = DeviceAnswer))
+    responses(
+        (status = 200, description = "Begun", body = DeviceAnswer),
+        (status = 400, description = "Not begun, and why", body = OauthError),
+    )
 )]
 pub async fn authorize(
     State(api): State<ApiState>,
-    Form(request): Form<DeviceRequest>,
+    form: Result<Form<DeviceRequest>, Problem>,
 ) -> Result<Json<DeviceAnswer>, Refused> {
+    let Form(request) = form.map_err(Refused::form)?;
     let client = client(request.client_id.as_deref())?;
     let asked = request.scope.as_deref().map(Scopes::parse).transpose();
     let asked = asked.map_err(|error| Refused::new("invalid_scope", error.to_string()))?;
@@ -182,7 +186,10 @@ pub struct DecisionForm {
 #[utoipa::path(
     post, path = "/auth/device/page", tag = "accounts", security(()),
     request_body(content = DecisionForm, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "A page", content_type = "text/html"))
+    responses(
+        (status = 200, description = "A page", content_type = "text/html"),
+        (status = 303, description = "To the page that begins a visit, where there is none"),
+    )
 )]
 pub async fn decide_in_browser(
     State(api): State<ApiState>,

@@ -93,6 +93,14 @@ impl Refused {
         let error_description = mc_sanitizer::mask(&description.into()).text.into_string();
         Self::Oauth(OauthError { error, error_description })
     }
+
+    /// A form that can't be read is refused in the protocol's words, too.
+    pub(super) fn form(problem: Problem) -> Self {
+        match problem.status() {
+            StatusCode::BAD_REQUEST => Self::new("invalid_request", problem.in_words()),
+            _ => Self::Problem(problem),
+        }
+    }
 }
 
 impl<E: Into<Problem>> From<E> for Refused {
@@ -121,8 +129,9 @@ impl IntoResponse for Refused {
 )]
 pub async fn token(
     State(api): State<ApiState>,
-    Form(request): Form<TokenRequest>,
+    form: Result<Form<TokenRequest>, Problem>,
 ) -> Result<Json<TokenResponse>, Refused> {
+    let Form(request) = form.map_err(Refused::form)?;
     let sign_in = &api.sign_in;
     let client = client(request.client_id.as_deref())?;
     let asked = request.scope.as_deref().map(Scopes::parse).transpose();

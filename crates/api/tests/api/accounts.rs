@@ -263,8 +263,6 @@ async fn what_is_no_grant_is_refused_in_the_protocols_words() {
         assert_eq!((answer.status.as_u16(), answer.body["error"].as_str().unwrap()), (400, error));
         assert!(answer.body["error_description"].is_string());
     }
-    let no_type = api.form("/auth/token", &[]).await;
-    assert_eq!(no_type.fault(400), "grant_type");
     let metadata = api.get("/.well-known/oauth-authorization-server").await.ok();
     assert_eq!(metadata["token_endpoint"], "http://127.0.0.1:7391/auth/token");
     let keys = api.get("/.well-known/jwks.json").await.ok();
@@ -279,4 +277,18 @@ async fn without_a_provider_the_page_says_how_else_to_come_in() {
     let text = page.body.as_str().unwrap();
     assert!(text.contains("memory-copilot login --approve") && !text.contains("<script"), "{text}");
     assert_eq!(api.get("/auth/oauth/github/start").await.fault(404), "provider");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_that_cannot_be_read_is_refused_in_the_words_of_oauth() {
+    let api = TestApi::start().await;
+    let twice = [("scope", "ingest"), ("scope", "ingest")];
+    for (path, form, field) in
+        [("/auth/token", &[][..], "grant_type"), ("/auth/device", &twice[..], "scope")]
+    {
+        let refused = api.form(path, form).await;
+        assert_eq!(refused.status, 400, "{path}");
+        assert_eq!(refused.body["error"], "invalid_request", "{}", refused.body);
+        assert!(refused.body["error_description"].as_str().unwrap().contains(field));
+    }
 }
