@@ -51,11 +51,12 @@ impl From<Invalid> for Problem {
 }
 
 /// One line of text that says something: not blank, no control characters, at most `max` characters.
-/// Blanks around it are dropped.
+/// Blanks around it are dropped, and count: a client that measures what it sends knows what fits.
 pub fn line(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
-    let text = text.trim();
-    check_line(text).map_err(|e| Invalid::new(field, e))?;
-    measured(field, text, max)
+    let line = text.trim();
+    check_line(line).map_err(|e| Invalid::new(field, e))?;
+    measured(field, text, max)?;
+    Ok(line.to_owned())
 }
 
 /// Like [`line`], for texts that may have several lines. Blanks around it are kept.

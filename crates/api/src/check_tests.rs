@@ -21,6 +21,7 @@ fn object_of(value: Value) -> Map<String, Value> {
 #[test]
 fn a_line_is_trimmed_and_must_say_something() {
     assert_eq!(line("title", "  ADR 7 ", 10).unwrap(), "ADR 7");
+    assert!(line("title", "  ADR 7 ", 7).is_err(), "blanks count, as the document has it");
     assert_eq!(line("title", " \n ", 10), Err(Invalid::new("title", "must not be empty")));
 }
 

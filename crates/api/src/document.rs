@@ -1,14 +1,16 @@
 //! The parts of the OpenAPI document that belong to no single route.
 
 use utoipa::openapi::header::{Header, HeaderBuilder};
-use utoipa::openapi::path::Operation;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as DeriveOpenApi};
 
+use crate::alternatives::add_alternatives;
 use crate::problem::{PROBLEM_JSON, ProblemDocument};
 use crate::routes::is_probe;
+use crate::shapes::MetaValue;
 
 /// Title, tags, security and the schema of problems.
 #[derive(DeriveOpenApi)]
@@ -18,7 +20,7 @@ use crate::routes::is_probe;
         description = "A team's long-term memory for people who code with an assistant: recall what \
                        is known about a place before a change, save what was learnt after it.",
     ),
-    components(schemas(ProblemDocument)),
+    components(schemas(ProblemDocument, MetaValue)),
     modifiers(&Bearer),
     security(("bearer" = [])),
     tags(
@@ -61,9 +63,15 @@ const REFUSALS: [(&str, &str, &str); 2] = [
 /// Every operation has a name of its own, may answer a problem, and but for the probes be refused for
 /// now; said once here instead of at each of them.
 pub fn add_problems(mut document: OpenApi) -> OpenApi {
+    add_alternatives(&mut document);
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(operation_id(method, path));
+            for parameter in operation.parameters.iter_mut().flatten() {
+                if let RefOr::T(parameter) = parameter {
+                    without_null(parameter);
+                }
+            }
             let responses = &mut operation.responses.responses;
             let any = problem("What is wrong, as RFC 9457 has it").build();
             responses.insert("default".to_owned(), any.into());
@@ -81,6 +89,25 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
         }));
     }
     document
+}
+
+/// A parameter that is optional may be left out; there is no way to send it as null.
+fn without_null(parameter: &mut Parameter) {
+    match &mut parameter.schema {
+        Some(RefOr::T(Schema::Object(object))) => {
+            if let SchemaType::Array(types) = &mut object.schema_type {
+                types.retain(|one| *one != Type::Null);
+            }
+        }
+        Some(RefOr::T(Schema::OneOf(choice))) => {
+            let is_null = |item: &RefOr<Schema>| matches!(item, RefOr::T(Schema::Object(object)) if object.schema_type == Type::Null.into());
+            choice.items.retain(|item| !is_null(item));
+            if let [only] = choice.items.as_slice() {
+                parameter.schema = Some(only.clone());
+            }
+        }
+        _ => {}
+    }
 }
 
 fn problem(description: &str) -> ResponseBuilder {

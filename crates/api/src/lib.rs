@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod alternatives;
 mod auth;
 mod check;
 mod depth;
@@ -15,6 +16,7 @@ mod rates;
 mod router;
 mod routes;
 mod server;
+mod shapes;
 mod sign_in;
 mod state;
 mod wire;

@@ -16,6 +16,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// A dialog to keep.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -31,14 +32,19 @@ use crate::problem::Problem;
     "distilled": "The delay was nil because the two units differed."
 }))]
 pub struct DialogEntry {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// An earlier answer's id, to replace that dialog; a new one when absent.
     id: Option<Uuid>,
+    #[schema(value_type = Option<shapes::ExternalId>)]
     task_external_id: Option<String>,
+    #[schema(value_type = Option<shapes::Name>)]
     developer: Option<String>,
     /// 1 to 500 messages, oldest first.
+    #[schema(min_items = 1, max_items = 500)]
     messages: Vec<MessageEntry>,
     /// What is worth finding of it; only this is searched. Condensed from what was said when absent.
+    #[schema(value_type = Option<shapes::ContentText>)]
     distilled: Option<String>,
 }
 
@@ -47,6 +53,7 @@ pub struct DialogEntry {
 #[serde(deny_unknown_fields)]
 pub struct MessageEntry {
     role: Role,
+    #[schema(value_type = shapes::MessageText)]
     content: String,
 }
 

@@ -16,6 +16,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidQuery;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// How many near titles a refusal names.
 const NEAR_TITLES: i64 = 5;
@@ -28,12 +29,15 @@ const MEANINGFUL_WORD: usize = 3;
 #[into_params(parameter_in = Query)]
 pub struct DocumentQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
     /// The document's id here.
     id: Option<Uuid>,
     /// Its title, in any case, or its id at its source (the path, for a file of a repository).
+    #[param(value_type = Option<shapes::Title>, inline)]
     title: Option<String>,
     /// Its URL, or its id at its source (the path, for a file of a repository).
+    #[param(value_type = Option<shapes::Reference>, inline)]
     url: Option<String>,
 }
 
@@ -74,10 +78,12 @@ impl Check for DocumentQuery {
 #[into_params(parameter_in = Query)]
 pub struct DocumentsQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
     /// Only documents after this one: the `next` of the page before.
     after: Option<Uuid>,
     /// 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 

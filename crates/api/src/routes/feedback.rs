@@ -25,6 +25,7 @@ use crate::problem::Problem;
 pub struct FeedbackRequest {
     bundle_id: Uuid,
     /// Ids of facts, examples, links or gotchas of the bundle; at most 200.
+    #[schema(max_items = 200)]
     used: Vec<Uuid>,
 }
 

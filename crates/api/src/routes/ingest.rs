@@ -24,6 +24,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::RunStatus;
 
 /// A repository to index.
@@ -31,14 +32,19 @@ use crate::wire::RunStatus;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"project_key": "shop", "location": "https://git.example.org/shop/core.git"}))]
 pub struct GitIngest {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// A folder on the service's machine, or the URL of a git repository.
+    #[schema(value_type = shapes::RepositoryLocation)]
     location: String,
     /// Branch, tag or commit; what is checked out, or the default branch, when absent.
+    #[schema(value_type = Option<shapes::GitRef>)]
     r#ref: Option<String>,
     /// Under which owner it is known; taken from the location when absent.
+    #[schema(value_type = Option<shapes::RepositoryPart>)]
     owner: Option<String>,
     /// Under which name it is known; taken from the location when absent.
+    #[schema(value_type = Option<shapes::RepositoryPart>)]
     name: Option<String>,
     /// The repository moved: this location replaces the one that was indexed under its name, and
     /// files that are not here are deleted from the index.
@@ -111,8 +117,10 @@ impl Check for RunPath {
 #[into_params(parameter_in = Path)]
 pub struct RepositoryPath {
     /// Such as `pallets`; `local` for a folder.
+    #[param(value_type = shapes::RepositoryPart, inline)]
     owner: String,
     /// Such as `flask`.
+    #[param(value_type = shapes::RepositoryPart, inline)]
     name: String,
 }
 
@@ -130,6 +138,7 @@ impl Check for RepositoryPath {
 #[into_params(parameter_in = Query)]
 pub struct RepositoryQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
 }
 

@@ -26,6 +26,7 @@ use crate::entry::Here;
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// Documents to keep, all or none of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -42,10 +43,13 @@ use crate::problem::Problem;
     }]
 }))]
 pub struct DocsIngest {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// Where they come from, such as `confluence`.
+    #[schema(value_type = shapes::Word)]
     source: String,
     /// 1 to 200.
+    #[schema(min_items = 1, max_items = 200)]
     documents: Vec<DocumentEntry>,
 }
 
@@ -54,17 +58,24 @@ pub struct DocsIngest {
 #[serde(deny_unknown_fields)]
 pub struct DocumentEntry {
     /// Its id at its source.
+    #[schema(value_type = shapes::ExternalId)]
     doc_id: String,
+    #[schema(value_type = shapes::Title)]
     title: String,
     /// Markdown or plain text; tags and scope of a YAML front matter are added to those given.
+    #[schema(value_type = Option<shapes::DocumentText>)]
     content: Option<String>,
     /// What was said, oldest first, in place of `content`: an issue with its comments, a thread.
     /// Each message is found by itself and read with the two before it. 1 to 500.
+    #[schema(min_items = 1, max_items = 500)]
     messages: Option<Vec<ThreadMessage>>,
+    #[schema(value_type = Option<shapes::WebUrl>)]
     url: Option<String>,
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     scope: Vec<String>,
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     tags: Vec<String>,
 }
 
@@ -73,9 +84,11 @@ pub struct DocumentEntry {
 #[serde(deny_unknown_fields)]
 pub struct ThreadMessage {
     /// Who wrote it, as people call them.
+    #[schema(value_type = Option<shapes::Name>)]
     author: Option<String>,
     sent_at: Option<DateTime<Utc>>,
     /// Markdown or plain text.
+    #[schema(value_type = shapes::MessageText)]
     text: String,
 }
 

@@ -21,6 +21,7 @@ use crate::entry::Here;
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// A team to add.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -28,8 +29,10 @@ use crate::problem::Problem;
 #[schema(example = json!({"key": "platform", "name": "Platform"}))]
 pub struct TeamEntry {
     /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
+    #[schema(value_type = shapes::TeamKey)]
     key: String,
     /// Name for people; the key when absent.
+    #[schema(value_type = Option<shapes::Name>)]
     name: Option<String>,
 }
 
@@ -50,6 +53,7 @@ impl Check for TeamEntry {
 pub struct RoleEntry {
     /// `viewer`, `agent`, `member`, `maintainer` or `admin`; for a team the highest that its members
     /// have by it.
+    #[schema(value_type = shapes::MemberRole)]
     role: String,
 }
 
@@ -66,6 +70,7 @@ impl Check for RoleEntry {
 #[into_params(parameter_in = Path)]
 pub struct TeamPath {
     /// The team's key.
+    #[param(value_type = shapes::TeamKey, inline)]
     team: String,
 }
 
@@ -82,8 +87,10 @@ impl Check for TeamPath {
 #[into_params(parameter_in = Path)]
 pub struct TeamMemberPath {
     /// The team's key.
+    #[param(value_type = shapes::TeamKey, inline)]
     team: String,
     /// The user's login.
+    #[param(value_type = shapes::Login, inline)]
     login: String,
 }
 
@@ -100,8 +107,10 @@ impl Check for TeamMemberPath {
 #[into_params(parameter_in = Path)]
 pub struct MemberPath {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     key: String,
     /// The user's login.
+    #[param(value_type = shapes::Login, inline)]
     login: String,
 }
 
@@ -118,8 +127,10 @@ impl Check for MemberPath {
 #[into_params(parameter_in = Path)]
 pub struct SharePath {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     key: String,
     /// The team's key.
+    #[param(value_type = shapes::TeamKey, inline)]
     team: String,
 }
 

@@ -19,6 +19,7 @@ use crate::entry::Here;
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// A project to create.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,8 +27,10 @@ use crate::problem::Problem;
 #[schema(example = json!({"key": "shop", "name": "Shop"}))]
 pub struct NewProject {
     /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
+    #[schema(value_type = shapes::ProjectKey)]
     key: String,
     /// Name for people; the key when absent.
+    #[schema(value_type = Option<shapes::Name>)]
     name: Option<String>,
 }
 
@@ -54,6 +57,7 @@ impl Check for NewProject {
 #[into_params(parameter_in = Path)]
 pub struct ProjectPath {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     key: String,
 }
 

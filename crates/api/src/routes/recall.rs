@@ -20,6 +20,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::{Kind, State as RecordState, Trust, rounded, whole};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
@@ -35,25 +36,34 @@ use crate::wire::{Kind, State as RecordState, Trust, rounded, whole};
     "limit_tokens": 2000
 }))]
 pub struct RecallRequest {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// The question in words.
+    #[schema(value_type = Option<shapes::QueryText>)]
     query: Option<String>,
+    #[schema(value_type = Option<shapes::ExternalId>)]
     task_external_id: Option<String>,
     /// File or folder, relative to the repository's root.
+    #[schema(value_type = Option<shapes::RepositoryPath>)]
     repo_path: Option<String>,
     /// Qualified names.
     #[serde(default)]
+    #[schema(value_type = shapes::Symbols)]
     symbols: Vec<String>,
     /// Short marks of the trouble.
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     signals: Vec<String>,
     /// Size of the bundle in tokens: 96 to 32,000; 2,000 when absent.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::TokenLimit>)]
     limit_tokens: Option<i64>,
     /// Milliseconds after which a late leg is left out: 1 to 20,000; 300 when absent.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::TimeBudget>)]
     time_budget_ms: Option<i64>,
     /// Who asks, for the record of what was handed out.
+    #[schema(value_type = Option<shapes::Name>)]
     developer: Option<String>,
 }
 

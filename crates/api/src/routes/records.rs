@@ -24,6 +24,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::{CitationVerdict, Kind, State as RecordState, Trust, Visibility};
 
 /// A record's id in a path.
@@ -48,6 +49,7 @@ impl Check for RecordPath {
 #[into_params(parameter_in = Query)]
 pub struct RecordQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
     /// Only this kind.
     kind: Option<Kind>,
@@ -60,6 +62,7 @@ pub struct RecordQuery {
     /// Only records after this one: the `next` of the page before.
     after: Option<Uuid>,
     /// 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 

@@ -18,6 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::{Kind, Trust, Visibility, rounded, whole};
 
 /// Digits of a commit's or patch's hash, abbreviated or whole.
@@ -41,35 +42,47 @@ const SHA256_DIGITS: std::ops::RangeInclusive<usize> = 64..=64;
     "citations": [{"file": "app/services/cart_sessions/setting.rb", "symbol": "CartSessions::Setting#trigger_delay_time_in_minutes"}]
 }))]
 pub struct SaveRequest {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     kind: Kind,
     /// Distilled to at most 2,000 characters before it is kept.
+    #[schema(value_type = shapes::ContentText)]
     content: String,
+    #[schema(value_type = Option<shapes::Title>)]
     title: Option<String>,
+    #[schema(value_type = Option<shapes::ExternalId>)]
     task_external_id: Option<String>,
     /// Parts of the system it is about.
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     scope: Vec<String>,
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     tags: Vec<String>,
     /// Who answers for it.
+    #[schema(value_type = Option<shapes::Name>)]
     owner: Option<String>,
     quality: Option<QualityEntry>,
     /// A date (through that day) or an RFC 3339 time, at most 10 years ahead; 180 days when absent.
+    #[schema(value_type = Option<shapes::EndOfLife>)]
     ttl: Option<String>,
     /// `patch_sha`, `source_dialog_id` and whatever else belongs to it; at most 16 KiB of JSON.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = shapes::Meta)]
     meta: Map<String, Value>,
     /// The places in the code that it is true of.
     #[serde(default)]
+    #[schema(max_items = 32)]
     citations: Vec<CitationEntry>,
     /// Of a worked example.
     #[serde(default)]
+    #[schema(value_type = shapes::Steps)]
     steps: Vec<String>,
     /// The patch of a worked example.
+    #[schema(value_type = Option<shapes::Reference>)]
     patch_ref: Option<String>,
     /// Where to read on.
+    #[schema(value_type = Option<shapes::WebUrl>)]
     url: Option<String>,
     dialog_id: Option<Uuid>,
     /// It contradicts what is known: near duplicates are superseded instead of merged into.
@@ -89,8 +102,11 @@ pub struct SaveRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QualityEntry {
+    #[schema(value_type = Option<shapes::Share>)]
     novelty: Option<f64>,
+    #[schema(value_type = Option<shapes::Share>)]
     dup: Option<f64>,
+    #[schema(value_type = Option<shapes::Share>)]
     usefulness: Option<f64>,
 }
 
@@ -99,18 +115,24 @@ pub struct QualityEntry {
 #[serde(deny_unknown_fields)]
 pub struct CitationEntry {
     /// Relative to the repository's root.
+    #[schema(value_type = shapes::RepositoryPath)]
     file: String,
     /// Qualified name of a definition.
+    #[schema(value_type = Option<shapes::Symbol>)]
     symbol: Option<String>,
     /// First line, from 1.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::LineNumber>)]
     line_start: Option<i64>,
     /// Last line, inclusive.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::LineNumber>)]
     line_end: Option<i64>,
     /// The commit at which it was true.
+    #[schema(value_type = Option<shapes::CommitHash>)]
     commit: Option<String>,
     /// sha256 of the cited lines, in hexadecimal.
+    #[schema(value_type = Option<shapes::Sha256>)]
     content_hash: Option<String>,
 }
 

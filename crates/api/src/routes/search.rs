@@ -18,6 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole};
 
 /// What to look for, and where.
@@ -31,32 +32,42 @@ use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole}
     "limit": 5
 }))]
 pub struct SearchRequest {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
+    #[schema(value_type = shapes::QueryText)]
     query: String,
     /// Any when empty.
     #[serde(default)]
+    #[schema(max_items = 64)]
     sources: Vec<Source>,
     /// Kinds of memory record; any when empty.
     #[serde(default)]
+    #[schema(max_items = 64)]
     kinds: Vec<Kind>,
     /// At least one of them; any when empty.
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     scope: Vec<String>,
     /// At least one of them; any when empty.
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     tags: Vec<String>,
     /// A glob that the place must match, such as `app/**/*.rb`.
+    #[schema(value_type = Option<shapes::Glob>)]
     path: Option<String>,
     /// Such as `ruby`.
+    #[schema(value_type = Option<shapes::Word>)]
     language: Option<String>,
     /// 1 to 100; 10 when absent.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::SearchLimit>)]
     limit: Option<i64>,
     /// Show how each score came about.
     #[serde(default)]
     explain: bool,
     /// Milliseconds after which a late leg is left out.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::TimeBudget>)]
     time_budget_ms: Option<i64>,
     /// Steps of the ranking to leave out, to see what they are worth.
     #[serde(default)]

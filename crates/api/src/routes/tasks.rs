@@ -18,6 +18,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// Issues as their tracker has them now.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -30,8 +31,10 @@ use crate::problem::Problem;
     }]
 }))]
 pub struct TaskSync {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// 1 to 500 tasks.
+    #[schema(min_items = 1, max_items = 500)]
     tasks: Vec<TaskEntry>,
 }
 
@@ -40,24 +43,32 @@ pub struct TaskSync {
 #[serde(deny_unknown_fields)]
 pub struct TaskEntry {
     /// The tracker's own id.
+    #[schema(value_type = shapes::ExternalId)]
     external_id: String,
+    #[schema(value_type = shapes::Title)]
     title: String,
     /// The tracker's word for the state.
+    #[schema(value_type = Option<shapes::Name>)]
     status: Option<String>,
+    #[schema(value_type = Option<shapes::Name>)]
     assignee: Option<String>,
     #[serde(default)]
+    #[schema(value_type = shapes::Words)]
     labels: Vec<String>,
     #[serde(default)]
+    #[schema(max_items = 32)]
     links: Vec<LinkEntry>,
 }
 
 /// A link of an issue.
-#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkEntry {
     #[serde(default)]
+    #[schema(value_type = shapes::OptionalTitle)]
     title: String,
     /// `http` or `https`.
+    #[schema(value_type = shapes::WebUrl)]
     url: String,
 }
 
@@ -127,13 +138,16 @@ pub struct SyncAnswer {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"project_key": "shop", "task_external_id": "CS-214"}))]
 pub struct TaskLinking {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// The tracker's own id; the task is created when no tracker has told of it yet.
+    #[schema(value_type = shapes::ExternalId)]
     task_external_id: String,
     /// An existing dialog; when absent, the task's newest that is still empty, else a new one.
     dialog_id: Option<Uuid>,
     /// Live records to link too.
     #[serde(default)]
+    #[schema(max_items = 200)]
     record_ids: Vec<Uuid>,
 }
 
@@ -180,6 +194,7 @@ pub struct LinkAnswer {
 #[into_params(parameter_in = Path)]
 pub struct TaskPath {
     /// The tracker's own id.
+    #[param(value_type = shapes::ExternalId, inline)]
     external_id: String,
 }
 
@@ -197,6 +212,7 @@ impl Check for TaskPath {
 #[into_params(parameter_in = Query)]
 pub struct TaskQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
 }
 
@@ -206,6 +222,13 @@ impl Check for TaskQuery {
     fn check(self) -> Result<ProjectKey, Invalid> {
         check::project_key("project_key", &self.project_key)
     }
+}
+
+/// A link of an issue, masked where it held a secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaskLinkView {
+    title: String,
+    url: String,
 }
 
 /// An issue as the project knows it.
@@ -219,7 +242,7 @@ pub struct TaskView {
     status: String,
     assignee: Option<String>,
     labels: Vec<String>,
-    links: Vec<LinkEntry>,
+    links: Vec<TaskLinkView>,
     updated_at: DateTime<Utc>,
 }
 
@@ -318,7 +341,7 @@ async fn found(
 
 impl From<Task> for TaskView {
     fn from(task: Task) -> Self {
-        let link = |TaskLink { title, url }| LinkEntry { title, url };
+        let link = |TaskLink { title, url }| TaskLinkView { title, url };
         Self {
             id: task.id.into(),
             external_id: task.external_id,

@@ -20,6 +20,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::whole;
 
 /// A token to make.
@@ -28,14 +29,18 @@ use crate::wire::whole;
 #[schema(example = json!({"name": "laptop", "scopes": ["memory:read", "memory:write"], "expires_in_days": 90}))]
 pub struct TokenEntry {
     /// What to call it.
+    #[schema(value_type = shapes::Name)]
     name: String,
     /// What it may be used for: `memory:read`, `memory:write`, `ingest`, `coding`, `github:write`,
     /// `admin`; none that the token of this request does not have.
+    #[schema(value_type = Vec<shapes::ScopeName>, min_items = 1, max_items = 6)]
     scopes: Vec<String>,
     /// 1 to 366 days; 90 when absent.
     #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::TokenDays>)]
     expires_in_days: Option<i64>,
     /// The program that it is for; for administrators of the service. The caller when absent.
+    #[schema(value_type = Option<shapes::Login>)]
     agent: Option<String>,
 }
 

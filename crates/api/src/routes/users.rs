@@ -19,6 +19,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// A user to add.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -27,10 +28,13 @@ use crate::problem::Problem;
 pub struct UserEntry {
     /// 1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit; unique whatever the
     /// case.
+    #[schema(value_type = shapes::Login)]
     login: String,
     /// Name for people.
+    #[schema(value_type = Option<shapes::Name>)]
     name: Option<String>,
     /// Address; for people to see, never to decide by.
+    #[schema(value_type = Option<shapes::Email>)]
     email: Option<String>,
     /// A program that acts by itself: it proposes, and confirms nothing.
     #[serde(default)]
@@ -73,6 +77,7 @@ impl Check for UserEntry {
 #[schema(example = json!({"disabled": true}))]
 pub struct UserChange {
     /// Name for people.
+    #[schema(value_type = Option<shapes::Name>)]
     name: Option<String>,
     /// Whether the user administers the service itself.
     is_admin: Option<bool>,
@@ -94,6 +99,7 @@ impl Check for UserChange {
 #[into_params(parameter_in = Path)]
 pub struct UserPath {
     /// The user's login.
+    #[param(value_type = shapes::Login, inline)]
     login: String,
 }
 
@@ -111,8 +117,10 @@ impl Check for UserPath {
 #[into_params(parameter_in = Query)]
 pub struct UserQuery {
     /// The last login of the page before.
+    #[param(value_type = Option<shapes::Login>, inline)]
     after: Option<String>,
     /// At most so many, 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 

@@ -26,6 +26,7 @@ use crate::auth::Principal;
 use crate::check::{Check, Invalid};
 use crate::extract::{Form, ValidJson};
 use crate::problem::Problem;
+use crate::shapes;
 
 /// What a terminal gets that asks for nothing in particular: the daily work, and no administration.
 const UNASKED: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Ingest];
@@ -34,8 +35,10 @@ const UNASKED: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Inges
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct DeviceRequest {
     /// Which program asks.
+    #[schema(value_type = shapes::ClientName, required = false)]
     client_id: Option<String>,
     /// What for, with spaces between; `memory:read memory:write ingest` when absent.
+    #[schema(value_type = shapes::ScopeNames, required = false)]
     scope: Option<String>,
 }
 
@@ -106,6 +109,7 @@ pub async fn authorize(
 #[schema(example = json!({"user_code": "BCDF-GHJK", "approve": true}))]
 pub struct Decision {
     /// As the terminal shows it.
+    #[schema(value_type = shapes::UserCode)]
     user_code: String,
     /// Whether whoever sits there may come in as the caller.
     approve: bool,

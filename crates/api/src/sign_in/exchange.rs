@@ -39,16 +39,22 @@ pub struct TokenRequest {
     /// `urn:ietf:params:oauth:grant-type:token-exchange`.
     grant_type: String,
     /// Which program asks: 1 to 64 small letters, digits, ".", "_" or "-".
+    #[schema(nullable = false)]
     client_id: Option<String>,
     /// With `refresh_token`.
+    #[schema(nullable = false)]
     refresh_token: Option<String>,
     /// With the device code grant.
+    #[schema(nullable = false)]
     device_code: Option<String>,
     /// With token exchange: a personal access token.
+    #[schema(nullable = false)]
     subject_token: Option<String>,
     /// With token exchange: `urn:ietf:params:oauth:token-type:access_token`.
+    #[schema(nullable = false)]
     subject_token_type: Option<String>,
     /// Fewer scopes than there are to have, with spaces between.
+    #[schema(nullable = false)]
     scope: Option<String>,
 }
 

@@ -38,6 +38,33 @@ fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
 }
 
 #[test]
+fn every_reference_leads_somewhere_and_no_parameter_is_null() {
+    let document = document();
+    for reference in references(&document) {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(!parameter["schema"].to_string().contains("null"), "{parameter}");
+            }
+        }
+    }
+}
+
+fn references(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(object) => {
+            let own = object.get("$ref").and_then(Value::as_str);
+            own.into_iter().chain(object.values().flat_map(references)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
 fn all_but_the_probes_and_the_ways_to_a_token_need_one() {
     let document = document();
     assert_eq!(document["security"][0]["bearer"], serde_json::json!([]));
