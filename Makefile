@@ -50,7 +50,7 @@ test: setup ## Run every test (ARGS are passed to nextest)
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
-	@$(MAKE) --no-print-directory conformance
+	@$(MAKE) --no-print-directory conformance rls fuzz-briefly
 
 .PHONY: conformance
 # The whole workspace, so that what the tests have built is used as it is.
@@ -58,6 +58,25 @@ conformance: setup ## Run the official MCP conformance suite against /mcp
 	@scripts/setup conformance
 	@$(OFFLINE) cargo build --locked --workspace --example conformance --bin memory-copilot
 	@scripts/conformance $(CARGO_TARGET_DIR)/debug
+
+.PHONY: rls
+rls: ## Test the database's policies with rlsautotest
+	@scripts/setup postgresql rlsautotest
+	@scripts/with-postgres scripts/rls
+
+FUZZ_SECONDS ?= 600
+.PHONY: fuzz
+# The whole workspace, so that what the tests have built is used as it is.
+fuzz: setup ## Ask the API whatever its OpenAPI allows and forbids (FUZZ_SECONDS=600 FUZZ_SEED ARGS)
+	@scripts/setup schemathesis
+	@$(OFFLINE) cargo build --locked --workspace --bin memory-copilot
+	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot $(FUZZ_SECONDS) $(ARGS)
+
+.PHONY: fuzz-briefly
+fuzz-briefly: setup ## The same for less than a minute, and always the same requests
+	@scripts/setup schemathesis
+	@$(OFFLINE) cargo build --locked --workspace --bin memory-copilot
+	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot
 
 BENCH ?= vectors recall ingest
 .PHONY: bench
