@@ -65,7 +65,9 @@ begin
     end loop;
 end $$;
 create policy add on audit_events for insert to memory_copilot_service
-    with check (chain = (select mc.reads()) or chain = '00000000-0000-0000-0000-000000000000');
+    with check (chain = (select mc.reads()));
+create policy add_for_the_service on audit_events for insert to memory_copilot_service
+    with check (chain = '00000000-0000-0000-0000-000000000000');
 grant insert on audit_events to memory_copilot_service;
 
 -- The end of a chain, which nobody else can lengthen until the transaction ends. Only of the chain that

@@ -1,20 +1,26 @@
 //! Rules about several fields of a body at once, for the OpenAPI document: a struct's own schema can't
 //! say them.
 
+use mc_domain::{FindAction, Role};
 use serde_json::Value;
+use utoipa::PartialSchema as _;
 use utoipa::openapi::schema::{
     AllOf, AllOfBuilder, AnyOf, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema,
     SchemaType, Type,
 };
-use utoipa::openapi::{OpenApi, RefOr};
+use utoipa::openapi::{Components, OpenApi, RefOr};
+
+use crate::shapes::{Categories, Commands, WebUrl};
 
 /// Adds the rules.
 pub fn add_alternatives(document: &mut OpenApi) {
     let Some(components) = &mut document.components else { return };
+    add_rules_of_policies(components);
     for (name, rule) in [
         ("RecallRequest", says_what_it_is_about()),
         ("UserEntry", is_no_administering_program()),
         ("DocumentEntry", has_one_body()),
+        ("ForgetEntry", names_one_origin()),
     ] {
         if let Some(RefOr::T(schema)) = components.schemas.get_mut(name)
             && let Schema::Object(object) = schema
@@ -22,6 +28,33 @@ pub fn add_alternatives(document: &mut OpenApi) {
             *schema = Schema::AllOf(both(object, rule));
         }
     }
+}
+
+/// What the domain's own schema of a policy can't say: it knows neither the categories of the sanitizer
+/// nor the shapes of texts here.
+fn add_rules_of_policies(components: &mut Components) {
+    let people = Role::ALL.iter().filter(|role| **role >= Role::Member).map(|role| role.as_str());
+    let people: Vec<_> = people.collect();
+    let masked = FindAction::ALL.iter().filter(|action| **action > FindAction::Allow);
+    let masked: Vec<_> = masked.map(|action| action.as_str()).collect();
+    for role in ["save", "review", "confirm", "publish"] {
+        replace(components, "LeastRoles", role, words(&people));
+    }
+    replace(components, "Sanitizing", "secrets", words(&masked));
+    replace(components, "Sanitizing", "categories", Categories::schema());
+    replace(components, "Policy", "commands", Commands::schema());
+    replace(components, "Notices", "webhook_url", WebUrl::schema());
+}
+
+/// Gives a field another schema, under its own description.
+fn replace(components: &mut Components, name: &str, field: &str, schema: impl Into<RefOr<Schema>>) {
+    if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
+        object.properties.insert(field.to_owned(), schema.into());
+    }
+}
+
+fn words(words: &[&str]) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.to_vec())).build()
 }
 
 /// One of `query`, `task_external_id`, `repo_path`, `symbols` and `signals`.
@@ -46,6 +79,15 @@ fn has_one_body() -> AnyOf {
     any_of([
         with("content", text()).property("messages", null()),
         filled.property("content", null()),
+    ])
+}
+
+/// Either `saved_by` or `source`.
+fn names_one_origin() -> AnyOf {
+    let null = || ObjectBuilder::new().schema_type(Type::Null);
+    any_of([
+        with("saved_by", text()).property("source", null()),
+        with("source", text()).property("saved_by", null()),
     ])
 }
 

@@ -144,11 +144,6 @@ impl Problem {
         Self::of(&UNSUPPORTED_MEDIA_TYPE, detail)
     }
 
-    /// The state that the request asks to change is another.
-    pub fn conflict(detail: impl Into<String>) -> Self {
-        Self::of(&CONFLICT, detail)
-    }
-
     /// What is to be changed is not what the caller read.
     pub fn precondition_failed(detail: impl Into<String>) -> Self {
         Self::of(&PRECONDITION_FAILED, detail)

@@ -4,10 +4,12 @@
 //! What a schema promises, the service takes. Where JSON Schema can't say a rule (a glob that parses, a
 //! day that is still to come), a `format` names it and the description tells it.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use mc_auth::client::ClientId;
-use mc_domain::{ProjectKey as Key, Role, Scope};
+use mc_domain::{Act, FindAction, ProjectKey as Key, Role, Scope};
+use mc_sanitizer::Sanitizer;
 use utoipa::openapi::schema::{
     AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type,
 };
@@ -88,6 +90,8 @@ shapes! {
     ContentText = prose(limits::CONTENT);
     /// Steps, each of some lines.
     Steps = list(prose(limits::REMARK), limits::STEPS);
+    /// What somebody says about something.
+    Remark = prose(limits::REMARK);
     /// What somebody said.
     MessageText = prose(limits::MESSAGE);
     /// A document's text.
@@ -124,10 +128,21 @@ shapes! {
     TimeBudget = number(&limits::TIME_BUDGET_MS);
     /// Days.
     TokenDays = number(&limits::TOKEN_DAYS);
+    /// A version, or an event's place, from 1.
+    Ordinal = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(i32::MAX));
     /// A line of a file, from 1.
     LineNumber = number(&limits::LINE_NUMBER);
     /// A share.
     Share = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0)).maximum(Some(1));
+
+    /// Commands, each by its first words.
+    Commands = list(line(200), 100);
+    /// An action of the audit.
+    ActName = word_of(Act::ALL.iter().map(|act| act.as_str()));
+    /// What is done with single categories of the sanitizer's finds.
+    Categories = ObjectBuilder::new()
+        .property_names(Some(word_of(categories()).build()))
+        .additional_properties(Some(word_of(FindAction::ALL.iter().map(|action| action.as_str()))));
 
     /// What else belongs to a record, at most 16 KiB of JSON. `patch_sha` and `source_dialog_id` hold
     /// texts; `url`, `steps` and `patch_ref` are fields of their own.
@@ -218,6 +233,11 @@ fn list(item: ObjectBuilder, most: usize) -> ArrayBuilder {
 
 fn word_of(words: impl Iterator<Item = &'static str>) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
+}
+
+fn categories() -> impl Iterator<Item = &'static str> {
+    let known: BTreeSet<_> = Sanitizer::default().categories().collect();
+    known.into_iter()
 }
 
 fn scope_names() -> String {

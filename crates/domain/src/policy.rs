@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::kinds::{RecordKind, vocabulary};
 use crate::role::{Action, Role};
@@ -55,16 +56,22 @@ pub struct Policy {
 #[expect(missing_docs, reason = "the names of the kinds")]
 pub struct TtlDays {
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub fact: u16,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub fewshot: u16,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub pattern: u16,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub adr_link: u16,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub gotcha: u16,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub rule: u16,
 }
 
@@ -107,15 +114,19 @@ pub struct LeastRoles {
 pub struct RetentionDays {
     /// What was recalled, and what of it was used.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub bundles: u16,
     /// Records that were removed or replaced.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub removed_records: u16,
     /// Texts in quarantine that nobody decides about.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub quarantine: u16,
     /// The audit.
     #[cfg_attr(feature = "openapi", schema(minimum = 30, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
     pub audit: u16,
 }
 
@@ -136,6 +147,7 @@ pub struct Models {
 pub struct Tokens {
     /// The largest bundle that a recall answers with, whatever it asks for: 96 to 32,000.
     #[cfg_attr(feature = "openapi", schema(minimum = 96, maximum = 32000))]
+    #[serde(deserialize_with = "whole")]
     pub recall: u32,
 }
 
@@ -325,6 +337,20 @@ impl Default for Tokens {
     fn default() -> Self {
         Self { recall: *RECALL_TOKENS.end() }
     }
+}
+
+/// A whole number, however it is written: to JSON `5` and `5.0` are one.
+fn whole<'de, D: Deserializer<'de>, N: TryFrom<u32>>(deserializer: D) -> Result<N, D::Error> {
+    let number = serde_json::Number::deserialize(deserializer)?;
+    let float = number.as_f64().filter(|float| float.fract() == 0.0);
+    let fits = float.filter(|float| (0.0..=f64::from(u32::MAX)).contains(float));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and fits"
+    )]
+    let whole = fits.map(|float| float as u32).and_then(|whole| N::try_from(whole).ok());
+    whole.ok_or_else(|| D::Error::custom(format!("must be a whole number, and not {number}")))
 }
 
 fn invalid<T>(field: &str, rule: impl Into<String>) -> Result<T, InvalidPolicy> {

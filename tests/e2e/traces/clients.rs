@@ -33,16 +33,16 @@ pub fn commands(world: &mut World) {
         let query = world.sower.text("search at the terminal", kind, Form::Plain);
         world.run(&["search", &query, "-p", PROJECT, "--explain"]);
     }
-    let word = world.word("option at the terminal", Kind::GithubToken, WORD).unwrap();
+    let needle = world.word("option at the terminal", Kind::GithubToken, WORD).unwrap();
     for args in [
-        vec!["save", "x", "-p", PROJECT, "--kind", &word],
-        vec!["search", "x", "-p", &word],
-        vec!["recall", "x", "-p", PROJECT, "--limit-tokens", &word],
-        vec!["ingest", &word, "-p", PROJECT, "--detach"],
-        vec!["token", "revoke", &word],
-        vec!["login", "--approve", &word],
-        vec!["config", "show", "--config", &word],
-        vec![word.as_str()],
+        vec!["save", "x", "-p", PROJECT, "--kind", &needle],
+        vec!["search", "x", "-p", &needle],
+        vec!["recall", "x", "-p", PROJECT, "--limit-tokens", &needle],
+        vec!["ingest", &needle, "-p", PROJECT, "--detach"],
+        vec!["token", "revoke", &needle],
+        vec!["login", "--approve", &needle],
+        vec!["config", "show", "--config", &needle],
+        vec![needle.as_str()],
     ] {
         assert!(!world.run(&args), "{args:?}");
     }
@@ -86,26 +86,26 @@ pub async fn tools(world: &mut World) {
         }
     }
     for kind in Kind::WORDS {
-        let mut word = |place: &str| world.word(place, kind, WORD).expect("a short word");
-        request("tools/call", json!({ "name": word("unknown tool"), "arguments": {} }));
+        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
+        request("tools/call", json!({ "name": needle("unknown tool"), "arguments": {} }));
         request(
             "tools/call",
-            json!({ "name": "recall", "arguments": { word("unknown argument"): 1 } }),
+            json!({ "name": "recall", "arguments": { needle("unknown argument"): 1 } }),
         );
         request(
             "tools/call",
-            json!({ "name": "save", "arguments": { "kind": word("kind in MCP"), "content": "x" } }),
+            json!({ "name": "save", "arguments": { "kind": needle("kind in MCP"), "content": "x" } }),
         );
         request(
             "tools/call",
-            json!({ "name": "feedback", "arguments": { "bundle_id": word("id in MCP"), "used": [] } }),
+            json!({ "name": "feedback", "arguments": { "bundle_id": needle("id in MCP"), "used": [] } }),
         );
         request(
             "resources/read",
-            json!({ "uri": format!("memory://records/{}", word("resource")) }),
+            json!({ "uri": format!("memory://records/{}", needle("resource")) }),
         );
-        request("resources/list", json!({ "cursor": word("cursor") }));
-        request(&word("unknown method"), json!({}));
+        request("resources/list", json!({ "cursor": needle("cursor") }));
+        request(&needle("unknown method"), json!({}));
     }
     let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let command = world.service.command(&["mcp", "--project", PROJECT]);
@@ -142,9 +142,9 @@ fn arguments(world: &mut World, kind: Kind) -> Vec<(&'static str, Value)> {
 async fn over_http(world: &mut World) {
     let bearer = format!("Bearer {}", world.service.token());
     for kind in Kind::WORDS {
-        let word = world.word("argument to /mcp", kind, WORD).unwrap();
+        let needle = world.word("argument to /mcp", kind, WORD).unwrap();
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": { "name": "recall", "arguments": { word.clone(): word, "query": "x" } } });
+            "params": { "name": "recall", "arguments": { needle.clone(): needle, "query": "x" } } });
         let headers = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
@@ -175,22 +175,22 @@ pub async fn repositories(world: &mut World) {
         repository::write(&repository, file, &text);
     }
     for kind in Kind::WORDS {
-        let word = world.word("definition in a file", Kind::GithubToken, WORD).unwrap();
-        let code = format!("class Cart\n  def {word}\n    1\n  end\nend\n");
+        let needle = world.word("definition in a file", Kind::GithubToken, WORD).unwrap();
+        let code = format!("class Cart\n  def {needle}\n    1\n  end\nend\n");
         repository::write(&repository, &format!("lib/{kind:?}.rb"), &code);
     }
     for kind in [Kind::GithubToken, Kind::Mail] {
-        let word = world.word("name of a file", kind, WORD).unwrap();
+        let needle = world.word("name of a file", kind, WORD).unwrap();
         repository::write(
             &repository,
-            &format!("names/{word}.md"),
+            &format!("names/{needle}.md"),
             "# A note\n\nIt says little.\n",
         );
     }
-    let word = world.word("name of a folder", Kind::GithubToken, WORD).unwrap();
+    let needle = world.word("name of a folder", Kind::GithubToken, WORD).unwrap();
     repository::write(
         &repository,
-        &format!("{word}/cart.rb"),
+        &format!("{needle}/cart.rb"),
         "class Cart\n  def x\n    1\n  end\nend\n",
     );
     let message = world.sower.everything("message of a commit");

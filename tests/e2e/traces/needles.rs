@@ -158,7 +158,7 @@ impl Sower {
                 let name = "aws_secret_access_key";
                 let lead = format!("aws_access_key_id = {id}\n");
                 let marks = [&id[4..], &secret[..16], &secret[20..]];
-                Drawn { name, lead, ..Drawn::marked(secret.clone(), &marks) }
+                Drawn { lead, name, ..Drawn::marked(secret.clone(), &marks) }
             }
             Kind::Jwt => {
                 let part = |text: String| URL_SAFE_NO_PAD.encode(text);
@@ -221,11 +221,11 @@ impl Sower {
     fn drawn(&mut self, alphabet: &str, length: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
         let digits: Vec<char> = ('2'..='7').collect();
-        let mut draw = |at: usize| {
+        let draw = |at: usize| {
             let from = if alphabet.len() > 26 && at % 5 == 3 { &digits } else { &alphabet };
             from[self.next() % from.len()]
         };
-        (0..length).map(|at| draw(at)).collect()
+        (0..length).map(draw).collect()
     }
 
     /// Splitmix64: the same needles in each run.

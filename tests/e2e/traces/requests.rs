@@ -64,8 +64,8 @@ fn url(world: &mut World, place: &str, kind: Kind) -> String {
 fn file(world: &mut World, place: &str, kind: Kind) -> String {
     // What ends in another word is another address, and a URL is no path.
     let fits = matches!(kind, Kind::GithubToken | Kind::Mail);
-    let word = fits.then(|| world.word(place, kind, TITLE)).flatten();
-    format!("config/{}", word.unwrap_or_else(|| "none".to_owned()))
+    let needle = fits.then(|| world.word(place, kind, TITLE)).flatten();
+    format!("config/{}", needle.unwrap_or_else(|| "none".to_owned()))
 }
 
 fn meta(world: &mut World, kind: Kind) -> Map<String, Value> {
@@ -94,7 +94,9 @@ fn without_nulls(mut value: Value) -> Value {
         let values = object.values_mut();
         values.for_each(|value| *value = without_nulls(value.take()));
     } else if let Value::Array(items) = &mut value {
-        items.iter_mut().for_each(|value| *value = without_nulls(value.take()));
+        for value in items.iter_mut() {
+            *value = without_nulls(value.take());
+        }
     }
     value
 }
@@ -163,14 +165,16 @@ fn tasks(world: &mut World, kind: Kind) -> Value {
 /// Names by which things are known: what can't be masked without becoming another name is refused.
 async fn named(world: &mut World) {
     for kind in Kind::WORDS {
-        let mut word = |place: &str| world.word(place, kind, WORD).expect("a short word");
+        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
         let (task, linked, asked) =
-            (word("id of a task"), word("task to link"), word("task of a dialog"));
-        let (source, doc) = (word("source of a document"), word("id of a document"));
-        let (project, name) = (word("key of a project"), word("name of a project"));
-        let (login, person, team) = (word("login"), word("name of a user"), word("name of a team"));
-        let (token, owner) = (word("name of a token"), word("owner of a repository"));
-        let (repository, branch) = (word("name of a repository"), word("branch of a repository"));
+            (needle("id of a task"), needle("task to link"), needle("task of a dialog"));
+        let (source, doc) = (needle("source of a document"), needle("id of a document"));
+        let (project, name) = (needle("key of a project"), needle("name of a project"));
+        let (login, person, team) =
+            (needle("login"), needle("name of a user"), needle("name of a team"));
+        let (token, owner) = (needle("name of a token"), needle("owner of a repository"));
+        let (repository, branch) =
+            (needle("name of a repository"), needle("branch of a repository"));
         let requests = [
             (
                 "/tasks/sync",
@@ -213,8 +217,8 @@ async fn named(world: &mut World) {
     // Somebody's address may be in the path to a repository, which is of no use without it.
     for kind in Kind::WORDS.into_iter().filter(|kind| !kind.is_personal()) {
         let url = world.sower.text("URL of a repository", kind, Form::Url);
-        let word = world.word("folder of a repository", kind, WORD).expect("a short word");
-        for location in [url, format!("/nowhere/{word}"), word] {
+        let needle = world.word("folder of a repository", kind, WORD).expect("a short needle");
+        for location in [url, format!("/nowhere/{needle}"), needle] {
             let body = json!({ "project_key": PROJECT, "location": location });
             let (status, answer) = world.send(Method::POST, "/ingest/git", &body).await;
             assert_eq!(status, 400, "{answer}");
@@ -256,18 +260,18 @@ pub async fn ask(world: &mut World) {
 /// Requests that are wrong, with the needle in what is wrong about them.
 pub async fn err(world: &mut World) {
     for kind in [Kind::GithubToken, Kind::Mail] {
-        let mut word = |place: &str| world.word(place, kind, WORD).expect("a short word");
+        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
         let bodies = [
-            json!({ "project_key": PROJECT, "kind": word("unknown kind"), "content": "x" }),
-            json!({ "project_key": word("unknown project"), "kind": "fact", "content": "x" }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "ttl": word("bad end") }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": [word("list for a text")] }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", word("unknown field"): 1 }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "dialog_id": word("bad id") }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "contradicts": word("no bool") }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "quality": { "dup": word("no number") } }),
-            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "meta": { word("bad key") + "\u{1}": 1 } }),
-            json!(word("no object")),
+            json!({ "project_key": PROJECT, "kind": needle("unknown kind"), "content": "x" }),
+            json!({ "project_key": needle("unknown project"), "kind": "fact", "content": "x" }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "ttl": needle("bad end") }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": [needle("list for a text")] }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", needle("unknown field"): 1 }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "dialog_id": needle("bad id") }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "contradicts": needle("no bool") }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "quality": { "dup": needle("no number") } }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "meta": { needle("bad key") + "\u{1}": 1 } }),
+            json!(needle("no object")),
         ];
         let paths = [
             "records/{}",
@@ -286,16 +290,22 @@ pub async fn err(world: &mut World) {
         let paths: Vec<_> = paths
             .iter()
             .map(|path| {
-                let word = word(path);
+                let needle = needle(path);
                 let encoded: String =
-                    url::form_urlencoded::byte_serialize(word.as_bytes()).collect();
+                    url::form_urlencoded::byte_serialize(needle.as_bytes()).collect();
                 format!("/{}", path.replace("{}", &encoded))
             })
             .collect();
-        let headers = [word("header"), word("request id"), word("bearer"), word("media type")];
-        let forms =
-            [word("grant"), word("client"), word("refresh token"), word("revoked"), word("scope")];
-        let broken = [word("broken JSON"), word("not UTF-8")];
+        let headers =
+            [needle("header"), needle("request id"), needle("bearer"), needle("media type")];
+        let forms = [
+            needle("grant"),
+            needle("client"),
+            needle("refresh token"),
+            needle("revoked"),
+            needle("scope"),
+        ];
+        let broken = [needle("broken JSON"), needle("not UTF-8")];
         for body in bodies {
             let (status, answer) = world.send(Method::POST, "/save", &body).await;
             assert!((400..500).contains(&status), "{status} {answer}");

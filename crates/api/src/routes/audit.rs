@@ -22,6 +22,7 @@ use crate::check::{self, Check, Invalid};
 use crate::extract::ValidQuery;
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// Events that are read at once for an export.
 const EXPORT_PAGE: i64 = 1_000;
@@ -33,6 +34,7 @@ const EXPORT_PAGE: i64 = 1_000;
 pub struct ChainQuery {
     /// The project's key; the service's own audit (logins, users, teams, projects that come and go) when
     /// absent, for administrators of the service.
+    #[param(value_type = Option<shapes::ProjectKey>, inline)]
     project_key: Option<String>,
 }
 
@@ -52,20 +54,26 @@ impl Check for ChainQuery {
 #[into_params(parameter_in = Query)]
 pub struct AuditQuery {
     /// The project's key; the service's own audit when absent, for administrators of the service.
+    #[param(value_type = Option<shapes::ProjectKey>, inline)]
     project_key: Option<String>,
     /// Only what this user did.
+    #[param(value_type = Option<shapes::Login>, inline)]
     actor: Option<String>,
     /// Only this action, such as `record.saved`.
+    #[param(value_type = Option<shapes::ActName>, inline)]
     action: Option<String>,
     /// Only what was done to this: an id or a key.
+    #[param(value_type = Option<shapes::ExternalId>, inline)]
     subject: Option<String>,
     /// Not before this time (RFC 3339).
     since: Option<DateTime<Utc>>,
     /// Before this time (RFC 3339).
     until: Option<DateTime<Utc>>,
     /// Only events before this one: the `next` of the page before.
+    #[param(minimum = 1)]
     before: Option<i64>,
     /// 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 

@@ -22,6 +22,7 @@ use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::notices;
 use crate::problem::Problem;
+use crate::shapes;
 
 /// Which versions of a policy.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -29,8 +30,10 @@ use crate::problem::Problem;
 #[into_params(parameter_in = Query)]
 pub struct VersionQuery {
     /// Only versions before this one: the `next` of the page before.
+    #[param(value_type = Option<shapes::Ordinal>, inline)]
     before: Option<i64>,
     /// 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 

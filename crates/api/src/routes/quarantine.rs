@@ -21,6 +21,7 @@ use crate::entry::Here;
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
+use crate::shapes;
 use crate::wire::HoldState;
 
 /// Something in quarantine, in a path.
@@ -45,12 +46,14 @@ impl Check for HoldPath {
 #[into_params(parameter_in = Query)]
 pub struct HoldQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
     /// Only what is in this state.
     state: Option<HoldState>,
     /// Only what came before this: the `next` of the page before.
     before: Option<Uuid>,
     /// 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 

@@ -56,8 +56,10 @@ pub struct RecordQuery {
     /// Only those for these readers; the team's and the caller's own when absent.
     visibility: Option<Visibility>,
     /// Only those to which this user contributed.
+    #[param(value_type = Option<shapes::Login>, inline)]
     saved_by: Option<String>,
     /// Only those to which this source contributed.
+    #[param(value_type = Option<shapes::Reference>, inline)]
     source: Option<String>,
     /// Only records after this one: the `next` of the page before.
     after: Option<Uuid>,

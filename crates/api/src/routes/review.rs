@@ -20,7 +20,8 @@ use crate::entry::Here;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
-use crate::wire::Visibility;
+use crate::shapes;
+use crate::wire::{Visibility, whole};
 
 /// Whose proposals, and how many.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -28,10 +29,12 @@ use crate::wire::Visibility;
 #[into_params(parameter_in = Query)]
 pub struct ProposalQuery {
     /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
     /// Only proposals after this one: the `next` of the page before.
     after: Option<Uuid>,
     /// 1 to 200; 50 when absent.
+    #[param(value_type = Option<shapes::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
@@ -51,8 +54,10 @@ impl Check for ProposalQuery {
 #[serde(deny_unknown_fields)]
 pub struct AcceptEntry {
     /// As proposed when absent.
+    #[schema(value_type = Option<shapes::Title>)]
     title: Option<String>,
     /// As proposed when absent; at most 2,000 characters are kept.
+    #[schema(value_type = Option<shapes::ContentText>)]
     content: Option<String>,
 }
 
@@ -72,6 +77,7 @@ impl Check for AcceptEntry {
 #[serde(deny_unknown_fields)]
 pub struct RejectEntry {
     /// For the audit.
+    #[schema(value_type = shapes::Remark)]
     reason: String,
 }
 
@@ -88,6 +94,8 @@ impl Check for RejectEntry {
 #[serde(deny_unknown_fields)]
 pub struct RollBackEntry {
     /// One of its versions; when absent the one before, or as it was taken out.
+    #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::Ordinal>)]
     version: Option<i64>,
 }
 
@@ -106,10 +114,13 @@ impl Check for RollBackEntry {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"project_key": "shop", "source": "https://wiki.example.org/x/1", "dry_run": true}))]
 pub struct ForgetEntry {
+    #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     /// A user's login.
+    #[schema(value_type = Option<shapes::Login>)]
     saved_by: Option<String>,
     /// As `GET /records/{id}` names it, or the `source` of documents.
+    #[schema(value_type = Option<shapes::Reference>)]
     source: Option<String>,
     /// Only say what would be taken out.
     #[serde(default)]

@@ -95,6 +95,7 @@ pub struct SaveRequest {
     /// Who vouches for it; never more than the caller may: `team`, of an agent `untrusted`.
     trust: Option<Trust>,
     /// What it was taken from, such as a page's address: by that all of it can be found, and forgotten.
+    #[schema(value_type = Option<shapes::Reference>)]
     source: Option<String>,
 }
 

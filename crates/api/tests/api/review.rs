@@ -135,7 +135,7 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     let waiting = api.get("/proposals?project_key=shop").await.ok();
     let proposal = &waiting["proposals"][0];
     assert_eq!(proposal["amends"]["id"], record["id"]);
-    assert!(proposal["diff"].as_str().unwrap().contains("+"), "{proposal}");
+    assert!(proposal["diff"].as_str().unwrap().contains('+'), "{proposal}");
     let accept = format!("/proposals/{}/accept", id(&proposed));
     let edit = json!({"content": format!("{reordered} Sundays excepted.")});
     let accepted = api.post(&accept, edit).await.ok();

@@ -1,5 +1,7 @@
 //! What a client is told when something fails.
 
+use std::fmt::Display;
+
 use mc_domain::{Classified, ErrorKind};
 use rmcp::ErrorData;
 use serde_json::json;
@@ -36,7 +38,7 @@ impl From<CoreError> for CallError {
 }
 
 /// Words for a client. What is wrong may be told in its own, and those go into its logs.
-pub(super) fn said(error: impl ToString) -> String {
+pub(super) fn said(error: impl Display) -> String {
     mc_sanitizer::mask(&error.to_string()).text.into_string()
 }
 
