@@ -59,8 +59,8 @@ create function mc.curates() returns uuid language sql stable parallel safe as
 revoke execute on function mc.decides(), mc.curates() from public;
 grant execute on function mc.decides(), mc.curates() to memory_copilot_service, memory_copilot_worker;
 
--- Puts a policy in force unless another has come since the caller read version `expected`; answers the
--- new version, null where one has.
+-- Puts a policy in force unless another has come since the caller read version `expected` (null replaces
+-- any); answers the new version, null where one has.
 create function mc.set_policy(principal uuid, project uuid, expected int, document jsonb) returns int
 language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
@@ -68,7 +68,7 @@ declare
 begin
     if mc.role_of(principal, project) >= 'maintainer' then
         update projects p set policy = document, policy_version = p.policy_version + 1, updated_at = now()
-        where p.id = set_policy.project and p.policy_version = expected
+        where p.id = set_policy.project and (expected is null or p.policy_version = expected)
         returning p.policy_version into set_version;
         insert into policy_versions (project_id, version, policy, changed_by)
         select set_policy.project, set_version, document, principal where set_version is not null;

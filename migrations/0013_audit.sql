@@ -70,9 +70,11 @@ create policy add_for_the_service on audit_events for insert to memory_copilot_s
     with check (chain = '00000000-0000-0000-0000-000000000000');
 grant insert on audit_events to memory_copilot_service;
 
--- The end of a chain, which nobody else can lengthen until the transaction ends. Only of the chain that
--- the caller may add to.
-create function mc.audit_head(chain uuid) returns table (seq bigint, mac bytea)
+-- The end of a chain, which nobody else can lengthen until the transaction ends, and the mac of the event
+-- `known`, by which the caller sees whether it is still the chain that it knows. Only of the chain that the
+-- caller may add to.
+create function mc.audit_head(chain uuid, known bigint)
+returns table (seq bigint, mac bytea, known_mac bytea, is_pruned boolean)
 language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
     if audit_head.chain is distinct from mc.reads()
@@ -81,14 +83,16 @@ begin
         raise insufficient_privilege using message = 'not a chain of this transaction';
     end if;
     perform pg_advisory_xact_lock(hashtext('audit'), hashtext(audit_head.chain::text));
-    return query select e.seq, e.mac from audit_events e where e.chain = audit_head.chain
-        order by e.seq desc limit 1;
-    if not found then
-        return query select c.seq, c.mac from audit_checkpoints c where c.chain = audit_head.chain
-            order by c.seq desc limit 1;
-    end if;
+    return query
+        select ending.seq, ending.mac,
+            (select k.mac from audit_events k where k.chain = audit_head.chain and k.seq = known),
+            exists (select from audit_checkpoints c where c.chain = audit_head.chain and c.seq >= known)
+        from (select e.seq, e.mac from audit_events e where e.chain = audit_head.chain
+              union all
+              select c.seq, c.mac from audit_checkpoints c where c.chain = audit_head.chain
+              order by 1 desc limit 1) as ending;
 end $$;
-call mc.run_as_worker(array['mc.audit_head(uuid)', 'mc.enter_service(uuid)']::regprocedure[]);
+call mc.run_as_worker(array['mc.audit_head(uuid, bigint)', 'mc.enter_service(uuid)']::regprocedure[]);
 
 -- Drops the events up to a checkpoint that are older than any policy may ask them to be gone; answers how
 -- many. The tables' owner runs it, since nobody who serves may delete events.

@@ -7,7 +7,7 @@ create table quarantine (
     kind         text        not null,
     -- Why it is here: categories of the sanitizer, families of the guard.
     reasons      text[]      not null,
-    -- Its beginning, masked.
+    -- Its beginning, masked; empty once it was decided.
     summary      text        not null,
     -- The request; empty once it was decided.
     sealed       bytea       not null,
@@ -22,7 +22,7 @@ create table quarantine (
     -- The notice to whom the policy names: when it is tried next, null when there is nothing to send.
     notify_at    timestamptz,
     attempts     int         not null default 0,
-    constraint quarantine_forgets check (state = 'held' or length(sealed) = 0)
+    constraint quarantine_forgets check (state = 'held' or length(sealed) = 0 and summary = '')
 );
 create index quarantine_project on quarantine (project_id, id);
 create index quarantine_expiry on quarantine (expires_at) where state = 'held';

@@ -65,15 +65,28 @@ begin
     end loop;
 end $$;
 
+-- What stands beside a private record is as private: the record's own policies decide. Looked up row by row
+-- by its id; for an `exists` the planner would read all the records there are. Not for citations, which each
+-- recall reads by the ids of records that it has read under the policies.
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['memory_versions', 'record_sources'] loop
+        execute format('create policy private on %I as restrictive for select to memory_copilot_service
+            using ((select r.id from memory_records r where r.id = record_id) is not null)', name);
+    end loop;
+end $$;
+
 -- What counts for the team only a person changes, whatever the program above forgets.
 create function mc.only_people_decide() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
-    if mc.decides() is distinct from new.project_id
+    if mc.decides() is distinct from coalesce(new.project_id, old.project_id)
         and not pg_has_role(current_user, 'memory_copilot_worker', 'member') then
         raise insufficient_privilege using message = 'what counts for the team is for members to decide';
     end if;
-    return new;
+    return coalesce(new, old);
 end $$;
 create trigger memory_records_made before insert on memory_records
     for each row when (new.visibility = 'team' or new.trust <> 'untrusted')
@@ -81,8 +94,13 @@ create trigger memory_records_made before insert on memory_records
 create trigger memory_records_changed before update on memory_records
     for each row when (
         (old.visibility = 'team' or new.visibility = 'team')
-        and (old.visibility, old.trust, old.kind, old.title, old.content, old.meta, old.superseded_by)
-            is distinct from (new.visibility, new.trust, new.kind, new.title, new.content, new.meta, new.superseded_by))
+        and (old.visibility, old.trust, old.kind, old.title, old.content, old.meta, old.scope, old.tags,
+             old.superseded_by, old.state in ('active', 'stale'))
+            is distinct from
+            (new.visibility, new.trust, new.kind, new.title, new.content, new.meta, new.scope, new.tags,
+             new.superseded_by, new.state in ('active', 'stale')))
     execute function mc.only_people_decide();
+create trigger memory_records_erased before delete on memory_records
+    for each row when (old.visibility = 'team') execute function mc.only_people_decide();
 revoke execute on function mc.only_people_decide() from public;
 grant execute on function mc.only_people_decide() to memory_copilot_service, memory_copilot_worker;

@@ -33,6 +33,8 @@ pub const REQUEST_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may go on after the service was told to stop.
 pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 
+/// A command of a policy.
+pub const COMMAND: usize = 200;
 /// A title or a name.
 pub const TITLE: usize = 300;
 /// A tracker's issue id, a document's id in its source.

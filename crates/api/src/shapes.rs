@@ -136,7 +136,7 @@ shapes! {
     Share = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0)).maximum(Some(1));
 
     /// Commands, each by its first words.
-    Commands = list(line(200), 100);
+    Commands = list(line(limits::COMMAND), 100);
     /// An action of the audit.
     ActName = word_of(Act::ALL.iter().map(|act| act.as_str()));
     /// What is done with single categories of the sanitizer's finds.

@@ -97,13 +97,17 @@ pub struct Sanitizing {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LeastRoles {
-    /// Save a record that counts for the team at once.
+    /// Save a record that counts for the team at once, or take one out.
+    #[cfg_attr(feature = "openapi", schema(inline))]
     pub save: Role,
     /// Accept or turn down what was proposed, and say that a record holds.
+    #[cfg_attr(feature = "openapi", schema(inline))]
     pub review: Role,
     /// Agree to a write that leaves the service.
+    #[cfg_attr(feature = "openapi", schema(inline))]
     pub confirm: Role,
     /// Push, open and merge.
+    #[cfg_attr(feature = "openapi", schema(inline))]
     pub publish: Role,
 }
 
@@ -222,6 +226,7 @@ impl Policy {
     /// The least role for an action here: that of the action itself, or a higher one.
     pub fn least_role(&self, action: Action) -> Role {
         let here = match action {
+            Action::Write => self.roles.save,
             Action::Accept => self.roles.review,
             Action::Confirm => self.roles.confirm,
             Action::Publish => self.roles.publish,
@@ -370,7 +375,7 @@ fn check_commands(commands: &[String]) -> Result<(), InvalidPolicy> {
     }
     for (at, command) in commands.iter().enumerate() {
         let field = format!("commands[{at}]");
-        if let Err(error) = check_line(command) {
+        if let Err(error) = check_line(command.trim()) {
             return invalid(&field, error.to_string());
         }
         if command.trim().is_empty() || command.chars().count() > COMMAND_CHARS {

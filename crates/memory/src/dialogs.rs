@@ -1,6 +1,6 @@
 //! Conversations: kept, condensed to what is worth finding, linked to tasks and records.
 
-use mc_domain::{Act, DialogId, HoldId, Policy, ProjectId, RecordId, TaskId};
+use mc_domain::{Act, DialogId, HoldId, Policy, ProjectId, RecordId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
 use mc_store::dialogs::{self, Message, NewDialog};
@@ -26,6 +26,12 @@ pub struct SaveDialog {
     pub task_external_id: Option<String>,
     /// Who spoke with the assistant.
     pub developer: Option<String>,
+    /// Who saves it.
+    pub saved_by: Option<UserId>,
+    /// Whether its saver may decide what the team recalls; else it is kept, and not found.
+    pub is_found: bool,
+    /// Whether dialogs of others may be replaced.
+    pub replaces_any: bool,
     /// Role and content of each message, oldest first.
     pub messages: Vec<(String, String)>,
     /// What is worth finding of it, if the caller knows; else it is condensed here.
@@ -86,12 +92,16 @@ pub async fn save_dialog(
     match verdict {
         Verdict::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
         Verdict::Hold(reasons) => {
+            // What tools answered is not kept, here neither.
+            let request =
+                SaveDialog { messages: without_answers(&request.messages), ..request.clone() };
             let (project, kind, beginning) = (request.project, "dialog", distilled.as_str());
-            let holding = Holding { project, kind, reasons, beginning, request };
+            let holding = Holding { project, kind, reasons, beginning, request: &request };
             return Ok(DialogKept::Quarantined(quarantine::hold(ctx, holding).await?));
         }
         Verdict::Take { .. } => {}
     }
+    let is_found = request.is_found && verdict == Verdict::Take { suspicious: false };
     let mut tx = ctx.store.begin().await?;
     let task = match &request.task_external_id {
         Some(external) => Some(tasks::ensure(&mut tx, request.project, external).await?),
@@ -103,11 +113,17 @@ pub async fn save_dialog(
         developer: developer.as_deref(),
         messages: &messages,
         distilled: &distilled,
+        saved_by: request.saved_by,
+        replaces_any: request.replaces_any,
     };
     if !dialogs::put(&mut tx, request.project, &dialog).await? {
         return Err(Error::UnknownDialog(id));
     }
-    put_passage(&mut tx, request, id, &distilled).await?;
+    if is_found {
+        put_passage(&mut tx, request, id, &distilled).await?;
+    } else {
+        passages::remove(&mut tx, PassageSource::Dialog(id)).await?;
+    }
     audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id)).await?;
     tx.commit().await?;
     Ok(DialogKept::Kept(id))
@@ -146,12 +162,13 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         developer: developer.as_deref(),
         messages: &[],
         distilled: &Sanitized::default(),
+        saved_by: None,
+        replaces_any: false,
     };
     dialogs::put(tx, request.project, &dialog).await?;
     Ok(id)
 }
 
-/// The messages without secrets, and what they come to.
 /// A dialog without secrets, and what is to become of it.
 struct Read {
     messages: Vec<Message>,
@@ -171,13 +188,28 @@ fn read(request: &SaveDialog, policy: &Policy, looked: Looked) -> Read {
 
 /// What a tool answered is not kept: only that it did, and how much.
 fn message(role: &str, text: &str, gate: &mut Gate) -> Message {
-    let content = if role == "tool" {
-        gate.again(&format!("(a tool's answer of {} characters)", text.chars().count()))
-    } else {
-        gate.pass(text)
-    };
+    let content = if role == "tool" { gate.again(&answer(text)) } else { gate.pass(text) };
     Message { role: role.to_owned(), content }
 }
+
+fn without_answers(messages: &[(String, String)]) -> Vec<(String, String)> {
+    let kept = |(role, text): &(String, String)| {
+        let text = if role == "tool" { answer(text) } else { text.clone() };
+        (role.clone(), text)
+    };
+    messages.iter().map(kept).collect()
+}
+
+fn answer(text: &str) -> String {
+    if text.starts_with(ANSWER) {
+        text.to_owned()
+    } else {
+        format!("{ANSWER}{} characters)", text.chars().count())
+    }
+}
+
+/// How the note begins that stands for a tool's answer.
+const ANSWER: &str = "(a tool's answer of ";
 
 /// The caller's own summary, or what users and the assistant said, condensed; what tools and
 /// system prompts said is left out.

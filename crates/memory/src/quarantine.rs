@@ -4,6 +4,7 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{Act, HoldId, ProjectId};
 use mc_sanitizer::{Policy as Sanitizing, Sanitized, mask_with};
 use mc_seal::Place;
+use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
 use mc_store::quarantine::{self, NewHold};
 use serde::Serialize;
@@ -38,6 +39,18 @@ pub async fn hold<T: Serialize>(
     ctx: &MemoryContext,
     holding: Holding<'_, T>,
 ) -> Result<HoldId, Error> {
+    let mut tx = ctx.store.begin().await?;
+    let id = hold_in(&mut tx, ctx, holding).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// The same within a transaction.
+pub async fn hold_in<T: Serialize>(
+    tx: &mut Tx,
+    ctx: &MemoryContext,
+    holding: Holding<'_, T>,
+) -> Result<HoldId, Error> {
     let id = HoldId::generate();
     let text = serde_json::to_vec(holding.request).map_err(|_| Error::Sealed)?;
     let days = i64::from(ctx.policy.retention_days.quarantine);
@@ -50,25 +63,32 @@ pub async fn hold<T: Serialize>(
         expires_at: Utc::now() + TimeDelta::days(days),
         notify: ctx.policy.notices.webhook_url.is_some(),
     };
-    let mut tx = ctx.store.begin().await?;
-    quarantine::put(&mut tx, holding.project, &hold).await?;
+    quarantine::put(tx, holding.project, &hold).await?;
     let detail = json!({ "kind": hold.kind, "reasons": hold.reasons });
-    audit::note(&mut tx, NewEvent::new(Act::Held, id).with(detail)).await?;
-    tx.commit().await?;
+    audit::note(tx, NewEvent::new(Act::Held, id).with(detail)).await?;
     Ok(id)
 }
 
-/// The request that is held, as it came; `None` where nothing is.
-pub async fn open<T: DeserializeOwned>(
+/// The request that is held, for whoever is to decide about it: masked by the strictest rules, all of it.
+/// `None` where nothing is held.
+pub async fn show(ctx: &MemoryContext, id: HoldId) -> Result<Option<Sanitized>, Error> {
+    let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
+    let request: serde_json::Value = open(ctx, id, &envelope)?;
+    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
+    Ok(Some(mask_with(&text, &Sanitizing::strict()).text))
+}
+
+/// The request in an envelope, as it came.
+pub fn open<T: DeserializeOwned>(
     ctx: &MemoryContext,
     id: HoldId,
-) -> Result<Option<T>, Error> {
-    let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
-    let text = ctx.sealer.open(place(&id), &envelope).map_err(|error| {
+    envelope: &[u8],
+) -> Result<T, Error> {
+    let text = ctx.sealer.open(place(&id), envelope).map_err(|error| {
         tracing::error!(hold.id = %id, %error, "an envelope of the quarantine does not open");
         Error::Sealed
     })?;
-    serde_json::from_slice(&text).map(Some).map_err(|_| Error::Sealed)
+    serde_json::from_slice(&text).map_err(|_| Error::Sealed)
 }
 
 fn place(id: &HoldId) -> Place<'_> {

@@ -54,6 +54,10 @@ pub async fn accept(
     reviewer: &str,
 ) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
+    let amends = records::find_in(&mut tx, id).await?.and_then(|record| record.amends);
+    // Both at once and in one order, as everybody does.
+    let both: Vec<_> = std::iter::once(id).chain(amends).collect();
+    records::lock(&mut tx, &both).await?;
     let proposal = live_proposal(&mut tx, id).await?;
     let target = match proposal.amends {
         Some(target) => records::find_in(&mut tx, target).await?.filter(is_live),
@@ -95,12 +99,14 @@ pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<
         return Err(Error::NotPrivate(id));
     }
     let to = match to {
-        Visibility::Team => Promotion::Team(record.standing.trust.max(Trust::Team)),
+        Visibility::Team => Promotion::Team(record.standing.trust),
         _ => Promotion::Proposed,
     };
     if !records::share(&mut tx, id, to).await? {
         return Err(Error::NotPrivate(id));
     }
+    // What it said while it was private stays so.
+    records::forget_history(&mut tx, id).await?;
     // Made anew where it is to be found: its vector was the owner's alone.
     passages::remove(&mut tx, PassageSource::Record(id)).await?;
     if matches!(to, Promotion::Team(_)) {
@@ -169,7 +175,7 @@ pub async fn roll_back(
 /// What forgetting did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Forgotten {
-    /// Records that came from there alone: taken out.
+    /// Records that came from there alone: deleted, with their history.
     pub removed: Vec<RecordId>,
     /// Records that others had contributed to: they say what those said last.
     pub rolled_back: Vec<RecordId>,
@@ -194,8 +200,15 @@ pub async fn forget(
     let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
     records::lock(&mut tx, &ids).await?;
     let mut forgotten = Forgotten::default();
-    for one in &touched {
-        forget_one(&mut tx, one, contributor, &mut forgotten).await?;
+    // Those of nobody else first: what remains may be about to say the same.
+    let (own, shared): (Vec<Touched>, Vec<Touched>) =
+        touched.iter().partition(|one| one.others.is_none());
+    for one in own {
+        records::erase(&mut tx, one.id).await?;
+        forgotten.removed.push(one.id);
+    }
+    for one in shared {
+        forget_share(&mut tx, &one, contributor, &mut forgotten).await?;
     }
     forgotten.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
     forgotten.docs = records::forget_docs(&mut tx, project, contributor).await?;
@@ -205,7 +218,9 @@ pub async fn forget(
     }
     let (by, subject) = match contributor {
         Contributor::User(user) => ("user", user.to_string()),
-        Contributor::Source(source) => ("source", source.clone()),
+        Contributor::Source(source) => {
+            ("source", Gate::new(&ctx.policy, Looked::Released).pass_text(source))
+        }
     };
     let detail = json!({
         "by": by,
@@ -219,33 +234,34 @@ pub async fn forget(
     Ok(forgotten)
 }
 
-async fn forget_one(
+async fn forget_share(
     tx: &mut Tx,
     one: &Touched,
     contributor: &Contributor,
     forgotten: &mut Forgotten,
 ) -> Result<(), Error> {
-    let Some(others) = one.others else {
-        records::delete(tx, one.id).await?;
-        passages::remove(tx, PassageSource::Record(one.id)).await?;
-        forgotten.removed.push(one.id);
-        return Ok(());
+    let said = match one.others {
+        // The newest version that somebody else made, where the contributor made the present one.
+        Some(others) if one.theirs > others && one.theirs >= one.version => {
+            records::version(tx, one.id, others).await?
+        }
+        _ => None,
     };
     records::forget(tx, one.id, contributor).await?;
-    if one.theirs < others || one.theirs < one.version {
+    let Some(said) = said else {
         forgotten.kept.push(one.id);
         return Ok(());
-    }
+    };
     let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
-    match records::version(tx, one.id, others).await? {
-        Some(said) => {
-            let body = said_then(&record, &said);
-            records::rewrite(tx, one.id, &body).await?;
-            index(tx, &record, &body, record.standing.private_to).await?;
-            forgotten.rolled_back.push(one.id);
-        }
-        None => forgotten.kept.push(one.id),
+    let body = said_then(&record, &said);
+    if let Some(same) = records::same(tx, &record, &body.content_hash).await? {
+        records::supersede(tx, record.project, one.id, same).await?;
+        passages::remove(tx, PassageSource::Record(one.id)).await?;
+    } else {
+        records::rewrite(tx, one.id, &body).await?;
+        index(tx, &record, &body, record.standing.private_to).await?;
     }
+    forgotten.rolled_back.push(one.id);
     Ok(())
 }
 
@@ -294,7 +310,6 @@ async fn amend(
     body: &RecordBody,
     reviewer: &str,
 ) -> Result<(), Error> {
-    records::lock(tx, &[target.id]).await?;
     if !records::decide(tx, proposal.id, Decided::Into(target.id)).await? {
         return Err(Error::NotProposed(proposal.id));
     }
@@ -303,6 +318,10 @@ async fn amend(
         tags: united(&target.tags, &body.tags),
         ttl: target.ttl.max(body.ttl),
         ttl_given: target.ttl_given,
+        // What the reviewer is shown no difference of stays.
+        kind: target.kind,
+        meta: target.meta.clone(),
+        owner: target.owner.clone(),
         ..body.clone()
     };
     let reason = format!("accepted proposal {}", proposal.id);

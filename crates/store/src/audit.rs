@@ -144,7 +144,8 @@ pub async fn add(
     events: &[NewEvent],
 ) -> Result<(), Error> {
     let keys = Arc::clone(&tx.1.chains.keys);
-    let mut head = head(tx, chain).await?.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
+    let ending = ending(tx, chain).await?;
+    let mut head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
     for event in events {
         let link = Link {
             chain: chain.id(),
@@ -174,17 +175,39 @@ pub async fn add(
         .await?;
         head = Head { seq: link.seq, mac };
     }
-    tx.1.appended = Some((chain.id(), head));
+    if ending.is_known {
+        tx.1.appended.push((chain.id(), head));
+    } else {
+        // What is added is kept. The end that was known stays the one to compare with: `verify` goes on
+        // saying that it was cut off.
+        tracing::error!(audit.chain = %chain.id(), "the end of the audit is not as it was written");
+    }
     Ok(())
 }
 
+/// The end of a chain as the database has it.
+struct Ending {
+    head: Option<Head>,
+    /// Whether the chain still holds what this service last added to it.
+    is_known: bool,
+}
+
 /// The end of a chain, which is this transaction's to lengthen from here on.
-async fn head(tx: &mut Tx, chain: Chain) -> Result<Option<Head>, Error> {
-    let row =
-        sqlx::query!(r#"select seq as "seq!", mac as "mac!" from mc.audit_head($1)"#, chain.id())
-            .fetch_optional(&mut *tx.0)
-            .await?;
-    row.map(|row| Ok(Head { seq: row.seq, mac: mac(&row.mac)? })).transpose()
+async fn ending(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
+    let known = tx.1.chains.known(chain);
+    let row = sqlx::query!(
+        r#"select seq as "seq!", mac as "mac!", known_mac, is_pruned as "is_pruned!"
+           from mc.audit_head($1, $2)"#,
+        chain.id(),
+        known.map(|known| known.seq)
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let Some(row) = row else { return Ok(Ending { head: None, is_known: known.is_none() }) };
+    let is_known = known.is_none_or(|known| {
+        row.is_pruned || row.known_mac.as_deref() == Some(known.mac.as_slice())
+    });
+    Ok(Ending { head: Some(Head { seq: row.seq, mac: mac(&row.mac)? }), is_known })
 }
 
 fn mac(bytes: &[u8]) -> Result<Mac, Error> {

@@ -1,6 +1,6 @@
 //! Conversations between a developer and an assistant.
 
-use mc_domain::{DialogId, ProjectId, TaskId};
+use mc_domain::{DialogId, ProjectId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::{Error, Store, Tx};
@@ -27,9 +27,13 @@ pub struct NewDialog<'a> {
     pub messages: &'a [Message],
     /// What is worth finding of it.
     pub distilled: &'a Sanitized,
+    /// Who saves it; who entered when absent.
+    pub saved_by: Option<UserId>,
+    /// Whether it may take the place of somebody else's.
+    pub replaces_any: bool,
 }
 
-/// Writes the dialog; `false` when the id belongs to another project.
+/// Writes the dialog; `false` when the id belongs to another project, or to somebody else.
 pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Result<bool, Error> {
     let messages: Vec<_> = dialog
         .messages
@@ -42,15 +46,18 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
-             messages = excluded.messages, distilled = excluded.distilled, updated_at = now()
-         where dialogs.project_id = excluded.project_id",
+             messages = excluded.messages, distilled = excluded.distilled,
+             saved_by = excluded.saved_by, updated_at = now()
+         where dialogs.project_id = excluded.project_id
+             and ($8 or dialogs.saved_by is null or dialogs.saved_by = excluded.saved_by)",
         dialog.id.0,
         project.0,
         dialog.task.map(|id| id.0),
         dialog.developer,
         serde_json::Value::Array(messages),
         dialog.distilled.as_str(),
-        tx.1.entry.map(|entry| entry.principal.0)
+        dialog.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),
+        dialog.replaces_any
     )
     .execute(&mut *tx.0)
     .await?;

@@ -76,7 +76,7 @@ pub async fn upsert(
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
-               updated_at = now()
+               saved_by = excluded.saved_by, updated_at = now()
            where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags)
                is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
                                  excluded.scope, excluded.tags)

@@ -79,8 +79,8 @@ pub struct Tx(Session, Trail);
 struct Trail {
     entry: Option<Entry>,
     chains: Chains,
-    /// The chain that was added to, and where it ends now.
-    appended: Option<(Uuid, Head)>,
+    /// The chains that were added to, and where they end now.
+    appended: Vec<(Uuid, Head)>,
 }
 
 impl Store {
@@ -151,7 +151,7 @@ impl Store {
     /// Opens a transaction and runs `statements`, which are to be of our own making, in one round trip.
     async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
         let begin = format!("begin; {} {statements}", access::enter(self.entry));
-        let trail = Trail { entry: self.entry, chains: self.chains.clone(), appended: None };
+        let trail = Trail { entry: self.entry, chains: self.chains.clone(), appended: Vec::new() };
         Ok(Tx(Session::begun(&self.pool, begin).await?, trail))
     }
 
@@ -184,7 +184,7 @@ impl Tx {
     pub async fn commit(self) -> Result<(), Error> {
         let Self(session, trail) = self;
         session.commit().await?;
-        if let Some((chain, head)) = trail.appended {
+        for (chain, head) in trail.appended {
             trail.chains.advance(chain, head);
         }
         Ok(())

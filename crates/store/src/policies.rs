@@ -19,11 +19,11 @@ pub struct Version {
 }
 
 /// Puts a policy in force in the project that was entered, unless another has come since the caller read
-/// version `expected`; answers the new version, `None` where one has.
+/// version `expected` (`None` replaces any); answers the new version, `None` where one has.
 pub async fn set(
     tx: &mut Tx,
     project: ProjectId,
-    expected: i32,
+    expected: Option<i32>,
     policy: &Policy,
 ) -> Result<Option<i32>, Error> {
     let principal = tx.1.entry.map(|entry| entry.principal.0);

@@ -124,11 +124,39 @@ pub async fn find(store: &Store, id: HoldId) -> Result<Option<Hold>, Error> {
     row.map(Row::into_hold).transpose()
 }
 
-/// The envelope of something that is still held; `None` where nothing is.
+/// The envelope of something that is still held, to look at; `None` where nothing is.
 pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error> {
-    Ok(sqlx::query_scalar!("select sealed from quarantine where id = $1 and state = 'held'", id.0)
-        .fetch_optional(&mut *store.read().await?)
-        .await?)
+    Ok(sqlx::query_scalar!(
+        "select sealed from quarantine where id = $1 and state = 'held' and expires_at > now()",
+        id.0
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?)
+}
+
+/// The envelope of something that is still held, about which nobody else decides until the transaction
+/// ends.
+pub async fn claim(tx: &mut Tx, id: HoldId) -> Result<Option<Vec<u8>>, Error> {
+    Ok(sqlx::query_scalar!(
+        "select sealed from quarantine where id = $1 and state = 'held' and expires_at > now()
+         for update",
+        id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?)
+}
+
+/// Forgets what was decided about so many days ago as the policy keeps what is held. For the background.
+pub async fn forget_decided(store: &Store, days: i32) -> Result<u64, Error> {
+    let gone = sqlx::query!(
+        "delete from quarantine q using projects p
+         where p.id = q.project_id and q.state <> 'held' and q.decided_at < now() - make_interval(
+             days => coalesce((p.policy #>> '{retention_days,quarantine}')::int, $1))",
+        days
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(gone.rows_affected())
 }
 
 /// Settles what becomes of something that is still held, and forgets its text; `false` where it is not
@@ -136,8 +164,8 @@ pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error>
 pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, Error> {
     let by = tx.1.entry.map(|entry| entry.principal.0);
     let done = sqlx::query!(
-        "update quarantine set state = $2, sealed = '', decided_by = $3, decided_at = now(),
-             notify_at = null
+        "update quarantine set state = $2, sealed = '', summary = '', decided_by = $3,
+             decided_at = now(), notify_at = null
          where id = $1 and state = 'held'",
         id.0,
         state.as_str(),
@@ -151,7 +179,8 @@ pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, E
 /// Throws away what nobody decided about in time; answers what. For the background.
 pub async fn expire(tx: &mut Tx) -> Result<Vec<(HoldId, ProjectId)>, Error> {
     let gone = sqlx::query!(
-        "update quarantine set state = 'expired', sealed = '', decided_at = now(), notify_at = null
+        "update quarantine set state = 'expired', sealed = '', summary = '', decided_at = now(),
+             notify_at = null
          where state = 'held' and expires_at < now() returning id, project_id"
     )
     .fetch_all(&mut *tx.0)

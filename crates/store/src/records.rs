@@ -19,8 +19,8 @@ pub use promotion::{
     Decided, Promotion, confirm, decide, proposals, restore, same_proposal, share,
 };
 pub use provenance::{
-    Contribution, Contributor, Touched, contributed, contributions, forget, forget_dialogs,
-    forget_docs, origins, records_of, rewrite,
+    Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,
+    forget_docs, forget_history, origins, records_of, rewrite, same,
 };
 
 /// Days that a record lives after it was saved or last recalled, unless its end was named, or the policy

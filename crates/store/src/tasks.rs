@@ -170,7 +170,7 @@ pub async fn link_records(
 ) -> Result<Vec<RecordId>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
     let linked = sqlx::query_scalar!(
-        "update memory_records set task_id = $1, updated_at = now()
+        "update memory_records set task_id = $1
          where project_id = $2 and id = any($3) and state in ('active', 'stale')
          returning id",
         task.0,

@@ -70,6 +70,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     .await?
     .rows_affected();
     let holds = expire_holds(store).await?;
+    quarantine::forget_decided(store, i32::from(kept.quarantine)).await?;
     let mut events = 0;
     for (chain, days) in audit::chains(store).await? {
         events += audit::prune(store, chain, days).await?.cast_unsigned();

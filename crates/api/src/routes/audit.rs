@@ -198,7 +198,7 @@ pub async fn export(
     ValidQuery(project): ValidQuery<ChainQuery>,
 ) -> Result<Response, Problem> {
     let (store, chain) = chain(&api, &caller, project.as_ref()).await?;
-    read_of(&api, &caller, chain, "export").await;
+    read_of(&store, &caller, chain, "export").await?;
     let pages = stream::unfold(Some(0), move |from| {
         let store = store.clone();
         async move { page(&store, chain, from?).await }
@@ -221,6 +221,7 @@ pub async fn verify(
 ) -> Result<Json<Verification>, Problem> {
     let (store, chain) = chain(&api, &caller, project.as_ref()).await?;
     let report = audit::verify(&store, chain).await?;
+    read_of(&store, &caller, chain, "verify").await?;
     if let Some(fault) = &report.fault {
         tracing::error!(audit.chain = %chain.id(), %fault, "the audit is not as it was written");
     }
@@ -269,9 +270,16 @@ async fn page(
     Some((Ok(lines.into()), Some(last)))
 }
 
-async fn read_of(api: &ApiState, caller: &Principal, chain: Chain, how: &str) {
+/// Notes in the chain itself that it was read as a whole.
+async fn read_of(
+    store: &Store,
+    caller: &Principal,
+    chain: Chain,
+    how: &str,
+) -> Result<(), Problem> {
     let event = NewEvent::new(Act::AuditRead, chain.id());
-    api.note(caller, event.with(serde_json::json!({ "how": how }))).await;
+    let event = event.with(serde_json::json!({ "how": how }));
+    Ok(audit::note_alone(store, chain, Some(caller.user), &[event]).await?)
 }
 
 impl From<Event> for EventView {

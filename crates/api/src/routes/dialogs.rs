@@ -34,7 +34,7 @@ use crate::shapes;
 pub struct DialogEntry {
     #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
-    /// An earlier answer's id, to replace that dialog; a new one when absent.
+    /// An earlier answer's id, to replace that dialog of one's own; a new one when absent.
     id: Option<Uuid>,
     #[schema(value_type = Option<shapes::ExternalId>)]
     task_external_id: Option<String>,
@@ -153,6 +153,9 @@ pub async fn create(
         id: dialog.id,
         task_external_id: dialog.task,
         developer: dialog.developer,
+        saved_by: Some(caller.user),
+        is_found: here.project.role >= here.project.policy.roles.save,
+        replaces_any: here.project.role >= here.project.policy.least_role(Action::Curate),
         messages: dialog.messages,
         distilled: dialog.distilled,
     };

@@ -124,10 +124,19 @@ impl Check for DocsIngest {
     fn check(self) -> Result<CheckedDocs, Invalid> {
         Ok(CheckedDocs {
             project: check::project_key("project_key", &self.project_key)?,
-            source: check::line("source", &self.source, limits::WORD)?,
+            source: source(&self.source)?,
             documents: check::filled_records("documents", self.documents, limits::DOCUMENTS)?,
         })
     }
+}
+
+/// Where documents come from; files of repositories come by indexing them, and by that alone.
+fn source(source: &str) -> Result<String, Invalid> {
+    let source = check::line("source", source, limits::WORD)?;
+    if source.starts_with("repo:") {
+        return Err(Invalid::new("source", "must not begin with `repo:`; index the repository"));
+    }
+    Ok(source)
 }
 
 impl Check for DocumentEntry {
@@ -233,7 +242,6 @@ pub async fn ingest(
     let (created, updated) = (answer.created, answer.updated);
     let event = NewEvent::new(Act::DocumentsIngested, mask(&source).text);
     audit::note(&mut tx, event.with(json!({ "created": created, "updated": updated }))).await?;
-    tx.commit().await?;
     for (document, doc, reasons) in held {
         let holding = Holding {
             project: here.project.id,
@@ -242,9 +250,10 @@ pub async fn ingest(
             beginning: doc.content.as_str(),
             request: &document,
         };
-        let id = quarantine::hold(&here.memory, holding).await?;
+        let id = quarantine::hold_in(&mut tx, &here.memory, holding).await?;
         answer.held(doc.doc_id, id);
     }
+    tx.commit().await?;
     Ok(Json(answer))
 }
 

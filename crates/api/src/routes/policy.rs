@@ -53,7 +53,15 @@ impl Check for VersionQuery {
 impl Check for Policy {
     type Checked = Self;
 
-    fn check(self) -> Result<Self, Invalid> {
+    fn check(mut self) -> Result<Self, Invalid> {
+        for (at, command) in self.commands.iter_mut().enumerate() {
+            *command = check::line(&format!("commands[{at}]"), command, limits::COMMAND)?;
+            // It would rest in every version, and be shown to everybody in the project.
+            if !mc_sanitizer::find(command, &mc_sanitizer::Policy::strict()).is_empty() {
+                let rule = "holds a secret or personal data; have the command read it from a file";
+                return Err(Invalid::new(format!("commands[{at}]"), rule));
+            }
+        }
         Self::check(&self).map_err(|invalid| Invalid::new(invalid.field, invalid.rule))?;
         let sanitizer = Sanitizer::default();
         let is_known = |name: &String| sanitizer.categories().any(|known| known == name);
@@ -133,7 +141,11 @@ pub async fn show(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Response, Problem> {
-    let Here { project, .. } = entered(&api, &caller, &key, Action::Read).await?;
+    let Here { mut project, .. } = entered(&api, &caller, &key, Action::Read).await?;
+    if project.role < project.policy.least_role(Action::ManagePolicy) {
+        // Whoever knows the address can often post there.
+        project.policy.notices.webhook_url = None;
+    }
     Ok(answer(project.policy_version, project.policy))
 }
 
@@ -164,7 +176,7 @@ pub async fn set(
         notices::check_url(url, api.settings.local_notices)
             .map_err(|rule| Invalid::new("notices.webhook_url", rule))?;
     }
-    let expected = expected(&headers, &key)?.unwrap_or(project.policy_version);
+    let expected = expected(&headers, &key)?;
     let mut tx = store.begin().await?;
     let version = policies::set(&mut tx, project.id, expected, &policy).await?;
     let version = version.ok_or_else(|| changed_meanwhile(&key))?;

@@ -4,8 +4,10 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, HoldId, ProjectKey};
+use mc_domain::{Act, Action, HoldId, HoldState, ProjectKey, Visibility};
 use mc_memory::{DialogKept, Looked, SaveDialog, SaveRequest, quarantine as held};
+use mc_sanitizer::Sanitized;
+use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
 use mc_store::projects::Belonging;
 use mc_store::quarantine::{self, Hold};
@@ -22,7 +24,7 @@ use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
-use crate::wire::HoldState;
+use crate::wire::HoldState as HoldStateView;
 
 /// Something in quarantine, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -49,7 +51,7 @@ pub struct HoldQuery {
     #[param(value_type = shapes::ProjectKey, inline)]
     project_key: String,
     /// Only what is in this state.
-    state: Option<HoldState>,
+    state: Option<HoldStateView>,
     /// Only what came before this: the `next` of the page before.
     before: Option<Uuid>,
     /// 1 to 200; 50 when absent.
@@ -61,7 +63,7 @@ pub struct HoldQuery {
 #[derive(Debug)]
 pub struct CheckedQuery {
     project: ProjectKey,
-    state: Option<mc_domain::HoldState>,
+    state: Option<HoldState>,
     before: Option<HoldId>,
     limit: i64,
 }
@@ -80,7 +82,7 @@ impl Check for HoldQuery {
     }
 }
 
-/// Something in quarantine. What it says is sealed; its beginning is shown masked.
+/// Something in quarantine. Its beginning is shown masked.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HoldView {
     id: Uuid,
@@ -88,12 +90,12 @@ pub struct HoldView {
     kind: String,
     /// Categories of the sanitizer (`jwt`), and ways in which it addresses a model (`override`).
     reasons: Vec<String>,
-    /// Its beginning, masked. It may address a model: show it to people.
+    /// Its beginning, masked, until it is decided. It may address a model: show it to people.
     summary: String,
     /// Who sent it, by login.
     #[serde(skip_serializing_if = "Option::is_none")]
     sent_by: Option<String>,
-    state: HoldState,
+    state: HoldStateView,
     created_at: DateTime<Utc>,
     /// When it is thrown away if nobody decides.
     expires_at: DateTime<Utc>,
@@ -101,6 +103,17 @@ pub struct HoldView {
     decided_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<DateTime<Utc>>,
+}
+
+/// Something in quarantine with what it says.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HoldDetails {
+    #[serde(flatten)]
+    hold: HoldView,
+    /// The whole request as JSON, secrets and personal data masked; absent once it was decided. It may
+    /// address a model: show it to people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
 }
 
 /// A page of the quarantine.
@@ -146,16 +159,17 @@ pub async fn list(
 /// See one thing in quarantine.
 #[utoipa::path(
     get, path = "/quarantine/{id}", tag = "quarantine", params(HoldPath),
-    responses((status = 200, description = "Without what it says", body = HoldView))
+    responses((status = 200, description = "With what it says, masked", body = HoldDetails))
 )]
 pub async fn show(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<HoldPath>,
-) -> Result<Json<HoldView>, Problem> {
+) -> Result<Json<HoldDetails>, Problem> {
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    Ok(Json(hold.into()))
+    let content = held::show(&here.memory, id).await?.map(Sanitized::into_string);
+    Ok(Json(HoldDetails { hold: hold.into(), content }))
 }
 
 /// Let something out of quarantine: it is taken in as if it came now, secrets masked as ever.
@@ -170,14 +184,19 @@ pub async fn release(
 ) -> Result<Json<ReleaseAnswer>, Problem> {
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
+    // Nobody else decides while it is taken in; what fails, or is not taken, stays held.
+    let mut tx = here.store.begin().await?;
+    let sealed = quarantine::claim(&mut tx, id).await?.ok_or_else(|| decided(id))?;
     let answer = match hold.kind.as_str() {
-        "dialog" => released_dialog(&here, id).await?,
-        "document" => released_document(&here, id).await?,
-        _ => released_save(&here, id).await?,
+        "dialog" => released_dialog(&here, held::open(&here.memory, id, &sealed)?).await?,
+        "document" => released_document(&here, held::open(&here.memory, id, &sealed)?).await?,
+        _ => released_save(&here, held::open(&here.memory, id, &sealed)?).await?,
     };
-    // Taken in first: what fails stays held. Released by two at once, it is taken in once more, which
-    // changes nothing.
-    settle(&here, id, mc_domain::HoldState::Released, Act::Released).await?;
+    if answer.id.is_none() {
+        let detail = format!("it was not taken in, and is still held: {}", answer.reason);
+        return Err(Problem::conflict(detail).field("id"));
+    }
+    settle(tx, id, HoldState::Released, Act::Released).await?;
     Ok(Json(answer))
 }
 
@@ -192,7 +211,8 @@ pub async fn destroy(
     ValidPath(id): ValidPath<HoldPath>,
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, id).await?;
-    settle(&here, id, mc_domain::HoldState::Destroyed, Act::Destroyed).await?;
+    let tx = here.store.begin().await?;
+    settle(tx, id, HoldState::Destroyed, Act::Destroyed).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -201,13 +221,7 @@ async fn entered(api: &ApiState, caller: &Principal, id: HoldId) -> Result<Here,
     here.ok_or_else(|| unknown(id))
 }
 
-async fn settle(
-    here: &Here,
-    id: HoldId,
-    state: mc_domain::HoldState,
-    act: Act,
-) -> Result<(), Problem> {
-    let mut tx = here.store.begin().await?;
+async fn settle(mut tx: Tx, id: HoldId, state: HoldState, act: Act) -> Result<(), Problem> {
     if !quarantine::decide(&mut tx, id, state).await? {
         return Err(decided(id));
     }
@@ -215,8 +229,15 @@ async fn settle(
     Ok(tx.commit().await?)
 }
 
-async fn released_save(here: &Here, id: HoldId) -> Result<ReleaseAnswer, Problem> {
-    let request: SaveRequest = held::open(&here.memory, id).await?.ok_or_else(|| decided(id))?;
+/// Whoever releases a record answers for it: where they may not save for the team, it is a proposal.
+async fn released_save(here: &Here, request: SaveRequest) -> Result<ReleaseAnswer, Problem> {
+    let decides = here.project.role >= here.project.policy.roles.save;
+    let is_for_the_team = request.visibility == Visibility::Team;
+    let visibility =
+        if is_for_the_team && !decides { Visibility::Proposed } else { request.visibility };
+    // An end that came while it was held is no end that anybody would name now.
+    let ttl = request.ttl.filter(|end| *end > Utc::now());
+    let request = SaveRequest { visibility, ttl, ..request };
     let saved = mc_memory::save_looked(&here.memory, &request, Looked::Released).await?;
     Ok(ReleaseAnswer {
         outcome: saved.decision.as_str(),
@@ -225,8 +246,7 @@ async fn released_save(here: &Here, id: HoldId) -> Result<ReleaseAnswer, Problem
     })
 }
 
-async fn released_dialog(here: &Here, id: HoldId) -> Result<ReleaseAnswer, Problem> {
-    let request: SaveDialog = held::open(&here.memory, id).await?.ok_or_else(|| decided(id))?;
+async fn released_dialog(here: &Here, request: SaveDialog) -> Result<ReleaseAnswer, Problem> {
     let kept = mc_memory::save_dialog(&here.memory, &request, Looked::Released).await?;
     let dialog = match kept {
         DialogKept::Kept(id) => Some(id.into()),
@@ -235,8 +255,7 @@ async fn released_dialog(here: &Here, id: HoldId) -> Result<ReleaseAnswer, Probl
     Ok(ReleaseAnswer { outcome: "kept", id: dialog, reason: "a maintainer released it".into() })
 }
 
-async fn released_document(here: &Here, id: HoldId) -> Result<ReleaseAnswer, Problem> {
-    let held: HeldDocument = held::open(&here.memory, id).await?.ok_or_else(|| decided(id))?;
+async fn released_document(here: &Here, held: HeldDocument) -> Result<ReleaseAnswer, Problem> {
     let (doc, outcome) = ingest_docs::take(here, held).await?;
     Ok(ReleaseAnswer { outcome, id: Some(doc), reason: "a maintainer released it".into() })
 }

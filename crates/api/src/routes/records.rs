@@ -283,6 +283,13 @@ pub async fn remove(
 ) -> Result<StatusCode, Problem> {
     let here = api.enter_holding(&caller, Belonging::Record(id), Action::Write).await?;
     let mut tx = here.ok_or_else(|| unknown(id))?.store.begin().await?;
+    let record = records::find_in(&mut tx, id).await?.ok_or_else(|| unknown(id))?;
+    if record.standing.visibility == mc_domain::Visibility::Proposed {
+        let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
+        return Err(
+            problem.hint(format!("turn it down with a reason: POST /proposals/{id}/reject"))
+        );
+    }
     if !records::delete(&mut tx, id).await? {
         return Err(unknown(id));
     }

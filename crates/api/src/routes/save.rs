@@ -329,6 +329,10 @@ pub async fn save(
         let detail = format!("takes the role {needed}: who may only propose does not replace");
         return Err(Problem::forbidden(detail).field(field));
     }
+    if replaces && request.visibility != mc_domain::Visibility::Team {
+        let field = if request.contradicts { "contradicts" } else { "supersedes" };
+        return Err(Invalid::new(field, "is for records of the team").into());
+    }
     let request = request.into_domain(&here.project, &caller, decides);
     Ok(Json(mc_memory::save(&here.memory, &request).await?.into()))
 }

@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, DialogId, ProjectKey, RecordId};
-use mc_memory::LinkIssue;
+use mc_domain::{Action, DialogId, Policy, ProjectKey, RecordId};
+use mc_memory::gate::{Gate, Verdict};
+use mc_memory::{LinkIssue, Looked};
 use mc_sanitizer::mask;
 use mc_store::Store;
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
@@ -117,6 +118,16 @@ impl Check for LinkEntry {
         let title = check::optional_line("title", title, limits::TITLE)?;
         let url = check::http_url("url", &self.url)?;
         Ok(TaskLink { title: title.as_deref().map(masked).unwrap_or_default(), url: masked(&url) })
+    }
+}
+
+/// A title that addresses a model stands in bundles: it is not kept, unless the policy lets it.
+fn withhold(policy: &Policy, task: &mut NewTask) {
+    const WITHHELD: &str = "(withheld: it addresses a model)";
+    let mut gate = Gate::new(policy, Looked::Nobody);
+    gate.pass(task.title.as_str());
+    if gate.verdict() != (Verdict::Take { suspicious: false }) {
+        task.title = mask(WITHHELD).text;
     }
 }
 
@@ -263,12 +274,13 @@ pub struct TaskDetails {
 pub async fn sync(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(request): ValidJson<TaskSync>,
+    ValidJson(mut request): ValidJson<TaskSync>,
 ) -> Result<Json<SyncAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let mut answer = SyncAnswer::default();
     let mut tx = here.store.begin().await?;
-    for task in &request.tasks {
+    for task in &mut request.tasks {
+        withhold(&here.memory.policy, task);
         match tasks::upsert(&mut tx, here.project.id, task).await? {
             Upserted::Created => answer.created += 1,
             Upserted::Updated => answer.updated += 1,
@@ -290,6 +302,11 @@ pub async fn link(
     ValidJson(request): ValidJson<TaskLinking>,
 ) -> Result<Json<LinkAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Propose).await?;
+    let needed = here.project.policy.least_role(Action::Write);
+    if !request.records.is_empty() && here.project.role < needed {
+        let detail = format!("takes the role {needed}: they are the team's");
+        return Err(Problem::forbidden(detail).field("record_ids"));
+    }
     let request = LinkIssue {
         project: here.project.id,
         task_external_id: request.task,

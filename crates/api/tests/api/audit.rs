@@ -80,8 +80,8 @@ async fn an_export_has_every_event_in_order() {
     let lines: Vec<Value> =
         text.as_str().unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let order: Vec<_> = lines.iter().map(|event| event["seq"].as_i64().unwrap()).collect();
-    assert_eq!(order, [1, 2, 3, 4]);
-    assert!(actions(&api, "/audit").await.contains(&"audit.read".to_owned()));
+    assert_eq!(order, [1, 2, 3, 4, 5]);
+    assert_eq!(lines[4]["action"], "audit.read", "that it was exported, too");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,6 +125,21 @@ async fn every_way_to_rewrite_the_audit_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_that_was_cut_off_is_missed_whatever_is_added_after_it() {
+    let api = busy().await;
+    api.execute("delete from audit_events where seq >= 3 and chain in (select id from projects)")
+        .await;
+    for number in 0..4 {
+        let content = format!("The depot {number} is counted on the first of the month {number}.");
+        let fact = json!({"project_key": "shop", "kind": "fact", "content": content});
+        api.post("/save", fact).await.ok();
+    }
+    let report = verified(&api).await;
+    assert_eq!(report["intact"], false);
+    assert!(report["fault"].as_str().unwrap().contains("reach event 4"), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_serves_may_neither_change_nor_delete_an_event() {
     let api = busy().await;
     let project = api.text("select id::text from projects").await;
@@ -163,7 +178,8 @@ async fn old_events_are_dropped_without_breaking_the_chain() {
     assert!(swept.events >= 2, "{swept:?}");
     let report = verified(&api).await;
     assert_eq!((&report["intact"], &report["first"]), (&json!(true), &json!(3)), "{report}");
-    assert_eq!(actions(&api, "/audit?project_key=shop&limit=1").await, ["audit.pruned"]);
+    let newest = actions(&api, "/audit?project_key=shop&limit=2").await;
+    assert_eq!(newest, ["audit.read", "audit.pruned"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

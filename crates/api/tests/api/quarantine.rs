@@ -38,6 +38,7 @@ async fn text_that_addresses_a_model_waits_until_a_person_releases_it() {
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
     assert_eq!((&one["state"], &one["sent_by"]), (&json!("held"), &json!("local")));
     assert!(one["reasons"].as_array().unwrap().contains(&json!("override")), "{one}");
+    assert!(one["content"].as_str().unwrap().contains("Sundays"), "all of it is shown: {one}");
     let asked = json!({"project_key": "shop", "query": "is the checkout service down on Sundays",
                        "time_budget_ms": 20000});
     assert!(!api.post("/recall", asked.clone()).await.ok().to_string().contains("Sundays"));
@@ -50,6 +51,38 @@ async fn text_that_addresses_a_model_waits_until_a_person_releases_it() {
     assert_eq!(again.fault(409), "id");
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
     assert_eq!((&one["state"], &one["decided_by"]), (&json!("released"), &json!("local")));
+    assert!(!one.to_string().contains("Sundays"), "nothing of it stays here: {one}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_can_not_be_taken_in_stays_held_and_private_notes_are_held_by_nobody() {
+    let api = TestApi::start().await;
+    let id = hold(&api).await;
+    let forbid = json!({"sanitizer": {"addressed_to_models": "reject"}});
+    api.put_if("/projects/shop/policy", "*", forbid).await.ok();
+    let release = format!("/quarantine/{id}/release");
+    assert_eq!(api.post(&release, json!({})).await.fault(409), "id");
+    assert_eq!(held(&api).await.len(), 1);
+    api.put_if("/projects/shop/policy", "*", json!({})).await.ok();
+    api.execute("update quarantine set expires_at = now()").await;
+    assert_eq!(api.post(&release, json!({})).await.fault(409), "id", "its time is over");
+
+    let mut private = order();
+    private["visibility"] = "private".into();
+    assert_eq!(api.post("/save", private).await.ok()["outcome"], "rejected");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_release_it_at_once_one_does() {
+    let api = TestApi::start().await;
+    let dialog = json!({"project_key": "shop", "messages": [
+        {"role": "user", "content": format!("Why is the queue stuck? {ORDER}")}]});
+    api.post("/dialogs", dialog).await;
+    let path = format!("/quarantine/{}/release", held(&api).await[0]["id"].as_str().unwrap());
+    let answers = futures::future::join_all([(); 4].map(|()| api.post(&path, json!({})))).await;
+    let won = answers.iter().filter(|answer| answer.status.is_success()).count();
+    assert_eq!(won, 1, "{:?}", answers.iter().map(|answer| answer.status).collect::<Vec<_>>());
+    assert_eq!(api.text("select count(*)::text from dialogs").await, "1");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -197,6 +197,48 @@ async fn a_person_who_confirms_vouches_until_the_text_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_program_talks_about_is_not_recalled_and_nobodys_dialog_is_replaced() {
+    let api = TestApi::start().await;
+    let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
+    let (bot, ann) = (api.with(&bot), api.with(&ann));
+    let dialog = |distilled: &str| {
+        json!({"project_key": "shop", "distilled": distilled,
+               "messages": [{"role": "user", "content": "How are vouchers rounded in the shop?"}]})
+    };
+    bot.post("/dialogs", dialog("Vouchers are rounded down to ten cents in Norway.")).await.ok();
+    let query = "how are vouchers rounded in Norway";
+    assert!(!recalls(&ann, query, "ten cents").await);
+    assert!(!finds(&ann, query, "ten cents").await);
+
+    let hers =
+        ann.post("/dialogs", dialog("Vouchers are rounded up to five cents in Norway.")).await.ok();
+    assert!(finds(&ann, query, "five cents").await);
+    let over = with(dialog("Vouchers are never rounded."), "id", hers["id"].clone());
+    assert_eq!(bot.post("/dialogs", over).await.fault(404), "id");
+    assert!(finds(&ann, query, "five cents").await);
+    let link = json!({"project_key": "shop", "task_external_id": "T-1", "record_ids": [uuid::Uuid::nil()]});
+    assert_eq!(bot.post("/tasks/link", link).await.fault(403), "record_ids");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sharing_shows_what_a_note_says_and_not_what_it_said() {
+    let api = TestApi::start().await;
+    let ann = member(&api, "ann").await;
+    let ann = api.with(&ann);
+    let first = "The vendor Acme charges the shop 12 percent for refunds by the nightly job.";
+    let note = with(with(fact(first), "visibility", "private"), "trust", "untrusted");
+    let saved = ann.post("/save", note).await.ok();
+    let path = format!("/records/{}", id(&saved));
+    let second = "By the nightly job the vendor Acme charges the shop 12 percent for refunds.";
+    let again = with(with(fact(second), "visibility", "private"), "trust", "untrusted");
+    assert_eq!(ann.post("/save", again).await.ok()["outcome"], "merged");
+    assert_eq!(ann.get(&path).await.ok()["versions"].as_array().unwrap().len(), 1);
+    ann.post(&format!("{path}/share"), json!({})).await.ok();
+    let shown = api.get(&path).await.ok();
+    assert_eq!((&shown["versions"], &shown["trust"]), (&json!([]), &json!("untrusted")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_vouches_for_more_than_they_may() {
     let api = TestApi::start().await;
     let asked = with(fact("Imports run at two in the morning."), "trust", "confirmed");
@@ -247,8 +289,10 @@ async fn everything_from_one_person_or_source_is_forgotten_in_one_step() {
     assert_eq!(eve.post("/forget", request).await.status, 403);
 
     api.post("/forget", json!({"project_key": "shop", "saved_by": "eve"})).await.ok();
-    assert_eq!(api.get(&format!("/records/{}", id(&hers))).await.ok()["state"], "deleted");
-    assert_eq!(api.get(&format!("/records/{}", id(&ours))).await.ok()["content"], shared);
+    assert_eq!(api.get(&format!("/records/{}", id(&hers))).await.fault(404), "id");
+    let left = api.get(&format!("/records/{}", id(&ours))).await.ok();
+    assert_eq!((&left["content"], &left["trust"]), (&json!(shared), &json!("team")));
+    assert!(!left.to_string().contains("By the nightly"), "nothing of hers is left: {left}");
     let forgotten = api.post("/forget", json!({"project_key": "shop", "source": page})).await.ok();
     assert_eq!(forgotten["removed"], json!([imported["id"]]));
     let both = json!({"project_key": "shop", "source": page, "saved_by": "eve"});

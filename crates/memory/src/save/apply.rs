@@ -201,8 +201,11 @@ async fn index(
 /// Who vouches for a merged record: a person who said that it holds, as long as it says the same; for a
 /// new text whoever saved that, for an old one who is trusted more.
 fn merged_trust(old: &Record, body: &RecordBody, new: Trust) -> Trust {
-    let says_the_same = old.content == body.content.as_str() && old.title == body.title.as_str();
-    if says_the_same { old.standing.trust.max(new) } else { new }
+    let is_the_same = old.content == body.content.as_str()
+        && old.title == body.title.as_str()
+        && (old.kind, &old.scope, &old.tags, &old.meta)
+            == (body.kind, &body.scope, &body.tags, &body.meta);
+    if is_the_same { old.standing.trust.max(new) } else { new.min(Trust::Team) }
 }
 
 fn origin(request: &SaveRequest, prepared: &Prepared) -> Origin {

@@ -240,7 +240,7 @@ pub async fn save_looked(
         Verdict::Refuse(reasons) => {
             return Ok(not_kept(Decision::Forbidden, forbids(&reasons), &gate));
         }
-        Verdict::Hold(reasons) => return held(ctx, request, &clean, reasons, &gate).await,
+        Verdict::Hold(reasons) => return held(ctx, request, &clean.text, reasons, &gate).await,
         Verdict::Take { suspicious: true } => Trust::Untrusted,
         Verdict::Take { suspicious: false } => request.trust,
     };
@@ -252,6 +252,16 @@ pub async fn save_looked(
     let (mut prepared, vector_pending) =
         prepare(ctx, request, clean, distilled, ttl, &mut gate).await?;
     prepared.trust = trust;
+    // Distilling may have laid open what was hidden from the first look.
+    match gate.verdict() {
+        Verdict::Refuse(reasons) => {
+            return Ok(not_kept(Decision::Forbidden, forbids(&reasons), &gate));
+        }
+        Verdict::Hold(reasons) => {
+            return held(ctx, request, &prepared.clean.text, reasons, &gate).await;
+        }
+        Verdict::Take { .. } => {}
+    }
     let written = write(ctx, request, &mut prepared, dialog).await?;
     Ok(SaveOutcome {
         message: message(&written.decision),
@@ -269,18 +279,20 @@ pub async fn save_looked(
 async fn held(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    clean: &Clean,
+    text: &str,
     reasons: Vec<String>,
     gate: &Gate,
 ) -> Result<SaveOutcome, Error> {
     let why = reasons.join(", ");
-    let holding = Holding {
-        project: request.project,
-        kind: "save",
-        reasons,
-        beginning: &clean.text,
-        request,
-    };
+    // Others would decide about it, and would have to read it.
+    if request.visibility == Visibility::Private {
+        let reason = format!(
+            "the project's policy would hold {why} back, and a private note is for nobody else to look at; take it out, or save it for the team"
+        );
+        return Ok(not_kept(Decision::Forbidden, reason, gate));
+    }
+    let holding =
+        Holding { project: request.project, kind: "save", reasons, beginning: text, request };
     let id = quarantine::hold(ctx, holding).await?;
     let reason = format!(
         "the project's policy holds {why} back; a maintainer decides about it (GET /quarantine)"

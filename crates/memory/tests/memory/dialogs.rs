@@ -10,6 +10,9 @@ use crate::support::World;
 
 fn dialog(world: &World, messages: &[(&str, &str)]) -> SaveDialog {
     SaveDialog {
+        saved_by: None,
+        is_found: true,
+        replaces_any: true,
         project: world.project,
         id: None,
         task_external_id: Some("CS-214".into()),

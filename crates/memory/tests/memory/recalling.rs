@@ -261,6 +261,9 @@ async fn what_came_out_of_a_dialog_is_recalled_though_nobody_made_a_record_of_it
     let world = World::new().await;
     let said = "Banners of the storefront are cached in Varnish for ten minutes";
     let dialog = SaveDialog {
+        saved_by: None,
+        is_found: true,
+        replaces_any: true,
         project: world.project,
         id: None,
         task_external_id: None,

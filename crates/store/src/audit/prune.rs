@@ -27,8 +27,10 @@ pub async fn prune(store: &Store, chain: Chain, days: i32) -> Result<i64, Error>
     let last = sqlx::query!(
         r#"select seq, mac from audit_events
            where chain = $1
-             and seq < (select min(seq) from audit_events where chain = $1
-                          and at >= now() - make_interval(days => $2))
+             and seq < coalesce(
+                 (select min(seq) from audit_events
+                  where chain = $1 and at >= now() - make_interval(days => $2)),
+                 (select max(seq) from audit_events where chain = $1))
            order by seq desc limit 1"#,
         chain.id(),
         days

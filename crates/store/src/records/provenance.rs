@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, RecordId, UserId};
 
-use super::{Origin, RecordBody};
+use super::{Origin, Record, RecordBody};
 use crate::{Error, Store, Tx};
 
 /// A save that went into a record.
@@ -73,7 +73,7 @@ pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contri
     Ok(contribution.collect())
 }
 
-/// A live record to which somebody contributed.
+/// A record to which somebody contributed.
 #[derive(Debug, Clone, Copy)]
 pub struct Touched {
     /// The record.
@@ -86,7 +86,7 @@ pub struct Touched {
     pub theirs: i32,
 }
 
-/// The live records of the project to which a contributor contributed, in one order.
+/// The records of the project, live or not, to which a contributor contributed, in one order.
 pub async fn records_of(
     tx: &mut Tx,
     project: ProjectId,
@@ -99,7 +99,7 @@ pub async fn records_of(
                   max(s.version) filter (
                       where not coalesce(s.saved_by = $2 or s.source = $3, false)) as others
            from memory_records r join record_sources s on s.record_id = r.id
-           where r.project_id = $1 and r.state in ('active', 'stale')
+           where r.project_id = $1
            group by r.id, r.version
            having bool_or(s.saved_by = $2 or s.source = $3)
            order by r.id"#,
@@ -132,6 +132,42 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
     Ok(())
 }
 
+/// Deletes a record, with its history and what search sees of it.
+pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
+    sqlx::query!("delete from memory_records where id = $1", id.0).execute(&mut *tx.0).await?;
+    Ok(())
+}
+
+/// Forgets what a record said before.
+pub async fn forget_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
+    sqlx::query!("delete from memory_versions where record_id = $1", id.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Another live record, for the same readers, that says just this.
+pub async fn same(
+    tx: &mut Tx,
+    record: &Record,
+    content_hash: &[u8],
+) -> Result<Option<RecordId>, Error> {
+    let id = sqlx::query_scalar!(
+        "select id from memory_records
+         where project_id = $1 and kind = $2 and content_hash = $3 and visibility = $4
+             and private_to is not distinct from $5 and id <> $6 and state in ('active', 'stale')",
+        record.project.0,
+        record.kind.as_str(),
+        content_hash,
+        record.standing.visibility.as_str(),
+        record.standing.private_to.map(|user| user.0),
+        record.id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(id.map(RecordId::from))
+}
+
 /// Where a record came from, as the transaction sees it, oldest first.
 pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<Origin>, Error> {
     let rows = sqlx::query!(
@@ -149,7 +185,7 @@ pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<Origin>, Error
 pub async fn rewrite(tx: &mut Tx, id: RecordId, body: &RecordBody) -> Result<(), Error> {
     sqlx::query!(
         "update memory_records set title = $2, content = $3, scope = $4, tags = $5, meta = $6,
-             content_hash = $7, simhash = $8, updated_at = now()
+             content_hash = $7, simhash = $8, trust = case trust when 'confirmed' then 'team' else trust end, updated_at = now()
          where id = $1",
         id.0,
         body.title.as_str(),
