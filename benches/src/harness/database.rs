@@ -45,6 +45,11 @@ impl Database {
         Ok(testing::vacuum(self.embedded.url()).await?)
     }
 
+    /// Its URL for the role that owns the schema.
+    pub fn url(&self) -> &str {
+        self.embedded.url()
+    }
+
     /// Stops the server; the folder is free for a service then.
     pub async fn close(self) {
         self.store.close().await;

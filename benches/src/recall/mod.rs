@@ -3,6 +3,7 @@
 
 mod measure;
 mod seed;
+mod trust;
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,9 @@ pub struct Args {
     /// Runs of every measurement
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// Only measure what row-level security and the audit cost a recall
+    #[arg(long)]
+    trust: bool,
     /// Make the database anew, though there is one from an earlier run
     #[arg(long)]
     fresh: bool,
@@ -52,9 +56,13 @@ pub async fn run(args: Args) -> Result<()> {
         seed::ensure(&work, &args.common.cache_dir, &notes, projects, args.fresh).await?;
 
     let setup = Setup { binary: args.binary, cache_dir: args.common.cache_dir, data_dir };
-    let mut report = Report::new("recall");
+    let mut report = Report::new(if args.trust { "recall-trust" } else { "recall" });
     describe(&mut report, &notes, memories, projects);
     let workload = Workload::new(&notes.kept_back, args.runs, args.common.quick);
+    if args.trust {
+        trust::measure(&setup, &workload, &mut report).await?;
+        return report.write(&args.common.out);
+    }
     measure_service(&setup, &workload, &mut report).await?;
     measure_starts(&setup, args.runs, &mut report).await?;
     report.write(&args.common.out)

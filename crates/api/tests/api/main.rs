@@ -11,6 +11,7 @@ mod hostile;
 mod ingest;
 mod memory;
 mod openapi;
+mod poisoning;
 mod policy;
 mod projects;
 mod quarantine;

@@ -30,7 +30,7 @@ async fn member(api: &TestApi, login: &str) -> String {
 }
 
 /// A program that works for somebody.
-async fn agent(api: &TestApi) -> String {
+pub async fn agent(api: &TestApi) -> String {
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
     let entry = json!({"name": "b", "scopes": ["memory:read", "memory:write"], "agent": "bot"});

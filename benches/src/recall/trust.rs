@@ -1,0 +1,71 @@
+//! What row-level security and the audit cost a recall: the same service on the same database with both and
+//! without either, in turn.
+
+use anyhow::Result;
+use mc_store::testing;
+
+use super::measure::{self, Workload};
+use super::{CLIENTS, say};
+use crate::harness::database::Database;
+use crate::harness::report::Report;
+use crate::harness::service::{Service, Setup};
+use crate::harness::stats::Spread;
+
+/// The policies of every table that has some count again, and events are kept again.
+const ON: &str = "do $$
+declare
+    protected text;
+begin
+    drop rule if exists not_kept on audit_events;
+    for protected in select distinct tablename from pg_policies where schemaname = 'public' loop
+        execute format('alter table %I enable row level security', protected);
+    end loop;
+end $$";
+
+/// Nothing is asked of the policies, and no event is kept.
+const OFF: &str = "do $$
+declare
+    protected text;
+begin
+    create or replace rule not_kept as on insert to audit_events do instead nothing;
+    for protected in select distinct tablename from pg_policies where schemaname = 'public' loop
+        execute format('alter table %I disable row level security', protected);
+    end loop;
+end $$";
+
+/// Measures both, each run with the same questions and in the other order.
+pub async fn measure(setup: &Setup, workload: &Workload, report: &mut Report) -> Result<()> {
+    report.note(
+        "without: row-level security disabled on every table and no event of the audit written; \
+         transactions are entered all the same",
+    );
+    let mut figures = [Vec::new(), Vec::new()];
+    for (run, (alone, together)) in workload.questions.iter().enumerate() {
+        for at in [run % 2, (run + 1) % 2] {
+            switch(setup, [ON, OFF][at]).await?;
+            let service = Service::start(setup).await?;
+            measure::ask(&service.api, &workload.warm_up, 1).await?;
+            let one = measure::ask(&service.api, alone, 1).await?;
+            figures[at].push((one, measure::ask(&service.api, together, CLIENTS).await?));
+            service.stop()?;
+        }
+        say(&format!("trust: run {} of {}", run + 1, workload.questions.len()));
+    }
+    switch(setup, ON).await?;
+    for (name, runs) in ["with", "without"].into_iter().zip(&figures) {
+        let of = |share| Spread::of(runs.iter().map(|(one, _)| one.times.percentile(share)));
+        report.add(format!("recall, cold, p50, {name}"), "ms", of(0.5));
+        report.add(format!("recall, cold, p99, {name}"), "ms", of(0.99));
+        let rate = Spread::of(runs.iter().map(|(_, many)| many.a_second));
+        report.add(format!("recalls, cold, 8 clients, {name}"), "a second", rate);
+    }
+    Ok(())
+}
+
+/// Changes the database while no service runs on it.
+async fn switch(setup: &Setup, sql: &str) -> Result<()> {
+    let database = Database::open(&setup.data_dir, &setup.cache_dir).await?;
+    testing::execute(database.url(), sql).await?;
+    database.close().await;
+    Ok(())
+}
