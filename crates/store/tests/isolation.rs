@@ -216,13 +216,17 @@ async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
 }
 
 #[tokio::test]
-async fn an_agent_stays_one_whatever_role_it_is_given() {
+async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere() {
     let world = World::with(Role::Admin).await;
     let new = NewUser { login: "bot", name: "", email: None, is_agent: true, is_admin: false };
     let bot = accounts::create(world.db.service(), &new).await.unwrap().id;
     world.grant(Who::User(bot), Role::Admin).await;
     let project = projects::find(world.db.service(), bot, &"ours".parse().unwrap()).await.unwrap();
     assert_eq!(project.unwrap().role, Role::Agent);
+    let elsewhere = projects::find(world.db.service(), bot, &"theirs".parse().unwrap()).await;
+    assert!(elsewhere.unwrap().is_none(), "an agent is nothing where it was given nothing");
+    let listed = projects::list(world.db.service(), bot).await.unwrap();
+    assert_eq!(listed.len(), 1, "{listed:?}");
     let all_powerful = NewUser { login: "god", is_admin: true, ..new };
     assert!(accounts::create(world.db.service(), &all_powerful).await.is_err());
 }
