@@ -370,12 +370,16 @@ pub async fn unshare(
     ValidPath((key, team)): ValidPath<SharePath>,
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
-    let of = existing(&api, &caller, &team).await?.0;
+    let (of, role) = existing(&api, &caller, &team).await?;
     let project = Body::Project(here.project.id);
     let removed = members::remove(&here.store, project, Who::Team(of.id)).await?;
     if removed {
         let detail = taken(&format!("team {team}"));
         here.note(NewEvent::new(Act::MemberChanged, key).with(detail)).await;
+    }
+    // A project is taken back from a team that has left; of others not even that they are there is told.
+    if !removed && role.is_none() && !caller.administers() {
+        return Err(no_team(&team));
     }
     gone(removed, "team", &team)
 }
