@@ -1,0 +1,208 @@
+//! The database with one check less. Whoever takes it away by mistake must hear of it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use mc_store::testing::{execute, text};
+
+use crate::probes;
+use crate::run::{attempts, seed, setting};
+use crate::world::World;
+
+/// Attempts that must do to notice that a function decides less.
+const ENOUGH: u64 = 3_000;
+
+/// A change of the database that takes a check away.
+struct Mutant {
+    name: String,
+    sql: String,
+    /// Which takes it back.
+    undo: String,
+}
+
+/// A function, what of its text is replaced, and by what.
+const FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("role_of", "u.disabled_at is null and ", ""),
+    (
+        "role_of",
+        "case when u.is_agent and granted.role > 'agent' then 'agent' else granted.role end",
+        "granted.role",
+    ),
+    ("role_of", "least(t.role, m.role)", "m.role"),
+    ("role_of", "least(t.role, m.role)", "t.role"),
+    ("role_of", "where u.is_admin", "where true"),
+    ("role_of", "m.project_id = p.id and m.user_id = u.id", "m.project_id = p.id"),
+    ("role_of", "m.project_id = p.id and m.user_id = u.id", "m.user_id = u.id"),
+    ("role_of", "m.team_id = t.team_id and m.user_id = u.id", "m.team_id = t.team_id"),
+    ("role_of", "m.team_id = t.team_id and m.user_id = u.id", "m.user_id = u.id"),
+    ("role_of", "where t.project_id = p.id", "where true"),
+    ("enter", "case when role is null then '' else project::text end", "project::text"),
+    ("enter", "role >= 'agent'", "role is not null"),
+    ("enter", "role >= 'admin'", "role >= 'member'"),
+    ("project_named", "r.role\n", "coalesce(r.role, 'viewer')\n"),
+    ("projects_of", "r.role\n", "coalesce(r.role, 'viewer')\n"),
+    ("project_of", "r.role\n", "coalesce(r.role, 'admin')\n"),
+    (
+        "project_of_record",
+        "select p.*",
+        "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role",
+    ),
+    (
+        "project_of_bundle",
+        "select p.*",
+        "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role",
+    ),
+    (
+        "project_of_ingest",
+        "select p.*",
+        "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role",
+    ),
+    ("create_project", " and u.disabled_at is null", ""),
+];
+
+/// Functions whose other check goes with it: without the role nobody would come past it.
+const BESIDES: &[(&str, &str, &str)] = &[
+    ("project_named", " and r.role is not null", ""),
+    ("projects_of", "where r.role is not null", ""),
+    ("project_of", " and r.role is not null", ""),
+    (
+        "project_of_record",
+        "lateral mc.project_of(project_of_record.principal, r.project_id) p",
+        "projects p",
+    ),
+    ("project_of_record", "where ", "where p.id = r.project_id and "),
+    (
+        "project_of_bundle",
+        "lateral mc.project_of(project_of_bundle.principal, b.project_id) p",
+        "projects p",
+    ),
+    ("project_of_bundle", "where ", "where p.id = b.project_id and "),
+    (
+        "project_of_ingest",
+        "lateral mc.project_of(project_of_ingest.principal, i.project_id) p",
+        "projects p",
+    ),
+    ("project_of_ingest", "where ", "where p.id = i.project_id and "),
+];
+
+async fn of_functions(world: &World) -> Vec<Mutant> {
+    let mut mutants = Vec::new();
+    for (function, check, instead) in FUNCTIONS {
+        let sql = format!(
+            "select pg_get_functiondef(oid) from pg_proc where proname = '{function}' and pronamespace = 'mc'::regnamespace"
+        );
+        let undo = text(world.database.store(), &sql).await.unwrap();
+        let mut sql = replaced(&undo, function, check, instead);
+        for (_, check, instead) in BESIDES.iter().filter(|(name, ..)| name == function) {
+            sql = replaced(&sql, function, check, instead);
+        }
+        mutants.push(Mutant { name: format!("mc.{function} without {check:?}"), sql, undo });
+    }
+    mutants
+}
+
+fn replaced(text: &str, function: &str, check: &str, instead: &str) -> String {
+    assert!(
+        text.contains(check),
+        "mc.{function} no longer says {check:?}; mend the mutants:\n{text}"
+    );
+    text.replacen(check, instead, 1)
+}
+
+/// For each policy of each table one that lets everything through, and for each table one without any.
+async fn of_policies(world: &World) -> Vec<Mutant> {
+    let sql = "select string_agg(concat_ws('|', tablename, policyname, coalesce(qual, ''), coalesce(with_check, '')), E'\\n' order by tablename, policyname)
+               from pg_policies where 'memory_copilot_service' = any(roles)";
+    let policies = text(world.database.store(), sql).await.unwrap();
+    let mut mutants = Vec::new();
+    for policy in policies.lines() {
+        let [table, name, using, check] = policy.split('|').collect::<Vec<_>>()[..] else {
+            panic!("{policy}")
+        };
+        for (clause, own) in [("using", using), ("with check", check)] {
+            if own.is_empty() {
+                continue;
+            }
+            mutants.push(Mutant {
+                name: format!("policy {name} on {table}, {clause}"),
+                sql: format!("alter policy {name} on {table} {clause} (true)"),
+                undo: format!("alter policy {name} on {table} {clause} ({own})"),
+            });
+        }
+        if name == "read" {
+            mutants.push(Mutant {
+                name: format!("{table} without row-level security"),
+                sql: format!("alter table {table} disable row level security"),
+                undo: format!("alter table {table} enable row level security"),
+            });
+            mutants.push(Mutant {
+                name: format!("{table}'s policies not forced"),
+                sql: format!("alter table {table} no force row level security"),
+                undo: format!("alter table {table} force row level security"),
+            });
+        }
+    }
+    mutants.push(Mutant {
+        name: "the feed readable".into(),
+        sql: "grant select on feed to memory_copilot_service".into(),
+        undo: "revoke select on feed from memory_copilot_service".into(),
+    });
+    mutants
+}
+
+/// What notices the mutant; `None` where nothing does. Where there is time, attempts go first.
+async fn noticed(world: &Arc<World>, mutant: &Mutant, with_attempts: bool) -> Option<&'static str> {
+    change(world, &mutant.name, &mutant.sql).await;
+    let goes_first = with_attempts && every() == 1;
+    let noticed = if goes_first && attempts(world, seed(), 0, ENOUGH).await.is_err() {
+        Some("an attempt")
+    } else if probes::of_the_database(world).await.is_err() {
+        Some("a probe")
+    } else {
+        None
+    };
+    change(world, &mutant.name, &mutant.undo).await;
+    noticed
+}
+
+async fn change(world: &World, name: &str, sql: &str) {
+    execute(world.url(), sql).await.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+}
+
+/// Every n-th mutant of the policies, and of the functions; each when n is 1.
+fn every() -> usize {
+    usize::try_from(setting("ISOLATION_MUTANTS_EVERY", 12)).unwrap().max(1)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_is_taken_away_is_noticed() {
+    let world = Arc::new(World::build(seed()).await);
+    let mutants = of_policies(&world).await;
+    assert!(mutants.len() > 90, "{} mutants", mutants.len());
+    let mut report = String::new();
+    for mutant in mutants.iter().step_by(every()) {
+        match noticed(&world, mutant, false).await {
+            Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
+            None => panic!("nothing notices this: {}", mutant.name),
+        }
+    }
+    // Taking them back has put everything in order again.
+    probes::of_the_database(&world).await.unwrap();
+    println!("{report}{} mutants of policies, all noticed", mutants.len().div_ceil(every()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_that_decides_less_is_noticed() {
+    let count = FUNCTIONS.len();
+    let mut report = String::new();
+    for n in (0..count).step_by(every()) {
+        // What a mutant's attempts have written would be found by the next one's.
+        let world = Arc::new(World::build(seed()).await);
+        let mutant = of_functions(&world).await.swap_remove(n);
+        match noticed(&world, &mutant, true).await {
+            Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
+            None => panic!("nothing notices this: {}", mutant.name),
+        }
+    }
+    println!("{report}{} mutants of functions, all noticed", count.div_ceil(every()));
+}

@@ -1,0 +1,98 @@
+//! Users, tokens, and who the caller is.
+
+use serde_json::json;
+
+use super::Draw;
+use super::draw::refused;
+use crate::attempt::Attempt;
+use crate::marks::Places;
+use crate::world::{Post, names_of, token_row};
+
+pub fn whoami(d: &mut Draw<'_>) -> Attempt {
+    let (login, scopes) = (d.who.login.clone(), json!(names_of(d.with.scopes)));
+    d.for_anyone(Attempt::get("/whoami")).check(move |answer| {
+        let is_right = !answer.is_success()
+            || (answer.body["login"] == login && answer.body["scopes"] == scopes);
+        is_right.then_some(()).ok_or_else(|| format!("they are {login}, for {scopes}"))
+    })
+}
+
+pub fn add_user(d: &mut Draw<'_>) -> Attempt {
+    let (login, is_taken) =
+        if d.one_in(3) { (d.pick(&d.world.people).login, true) } else { (d.common_name(), false) };
+    let attempt = Attempt::post("/users", &json!({"login": login, "name": "New"})).expect(201);
+    let attempt = d.for_root(attempt);
+    if attempt.is_allowed() && is_taken { refused(attempt, 409) } else { attempt }
+}
+
+pub fn users(d: &mut Draw<'_>) -> Attempt {
+    let after = d.pick(&d.world.people).login;
+    d.for_root(Attempt::get(format!("/users?limit=200&after={after}")).places(Places::ALL))
+}
+
+pub fn change_user(d: &mut Draw<'_>) -> Attempt {
+    let someone = d.pick(&d.world.people);
+    // What an administrator changes stays as it is.
+    let body = json!({"name": format!("Name {}", someone.login)});
+    let request =
+        Attempt::new(http::Method::PATCH, format!("/users/{}", someone.login)).json(&body);
+    d.for_root(request.places(Places::ALL))
+}
+
+pub fn make_token(d: &mut Draw<'_>) -> Attempt {
+    let scopes = d.pick(&[1_u8, 2, 3, 32, 63]);
+    let mut body = json!({"name": d.own_name(), "scopes": names_of(scopes)});
+    let program = if d.one_in(4) { Some(d.pick(&d.world.people)) } else { None };
+    if let Some(program) = &program {
+        body["agent"] = program.login.clone().into();
+    }
+    let attempt = d.for_anyone(Attempt::post("/tokens", &body).expect(201));
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    if !d.with.is_present || scopes & !d.with.scopes != 0 {
+        return refused(attempt, 403);
+    }
+    match program {
+        None => attempt,
+        Some(_) if !d.with.is_for(crate::oracle::Scope::Admin) || !d.who.administers_service() => {
+            refused(attempt, 403)
+        }
+        Some(program) if program.post == Post::Agent => attempt,
+        Some(_) => attempt.expect(400),
+    }
+}
+
+pub fn tokens(d: &mut Draw<'_>) -> Attempt {
+    let (own, login) = (d.who.tokens.len(), d.who.login.clone());
+    let attempt = d.for_anyone(Attempt::get("/tokens"));
+    if attempt.is_allowed() && !d.with.is_present {
+        return refused(attempt, 403);
+    }
+    attempt.check(move |answer| {
+        let listed = answer.body["tokens"].as_array().into_iter().flatten();
+        let seeded = listed.filter(|token| token["name"] == format!("token {login}")).count();
+        let is_right = !answer.is_success() || seeded == own;
+        is_right.then_some(()).ok_or_else(|| format!("{seeded} tokens, of which {own} are theirs"))
+    })
+}
+
+pub fn revoke_token(d: &mut Draw<'_>) -> Attempt {
+    let of = d.pick(&d.world.people);
+    let token = d.pick(&of.tokens);
+    let id = if d.one_in(5) { d.id() } else { token.id };
+    let attempt = d.for_anyone(Attempt::delete(format!("/tokens/{id}")));
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    if !d.with.is_present {
+        return refused(attempt, 403);
+    }
+    if of.id == d.who.id {
+        // A spare one: theirs are still needed.
+        let (spare, sql) = token_row(&mut d.rng, d.who.id);
+        return d.signed(Attempt::delete(format!("/tokens/{spare}"))).before(sql);
+    }
+    let missing = d.id().to_string();
+    Attempt { twin: Some((id.to_string(), missing)), ..refused(attempt, 404) }
+}

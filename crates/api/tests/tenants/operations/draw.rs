@@ -1,0 +1,273 @@
+//! What attempts are put together from: somebody, with a credential, and things of any tenant.
+
+use http::header;
+use rand::Rng as _;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom as _;
+use uuid::Uuid;
+
+use crate::attempt::{Attempt, Reached};
+use crate::marks::{self, Places};
+use crate::oracle::{self, Action, Rank, Scope};
+use crate::world::{COMMON, Credential, Person, Post, Project, Thing, World};
+
+/// Which of a project's things are meant.
+pub type Things = fn(&Project) -> &[Thing];
+
+/// Who calls; those of whom more is decided by little more often.
+const CALLERS: [Post; 13] = [
+    Post::Viewer,
+    Post::Agent,
+    Post::Agent,
+    Post::Member,
+    Post::Maintainer,
+    Post::Admin,
+    Post::Admin,
+    Post::Teammate,
+    Post::Removed,
+    Post::Disabled,
+    Post::Stranger,
+    Post::Root,
+    Post::Local,
+];
+
+/// One attempt in the making.
+pub struct Draw<'a> {
+    pub world: &'a World,
+    pub rng: StdRng,
+    pub who: &'a Person,
+    pub with: &'a Credential,
+}
+
+/// A project that a request names.
+#[derive(Clone, Copy)]
+pub enum Target<'a> {
+    Of(&'a Project),
+    /// By a key that none has.
+    Missing,
+}
+
+impl<'a> Draw<'a> {
+    pub fn new(world: &'a World, mut rng: StdRng) -> Self {
+        let post = CALLERS.choose(&mut rng).expect("posts");
+        let callers: Vec<_> = world.people.iter().filter(|one| one.post == *post).collect();
+        let who = *callers.choose(&mut rng).expect("people");
+        // Mostly one that lets somebody in, who then goes as far as the next check.
+        let is_valid = rng.random_bool(0.9);
+        let fitting: Vec<_> =
+            who.credentials.iter().filter(|one| one.is_valid == is_valid).collect();
+        let with = fitting.choose(&mut rng).copied().or(who.credentials.choose(&mut rng));
+        let with = with.expect("credentials");
+        Self { world, rng, who, with }
+    }
+
+    pub fn one_in(&mut self, many: u32) -> bool {
+        self.rng.random_range(0..many) == 0
+    }
+
+    pub fn rng_bool(&mut self) -> bool {
+        self.rng.random_bool(0.5)
+    }
+
+    pub fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of.choose(&mut self.rng).expect("something").clone()
+    }
+
+    /// A project: of theirs, of others, or none.
+    pub fn project(&mut self) -> Target<'a> {
+        if self.one_in(12) {
+            return Target::Missing;
+        }
+        let wants_own = self.rng.random_bool(0.55);
+        let who = self.who;
+        let fitting =
+            self.world.projects.iter().filter(|one| oracle::role(who, one).is_some() == wants_own);
+        let fitting: Vec<_> = fitting.collect();
+        Target::Of(match fitting.choose(&mut self.rng) {
+            Some(project) => project,
+            None => self.world.projects.choose(&mut self.rng).expect("projects"),
+        })
+    }
+
+    /// A thing of some project, and of which.
+    pub fn thing(&mut self, things: Things) -> Option<(&'a Project, &'a Thing)> {
+        match self.project() {
+            Target::Missing => None,
+            Target::Of(project) => {
+                Some((project, things(project).choose(&mut self.rng).expect("things")))
+            }
+        }
+    }
+
+    /// A thing of this very project.
+    pub fn of(&mut self, project: &'a Project, things: Things) -> &'a Thing {
+        things(project).choose(&mut self.rng).expect("things")
+    }
+
+    /// What the project is called in a request; nothing is called so where there is none.
+    pub fn key(&mut self, target: Target<'a>) -> String {
+        match target {
+            Target::Of(project) => project.key.clone(),
+            Target::Missing => self.name(),
+        }
+    }
+
+    /// A name that nothing has, as long as a mark.
+    pub fn name(&mut self) -> String {
+        format!("none{:010x}", self.rng.random::<u64>() & 0xff_ffff_ffff)
+    }
+
+    /// A name that nothing has, as long as this one.
+    pub fn name_like(&mut self, name: &str) -> String {
+        let none = self.name();
+        match name.find("zq") {
+            Some(at) => format!("{}{none}", &name[..at]),
+            // Things with an odd number have a mark instead.
+            None => format!("{}9", &name[..name.len() - 1]),
+        }
+    }
+
+    /// An id that nothing has.
+    pub fn id(&mut self) -> Uuid {
+        marks::id(&mut self.rng)
+    }
+
+    /// A new name, of the caller's own.
+    pub fn own_name(&mut self) -> String {
+        marks::mark(&mut self.rng, self.who.place_number())
+    }
+
+    /// A new name, of nobody.
+    pub fn common_name(&mut self) -> String {
+        marks::mark(&mut self.rng, COMMON)
+    }
+
+    /// What stands where an id should.
+    pub fn malformed(&mut self) -> String {
+        self.pick(&[
+            "42",
+            "..",
+            "%00",
+            "'%20or%20true%20--",
+            "00000000-0000-0000-0000",
+            "%F0%9F%92%A9",
+        ])
+        .to_owned()
+    }
+
+    /// Words to search by: those that all tenants use, or the mark of a thing.
+    pub fn words(&mut self) -> String {
+        match self.thing(|project| &project.passages) {
+            Some((_, thing)) if self.one_in(2) => thing.mark.clone(),
+            Some((_, thing)) if self.one_in(3) => format!("Timer#{}", thing.mark),
+            _ => {
+                let subject =
+                    self.pick(&["delay", "timeout", "retry", "rounding", "cache", "lock"]);
+                format!("why is the {subject} of the cart timer wrong at the gateway?")
+            }
+        }
+    }
+
+    /// Whose tasks, documents and folders a name is of, is not for this to decide: each tenant has some
+    /// by the same name.
+    pub fn named(&mut self, things: Things) -> String {
+        match self.thing(things) {
+            Some((_, thing)) => thing.name.clone(),
+            None => self.name(),
+        }
+    }
+
+    /// The request as this caller sends it.
+    pub fn signed(&self, attempt: Attempt) -> Attempt {
+        if self.with.bearer.is_empty() {
+            return attempt;
+        }
+        attempt.header(header::AUTHORIZATION.as_str(), format!("Bearer {}", self.with.bearer))
+    }
+
+    /// What needs no more than a valid credential. Answers may say who the caller is.
+    pub fn for_anyone(&self, attempt: Attempt) -> Attempt {
+        let attempt = self.signed(attempt);
+        if self.with.is_valid {
+            let places = attempt.places | self.who.place();
+            return attempt.places(places);
+        }
+        Attempt { reached: Reached::Credential, ..refused(attempt, 401) }
+    }
+
+    /// What takes a scope and no project.
+    pub fn with_scope(&self, attempt: Attempt, scope: Scope) -> Attempt {
+        let attempt = self.for_anyone(attempt);
+        if self.with.is_valid && !self.with.is_for(scope) {
+            return Attempt { reached: Reached::Scope, ..refused(attempt, 403) };
+        }
+        attempt
+    }
+
+    /// What only an administrator of the service does.
+    pub fn for_root(&self, attempt: Attempt) -> Attempt {
+        let attempt = self.with_scope(attempt, Scope::Admin);
+        if attempt.is_allowed() && !self.who.administers_service() {
+            refused(attempt, 403)
+        } else {
+            attempt
+        }
+    }
+
+    /// What is done in a project that the request names by its key.
+    pub fn in_project(
+        &mut self,
+        attempt: Attempt,
+        (least, scope): Action,
+        target: Target<'a>,
+    ) -> Attempt {
+        let attempt = self.with_scope(attempt, scope);
+        let (Target::Of(project), true) = (target, attempt.is_allowed()) else {
+            return if attempt.is_allowed() { nowhere(attempt) } else { attempt };
+        };
+        let missing = self.name();
+        self.admitted(attempt, least, project, (project.key.clone(), missing))
+    }
+
+    /// What is done with a thing that the request names by its id alone; `None` where there is no such.
+    pub fn holding(
+        &mut self,
+        attempt: Attempt,
+        (least, scope): Action,
+        thing: Option<(&'a Project, &'a Thing)>,
+    ) -> Attempt {
+        let attempt = self.with_scope(attempt, scope);
+        let (Some((project, thing)), true) = (thing, attempt.is_allowed()) else {
+            return if attempt.is_allowed() { nowhere(attempt) } else { attempt };
+        };
+        let missing = self.id().to_string();
+        self.admitted(attempt, least, project, (thing.id.to_string(), missing))
+    }
+
+    fn admitted(
+        &self,
+        attempt: Attempt,
+        least: Rank,
+        project: &Project,
+        twin: (String, String),
+    ) -> Attempt {
+        match oracle::role(self.who, project) {
+            None => Attempt { twin: Some(twin), ..nowhere(attempt) },
+            Some(role) => {
+                let places = self.world.around(project);
+                let attempt = attempt.places(places);
+                if role < least { attempt.expect(403) } else { attempt }
+            }
+        }
+    }
+}
+
+/// The request is refused with this; nothing of anybody is in the answer.
+pub fn refused(attempt: Attempt, status: u16) -> Attempt {
+    attempt.expect(status).places(Places::NONE)
+}
+
+/// Such a project or thing there is not, for this caller.
+fn nowhere(attempt: Attempt) -> Attempt {
+    Attempt { reached: Reached::Project, ..refused(attempt, 404) }
+}

@@ -1,0 +1,98 @@
+//! One small function for each operation of the API: it draws a request and asks the oracle.
+//!
+//! A new endpoint needs a line in [`OPERATIONS`] (the name is the operation's id in the OpenAPI document)
+//! and its function: draw what it names ([`Draw::project`], [`Draw::thing`]), build the request, and let
+//! [`Draw::in_project`] or [`Draw::holding`] say what the answer must be. A new tool needs a line in
+//! [`TOOLS`].
+
+mod accounts;
+mod documents;
+mod draw;
+mod ingest;
+mod memory;
+mod projects;
+mod service;
+mod sign_in;
+mod tasks;
+mod teams;
+mod tools;
+
+pub use draw::{Draw, Target, Things};
+
+use crate::attempt::Attempt;
+
+pub type Generator = fn(&mut Draw<'_>) -> Attempt;
+
+/// Every operation of the REST API.
+pub const OPERATIONS: &[(&str, Generator)] = &[
+    ("post_recall", memory::recall),
+    ("post_save", memory::save),
+    ("post_search", memory::search),
+    ("post_feedback", memory::feedback),
+    ("post_dialogs", memory::dialog),
+    ("get_records", memory::records),
+    ("get_records_id", memory::record),
+    ("delete_records_id", memory::forget),
+    ("post_tasks_sync", tasks::sync),
+    ("post_tasks_link", tasks::link),
+    ("get_tasks_external_id", tasks::show),
+    ("post_ingest_git", ingest::git),
+    ("post_ingest_docs", ingest::docs),
+    ("get_ingest_id", ingest::show),
+    ("get_repos_owner_name_index", ingest::of_repository),
+    ("get_documents", documents::list),
+    ("get_documents_open", documents::open),
+    ("post_projects", projects::create),
+    ("get_projects", projects::list),
+    ("get_projects_key", projects::show),
+    ("delete_projects_key", projects::remove),
+    ("get_projects_key_members", projects::members),
+    ("put_projects_key_members_login", projects::set_member),
+    ("delete_projects_key_members_login", projects::remove_member),
+    ("put_projects_key_teams_team", projects::share),
+    ("delete_projects_key_teams_team", projects::unshare),
+    ("post_teams", teams::create),
+    ("get_teams", teams::list),
+    ("delete_teams_team", teams::remove),
+    ("get_teams_team_members", teams::members),
+    ("put_teams_team_members_login", teams::set_member),
+    ("delete_teams_team_members_login", teams::remove_member),
+    ("get_whoami", accounts::whoami),
+    ("post_users", accounts::add_user),
+    ("get_users", accounts::users),
+    ("patch_users_login", accounts::change_user),
+    ("post_tokens", accounts::make_token),
+    ("get_tokens", accounts::tokens),
+    ("delete_tokens_id", accounts::revoke_token),
+    ("post_auth_device_decision", sign_in::decide),
+    ("post_auth_token", sign_in::token),
+    ("post_auth_revoke", sign_in::revoke),
+    ("post_auth_device", sign_in::begin),
+    ("get_auth_device", sign_in::page),
+    ("post_auth_device_page", sign_in::form),
+    ("get_auth_oauth_provider_start", sign_in::start),
+    ("get_auth_oauth_provider_callback", sign_in::callback),
+    ("get_well_known_jwks_json", service::public),
+    ("get_well_known_oauth_authorization_server", service::public),
+    ("get_status", service::status),
+    ("get_healthz", service::public),
+    ("get_readyz", service::public),
+];
+
+/// Every tool of the MCP server, and what else it answers to.
+pub const TOOLS: &[(&str, Generator)] = &[
+    ("recall", tools::recall),
+    ("save", tools::save),
+    ("search", tools::search),
+    ("search_code", tools::search_code),
+    ("link_issue", tools::link_issue),
+    ("open_doc", tools::open_doc),
+    ("feedback", tools::feedback),
+];
+pub const RESOURCES: &[(&str, Generator)] =
+    &[("resources/list", tools::resources), ("resources/read", tools::resource)];
+
+/// The generator of one attempt, with its name: any of all, each as often as another.
+pub fn all() -> Vec<(&'static str, Generator)> {
+    [OPERATIONS, TOOLS, RESOURCES].concat()
+}

@@ -1,0 +1,71 @@
+//! A tracker's issues.
+
+use serde_json::json;
+
+use super::{Draw, Target};
+use crate::attempt::Attempt;
+use crate::oracle::{INGEST, PROPOSE, READ};
+
+pub fn sync(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let mut tasks =
+        json!([{"external_id": "CS-9000", "title": "The gateway's units", "status": "open"}]);
+    if let Target::Of(project) = target {
+        // As it is: what changed would be what another attempt must find.
+        let thing = d.of(project, |project| &project.tasks);
+        tasks[0]["title"] = format!("The units of the gateway {}", thing.mark).into();
+    }
+    let body = json!({"project_key": d.key(target), "tasks": tasks});
+    d.in_project(Attempt::post("/tasks/sync", &body), INGEST, target)
+}
+
+pub fn link(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let Target::Of(project) = target else {
+        let body = json!({"project_key": d.key(target), "task_external_id": "CS-0"});
+        return d.in_project(Attempt::post("/tasks/link", &body), PROPOSE, target);
+    };
+    let task = d.of(project, |project| &project.tasks).name.clone();
+    let records: Vec<_> =
+        (0..3).filter_map(|_| Some(d.thing(|project| &project.records)?.1.id)).collect();
+    let mut body =
+        json!({"project_key": project.key, "task_external_id": task, "record_ids": records});
+    let foreign: std::collections::HashSet<_> = records
+        .iter()
+        .filter(|id| !project.records.iter().any(|one| one.id == **id))
+        .copied()
+        .collect();
+    let own: std::collections::HashSet<_> =
+        records.iter().filter(|id| !foreign.contains(id)).collect();
+    let linked = own.len();
+    let dialog = d.thing(|project| &project.dialogs);
+    let named = dialog.map_or(project.dialogs[0].id, |(_, thing)| thing.id);
+    body["dialog_id"] = named.to_string().into();
+    let attempt = d.in_project(Attempt::post("/tasks/link", &body), PROPOSE, target);
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    if !project.dialogs.iter().any(|one| one.id == named) {
+        let twin = (named.to_string(), d.id().to_string());
+        return Attempt { twin: Some(twin), ..attempt.expect(404) };
+    }
+    attempt.check(move |answer| {
+        let (linked, unknown) =
+            (json!(linked), answer.body["unknown_record_ids"].as_array().map(Vec::len));
+        let is_right = answer.body["records_linked"] == linked && unknown >= Some(foreign.len());
+        is_right.then_some(()).ok_or_else(|| format!("{linked} of the records are the project's"))
+    })
+}
+
+pub fn show(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let name = d.named(|project| &project.tasks);
+    let query = format!("/tasks/{name}?project_key={}", d.key(target));
+    let attempt = d.in_project(Attempt::get(query), READ, target);
+    let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
+    if let Some(own) = project.tasks.iter().find(|one| one.name == name) {
+        return attempt.shows(&own.mark);
+    }
+    let missing = d.name_like(&name);
+    Attempt { twin: Some((name, missing)), ..attempt.expect(404) }
+}

@@ -1,0 +1,82 @@
+//! The small oracle: who may do what, written down here and not taken from the product.
+//!
+//! [`role`] says what each person of the world is in each project, as the world was set up; an operation
+//! says the least role and the scope that it takes. What follows for an answer is [`Refusal`].
+
+use crate::world::{Person, Post, Project};
+
+/// A role, in the order of what it may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    Viewer,
+    Agent,
+    Member,
+    Maintainer,
+    Admin,
+}
+
+/// What a token may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Read,
+    Write,
+    Ingest,
+    Coding,
+    Github,
+    Admin,
+}
+
+impl Scope {
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Read, "memory:read"),
+        (Self::Write, "memory:write"),
+        (Self::Ingest, "ingest"),
+        (Self::Coding, "coding"),
+        (Self::Github, "github:write"),
+        (Self::Admin, "admin"),
+    ];
+}
+
+/// Something that is done in a project, as the table of roles has it.
+pub type Action = (Rank, Scope);
+
+pub const READ: Action = (Rank::Viewer, Scope::Read);
+pub const PROPOSE: Action = (Rank::Agent, Scope::Write);
+pub const WRITE: Action = (Rank::Member, Scope::Write);
+pub const INGEST: Action = (Rank::Member, Scope::Ingest);
+pub const MANAGE: Action = (Rank::Admin, Scope::Admin);
+
+/// What a person is in a project; `None` is a stranger, to whom it does not exist.
+pub fn role(person: &Person, project: &Project) -> Option<Rank> {
+    let (post, is_main) = (person.post, project.is_main);
+    if matches!(post, Post::Root | Post::Local) {
+        return Some(Rank::Admin);
+    }
+    let tenant = person.tenant?;
+    if tenant == project.tenant {
+        return match (post, is_main) {
+            (Post::Viewer, true) | (Post::Member, false) => Some(Rank::Viewer),
+            // Given `maintainer` in the main project: a program is never more than an agent.
+            (Post::Agent, _) => Some(Rank::Agent),
+            // A member of the team, which was given `maintainer`.
+            (Post::Member | Post::Teammate, true) | (Post::Maintainer, false) => Some(Rank::Member),
+            (Post::Maintainer, true) => Some(Rank::Maintainer),
+            (Post::Admin, _) => Some(Rank::Admin),
+            _ => None,
+        };
+    }
+    // The team of the next tenant was given the main project to read, whatever they are in the team.
+    let is_shared = is_main && tenant == (project.tenant + 1) % crate::world::TENANTS;
+    let is_in_team = matches!(post, Post::Teammate | Post::Admin);
+    (is_shared && is_in_team).then_some(Rank::Viewer)
+}
+
+/// What a person is in the team of a tenant.
+pub fn team_role(person: &Person, tenant: usize) -> Option<Rank> {
+    match person.post {
+        _ if person.tenant != Some(tenant) => None,
+        Post::Admin => Some(Rank::Admin),
+        Post::Teammate => Some(Rank::Member),
+        _ => None,
+    }
+}

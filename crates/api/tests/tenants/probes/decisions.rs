@@ -1,0 +1,75 @@
+//! What the functions of the database decide, for everybody in every project, beside the oracle.
+
+use mc_store::testing::text;
+
+use crate::oracle::{self, Rank};
+use crate::run::Fault;
+use crate::world::World;
+
+pub async fn decisions(world: &World) -> Result<(), Fault> {
+    for person in &world.people {
+        let mut asked = Vec::new();
+        let mut expected = Vec::new();
+        let mut seen = Vec::new();
+        for project in &world.projects {
+            let (who, id) = (person.id, project.id);
+            let role = oracle::role(person, project).map_or("-", name);
+            for call in [
+                format!("mc.role_of('{who}', '{id}')"),
+                format!("(select role from mc.project_named('{who}', '{}'))", project.key),
+                format!("(select role from mc.project_of('{who}', '{id}'))"),
+                format!(
+                    "(select role from mc.project_of_record('{who}', '{}'))",
+                    project.records[0].id
+                ),
+                format!(
+                    "(select role from mc.project_of_bundle('{who}', '{}'))",
+                    project.bundles[0].id
+                ),
+                format!(
+                    "(select role from mc.project_of_ingest('{who}', '{}'))",
+                    project.runs[0].id
+                ),
+            ] {
+                asked.push(format!("coalesce({call}::text, '-')"));
+                expected.push(role);
+            }
+            if role != "-" {
+                seen.push(project.key.clone());
+            }
+        }
+        seen.sort();
+        asked.push(format!(
+            "(select coalesce(string_agg(key, ',' order by key), '') from mc.projects_of('{}'))",
+            person.id
+        ));
+        let seen = seen.join(",");
+        expected.push(&seen);
+        // Somebody who is shut out makes nothing; others are not asked to.
+        if person.post == crate::world::Post::Disabled {
+            asked.push(format!("coalesce(mc.create_project('{}', gen_random_uuid(), 'shut-out-{0}', '')::text, '-')", person.id));
+            expected.push("-");
+        }
+        let sql = format!("select concat_ws(' ', {})", asked.join(", "));
+        // Not entered: the functions alone decide. In a transaction of the worker's, who may write.
+        let decided = text(world.database.service(), &sql).await.map_err(|e| e.to_string())?;
+        let expected = expected.join(" ");
+        if decided != expected {
+            return Err(format!(
+                "for the {:?} of {:?} the database decides\n{decided}\nand the oracle\n{expected}",
+                person.post, person.tenant
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub fn name(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Viewer => "viewer",
+        Rank::Agent => "agent",
+        Rank::Member => "member",
+        Rank::Maintainer => "maintainer",
+        Rank::Admin => "admin",
+    }
+}

@@ -1,0 +1,144 @@
+//! The code's filters without PostgreSQL's policies: what the store and the search answer about a
+//! project when the role behind them sees all.
+
+use std::fmt::Debug;
+
+use mc_domain::{DialogId, DocId, PassageId, ProjectId, SourceKind};
+use mc_search::{Options, Query, SearchContext};
+use mc_store::passages::PassageFilter;
+use mc_store::{dialogs, docs, passages, projects, records, repositories, tasks, vectors};
+
+use crate::marks::{Places, ids_in, marks_in};
+use crate::run::Fault;
+use crate::world::{Project, World, vector};
+
+pub async fn filters(world: &World) -> Result<(), Fault> {
+    let [ours, theirs] = [0, 1].map(|tenant| {
+        world.projects.iter().find(|one| one.is_main && one.tenant == tenant).expect("two tenants")
+    });
+    own_only(world, ours, theirs).await?;
+    counts(world, ours).await?;
+    searched(world, ours, theirs).await
+}
+
+async fn own_only(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let foreign: Vec<PassageId> = theirs.passages.iter().map(|thing| thing.id.into()).collect();
+    look.at("passages::load", passages::load(store, here, &foreign).await)?;
+    for Named { doc, task, repository, dialog } in names(theirs).into_iter().chain(names(ours)) {
+        look.at("docs::by_id", docs::by_id(store, here, doc.0).await)?;
+        look.at("docs::by_title", docs::by_title(store, here, &doc.1).await)?;
+        look.at("docs::titles_like", docs::titles_like(store, here, &doc.1, 50).await)?;
+        look.at("docs::by_url", docs::by_url(store, here, &doc.2).await)?;
+        look.at("tasks::find", tasks::find(store, here, &task).await)?;
+        look.at("repositories::find", repositories::find(store, here, "team", &repository).await)?;
+        let exists =
+            dialogs::exists(store, here, dialog).await.map_err(|error| error.to_string())?;
+        if exists != ours.dialogs.iter().any(|one| one.id == dialog.0) {
+            return Err(format!("dialogs::exists says {exists} of {dialog}"));
+        }
+    }
+    look.at("docs::list", docs::list(store, here, None, 200).await)?;
+    look.at("records::list", records::list(store, here, None, None, 200).await)?;
+    look.at("repositories::list", repositories::list(store, here).await)
+}
+
+struct Named {
+    doc: (DocId, String, String),
+    task: String,
+    repository: String,
+    dialog: DialogId,
+}
+
+fn names(of: &Project) -> Vec<Named> {
+    let docs = of
+        .docs
+        .iter()
+        .enumerate()
+        .map(|(n, doc)| (DocId(doc.id), doc.name.clone(), format!("https://wiki.example/{n}")));
+    let repositories = of.repositories.iter().cycle();
+    docs.zip(&of.tasks)
+        .zip(repositories)
+        .zip(&of.dialogs)
+        .map(|(((doc, task), repository), dialog)| Named {
+            doc,
+            task: task.name.clone(),
+            repository: repository.name.clone(),
+            dialog: DialogId(dialog.id),
+        })
+        .collect()
+}
+
+async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let held = projects::overview(store, here).await.map_err(|error| error.to_string())?;
+    let seeded = [
+        ours.records.len(),
+        ours.docs.len(),
+        ours.dialogs.len(),
+        ours.tasks.len(),
+        ours.files.len(),
+        ours.passages.len(),
+    ];
+    let counted = [held.records, held.docs, held.dialogs, held.tasks, held.files, held.passages];
+    if counted.map(|count| usize::try_from(count).unwrap_or(usize::MAX)) != seeded {
+        return Err(format!("projects::overview counts {held:?}"));
+    }
+    let waiting =
+        vectors::queue_length(store, Some(here)).await.map_err(|error| error.to_string())?;
+    if waiting == 2 { Ok(()) } else { Err(format!("vectors::queue_length counts {waiting}")) }
+}
+
+/// The search by marks and words of another tenant.
+async fn searched(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let look = Look { world, ours };
+    let context = SearchContext { store: world.database.store().clone(), ..world.search.clone() };
+    let filter = PassageFilter::project(ProjectId(ours.id));
+    let model = context.models.current().model;
+    for thing in theirs.passages.iter().take(8) {
+        let query = Query::text(
+            format!("Timer#{} delay of the gateway {}", thing.mark, thing.mark),
+            filter.clone(),
+        );
+        let options = Options { limit: 100, ..Options::default() };
+        look.at(
+            "search",
+            mc_search::search(&context, &query, &options).await.map(|found| found.hits),
+        )?;
+        let filter = PassageFilter { sources: SourceKind::ALL.to_vec(), ..filter.clone() };
+        look.at(
+            "vectors::nearest",
+            vectors::nearest(&context.store, &model, &vector(&thing.mark), &filter, 50).await,
+        )?;
+    }
+    Ok(())
+}
+
+/// Looks at what came back for marks and ids that are not the project's.
+struct Look<'a> {
+    world: &'a World,
+    ours: &'a Project,
+}
+
+impl Look<'_> {
+    fn at<T: Debug, E: Debug>(&self, what: &str, found: Result<T, E>) -> Result<(), Fault> {
+        let found = found.map_err(|error| format!("{what} failed: {error:?}"))?;
+        let bytes = format!("{found:?}").into_bytes();
+        let own = Places::one(self.ours.place);
+        let mark = marks_in(&bytes, b"").into_iter().find(|(place, _)| !own.holds(*place));
+        let ids = ids_in(&bytes, b"").into_iter();
+        let id = ids
+            .filter_map(|id| Some((id, self.world.owner(id)?)))
+            .find(|(_, place)| !own.holds(*place));
+        match (mark, id) {
+            (None, None) => Ok(()),
+            (Some((place, mark)), _) => {
+                Err(format!("{what} answers {mark} of {}", self.world.describe(place)))
+            }
+            (_, Some((id, place))) => {
+                Err(format!("{what} answers {id} of {}", self.world.describe(place)))
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What answers alone can't show: each layer without the others.
+
+mod counts;
+mod decisions;
+mod filters;
+mod interference;
+mod policies;
+
+pub use counts::counts;
+
+use std::sync::Arc;
+
+use crate::run::{Fault, seed};
+use crate::world::World;
+
+/// All that look at the database, which takes well under a second.
+pub async fn of_the_database(world: &World) -> Result<(), Fault> {
+    decisions::decisions(world).await?;
+    policies::policies(world).await
+}
+
+/// Those that look at the code.
+pub async fn of_the_code(world: &Arc<World>) -> Result<(), Fault> {
+    filters::filters(world).await?;
+    interference::interference(world).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_shows_nothing_foreign_to_a_query_without_a_filter() {
+    let world = World::build(seed()).await;
+    if let Err(fault) = of_the_database(&world).await {
+        panic!("isolation is broken: {fault}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_code_asks_for_nothing_foreign_and_others_dont_change_what_is_found() {
+    let world = Arc::new(World::build(seed()).await);
+    if let Err(fault) = of_the_code(&world).await {
+        panic!("isolation is broken: {fault}");
+    }
+}
