@@ -52,6 +52,18 @@ test: setup ## Run every test (ARGS are passed to nextest)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
 	@$(MAKE) --no-print-directory conformance rls fuzz-briefly
 
+.PHONY: isolation
+# Each has its end: the attempts after an hour (ISOLATION_SECONDS), which fails.
+isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLATION_SEED), and try every mutant of the database
+	@ISOLATION_ATTEMPTS=$(or $(ISOLATION_ATTEMPTS),200000) \
+	ISOLATION_SECONDS=$(or $(ISOLATION_SECONDS),3600) ISOLATION_MUTANTS_EVERY=1 \
+	$(OFFLINE) scripts/with-postgres \
+	    cargo test --locked --workspace --test tenants -- --nocapture --test-threads 1
+
+.PHONY: isolation-mutants
+isolation-mutants: setup ## Take checks out of the code, one at a time: the tests must notice (ARGS: names)
+	@$(OFFLINE) scripts/isolation-mutants $(ARGS)
+
 .PHONY: conformance
 # The whole workspace, so that what the tests have built is used as it is.
 conformance: setup ## Run the official MCP conformance suite against /mcp

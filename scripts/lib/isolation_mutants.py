@@ -1,0 +1,69 @@
+"""Checks of the code, each with what takes it away: file, what it says, what it says instead.
+
+All are built into one program, and one at a time is switched on when it runs: `ON(name)` stands for that in
+Rust and `SQL(name)` in a statement. What a mutant replaces must be there exactly once.
+"""
+
+API = "crates/api/src/"
+STORE = "crates/store/src/"
+
+MUTANTS = [
+    # Who may do what.
+    ("scope", API + "auth.rs", "if self.scopes.contains(scope) {", "if self.scopes.contains(scope) || ON(scope) {"),
+    ("role", API + "entry.rs", "if project.role < action.least_role() {", "if project.role < action.least_role() && !ON(role) {"),
+    ("presence", API + "auth.rs", "if self.by != By::Token {", "if self.by != By::Token || ON(presence) {"),
+    ("administers", API + "auth.rs", "self.is_admin && self.scopes.contains(Scope::Admin)", "ON(administers) || self.is_admin && self.scopes.contains(Scope::Admin)"),
+    ("administers-scope", API + "auth.rs", "ON(administers) || self.is_admin && self.scopes.contains(Scope::Admin)", "ON(administers) || self.is_admin && (self.scopes.contains(Scope::Admin) || ON(administers-scope))"),
+    ("administrator", API + "auth.rs", "self.require(Scope::Admin)?;\n        if self.is_admin {", "self.require(Scope::Admin)?;\n        if self.is_admin || ON(administrator) {"),
+    ("agent-replaces", API + "routes/save.rs", "if here.project.role < Role::Member && replaces {", "if here.project.role < Role::Member && replaces && !ON(agent-replaces) {"),
+    ("reach", API + "routes/ingest.rs", "if is_public || caller.is_admin {", "if is_public || caller.is_admin || ON(reach) {"),
+    ("status-counts", API + "routes/status.rs", "let pending_vectors = if caller.administers() {", "let pending_vectors = if caller.administers() || ON(status-counts) {"),
+    # Teams.
+    ("team-seen", API + "routes/members.rs", "    if role.is_none() && !caller.administers() {", "    if role.is_none() && !caller.administers() && !ON(team-seen) {"),
+    ("team-administered", API + "routes/members.rs", "if role < Some(Role::Admin) && !caller.administers() {", "if role < Some(Role::Admin) && !caller.administers() && !ON(team-administered) {"),
+    ("team-told", API + "routes/members.rs", "if !removed && role.is_none()", "if !ON(team-told) && !removed && role.is_none()"),
+    ("team-listed", STORE + "members.rs", "where $2 or exists (select from team_members m where m.team_id = t.id and m.user_id = $1)", "where $2 or SQL(team-listed) or exists (select from team_members m where m.team_id = t.id and m.user_id = $1)"),
+    # Tokens, and what they are exchanged for.
+    ("token-scopes", API + "routes/tokens.rs", "if !entry.scopes.is_subset_of(caller.scopes()) {", "if !ON(token-scopes) && !entry.scopes.is_subset_of(caller.scopes()) {"),
+    ("token-for-agent", API + "routes/tokens.rs", "            caller.require_administrator()?;", "            if !ON(token-for-agent) { caller.require_administrator()?; }"),
+    ("token-for-person", API + "routes/tokens.rs", "if !user.is_agent {", "if !user.is_agent && !ON(token-for-person) {"),
+    ("token-of-others", STORE + "accounts.rs", "where id = $1 and user_id = $2 and revoked_at is null", "where id = $1 and (user_id = $2 or SQL(token-of-others)) and revoked_at is null"),
+    ("tokens-of-all", STORE + "accounts.rs", "from access_tokens where user_id = $1 order by id desc", "from access_tokens where (user_id = $1 or SQL(tokens-of-all)) order by id desc"),
+    ("token-revoked", STORE + "accounts.rs", "where t.hash = $1 and t.revoked_at is null", "where t.hash = $1 and (t.revoked_at is null or SQL(token-revoked))"),
+    ("token-expired", STORE + "accounts.rs", "and (t.expires_at is null or t.expires_at > now()) and u.disabled_at is null)", "and (SQL(token-expired) or t.expires_at is null or t.expires_at > now()) and u.disabled_at is null)"),
+    ("token-of-disabled", STORE + "accounts.rs", "or t.expires_at > now()) and u.disabled_at is null)", "or t.expires_at > now()) and (u.disabled_at is null or SQL(token-of-disabled)))"),
+    ("login-narrowed", API + "sign_in/mod.rs", "holder.scopes = holder.scopes.intersection(access.scopes);", "if !ON(login-narrowed) { holder.scopes = holder.scopes.intersection(access.scopes); }"),
+    ("login-session", API + "sign_in/mod.rs", "if !ON(login-narrowed) { holder.scopes = holder.scopes.intersection(access.scopes); }", "if ON(login-session) { holder.scopes = access.scopes; } else if !ON(login-narrowed) { holder.scopes = holder.scopes.intersection(access.scopes); }"),
+    ("login-revoked", STORE + "sessions.rs", "and s.revoked_at is null and s.ends_at > now()", "and (s.revoked_at is null or SQL(login-revoked)) and s.ends_at > now()"),
+    ("login-over", STORE + "sessions.rs", "SQL(login-revoked)) and s.ends_at > now()", "SQL(login-revoked)) and (s.ends_at > now() or SQL(login-over))"),
+    ("login-of-revoked-token", STORE + "sessions.rs", "and t.revoked_at is null and (t.expires_at", "and (t.revoked_at is null or SQL(login-of-revoked-token)) and (t.expires_at"),
+    ("login-of-disabled", STORE + "sessions.rs", "where u.id = $1 and u.disabled_at is null", "where u.id = $1 and (u.disabled_at is null or SQL(login-of-disabled))"),
+    ("refresh-of-disabled", STORE + "sessions.rs", "(s.revoked_at is not null or u.disabled_at is not null)", "(s.revoked_at is not null or (u.disabled_at is not null and SQL(refresh-of-disabled) is not true))"),
+    ("exchange-scopes", API + "sign_in/exchange.rs", "if !scopes.is_subset_of(held) {", "if !scopes.is_subset_of(held) && !ON(exchange-scopes) {"),
+    ("visit-client", API + "sign_in/browser.rs", "found.client == CLIENT && !found.is_revoked && is_unused", "(found.client == CLIENT || ON(visit-client)) && !found.is_revoked && is_unused"),
+    ("visit-revoked", API + "sign_in/browser.rs", "&& !found.is_revoked && is_unused", "&& (!found.is_revoked || ON(visit-revoked)) && is_unused"),
+    ("visit-over", API + "sign_in/browser.rs", "ON(visit-revoked)) && is_unused", "ON(visit-revoked)) && (is_unused || ON(visit-over))"),
+    ("form-proof", API + "sign_in/device.rs", "if !visitor.proves(&form.proof) {", "if !visitor.proves(&form.proof) && !ON(form-proof) {"),
+    # Filters that the policies stand behind.
+    ("filter-passages", STORE + "passages.rs", "and p.project_id = $2", "and (p.project_id = $2 or SQL(filter-passages))"),
+    ("filter-vectors", STORE + "vectors/nearest.rs", "and e.project_id = $1 and e.source_kind = any($4)", "and (e.project_id = $1 or SQL(filter-vectors)) and e.source_kind = any($4)"),
+    ("filter-docs-id", STORE + "docs.rs", "from docs where id = $1 and project_id = $2", "from docs where id = $1 and (project_id = $2 or SQL(filter-docs-id))"),
+    ("filter-docs-url", STORE + "docs.rs", "from docs where project_id = $1 and (url = $2", "from docs where (project_id = $1 or SQL(filter-docs-url)) and (url = $2"),
+    ("filter-docs-title", STORE + "docs.rs", "from docs where project_id = $1 and (lower(title)", "from docs where (project_id = $1 or SQL(filter-docs-title)) and (lower(title)"),
+    ("filter-docs-list", STORE + "docs.rs", "from docs where project_id = $1 and id > $2", "from docs where (project_id = $1 or SQL(filter-docs-list)) and id > $2"),
+    ("filter-tasks", STORE + "tasks.rs", "from tasks where project_id = $1 and external_id = $2", "from tasks where (project_id = $1 or SQL(filter-tasks)) and external_id = $2"),
+    ("filter-repositories", STORE + "repositories.rs", "from repositories where project_id = $1 and owner = $2", "from repositories where (project_id = $1 or SQL(filter-repositories)) and owner = $2"),
+    ("filter-records", STORE + "records.rs", "where project_id = $1 and state in ('active', 'stale') and ttl > now()", "where (project_id = $1 or SQL(filter-records)) and state in ('active', 'stale') and ttl > now()"),
+    ("filter-dialogs", STORE + "dialogs.rs", "from dialogs where id = $1 and project_id = $2)", "from dialogs where id = $1 and (project_id = $2 or SQL(filter-dialogs)))"),
+    ("filter-counts", STORE + "projects.rs", "(select count(*) from docs where project_id = $1)", "(select count(*) from docs where project_id = $1 or SQL(filter-counts))"),
+    ("keyword-names", "crates/search/src/legs/keyword.rs", "let mut clauses = vec![filter::project(&filter, &view.fields), (Occur::Must, names)];", "let mut clauses = vec![(Occur::Must, names)]; if !ON(keyword-names) { clauses.insert(0, filter::project(&filter, &view.fields)); }"),
+]
+
+# What the mutated copy is switched by.
+SWITCH = """
+/// Whether this mutant is the one that is on.
+pub fn mutant(name: &str) -> bool {
+    static ON: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    ON.get_or_init(|| std::env::var("ISOLATION_MUTANT").ok()).as_deref() == Some(name)
+}
+"""
