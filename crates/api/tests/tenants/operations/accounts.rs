@@ -42,7 +42,8 @@ pub fn change_user(d: &mut Draw<'_>) -> Attempt {
 pub fn make_token(d: &mut Draw<'_>) -> Attempt {
     let scopes = d.pick(&[1_u8, 2, 3, 32, 63]);
     let mut body = json!({"name": d.own_name(), "scopes": names_of(scopes)});
-    let program = if d.one_in(4) { Some(d.pick(&d.world.people)) } else { None };
+    let often = if d.who.administers_service() { 2 } else { 4 };
+    let program = if d.one_in(often) { Some(d.pick(&d.world.people)) } else { None };
     if let Some(program) = &program {
         body["agent"] = program.login.clone().into();
     }

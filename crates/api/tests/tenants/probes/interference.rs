@@ -35,12 +35,9 @@ pub async fn interference(world: &Arc<World>) -> Result<(), Fault> {
 /// What each query finds, in order, with the legs' scores.
 async fn answers(world: &World, project: &Project) -> Result<Vec<(String, Value)>, Fault> {
     let fits = |one: &&crate::world::Credential| one.is_valid && one.is_for(Scope::Read);
-    let readers = world.people.iter().filter(|one| oracle::role(one, project).is_some());
-    let bearer = &readers
-        .filter_map(|one| one.credentials.iter().find(fits))
-        .next()
-        .expect("a reader")
-        .bearer;
+    let mut readers = world.people.iter().filter(|one| oracle::role(one, project).is_some());
+    let bearer =
+        &readers.find_map(|one| one.credentials.iter().find(fits)).expect("a reader").bearer;
     let mut queries: Vec<String> = ["delay", "timeout", "retry", "rounding", "cache", "lock"]
         .map(|subject| format!("why is the {subject} of the cart timer wrong at the gateway?"))
         .into();
