@@ -82,6 +82,23 @@ async fn a_private_note_is_its_owners_alone_until_it_is_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_private_note_that_expired_and_is_saved_again_is_private_still() {
+    let api = TestApi::start().await;
+    let (ann, bob) = (member(&api, "ann").await, member(&api, "bob").await);
+    let (ann, bob) = (api.with(&ann), api.with(&bob));
+    let note = fact("The staging warehouse resets its stock counters every Thursday at noon.");
+    let note = with(note, "visibility", "private");
+    ann.post("/save", note.clone()).await.ok();
+    api.execute("update memory_records set ttl = now() - interval '1 day'").await;
+    assert_eq!(mc_store::upkeep::sweep(api.background()).await.unwrap().expired, 1);
+    assert_eq!(ann.post("/save", note).await.ok()["outcome"], "merged");
+    let query = "when does the warehouse reset stock counters";
+    assert!(recalls(&ann, query, "Thursday").await);
+    assert!(!recalls(&bob, query, "Thursday").await);
+    assert!(!finds(&bob, query, "Thursday").await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);

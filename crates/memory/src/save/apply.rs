@@ -156,7 +156,7 @@ pub(super) async fn merge(
     if !prepared.citations.is_empty() {
         citations::replace(tx, request.project, old.id, &citations).await?;
     }
-    let has_vector = index(tx, request.project, old.id, &body, prepared, &citations).await?;
+    let has_vector = index(tx, &old, &body, prepared, &citations).await?;
     citations::derive_states(tx, &[old.id]).await?;
     let record = records::find_in(tx, old.id).await?.ok_or(Error::UnknownRecord(old.id))?;
     Ok(Applied { record, citations, has_vector })
@@ -178,14 +178,16 @@ pub(super) async fn supersede(
 /// Passage and vector of a record that was changed; answers whether it has its vector already.
 async fn index(
     tx: &mut Tx,
-    project: ProjectId,
-    id: RecordId,
+    record: &Record,
     body: &RecordBody,
     prepared: &Prepared,
     citations: &[Citation],
 ) -> Result<bool, Error> {
     let passage = passage_of(body, citations);
-    let passage_id = passages::put_only(tx, project, PassageSource::Record(id), &passage).await?;
+    // It may have none: one that had expired was taken out of the search.
+    let (source, private_to) = (PassageSource::Record(record.id), record.standing.private_to);
+    let passage_id =
+        passages::put_only_for(tx, record.project, source, &passage, private_to).await?;
     let text_hash = vectors::text_hash(&passage);
     // The vector was made of the note as it came in; a record that kept its own text has its own.
     let is_same_text = text_hash == vectors::text_hash(&self::passage(body.kind, prepared));
