@@ -99,6 +99,25 @@ async fn a_private_note_that_expired_and_is_saved_again_is_private_still() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_private_note_of_others_is_answered_like_one_that_is_not_there() {
+    let api = TestApi::start().await;
+    let (ann, bot) = (member(&api, "ann").await, agent(&api).await);
+    let note = with(fact("The staging database is called Otto."), "visibility", "private");
+    let saved = api.with(&ann).post("/save", note).await.ok();
+    let missing = "01a1ffec-7038-7310-a18a-ba237ffc9a8b";
+    for caller in [api.with(&bot), api.with(crate::client::SECRET)] {
+        for action in ["confirm", "rollback", "share"] {
+            let [one, other] = [id(&saved), missing].map(|id| format!("/records/{id}/{action}"));
+            let theirs = caller.post(&one, json!({})).await;
+            let none = caller.post(&other, json!({})).await;
+            assert_eq!((theirs.fault(404), none.fault(404)), ("id", "id"), "{action}");
+            let told = theirs.body["detail"].as_str().unwrap().replace(id(&saved), missing);
+            assert_eq!(told, none.body["detail"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
