@@ -316,10 +316,7 @@ pub async fn forget(
 ) -> Result<Json<ForgetAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Curate).await?;
     let contributor = match &request.whose {
-        Whose::User(login) => {
-            let user = users::named(&api.store, login).await;
-            Contributor::User(user.map_err(|problem| problem.field("saved_by"))?.id)
-        }
+        Whose::User(login) => Contributor::User(users::called(&api.store, login).await?),
         Whose::Source(source) => Contributor::Source(source.clone()),
     };
     let (project, dry_run) = (here.project.id, request.dry_run);

@@ -118,6 +118,15 @@ async fn a_private_note_of_others_is_answered_like_one_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgetting_tells_nothing_of_who_else_there_is() {
+    let api = TestApi::start().await;
+    newcomer(&api, "stranger").await;
+    let forget = |login: &str| json!({"project_key": "shop", "saved_by": login, "dry_run": true});
+    let [one, other] = [forget("stranger"), forget("nobody")];
+    assert_eq!(api.post("/forget", one).await.ok(), api.post("/forget", other).await.ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
