@@ -254,12 +254,19 @@ async fn forget_share(
     };
     let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
     let body = said_then(&record, &said);
-    if let Some(same) = records::same(tx, &record, &body.content_hash).await? {
+    let same = match is_live(&record) {
+        true => records::same(tx, &record, &body.content_hash).await?,
+        false => None,
+    };
+    if let Some(same) = same {
         records::supersede(tx, record.project, one.id, same).await?;
         passages::remove(tx, PassageSource::Record(one.id)).await?;
     } else {
         records::rewrite(tx, one.id, &body).await?;
-        index(tx, &record, &body, record.standing.private_to).await?;
+        // What is not recalled, or not any more, has no passage.
+        if is_live(&record) && record.standing.visibility != Visibility::Proposed {
+            index(tx, &record, &body, record.standing.private_to).await?;
+        }
     }
     forgotten.rolled_back.push(one.id);
     Ok(())

@@ -127,6 +127,29 @@ async fn forgetting_tells_nothing_of_who_else_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_of_which_a_part_is_forgotten_is_not_recalled_for_that() {
+    let api = TestApi::start().await;
+    let bot = agent(&api).await;
+    let bot = api.with(&bot);
+    let text = "Orders are exported to the warehouse every night by the job ExportOrders, which \
+                retries three times.";
+    let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, which \
+                     retries three times.";
+    let from = |text, page: &str| {
+        let page = format!("https://wiki.example.org/{page}");
+        with(with(fact(text), "visibility", "private"), "source", page)
+    };
+    let saved = bot.post("/save", from(text, "1")).await.ok();
+    assert_eq!(bot.post("/save", from(reordered, "2")).await.ok()["outcome"], "merged");
+    let path = format!("/records/{}/share", id(&saved));
+    assert_eq!(bot.post(&path, json!({})).await.ok()["visibility"], "proposed");
+    let forget = json!({"project_key": "shop", "source": "https://wiki.example.org/2"});
+    assert_eq!(api.post("/forget", forget).await.ok()["rolled_back"], json!([saved["id"]]));
+    let query = "when are orders exported to the warehouse";
+    assert!(!finds(&api.with(crate::client::SECRET), query, "ExportOrders").await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
     let api = TestApi::start().await;
     let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
