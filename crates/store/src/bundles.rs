@@ -151,10 +151,8 @@ pub async fn mark_used(
     .execute(&mut *tx.0)
     .await?;
     records::used(&mut tx, &newly_used).await?;
-    let event = NewEvent::new(Act::Used, bundle).with(json!({ "ids": ids }));
-    audit::note(&mut tx, event).await?;
-    tx.commit().await?;
-    let found = ids
+    // What the bundle does not hold is nothing that was used: the audit does not repeat what it is told.
+    let found: Vec<_> = ids
         .iter()
         .copied()
         .filter(|id| {
@@ -162,5 +160,8 @@ pub async fn mark_used(
             held.iter().any(|i| i.record_id == id || i.doc_id == id || i.passage_id == id)
         })
         .collect();
+    let event = NewEvent::new(Act::Used, bundle).with(json!({ "ids": found }));
+    audit::note(&mut tx, event).await?;
+    tx.commit().await?;
     Ok(Some(found))
 }
