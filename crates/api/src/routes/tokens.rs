@@ -199,7 +199,8 @@ pub async fn revoke(
         api.note(&caller, NewEvent::new(Act::TokenRevoked, id)).await;
         return Ok(StatusCode::NO_CONTENT);
     }
-    Err(Problem::not_found(format!("you have no valid token {id}"))
+    // Beside the word an id may look like a secret.
+    Err(Problem::not_found("none of your valid tokens has this id")
         .field("id")
         .hint("GET /tokens lists yours"))
 }
