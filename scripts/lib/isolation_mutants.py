@@ -10,12 +10,21 @@ STORE = "crates/store/src/"
 MUTANTS = [
     # Who may do what.
     ("scope", API + "auth.rs", "if self.scopes.contains(scope) {", "if self.scopes.contains(scope) || ON(scope) {"),
-    ("role", API + "entry.rs", "if project.role < action.least_role() {", "if project.role < action.least_role() && !ON(role) {"),
+    ("role", API + "entry.rs", "if here.project.role < needed {", "if here.project.role < needed && !ON(role) {"),
+    ("policy-role", API + "entry.rs", "let needed = here.project.policy.least_role(action);", "let needed = if ON(policy-role) { action.least_role() } else { here.project.policy.least_role(action) };"),
     ("presence", API + "auth.rs", "if self.by != By::Token {", "if self.by != By::Token || ON(presence) {"),
     ("administers", API + "auth.rs", "self.is_admin && self.scopes.contains(Scope::Admin)", "ON(administers) || self.is_admin && self.scopes.contains(Scope::Admin)"),
     ("administers-scope", API + "auth.rs", "ON(administers) || self.is_admin && self.scopes.contains(Scope::Admin)", "ON(administers) || self.is_admin && (self.scopes.contains(Scope::Admin) || ON(administers-scope))"),
     ("administrator", API + "auth.rs", "self.require(Scope::Admin)?;\n        if self.is_admin {", "self.require(Scope::Admin)?;\n        if self.is_admin || ON(administrator) {"),
-    ("agent-replaces", API + "routes/save.rs", "if here.project.role < Role::Member && replaces {", "if here.project.role < Role::Member && replaces && !ON(agent-replaces) {"),
+    ("agent-replaces", API + "routes/save.rs", "if replaces && !decides {", "if replaces && !decides && !ON(agent-replaces) {"),
+    ("save-decides", API + "routes/save.rs", "let decides = here.project.role >= here.project.policy.roles.save;", "let decides = here.project.role >= here.project.policy.roles.save || ON(save-decides);"),
+    ("share-decides", API + "routes/review.rs", "let decides = here.project.role >= here.project.policy.roles.save;", "let decides = here.project.role >= here.project.policy.roles.save || ON(share-decides);"),
+    ("audit-role", API + "routes/audit.rs", "let here = api.enter(caller, key, Action::Audit).await?;", "let here = api.enter(caller, key, if ON(audit-role) { Action::Read } else { Action::Audit }).await?;"),
+    ("audit-service", API + "routes/audit.rs", "caller.require_administrator()?;", "if !ON(audit-service) { caller.require_administrator()?; }"),
+    ("hold-role", API + "routes/quarantine.rs", "let here = api.enter(&caller, &query.project, Action::Curate).await?;", "let here = api.enter(&caller, &query.project, if ON(hold-role) { Action::Read } else { Action::Curate }).await?;"),
+    ("policy-version", API + "routes/policy.rs", "let expected = expected(&headers, &key)?.unwrap_or(project.policy_version);", "let expected = expected(&headers, &key)?.filter(|_| !ON(policy-version)).unwrap_or(project.policy_version);"),
+    ("proposal-found", STORE + "records/create.rs", "let is_found = standing.visibility != Visibility::Proposed;", "let is_found = standing.visibility != Visibility::Proposed || ON(proposal-found);"),
+    ("user-named", API + "routes/review.rs", "Contributor::User(users::called(&api.store, login).await?)", "Contributor::User(if ON(user-named) { users::named(&api.store, login).await?.id } else { users::called(&api.store, login).await? })"),
     ("reach", API + "routes/ingest.rs", "if is_public || caller.is_admin {", "if is_public || caller.is_admin || ON(reach) {"),
     ("status-counts", API + "routes/status.rs", "let pending_vectors = if caller.administers() {", "let pending_vectors = if caller.administers() || ON(status-counts) {"),
     # Teams.
@@ -56,6 +65,7 @@ MUTANTS = [
     ("filter-records", STORE + "records.rs", "where project_id = $1 and state in ('active', 'stale') and ttl > now()", "where (project_id = $1 or SQL(filter-records)) and state in ('active', 'stale') and ttl > now()"),
     ("filter-dialogs", STORE + "dialogs.rs", "from dialogs where id = $1 and project_id = $2)", "from dialogs where id = $1 and (project_id = $2 or SQL(filter-dialogs)))"),
     ("filter-counts", STORE + "projects.rs", "(select count(*) from docs where project_id = $1)", "(select count(*) from docs where project_id = $1 or SQL(filter-counts))"),
+    ("keyword-private", "crates/search/src/legs/keyword/filter.rs", "if searcher.doc_freq(&hidden)? == 0 {", "if searcher.doc_freq(&hidden)? == 0 || ON(keyword-private) {"),
     ("keyword-names", "crates/search/src/legs/keyword.rs", "let mut clauses = vec![filter::project(&filter, &view.fields), (Occur::Must, names)];", "let mut clauses = vec![(Occur::Must, names)]; if !ON(keyword-names) { clauses.insert(0, filter::project(&filter, &view.fields)); }"),
 ]
 

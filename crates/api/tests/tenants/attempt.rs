@@ -27,6 +27,8 @@ pub struct Attempt {
     pub expected: Vec<u16>,
     /// Whose marks and ids it may hold besides those that the request holds.
     pub places: Places,
+    /// Whose ids it may hold as well, without a word of what they name.
+    pub ids: Places,
     /// A name or an id in the request of something that is not the caller's, and one that nothing has:
     /// with it, the answer must be the same.
     pub twin: Option<(String, String)>,
@@ -57,6 +59,7 @@ impl Attempt {
             body: None,
             expected: vec![200],
             places: Places::NONE,
+            ids: Places::NONE,
             twin: None,
             before: None,
             checks: Vec::new(),
@@ -249,7 +252,7 @@ async fn judge(attempt: &Attempt, world: &World, answer: &Answer) -> Result<Vec<
     let mut unknown = Vec::new();
     for id in marks::ids_in(&answer.bytes, &held) {
         match world.owner(id) {
-            Some(place) if !attempt.places.holds(place) => {
+            Some(place) if !(attempt.places | attempt.ids).holds(place) => {
                 return Err(format!("shows {id}, an id of {}", world.describe(place)));
             }
             Some(_) => {}

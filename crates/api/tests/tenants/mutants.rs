@@ -9,7 +9,11 @@ use crate::probes;
 use crate::run::{attempts, seed, setting};
 use crate::world::World;
 
-/// Attempts that must do to notice that a function decides less.
+/// Tables whose rows belong to records, and are as private.
+const OF_RECORDS: [&str; 3] = ["memory_versions", "memory_citations", "record_sources"];
+/// What the service has no rights to write.
+const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+/// Attempts that must do to notice that a function decides less, unless ISOLATION_MUTANT_ATTEMPTS says otherwise.
 const ENOUGH: u64 = 3_000;
 
 /// A change of the database that takes a check away.
@@ -18,6 +22,9 @@ struct Mutant {
     sql: String,
     /// Which takes it back.
     undo: String,
+    /// Whether what belongs to others' private records is shown besides: the policy that hides it hides
+    /// what other projects have, too.
+    lifted: bool,
 }
 
 /// A function, what of its text is replaced, and by what.
@@ -39,26 +46,32 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("enter", "case when role is null then '' else project::text end", "project::text"),
     ("enter", "role >= 'agent'", "role is not null"),
     ("enter", "role >= 'admin'", "role >= 'member'"),
-    ("project_named", "r.role\n", "coalesce(r.role, 'viewer')\n"),
-    ("projects_of", "r.role\n", "coalesce(r.role, 'viewer')\n"),
-    ("project_of", "r.role\n", "coalesce(r.role, 'admin')\n"),
+    ("project_named", "r.role, p.policy", "coalesce(r.role, 'viewer'), p.policy"),
+    ("projects_of", "r.role, p.policy", "coalesce(r.role, 'viewer'), p.policy"),
+    ("project_of", "r.role, p.policy", "coalesce(r.role, 'admin'), p.policy"),
+    ("project_of_record", "select p.*", AS_ADMIN),
     (
         "project_of_record",
-        "select p.*",
-        "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role",
+        "(r.private_to is null or r.private_to = project_of_record.principal)",
+        "true",
     ),
-    (
-        "project_of_bundle",
-        "select p.*",
-        "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role",
-    ),
-    (
-        "project_of_ingest",
-        "select p.*",
-        "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role",
-    ),
+    ("project_of_bundle", "select p.*", AS_ADMIN),
+    ("project_of_ingest", "select p.*", AS_ADMIN),
+    ("project_of_hold", "p.role >= 'maintainer'", "true"),
+    ("project_of_hold", "p.role >= 'maintainer'", "p.role >= 'member'"),
+    ("enter", "role >= 'member'", "role is not null"),
+    ("enter", "role >= 'maintainer'", "role >= 'member'"),
+    ("enter_service", "u.is_admin and ", ""),
+    ("set_policy", "mc.role_of(principal, project) >= 'maintainer'", "true"),
+    ("set_policy", ">= 'maintainer'", ">= 'member'"),
+    ("set_policy", " and p.policy_version = expected", ""),
+    ("audit_head", "audit_head.chain is distinct from mc.reads()", "false"),
+    ("only_people_decide", "mc.decides() is distinct from new.project_id", "false"),
     ("create_project", " and u.disabled_at is null", ""),
 ];
+
+const AS_ADMIN: &str =
+    "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role, p.policy, p.policy_version";
 
 /// Functions whose other check goes with it: without the role nobody would come past it.
 const BESIDES: &[(&str, &str, &str)] = &[
@@ -93,10 +106,16 @@ async fn of_functions(world: &World) -> Vec<Mutant> {
         );
         let undo = text(world.database.store(), &sql).await.unwrap();
         let mut sql = replaced(&undo, function, check, instead);
-        for (_, check, instead) in BESIDES.iter().filter(|(name, ..)| name == function) {
+        let besides = BESIDES.iter().filter(|(name, ..)| name == function && *instead != "true");
+        for (_, check, instead) in besides {
             sql = replaced(&sql, function, check, instead);
         }
-        mutants.push(Mutant { name: format!("mc.{function} without {check:?}"), sql, undo });
+        mutants.push(Mutant {
+            name: format!("mc.{function} without {check:?}"),
+            sql,
+            undo,
+            lifted: false,
+        });
     }
     mutants
 }
@@ -111,22 +130,26 @@ fn replaced(text: &str, function: &str, check: &str, instead: &str) -> String {
 
 /// For each policy of each table one that lets everything through, and for each table one without any.
 async fn of_policies(world: &World) -> Vec<Mutant> {
-    let sql = "select string_agg(concat_ws('|', tablename, policyname, coalesce(qual, ''), coalesce(with_check, '')), E'\\n' order by tablename, policyname)
+    let sql = "select string_agg(concat_ws(chr(31), tablename, policyname, coalesce(qual, ''), coalesce(with_check, '')), chr(30) order by tablename, policyname)
                from pg_policies where 'memory_copilot_service' = any(roles)";
     let policies = text(world.database.store(), sql).await.unwrap();
     let mut mutants = Vec::new();
-    for policy in policies.lines() {
-        let [table, name, using, check] = policy.split('|').collect::<Vec<_>>()[..] else {
+    for policy in policies.split('\u{1e}') {
+        let [table, name, using, check] = policy.split('\u{1f}').collect::<Vec<_>>()[..] else {
             panic!("{policy}")
         };
         for (clause, own) in [("using", using), ("with check", check)] {
-            if own.is_empty() {
+            // One that lets everything through can't be weaker; what may only be read is not written to
+            // whatever the policies say.
+            let is_idle = READ_ONLY.contains(&table) && name != "read";
+            if own.is_empty() || own == "true" || is_idle {
                 continue;
             }
             mutants.push(Mutant {
                 name: format!("policy {name} on {table}, {clause}"),
                 sql: format!("alter policy {name} on {table} {clause} (true)"),
                 undo: format!("alter policy {name} on {table} {clause} ({own})"),
+                lifted: clause == "using" && name != "private" && OF_RECORDS.contains(&table),
             });
         }
         if name == "read" {
@@ -134,27 +157,43 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
                 name: format!("{table} without row-level security"),
                 sql: format!("alter table {table} disable row level security"),
                 undo: format!("alter table {table} enable row level security"),
+                lifted: false,
             });
             mutants.push(Mutant {
                 name: format!("{table}'s policies not forced"),
                 sql: format!("alter table {table} no force row level security"),
                 undo: format!("alter table {table} force row level security"),
+                lifted: false,
             });
         }
+    }
+    for (trigger, event) in
+        [("memory_records_made", "inserted"), ("memory_records_changed", "changed")]
+    {
+        mutants.push(Mutant {
+            name: format!("records that count {event} by anybody"),
+            sql: format!("alter table memory_records disable trigger {trigger}"),
+            undo: format!("alter table memory_records enable trigger {trigger}"),
+            lifted: false,
+        });
     }
     mutants.push(Mutant {
         name: "the feed readable".into(),
         sql: "grant select on feed to memory_copilot_service".into(),
         undo: "revoke select on feed from memory_copilot_service".into(),
+        lifted: false,
     });
     mutants
 }
 
 /// What notices the mutant; `None` where nothing does. Where there is time, attempts go first.
 async fn noticed(world: &Arc<World>, mutant: &Mutant, with_attempts: bool) -> Option<&'static str> {
+    if mutant.lifted {
+        return lifted(world, mutant).await;
+    }
     change(world, &mutant.name, &mutant.sql).await;
     let goes_first = with_attempts && every() == 1;
-    let noticed = if goes_first && attempts(world, seed(), 0, ENOUGH).await.is_err() {
+    let noticed = if goes_first && attempts(world, seed(), 0, enough()).await.is_err() {
         Some("an attempt")
     } else if probes::of_the_database(world).await.is_err() {
         Some("a probe")
@@ -165,8 +204,27 @@ async fn noticed(world: &Arc<World>, mutant: &Mutant, with_attempts: bool) -> Op
     noticed
 }
 
+async fn lifted(world: &World, mutant: &Mutant) -> Option<&'static str> {
+    let hidden = "exists (select from memory_records r where r.id = record_id)";
+    for table in OF_RECORDS {
+        change(world, table, &format!("alter policy private on {table} using (true)")).await;
+    }
+    probes::without_the_policy_of_records(world).await.unwrap();
+    change(world, &mutant.name, &mutant.sql).await;
+    let is_noticed = probes::without_the_policy_of_records(world).await.is_err();
+    change(world, &mutant.name, &mutant.undo).await;
+    for table in OF_RECORDS {
+        change(world, table, &format!("alter policy private on {table} using ({hidden})")).await;
+    }
+    is_noticed.then_some("a probe")
+}
+
 async fn change(world: &World, name: &str, sql: &str) {
     execute(world.url(), sql).await.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+}
+
+fn enough() -> u64 {
+    setting("ISOLATION_MUTANT_ATTEMPTS", ENOUGH)
 }
 
 /// Every n-th mutant of the policies, and of the functions; each when n is 1.
@@ -179,13 +237,14 @@ async fn a_policy_that_is_taken_away_is_noticed() {
     let world = Arc::new(World::build(seed()).await);
     let mutants = of_policies(&world).await;
     assert!(mutants.len() > 90, "{} mutants", mutants.len());
-    let mut report = String::new();
+    let (mut report, mut missed) = (String::new(), Vec::new());
     for mutant in mutants.iter().step_by(every()) {
         match noticed(&world, mutant, false).await {
             Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
-            None => panic!("nothing notices this: {}", mutant.name),
+            None => missed.push(mutant.name.clone()),
         }
     }
+    assert!(missed.is_empty(), "nothing notices this: {missed:?}");
     // Taking them back has put everything in order again.
     probes::of_the_database(&world).await.unwrap();
     println!("{report}{} mutants of policies, all noticed", mutants.len().div_ceil(every()));
@@ -194,15 +253,16 @@ async fn a_policy_that_is_taken_away_is_noticed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_that_decides_less_is_noticed() {
     let count = FUNCTIONS.len();
-    let mut report = String::new();
+    let (mut report, mut missed) = (String::new(), Vec::new());
     for n in (0..count).step_by(every()) {
         // What a mutant's attempts have written would be found by the next one's.
         let world = Arc::new(World::build(seed()).await);
         let mutant = of_functions(&world).await.swap_remove(n);
         match noticed(&world, &mutant, true).await {
             Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
-            None => panic!("nothing notices this: {}", mutant.name),
+            None => missed.push(mutant.name.clone()),
         }
     }
+    assert!(missed.is_empty(), "nothing notices this: {missed:?}");
     println!("{report}{} mutants of functions, all noticed", count.div_ceil(every()));
 }

@@ -44,7 +44,25 @@ pub const READ: Action = (Rank::Viewer, Scope::Read);
 pub const PROPOSE: Action = (Rank::Agent, Scope::Write);
 pub const WRITE: Action = (Rank::Member, Scope::Write);
 pub const INGEST: Action = (Rank::Member, Scope::Ingest);
+pub const CURATE: Action = (Rank::Maintainer, Scope::Write);
+/// The audit, and the policy with all that belongs to it.
+pub const OVERSEE: Action = (Rank::Maintainer, Scope::Admin);
 pub const MANAGE: Action = (Rank::Admin, Scope::Admin);
+
+/// The least role that decides what counts for the team, as the project's policy has it.
+pub fn least_to_decide(project: &Project) -> Rank {
+    if project.is_strict() { Rank::Maintainer } else { Rank::Member }
+}
+
+/// Deciding about what was proposed, and saying that a record holds.
+pub fn review(project: &Project) -> Action {
+    (least_to_decide(project), Scope::Write)
+}
+
+/// Whether what a person saves counts for the team at once.
+pub fn decides(person: &Person, project: &Project) -> bool {
+    role(person, project) >= Some(least_to_decide(project))
+}
 
 /// What a person is in a project; `None` is a stranger, to whom it does not exist.
 pub fn role(person: &Person, project: &Project) -> Option<Rank> {

@@ -20,7 +20,7 @@ const ROUND: u64 = 2_500;
 const AT_ONCE: usize = 8;
 /// Attempts that are drawn for one that is made: mostly the one of these that comes furthest.
 const CANDIDATES: usize = 4;
-const SHORT: u64 = 1_500;
+const SHORT: u64 = 1_000;
 
 /// What went wrong, and how to have it again.
 pub type Fault = String;
@@ -90,7 +90,7 @@ async fn one(
     number: u64,
 ) -> Result<Vec<Shown>, Fault> {
     let (attempt, what) = drawn(world, generators, seed, number);
-    let places = attempt.places;
+    let places = attempt.places | attempt.ids;
     let unknown = attempt::make(&attempt, world).await;
     let unknown = unknown.map_err(|fault| {
         let body = attempt.body.clone().unwrap_or_default();

@@ -60,7 +60,7 @@ pub fn make_token(d: &mut Draw<'_>) -> Attempt {
             refused(attempt, 403)
         }
         Some(program) if program.post == Post::Agent => attempt,
-        Some(_) => attempt.expect(400),
+        Some(_) => attempt.expect(409),
     }
 }
 
@@ -89,9 +89,11 @@ pub fn revoke_token(d: &mut Draw<'_>) -> Attempt {
     if !d.with.is_present {
         return refused(attempt, 403);
     }
-    if of.id == d.who.id {
+    let administers = d.who.administers_service() && d.with.is_for(crate::oracle::Scope::Admin);
+    let is_programs = administers && of.post == Post::Agent && id == token.id;
+    if of.id == d.who.id || is_programs {
         // A spare one: theirs are still needed.
-        let (spare, sql) = token_row(&mut d.rng, d.who.id);
+        let (spare, sql) = token_row(&mut d.rng, of.id);
         return d.signed(Attempt::delete(format!("/tokens/{spare}"))).before(sql);
     }
     let missing = d.id().to_string();

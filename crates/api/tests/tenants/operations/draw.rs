@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::attempt::{Attempt, Reached};
 use crate::marks::{self, Places};
 use crate::oracle::{self, Action, Rank, Scope};
-use crate::world::{COMMON, Credential, Person, Post, Project, Thing, World};
+use crate::world::{COMMON, Credential, Person, Post, Private, Project, Thing, World};
 
 /// Which of a project's things are meant.
 pub type Things = fn(&Project) -> &[Thing];
@@ -99,6 +99,24 @@ impl<'a> Draw<'a> {
         }
     }
 
+    /// What somebody keeps to themselves in some project, mostly in one of the caller's.
+    pub fn private(&mut self) -> Option<(&'a Project, &'a Private, &'a Thing)> {
+        let Target::Of(project) = self.project() else { return None };
+        let own = project.private_of(self.who).filter(|_| self.rng_bool());
+        let private = own.unwrap_or_else(|| project.privates.choose(&mut self.rng).expect("some"));
+        Some((project, private, private.records.choose(&mut self.rng).expect("records")))
+    }
+
+    /// A login of somebody who has nothing to do with the project.
+    pub fn outsider(&mut self, project: &Project) -> String {
+        let outside = |one: &&Person| {
+            one.tenant.is_some_and(|tenant| tenant != project.tenant)
+                && oracle::role(one, project).is_none()
+        };
+        let outside: Vec<_> = self.world.people.iter().filter(outside).collect();
+        outside.choose(&mut self.rng).expect("somebody").login.clone()
+    }
+
     /// A thing of this very project.
     pub fn of(&mut self, project: &'a Project, things: Things) -> &'a Thing {
         things(project).choose(&mut self.rng).expect("things")
@@ -157,6 +175,11 @@ impl<'a> Draw<'a> {
 
     /// Words to search by: those that all tenants use, or the mark of a thing.
     pub fn words(&mut self) -> String {
+        if let Some((_, _, thing)) = self.private()
+            && self.one_in(5)
+        {
+            return thing.mark.clone();
+        }
         match self.thing(|project| &project.passages) {
             Some((_, thing)) if self.one_in(2) => thing.mark.clone(),
             Some((_, thing)) if self.one_in(3) => format!("Timer#{}", thing.mark),
@@ -244,6 +267,33 @@ impl<'a> Draw<'a> {
         self.admitted(attempt, least, project, (thing.id.to_string(), missing))
     }
 
+    /// What is done with a thing that not everybody sees who is in its project.
+    pub fn holding_if(
+        &mut self,
+        is_seen: bool,
+        attempt: Attempt,
+        action: Action,
+        thing: (&'a Project, &'a Thing),
+    ) -> Attempt {
+        let attempt = self.holding(attempt, action, Some(thing));
+        let is_let_in = self.with.is_valid && self.with.is_for(action.1);
+        if is_seen || !is_let_in || attempt.twin.is_some() {
+            return attempt;
+        }
+        let twin = (thing.1.id.to_string(), self.id().to_string());
+        Attempt { twin: Some(twin), reached: Reached::End, ..nowhere(attempt) }
+    }
+
+    /// What is done with what somebody keeps to themselves: for everybody else it is not there.
+    pub fn holding_private(
+        &mut self,
+        attempt: Attempt,
+        action: Action,
+        (project, private, thing): (&'a Project, &'a Private, &'a Thing),
+    ) -> Attempt {
+        self.holding_if(private.owner == self.who.id, attempt, action, (project, thing))
+    }
+
     fn admitted(
         &self,
         attempt: Attempt,
@@ -254,7 +304,7 @@ impl<'a> Draw<'a> {
         match oracle::role(self.who, project) {
             None => Attempt { twin: Some(twin), ..nowhere(attempt) },
             Some(role) => {
-                let places = self.world.around(project);
+                let places = self.world.around(self.who, project);
                 let attempt = attempt.places(places);
                 if role < least { attempt.expect(403) } else { attempt }
             }

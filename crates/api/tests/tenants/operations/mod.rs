@@ -6,11 +6,15 @@
 //! [`TOOLS`].
 
 mod accounts;
+mod audit;
 mod documents;
 mod draw;
 mod ingest;
 mod memory;
+mod policy;
 mod projects;
+mod quarantine;
+mod review;
 mod service;
 mod sign_in;
 mod tasks;
@@ -33,6 +37,20 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_records", memory::records),
     ("get_records_id", memory::record),
     ("delete_records_id", memory::forget),
+    ("post_records_id_share", review::share),
+    ("post_records_id_confirm", review::confirm),
+    ("post_records_id_rollback", review::roll_back),
+    ("get_proposals", review::proposals),
+    ("post_proposals_id_accept", review::accept),
+    ("post_proposals_id_reject", review::reject),
+    ("post_forget", review::forget),
+    ("get_quarantine", quarantine::list),
+    ("get_quarantine_id", quarantine::show),
+    ("post_quarantine_id_release", quarantine::release),
+    ("delete_quarantine_id", quarantine::destroy),
+    ("get_audit", audit::list),
+    ("get_audit_export", audit::export),
+    ("get_audit_verification", audit::verification),
     ("post_tasks_sync", tasks::sync),
     ("post_tasks_link", tasks::link),
     ("get_tasks_external_id", tasks::show),
@@ -46,6 +64,10 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_projects", projects::list),
     ("get_projects_key", projects::show),
     ("delete_projects_key", projects::remove),
+    ("get_projects_key_policy", policy::show),
+    ("put_projects_key_policy", policy::set),
+    ("get_projects_key_policy_versions", policy::versions),
+    ("get_projects_key_notices", policy::notices),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),
     ("delete_projects_key_members_login", projects::remove_member),

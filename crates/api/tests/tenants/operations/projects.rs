@@ -25,7 +25,7 @@ pub fn create(d: &mut Draw<'_>) -> Attempt {
     match target {
         Target::Missing => attempt.expect(201),
         Target::Of(project) if oracle::role(d.who, project).is_some() => {
-            let places = d.world.around(project);
+            let places = d.world.around(d.who, project);
             attempt.places(places)
         }
         // That a key is taken is all that is said.
@@ -61,14 +61,15 @@ pub fn show(d: &mut Draw<'_>) -> Attempt {
     let attempt = Attempt::get(format!("/projects/{}", d.key(target)));
     let attempt = d.in_project(attempt, READ, target);
     let Target::Of(project) = target else { return attempt };
+    let private = project.private_of(d.who).map_or(0, |private| private.records.len());
     let own = [
-        ("records", project.records.len()),
+        ("records", project.records.len() + project.proposals.len() + private),
         ("docs", project.docs.len()),
         ("dialogs", project.dialogs.len()),
         ("tasks", project.tasks.len()),
         ("repositories", project.repositories.len()),
         ("files", project.files.len()),
-        ("passages", project.passages.len()),
+        ("passages", project.passages.len() + private),
     ];
     attempt.check(move |answer| {
         for (name, seeded) in own.iter().filter(|_| answer.is_success()) {
@@ -119,7 +120,7 @@ pub fn members(d: &mut Draw<'_>) -> Attempt {
     attempt.places(places).shows(&own)
 }
 
-fn pawn<'a>(d: &Draw<'a>, project: &Project) -> &'a Person {
+pub(super) fn pawn<'a>(d: &Draw<'a>, project: &Project) -> &'a Person {
     let people = &d.world.people;
     let of_tenant = |one: &&Person| one.tenant == Some(project.tenant) && one.post == Post::Pawn;
     people.iter().find(of_tenant).expect("a pawn")
@@ -201,7 +202,7 @@ fn spare_share(d: &mut Draw<'_>, project: &Project, key: &str) -> Attempt {
          insert into team_members (team_id, user_id, role) values ('{team}', '{}', 'viewer')",
         d.who.id
     );
-    let places = d.world.around(project);
+    let places = d.world.around(d.who, project);
     let request = Attempt::new(http::Method::PUT, format!("/projects/{key}/teams/{name}"));
     d.signed(request.json(&json!({"role": "viewer"})).expect(204).places(places)).before(sql)
 }

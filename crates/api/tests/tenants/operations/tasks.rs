@@ -26,8 +26,13 @@ pub fn link(d: &mut Draw<'_>) -> Attempt {
         return d.in_project(Attempt::post("/tasks/link", &body), PROPOSE, target);
     };
     let task = d.of(project, |project| &project.tasks).name.clone();
-    let records: Vec<_> =
+    let mut records: Vec<_> =
         (0..3).filter_map(|_| Some(d.thing(|project| &project.records)?.1.id)).collect();
+    // What others keep to themselves here is nothing that could be linked.
+    let private = d.pick(&project.privates);
+    if private.owner != d.who.id {
+        records.push(private.records[0].id);
+    }
     let mut body =
         json!({"project_key": project.key, "task_external_id": task, "record_ids": records});
     let foreign: std::collections::HashSet<_> = records

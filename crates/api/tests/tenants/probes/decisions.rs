@@ -4,9 +4,11 @@ use mc_store::testing::text;
 
 use crate::oracle::{self, Rank};
 use crate::run::Fault;
-use crate::world::World;
+use crate::world::{Person, Post, World, policy};
 
 pub async fn decisions(world: &World) -> Result<(), Fault> {
+    let is_root = |one: &&Person| one.post == Post::Root;
+    let root = world.people.iter().find(is_root).expect("an administrator").id;
     for person in &world.people {
         let mut asked = Vec::new();
         let mut expected = Vec::new();
@@ -34,6 +36,28 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
                 asked.push(format!("coalesce({call}::text, '-')"));
                 expected.push(role);
             }
+            let curates = oracle::role(person, project) >= Some(Rank::Maintainer);
+            let hold = project.holds[0].id;
+            asked.push(format!(
+                "coalesce((select role from mc.project_of_hold('{who}', '{hold}'))::text, '-')"
+            ));
+            expected.push(if curates { role } else { "-" });
+            for private in &project.privates {
+                let record = private.records[0].id;
+                asked.push(format!("coalesce((select role from mc.project_of_record('{who}', '{record}'))::text, '-')"));
+                expected.push(if private.owner == who { role } else { "-" });
+            }
+            // The version in force, for who may not; one that never was, for who may.
+            let version = if curates {
+                "-1".to_owned()
+            } else {
+                format!("(select policy_version from mc.project_of('{root}', '{id}'))")
+            };
+            let policy = policy(project);
+            asked.push(format!(
+                "coalesce(mc.set_policy('{who}', '{id}', {version}, '{policy}')::text, '-')"
+            ));
+            expected.push("-");
             if role != "-" {
                 seen.push(project.key.clone());
             }
@@ -46,7 +70,7 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
         let seen = seen.join(",");
         expected.push(&seen);
         // Somebody who is shut out makes nothing; others are not asked to.
-        if person.post == crate::world::Post::Disabled {
+        if person.post == Post::Disabled {
             asked.push(format!("coalesce(mc.create_project('{}', gen_random_uuid(), 'shut-out-{0}', '')::text, '-')", person.id));
             expected.push("-");
         }

@@ -3,14 +3,15 @@
 
 use std::fmt::Debug;
 
-use mc_domain::{DialogId, DocId, PassageId, ProjectId, SourceKind};
+use mc_domain::{DialogId, DocId, PassageId, ProjectId, SourceKind, UserId};
 use mc_search::{Options, Query, SearchContext};
 use mc_store::passages::PassageFilter;
+use mc_store::records::RecordFilter;
 use mc_store::{dialogs, docs, passages, projects, records, repositories, tasks, vectors};
 
 use crate::marks::{Places, ids_in, marks_in};
 use crate::run::Fault;
-use crate::world::{Project, World, vector};
+use crate::world::{Person, Project, Thing, World, vector};
 
 pub async fn filters(world: &World) -> Result<(), Fault> {
     let [ours, theirs] = [0, 1].map(|tenant| {
@@ -18,7 +19,8 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     });
     own_only(world, ours, theirs).await?;
     counts(world, ours).await?;
-    searched(world, ours, theirs).await
+    searched(world, ours, theirs).await?;
+    private_words(world, ours).await
 }
 
 async fn own_only(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
@@ -40,7 +42,10 @@ async fn own_only(world: &World, ours: &Project, theirs: &Project) -> Result<(),
         }
     }
     look.at("docs::list", docs::list(store, here, None, 200).await)?;
-    look.at("records::list", records::list(store, here, None, None, 200).await)?;
+    look.at(
+        "records::list",
+        records::list(store, here, &RecordFilter::default(), None, 200).await,
+    )?;
     look.at("repositories::list", repositories::list(store, here).await)
 }
 
@@ -73,13 +78,15 @@ fn names(of: &Project) -> Vec<Named> {
 async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
     let (store, here) = (world.database.store(), ProjectId(ours.id));
     let held = projects::overview(store, here).await.map_err(|error| error.to_string())?;
+    // The role sees what people keep to themselves, too.
+    let private: usize = ours.privates.iter().map(|private| private.records.len()).sum();
     let seeded = [
-        ours.records.len(),
+        ours.records.len() + ours.proposals.len() + private,
         ours.docs.len(),
         ours.dialogs.len(),
         ours.tasks.len(),
         ours.files.len(),
-        ours.passages.len(),
+        ours.passages.len() + private,
     ];
     let counted = [held.records, held.docs, held.dialogs, held.tasks, held.files, held.passages];
     if counted.map(|count| usize::try_from(count).unwrap_or(usize::MAX)) != seeded {
@@ -115,6 +122,35 @@ async fn searched(world: &World, ours: &Project, theirs: &Project) -> Result<(),
     Ok(())
 }
 
+/// The search by words: what others keep to themselves is left out before anything is ranked.
+async fn private_words(world: &World, ours: &Project) -> Result<(), Fault> {
+    let reader = world.people.iter().find(|one| ours.private_of(one).is_some()).expect("a keeper");
+    let store = world.database.store().enter(UserId(reader.id), ProjectId(ours.id));
+    let context = SearchContext { store, ..world.search.clone() };
+    let mut found_own = false;
+    for private in &ours.privates {
+        let thing = &private.passages[0];
+        let text = format!("Timer#{} gateway {}", thing.mark, thing.mark);
+        let query = Query::text(text, PassageFilter::project(ProjectId(ours.id)));
+        let options = Options { limit: 200, ..Options::default() };
+        let found = mc_search::search(&context, &query, &options).await;
+        let found = found.map_err(|error| format!("search failed: {error:?}"))?;
+        let is_in = |thing: &Thing| {
+            // By meaning it is found here, where the role sees all.
+            found
+                .hits
+                .iter()
+                .any(|hit| hit.passage.indexed.id.0 == thing.id && hit.keyword.is_some())
+        };
+        found_own |= private.owner == reader.id && is_in(thing);
+        let others = ours.privates.iter().filter(|one| one.owner != reader.id);
+        if others.flat_map(|one| &one.passages).any(is_in) {
+            return Err("the words find what others keep to themselves".to_owned());
+        }
+    }
+    if found_own { Ok(()) } else { Err("their own is not found: the probe is blind".to_owned()) }
+}
+
 /// Looks at what came back for marks and ids that are not the project's.
 struct Look<'a> {
     world: &'a World,
@@ -125,7 +161,10 @@ impl Look<'_> {
     fn at<T: Debug, E: Debug>(&self, what: &str, found: Result<T, E>) -> Result<(), Fault> {
         let found = found.map_err(|error| format!("{what} failed: {error:?}"))?;
         let bytes = format!("{found:?}").into_bytes();
-        let own = Places::one(self.ours.place);
+        // The role sees what people keep to themselves, too.
+        let keepers = self.world.people.iter().filter(|one| self.ours.private_of(one).is_some());
+        let keepers = Places::all(keepers.map(Person::place));
+        let own = Places::one(self.ours.place) | self.ours.private_places() | keepers;
         let mark = marks_in(&bytes, b"").into_iter().find(|(place, _)| !own.holds(*place));
         let ids = ids_in(&bytes, b"").into_iter();
         let id = ids

@@ -11,10 +11,29 @@ use crate::world::{Person, Post, Project, World};
 
 /// Tables that only an administrator of a project writes to.
 const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
+/// What only its maintainers see of a project.
+const CURATED: [&str; 3] = ["quarantine", "audit_events", "audit_checkpoints"];
+/// What the service may only read: a function of the database writes it.
+const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+/// Tables with what people keep to themselves, and how a row says whose it is.
+const PRIVATE: [(&str, &str); 6] = [
+    ("memory_records", "private_to"),
+    ("passages", "private_to"),
+    ("embeddings", "private_to"),
+    ("memory_versions", OF_RECORD),
+    ("memory_citations", OF_RECORD),
+    ("record_sources", OF_RECORD),
+];
+/// Those of them whose rows name their reader.
+const OF_READERS: usize = 3;
+const OF_RECORD: &str = "(select r.private_to from memory_records r where r.id = record_id)";
 /// Tables of no project, which the service must not read: they hold ids of all.
 const FORBIDDEN: [&str; 2] = ["feed", "feed_pruned"];
 
-pub async fn policies(world: &World) -> Result<(), Fault> {
+/// With `lifted` the tables whose rows belong to records are looked at without the policy that hides what
+/// belongs to others' private ones, which stands before their other policies.
+pub async fn policies(world: &World, lifted: bool) -> Result<(), Fault> {
+    let private = if lifted { &PRIVATE[..OF_READERS] } else { &PRIVATE[..] };
     let tables = tables(world).await?;
     forced(world, &tables).await?;
     nobody_entered(world, &tables).await?;
@@ -26,6 +45,7 @@ pub async fn policies(world: &World) -> Result<(), Fault> {
         (Some(0), Post::Viewer),
         (Some(0), Post::Agent),
         (Some(0), Post::Member),
+        (Some(0), Post::Maintainer),
         (Some(0), Post::Admin),
         (Some(0), Post::Teammate),
         (Some(0), Post::Removed),
@@ -37,11 +57,46 @@ pub async fn policies(world: &World) -> Result<(), Fault> {
         (None, Post::Root),
     ] {
         let person = world.people.iter().find(of(tenant, post)).expect("everybody");
-        reads(world, &tables, person, ours).await?;
-        writes(world, &tables, person, ours, theirs).await?;
+        reads(world, &tables, private, person, ours).await?;
+        writes(world, &tables, private, person, ours, theirs).await?;
+        chains(world, person, ours, theirs).await?;
     }
     Ok(())
 }
+
+/// Only who works in a project may lengthen its audit, and only who administers the service reads that of
+/// the service.
+async fn chains(
+    world: &World,
+    person: &Person,
+    ours: &Project,
+    theirs: &Project,
+) -> Result<(), Fault> {
+    for (chain, is_ours) in [(ours, true), (theirs, false)] {
+        let head = format!("select * from mc.audit_head('{}')", chain.id);
+        let is_refused = is_refused(&write(&world.as_seen_by(person, ours), &head).await);
+        let may = is_ours && oracle::role(person, ours).is_some();
+        if is_refused == may {
+            return Err(format!(
+                "the {:?} of {:?} gets the end of a chain ({is_ours}, {may})",
+                person.post, person.tenant
+            ));
+        }
+    }
+    let service = world.database.service().as_administrator(mc_domain::UserId(person.id));
+    let seen = read(&service, "select count(*)::text from audit_events").await?;
+    if (seen != "0") == person.administers_service() {
+        Ok(())
+    } else {
+        Err(format!(
+            "the {:?} of {:?} sees {seen} events of the service",
+            person.post, person.tenant
+        ))
+    }
+}
+
+/// Tables with what people keep to themselves, and how a row says whose it is.
+type Private = &'static [(&'static str, &'static str)];
 
 /// Each table with rows of projects, and the column that says of which.
 type Tables = Vec<(String, &'static str)>;
@@ -52,7 +107,8 @@ async fn tables(world: &World) -> Result<Tables, Fault> {
     let names = read(world.database.store(), sql).await?;
     let mut tables: Tables = names.split(',').map(|name| (name.to_owned(), "project_id")).collect();
     tables.push(("projects".into(), "id"));
-    if tables.len() < 19 {
+    tables.extend(["audit_events", "audit_checkpoints"].map(|name| (name.to_owned(), "chain")));
+    if tables.len() < 24 {
         return Err(format!("only {tables:?} belong to projects: the probe is blind"));
     }
     Ok(tables)
@@ -78,7 +134,7 @@ async fn forced(world: &World, tables: &Tables) -> Result<(), Fault> {
 }
 
 async fn nobody_entered(world: &World, tables: &Tables) -> Result<(), Fault> {
-    let seen = read(world.database.service(), &counted(tables, None)).await?;
+    let seen = read(world.database.service(), &counted(tables, None, None)).await?;
     let any = counts(&seen).into_iter().find(|(_, (all, _))| *all > 0);
     any.map_or(Ok(()), |(table, _)| Err(format!("who has entered nothing sees rows of {table}")))
 }
@@ -87,20 +143,24 @@ async fn nobody_entered(world: &World, tables: &Tables) -> Result<(), Fault> {
 async fn reads(
     world: &World,
     tables: &Tables,
+    private: Private,
     person: &Person,
     project: &Project,
 ) -> Result<(), Fault> {
-    let sql = counted(tables, Some(project));
-    let there = counts(&read(world.database.store(), &sql).await?);
+    let there = world.database.store();
+    let there =
+        counts(&read(there, &counted(tables, Some(project), Some((person, private)))).await?);
+    let sql = counted(tables, Some(project), None);
     let seen = counts(&read(&world.as_seen_by(person, project), &sql).await?);
-    let may_see = oracle::role(person, project).is_some();
+    let role = oracle::role(person, project);
     for (table, (all, own)) in &there {
         if *own == 0 || own == all {
             return Err(format!(
-                "{table} has not rows of several projects: the probe is blind; add some in world/seed.rs"
+                "{table} has not rows of several projects: the probe is blind; add some in world"
             ));
         }
-        let expected = if may_see { (*own, *own) } else { (0, 0) };
+        let least = if CURATED.contains(&table.as_str()) { Rank::Maintainer } else { Rank::Viewer };
+        let expected = if role >= Some(least) { (*own, *own) } else { (0, 0) };
         if seen.get(table) != Some(&expected) {
             return Err(format!(
                 "the {:?} of {:?} sees {:?} rows of {table} (all, and the project's) instead of {expected:?}",
@@ -113,10 +173,21 @@ async fn reads(
     Ok(())
 }
 
-fn counted(tables: &Tables, project: Option<&Project>) -> String {
+/// A query that counts the rows of each table, and those of a project; of what people keep to themselves
+/// there only those that are for `reader`, where one is given.
+fn counted(
+    tables: &Tables,
+    project: Option<&Project>,
+    reader: Option<(&Person, Private)>,
+) -> String {
     let id = project.map_or_else(uuid::Uuid::nil, |project| project.id);
     let each: Vec<_> = tables.iter().map(|(table, column)| {
-        format!("select '{table}' as name, count(*) as n, count(*) filter (where {column} = '{id}') as own from {table}")
+        let whose = |(_, private): (_, Private)| private.iter().find(|(name, _)| name == table);
+        let readers = match (reader, reader.and_then(whose)) {
+            (Some((reader, _)), Some((_, whose))) => format!("and coalesce({whose} = '{}', true)", reader.id),
+            _ => String::new(),
+        };
+        format!("select '{table}' as name, count(*) as n, count(*) filter (where {column} = '{id}' {readers}) as own from {table}")
     }).collect();
     format!(
         "select string_agg(name || ' ' || n || ' ' || own, ',') from ({}) as counted",
@@ -141,22 +212,37 @@ fn counts(text: &str) -> BTreeMap<String, (i64, i64)> {
 async fn writes(
     world: &World,
     tables: &Tables,
+    private: Private,
     person: &Person,
     ours: &Project,
     theirs: &Project,
 ) -> Result<(), Fault> {
     let role = oracle::role(person, ours);
-    let there = counts(&read(world.database.store(), &counted(tables, Some(ours))).await?);
+    let there = counted(tables, Some(ours), Some((person, private)));
+    let there = counts(&read(world.database.store(), &there).await?);
     let mut block = "declare n bigint; noted text := ''; begin ".to_owned();
+    let mut made = 0;
     for (table, column) in tables {
         let columns = columns(world, table).await?;
-        for (what, statement) in [
-            ("change", format!("update {table} set {column} = {column}")),
+        let of = |project: &Project| format!("{column} = '{}'", project.id);
+        let mut statements = vec![
+            // Nothing of a row is read, so that no other policy stands before the one for changes.
+            ("change", format!("update {table} set {}", of(ours))),
             ("remove", format!("delete from {table}")),
-            ("move", format!("update {table} set {column} = '{}'", theirs.id)),
-            ("add-ours", copy(world, table, column, &columns, ours).await?),
-            ("add-theirs", copy(world, table, column, &columns, theirs).await?),
-        ] {
+            ("move", format!("update {table} set {}", of(theirs))),
+            ("add-ours", copy(world, table, &columns, (&of(ours), "team")).await?),
+            ("add-theirs", copy(world, table, &columns, (&of(theirs), "proposed")).await?),
+        ];
+        if let Some((_, whose)) = PRIVATE[..OF_READERS].iter().find(|(name, _)| name == table) {
+            let others = format!("{} and {whose} <> '{}'", of(ours), person.id);
+            statements.push(("add-others", copy(world, table, &columns, (&others, "")).await?));
+        }
+        if table == "memory_records" {
+            let counts = "update memory_records set title = title || '!' where visibility = 'team'";
+            statements.push(("decide", counts.to_owned()));
+        }
+        made += statements.len();
+        for (what, statement) in statements {
             block.push_str(&format!(
                 "begin {statement}; get diagnostics n = row_count; raise exception using errcode = 'ZZ001', message = n::text;
                  exception when others then noted := noted || '{table} {what} ' || sqlstate || ' '
@@ -179,17 +265,31 @@ async fn writes(
         let [table, what, state, rows] = words[..] else {
             return Err(format!("the probe itself failed: {noted}"));
         };
-        let may = role >= Some(if MANAGED.contains(&table) { Rank::Admin } else { Rank::Agent });
-        let may_add = match table {
-            // A recall by somebody who may only read is noted all the same.
-            "bundles" | "bundle_items" => role.is_some(),
-            // Who makes a project has no role on it yet: the database does that by a function.
-            _ => {
-                role >= Some(if MANAGED[1..].contains(&table) { Rank::Admin } else { Rank::Agent })
-            }
+        let least = match table {
+            _ if MANAGED.contains(&table) => Rank::Admin,
+            "quarantine" => Rank::Maintainer,
+            _ => Rank::Agent,
         };
+        let is_fixed = READ_ONLY.contains(&table);
+        let may = role >= Some(least) && !is_fixed;
+        let least_to_add = match table {
+            // What is done by somebody who may only read is noted all the same.
+            "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
+            // What counts for the team.
+            "memory_records" => Rank::Member,
+            // Who makes a project has no role on it yet: the database does that by a function.
+            _ if MANAGED[1..].contains(&table) => Rank::Admin,
+            _ => Rank::Agent,
+        };
+        let may_add = role >= Some(least_to_add) && !is_fixed;
         let own = there[table].1;
         let is_right = match what {
+            "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
+            "decide" => match role {
+                Some(Rank::Agent) => state == "42501",
+                _ if may => state == "ZZ001" && rows != "0",
+                _ => state == "ZZ001" && rows == "0",
+            },
             "change" | "remove" => {
                 state == "ZZ001" && rows == if may { own } else { 0 }.to_string()
             }
@@ -211,11 +311,7 @@ async fn writes(
         }
         seen += 1;
     }
-    if seen == 5 * tables.len() {
-        Ok(())
-    } else {
-        Err(format!("the probe itself failed: {seen} statements"))
-    }
+    if seen == made { Ok(()) } else { Err(format!("the probe itself failed: {seen} statements")) }
 }
 
 async fn columns(world: &World, table: &str) -> Result<String, Fault> {
@@ -224,21 +320,24 @@ async fn columns(world: &World, table: &str) -> Result<String, Fault> {
     read(world.database.store(), &sql).await
 }
 
-/// A statement that adds a row which the project has already: policies are asked before keys are.
+/// A statement that adds a row which is there already: policies are asked before keys are.
 async fn copy(
     world: &World,
     table: &str,
-    column: &str,
     columns: &str,
-    of: &Project,
+    (which, of_records): (&str, &str),
 ) -> Result<String, Fault> {
-    let sql = format!(
-        "select to_jsonb(one)::text from {table} as one where {column} = '{}' limit 1",
-        of.id
-    );
+    let is_private = which.contains("private_to");
+    let which = match table {
+        // What counts for the team is refused to some by a trigger, before any policy is asked.
+        "memory_records" if !is_private => format!("{which} and visibility = '{of_records}'"),
+        "passages" | "embeddings" if !is_private => format!("{which} and private_to is null"),
+        _ => which.to_owned(),
+    };
+    let sql = format!("select to_jsonb(one)::text from {table} as one where {which} limit 1");
     let row = read(world.database.store(), &sql).await?.replace('\'', "''");
     Ok(format!(
-        "insert into {table} ({columns}) select {columns} from jsonb_populate_record(null::{table}, '{row}')"
+        "insert into {table} ({columns}) overriding system value select {columns} from jsonb_populate_record(null::{table}, '{row}')"
     ))
 }
 

@@ -2,6 +2,7 @@
 
 mod embedder;
 mod people;
+mod reviewed;
 mod rows;
 mod seed;
 mod service;
@@ -9,7 +10,8 @@ mod service;
 use std::collections::HashSet;
 
 use axum::Router;
-use mc_domain::ProjectId;
+use mc_domain::{ProjectId, UserId};
+use mc_seal::Sealer;
 use mc_search::SearchContext;
 use mc_store::Store;
 use mc_testkit::TestDatabase;
@@ -27,7 +29,8 @@ pub use people::{
     ACCESS, ALL, Credential, EXCHANGE, Person, Post, TokenState, hash, names as names_of, session,
     token_row,
 };
-pub use seed::SHARED_SYMBOL;
+pub use reviewed::{hold, private, proposal};
+pub use seed::{SHARED_SYMBOL, policy};
 pub use service::served;
 
 pub const TENANTS: usize = 3;
@@ -36,6 +39,8 @@ pub const COMMON: usize = 0;
 const FIRST_PROJECT: usize = 1;
 const FIRST_TEAM: usize = FIRST_PROJECT + 2 * TENANTS;
 const FIRST_PERSON: usize = FIRST_TEAM + TENANTS;
+/// Behind those of people: of what people keep to themselves.
+const FIRST_PRIVATE: usize = FIRST_PERSON + people::COUNT;
 
 /// Something of a project.
 #[derive(Debug, Clone)]
@@ -67,6 +72,43 @@ pub struct Project {
     pub files: Vec<Thing>,
     /// Ids of what search finds, with the marks of their texts.
     pub passages: Vec<Thing>,
+    /// Records that wait for a person.
+    pub proposals: Vec<Thing>,
+    /// What is in quarantine.
+    pub holds: Vec<Thing>,
+    /// What people keep to themselves here.
+    pub privates: Vec<Private>,
+    /// Of the policy, which its members alone see.
+    pub policy_mark: String,
+    /// Of an event of the audit, which its maintainers alone see.
+    pub audit_mark: String,
+}
+
+/// What somebody keeps to themselves in a project.
+#[derive(Debug, Clone)]
+pub struct Private {
+    pub place: usize,
+    pub owner: Uuid,
+    pub records: Vec<Thing>,
+    /// One for each record.
+    pub passages: Vec<Thing>,
+}
+
+impl Project {
+    /// What somebody keeps to themselves here.
+    pub fn private_of(&self, person: &Person) -> Option<&Private> {
+        self.privates.iter().find(|one| one.owner == person.id)
+    }
+
+    /// Whose policy lets maintainers alone save and review.
+    pub fn is_strict(&self) -> bool {
+        self.tenant == 1
+    }
+
+    /// The places of all that people keep to themselves here.
+    pub fn private_places(&self) -> Places {
+        Places::all(self.privates.iter().map(|one| Places::one(one.place)))
+    }
 }
 
 /// A tenant's team.
@@ -84,6 +126,8 @@ pub struct World {
     pub people: Vec<Person>,
     pub database: TestDatabase,
     pub search: SearchContext,
+    /// With the service's own key.
+    pub sealer: Sealer,
     owners: Owners,
     router: Router,
     _index: TempDir,
@@ -94,19 +138,23 @@ impl World {
     /// Builds it as `seed` says.
     pub async fn build(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let (projects, teams) = (seed::projects(&mut rng), seed::teams(&mut rng));
+        let (mut projects, teams) = (seed::projects(&mut rng), seed::teams(&mut rng));
         let people = people::invent(&mut rng);
+        reviewed::privates(&mut rng, &mut projects, &people);
         let database = TestDatabase::create().await;
         let service = served(&database).await;
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
         sql.push_str(&people::sql(&people, &projects, &teams));
+        sql.push_str(&reviewed::sql(&projects, &people, service.model));
         execute(&database, &sql).await;
+        reviewed::audited(&database, &projects).await;
         let owners = owners(&projects, &teams, &people);
         let mut world = Self {
             projects,
             teams,
             people,
             search: service.search,
+            sealer: service.sealer,
             owners,
             router: service.router,
             database,
@@ -136,9 +184,9 @@ impl World {
         Places::all(seeing.map(Person::place))
     }
 
-    /// What an answer about a project may hold: what is in it, who works there, and with which teams
-    /// it is shared.
-    pub fn around(&self, project: &Project) -> Places {
+    /// What an answer to somebody about a project may hold: what is in it, what they keep to themselves
+    /// there, who works there, and with which teams it is shared.
+    pub fn around(&self, person: &Person, project: &Project) -> Places {
         let own_team = &self.teams[project.tenant];
         let guests = &self.teams[(project.tenant + 1) % TENANTS];
         let teams = if project.is_main {
@@ -146,7 +194,8 @@ impl World {
         } else {
             Places::NONE
         };
-        Places::one(project.place) | self.seen_by(project) | teams
+        let own = project.private_of(person).map_or(Places::NONE, |own| Places::one(own.place));
+        Places::one(project.place) | own | self.seen_by(project) | teams
     }
 
     /// For messages: what a place is.
@@ -154,6 +203,14 @@ impl World {
         let project = self.projects.iter().find(|one| Places::one(one.place) == place);
         let person = self.people.iter().find(|one| one.place() == place);
         let team = self.teams.iter().find(|one| Places::one(one.place) == place);
+        let mut privates = self.projects.iter().flat_map(|one| &one.privates);
+        if let Some(private) = privates.find(|one| Places::one(one.place) == place) {
+            let owner = self.people.iter().find(|one| one.id == private.owner);
+            return format!(
+                "what {:?} keeps to themselves",
+                owner.map(|one| (one.post, one.tenant))
+            );
+        }
         match (project, person, team) {
             (Some(Project { tenant, is_main, .. }), ..) => {
                 format!("tenant {tenant}'s {} project", if *is_main { "main" } else { "side" })
@@ -166,29 +223,39 @@ impl World {
 
     /// The database as somebody sees it in a project.
     pub fn as_seen_by(&self, person: &Person, project: &Project) -> Store {
-        self.database.service().enter(person.id.into(), ProjectId(project.id))
+        self.database.service().enter(UserId(person.id), ProjectId(project.id))
     }
 
-    /// The ids of all that belongs to projects now, by project.
+    /// The ids of all that belongs to projects now, by project, or by who keeps it to themselves there.
     pub async fn owners_now(&self) -> Owners {
         let mut owners = self.owners.clone();
-        let tables =
-            "select coalesce(string_agg(format('select id, project_id from %I', table_name),
-                      ' union all '), 'select null, null')
+        let tables = "select coalesce(string_agg(format('select id::text, project_id, %s from %I',
+                          case when table_name in ('memory_records', 'passages') then 'private_to'
+                          else 'null::uuid' end, table_name), ' union all '), 'select null, null, null')
                       from information_schema.columns a where table_schema = 'public'
                       and column_name = 'id' and exists (select from information_schema.columns b
                       where b.table_name = a.table_name and b.column_name = 'project_id')";
         let store = self.database.store();
         let union = mc_store::testing::text(store, tables).await.expect("tables");
         let pairs = format!(
-            "select coalesce(string_agg(id || ' ' || project_id, ','), '') from ({union}) all_of_them"
+            "select coalesce(string_agg(concat_ws(' ', id, project_id, private_to), ','), '')
+             from ({union}) all_of_them (id, project_id, private_to)"
         );
         let pairs = mc_store::testing::text(store, &pairs).await.expect("ids");
         for pair in pairs.split(',').filter(|pair| !pair.is_empty()) {
-            let (id, project) = pair.split_once(' ').expect("two ids");
-            let (id, project): (Uuid, Uuid) =
-                (id.parse().expect("an id"), project.parse().expect("an id"));
-            let place = self.projects.iter().find(|one| one.id == project).map(|one| one.place);
+            let mut ids = pair.split(' ').map(str::parse::<Uuid>);
+            // Some tables count their rows instead.
+            let Some(Ok(id)) = ids.next() else { continue };
+            let project = ids.next().expect("two ids").expect("an id");
+            let owner = ids.next().map(|id| id.expect("an id"));
+            let of = self.projects.iter().find(|one| one.id == project);
+            let private = |of: &Project| {
+                of.privates.iter().find(|one| Some(one.owner) == owner).map(|one| one.place)
+            };
+            let place = match owner {
+                Some(_) => of.and_then(private),
+                None => of.map(|of| of.place),
+            };
             owners.entry(id).or_insert(Places::one(place.unwrap_or(COMMON)));
         }
         owners
@@ -217,7 +284,13 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.runs,
             &project.files,
             &project.passages,
+            &project.proposals,
+            &project.holds,
         ];
+        for private in &project.privates {
+            let things = private.records.iter().chain(&private.passages);
+            owners.extend(things.map(|thing| (thing.id, Places::one(private.place))));
+        }
         owners.extend(lists.into_iter().flatten().map(|thing| (thing.id, place)));
         owners.insert(project.id, place);
     }

@@ -50,6 +50,9 @@ const OF_TENANT: [Post; 9] = [
     Post::Pawn,
 ];
 
+/// How many people there are.
+pub const COUNT: usize = TENANTS * OF_TENANT.len() + 3;
+
 /// Somebody.
 #[derive(Debug, Clone)]
 pub struct Person {

@@ -45,6 +45,8 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let repositories = things(3, "core", "-");
     let runs = things(3, "Run", " ");
     let files = things(size / 2, "src/timer", "_");
+    let proposals = things(3, "Proposal", " ");
+    let holds = things(3, "Hold", " ");
     let mut texts = |of: &[Thing]| -> Vec<Thing> {
         of.iter().map(|one| Thing { id: id(rng), ..one.clone() }).collect()
     };
@@ -64,6 +66,11 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         runs,
         files,
         passages,
+        proposals,
+        holds,
+        privates: Vec::new(),
+        policy_mark: mark(rng, place),
+        audit_mark: mark(rng, place),
     }
 }
 
@@ -92,7 +99,10 @@ pub fn sql(rng: &mut StdRng, projects: &[Project], teams: &[Team], model: i16) -
 /// Tasks, talks and records.
 fn worked_on(rows: &mut Rows, project: &Project) {
     let (p, key) = (project.id, &project.key);
-    rows.add("projects (id, key, name)", &[row![p, key.as_str(), format!("Project {key}")]]);
+    rows.add(
+        "projects (id, key, name, policy, policy_version)",
+        &[row![p, key.as_str(), format!("Project {key}"), policy(project), Plain(1)]],
+    );
     rows.each(
         "tasks (id, project_id, external_id, title, status, assignee, labels, links)",
         &project.tasks,
@@ -127,6 +137,15 @@ fn worked_on(rows: &mut Rows, project: &Project) {
             row![*id, p, Plain(0), title, text(n, mark), none(), none(), json!({}), "merged", editor]
         },
     );
+}
+
+/// The policy of a project.
+pub fn policy(project: &Project) -> serde_json::Value {
+    let mut policy = json!({"commands": [format!("make {}", project.policy_mark)]});
+    if project.is_strict() {
+        policy["roles"] = json!({"save": "maintainer", "review": "maintainer"});
+    }
+    policy
 }
 
 fn record(project: &Project, n: usize, Thing { id, name, mark }: &Thing) -> Vec<String> {

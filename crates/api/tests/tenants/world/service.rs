@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Door, DoorSettings, SignIn, SignInSettings};
-use mc_auth::seal::{Sealer, SealingKey};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
+use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::vectors;
 use mc_testkit::TestDatabase;
@@ -20,6 +20,7 @@ use super::embedder::{DIMENSIONS, WordCounts};
 pub struct Service {
     pub router: Router,
     pub search: SearchContext,
+    pub sealer: Sealer,
     /// The model's id in the database.
     pub model: i16,
     pub index: TempDir,
@@ -36,11 +37,13 @@ pub async fn served(database: &TestDatabase) -> Service {
     let model = vectors::register_model(&background, "word-counts", DIMENSIONS, &provider);
     let model = model.await.expect("a model");
     let number = model.id;
-    let models =
-        ActiveModels::new(ActiveModel { model, embedder: Arc::new(WordCounts::new()) }, None);
+    let embedder = Arc::new(WordCounts::new());
+    let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
     let store = database.service().clone();
     let search = SearchContext { store: store.clone(), keyword, models };
-    let state = ApiState::new(MemoryContext::new(search.clone()), background, sign_in(store).await);
+    let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+    let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
+    let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await);
     // How often somebody may ask is tested elsewhere.
     let state = state.with_settings(ApiSettings { units_per_caller: 0, ..ApiSettings::default() });
     let door = DoorSettings {
@@ -52,11 +55,10 @@ pub async fn served(database: &TestDatabase) -> Service {
     let mcp = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(mcp, stop.clone());
     let router = mc_api::served(state, mcp, &Door::new(door));
-    Service { router, search, model: number, index, stop: stop.drop_guard() }
+    Service { router, search, sealer, model: number, index, stop: stop.drop_guard() }
 }
 
-async fn sign_in(store: mc_store::Store) -> SignIn {
-    let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+async fn sign_in(store: mc_store::Store, sealer: Sealer) -> SignIn {
     let public_url = "http://127.0.0.1:7391".parse().expect("a URL");
     let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
     SignIn::open(store, settings).await.expect("keys")
