@@ -65,19 +65,6 @@ begin
     end loop;
 end $$;
 
--- What stands beside a private record is as private: the record's own policies decide. Looked up row by row
--- by its id; for an `exists` the planner would read all the records there are. Not for citations, which each
--- recall reads by the ids of records that it has read under the policies.
-do $$
-declare
-    name text;
-begin
-    foreach name in array array['memory_versions', 'record_sources'] loop
-        execute format('create policy private on %I as restrictive for select to memory_copilot_service
-            using ((select r.id from memory_records r where r.id = record_id) is not null)', name);
-    end loop;
-end $$;
-
 -- What counts for the team only a person changes, whatever the program above forgets.
 create function mc.only_people_decide() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
