@@ -10,6 +10,7 @@ const ABOUT_ATTACKS: &[&str] = &[
     "crates/mcp",
     "crates/memory/src/gate.rs",
     "crates/api/tests/api/quarantine.rs",
+    "crates/api/tests/tenants",
 ];
 
 #[test]

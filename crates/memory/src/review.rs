@@ -240,24 +240,24 @@ async fn forget_share(
     contributor: &Contributor,
     forgotten: &mut Forgotten,
 ) -> Result<(), Error> {
-    let said = match one.others {
-        // The newest version that somebody else made, where the contributor made the present one.
-        Some(others) if one.theirs > others && one.theirs >= one.version => {
-            records::version(tx, one.id, others).await?
-        }
-        _ => None,
-    };
+    let others = one.others.unwrap_or_default();
+    let says_theirs = one.theirs > others && one.theirs >= one.version;
+    // What somebody else had it say, before it said what the contributor did.
+    let before = if says_theirs { records::version(tx, one.id, others).await? } else { None };
     records::forget(tx, one.id, contributor).await?;
-    let Some(said) = said else {
-        forgotten.kept.push(one.id);
+    let Some(said) = before else {
+        if says_theirs {
+            records::erase(tx, one.id).await?;
+            forgotten.removed.push(one.id);
+        } else {
+            forgotten.kept.push(one.id);
+        }
         return Ok(());
     };
     let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
     let body = said_then(&record, &said);
-    let same = match is_live(&record) {
-        true => records::same(tx, &record, &body.content_hash).await?,
-        false => None,
-    };
+    let same =
+        if is_live(&record) { records::same(tx, &record, &body.content_hash).await? } else { None };
     if let Some(same) = same {
         records::supersede(tx, record.project, one.id, same).await?;
         passages::remove(tx, PassageSource::Record(one.id)).await?;

@@ -13,7 +13,7 @@ use crate::world::World;
 const OF_RECORDS: [&str; 3] = ["memory_versions", "memory_citations", "record_sources"];
 /// What the service has no rights to write.
 const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
-/// Attempts that must do to notice that a function decides less, unless ISOLATION_MUTANT_ATTEMPTS says otherwise.
+/// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.
 const ENOUGH: u64 = 3_000;
 
 /// A change of the database that takes a check away.
@@ -64,9 +64,13 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("enter_service", "u.is_admin and ", ""),
     ("set_policy", "mc.role_of(principal, project) >= 'maintainer'", "true"),
     ("set_policy", ">= 'maintainer'", ">= 'member'"),
-    ("set_policy", " and p.policy_version = expected", ""),
+    ("set_policy", " and (expected is null or p.policy_version = expected)", ""),
     ("audit_head", "audit_head.chain is distinct from mc.reads()", "false"),
-    ("only_people_decide", "mc.decides() is distinct from new.project_id", "false"),
+    (
+        "only_people_decide",
+        "mc.decides() is distinct from coalesce(new.project_id, old.project_id)",
+        "false",
+    ),
     ("create_project", " and u.disabled_at is null", ""),
 ];
 

@@ -218,7 +218,10 @@ pub fn dialog(d: &mut Draw<'_>) -> Attempt {
     let said = format!("Why is the unit of the gateway's delay wrong? ({mark})");
     body["messages"] = json!([{"role": "user", "content": said}]);
     body["task_external_id"] = d.of(project, |project| &project.tasks).name.clone().into();
-    body["id"] = id.to_string().into();
+    // What somebody says who may not save for the team is not found: nobody else's is replaced by that.
+    if own.is_none() || oracle::decides(d.who, project) {
+        body["id"] = id.to_string().into();
+    }
     let is_held = d.one_in(8);
     if is_held {
         body["messages"] =
@@ -229,9 +232,12 @@ pub fn dialog(d: &mut Draw<'_>) -> Attempt {
         // Before anybody has asked whose the id is.
         return attempt.expect(202);
     }
-    let is_own = own.is_some();
-    // The id is the caller's choice, so it shows whether it is taken: nothing else of the dialog.
-    if attempt.is_allowed() && !is_own { attempt.expect(404) } else { attempt }
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    // The id is the caller's choice, so it shows whether it is taken: nothing else of the dialog. One of the
+    // project is whose who sent it first.
+    if own.is_some() { attempt.or(404) } else { attempt.expect(404) }
 }
 
 pub fn records(d: &mut Draw<'_>) -> Attempt {
@@ -248,7 +254,7 @@ pub fn records(d: &mut Draw<'_>) -> Attempt {
         && !pages
         && d.one_in(2)
     {
-        return narrowed(d, query, target, project);
+        return narrowed(d, &query, target, project);
     }
     let attempt = d.in_project(Attempt::get(query), READ, target);
     match target {
@@ -269,7 +275,7 @@ pub fn records(d: &mut Draw<'_>) -> Attempt {
 /// Only some of them, by who they are for and where they came from.
 fn narrowed<'a>(
     d: &mut Draw<'a>,
-    query: String,
+    query: &str,
     target: Target<'a>,
     project: &'a Project,
 ) -> Attempt {
@@ -334,7 +340,7 @@ pub fn record(d: &mut Draw<'_>) -> Attempt {
 pub fn forget(d: &mut Draw<'_>) -> Attempt {
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(4)) {
         let attempt = Attempt::delete(format!("/records/{}", thing.id));
-        let attempt = d.holding_private(attempt, WRITE, (project, of, thing));
+        let attempt = d.holding_private(attempt, oracle::review(project), (project, of, thing));
         if !attempt.is_allowed() {
             return attempt;
         }
@@ -344,7 +350,8 @@ pub fn forget(d: &mut Draw<'_>) -> Attempt {
     }
     let thing = d.thing(|project| &project.records);
     let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
-    let attempt = d.holding(Attempt::delete(format!("/records/{id}")), WRITE, thing);
+    let action = thing.map_or(WRITE, |(project, _)| oracle::review(project));
+    let attempt = d.holding(Attempt::delete(format!("/records/{id}")), action, thing);
     let (Some((project, _)), true) = (thing, attempt.is_allowed()) else { return attempt };
     // One that is there to be deleted: the others are still needed.
     let (spare, words) = (d.id(), d.name());

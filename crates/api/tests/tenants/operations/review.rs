@@ -52,15 +52,15 @@ fn decided(d: &mut Draw<'_>, decision: &str, body: &Value, success: u16) -> Atte
     // One that is there to be decided about, now and then for a change of another.
     let (spare, changed, words) = (d.id(), d.id(), d.name());
     let mut sql = String::new();
-    let changes = d.one_in(2);
-    if changes {
+    let is_amendment = d.one_in(2);
+    if is_amendment {
         sql = format!(
             "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
              values ('{changed}', '{}', 'fact', 'old {words}', now() + interval '1 day', sha256('old {words}'), 1);",
             project.id
         );
     }
-    sql.push_str(&proposal(project, spare, &words, changes.then_some(changed)));
+    sql.push_str(&proposal(project, spare, &words, is_amendment.then_some(changed)));
     d.signed(request(&spare.to_string())).places(attempt.places).before(sql)
 }
 

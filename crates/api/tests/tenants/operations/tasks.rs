@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Draw, Target};
 use crate::attempt::Attempt;
-use crate::oracle::{INGEST, PROPOSE, READ};
+use crate::oracle::{self, INGEST, PROPOSE, READ};
 
 pub fn sync(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -49,6 +49,9 @@ pub fn link(d: &mut Draw<'_>) -> Attempt {
     let attempt = d.in_project(Attempt::post("/tasks/link", &body), PROPOSE, target);
     if !attempt.is_allowed() {
         return attempt;
+    }
+    if !records.is_empty() && !oracle::decides(d.who, project) {
+        return attempt.expect(403);
     }
     if !project.dialogs.iter().any(|one| one.id == named) {
         let twin = (named.to_string(), d.id().to_string());

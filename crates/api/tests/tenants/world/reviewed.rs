@@ -75,7 +75,9 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16) -> String {
                 let expires = Plain("now() + interval '30 days'");
                 let reasons = vec![format!("reason {mark}")];
                 let sealed = Plain(format!("'{sealed}'::bytea"));
-                row![*id, project.id, "save", reasons, text(n, mark), sealed, author, state, expires]
+                // What was decided leaves nothing of what it said.
+                let summary = if state == "held" { text(n, mark) } else { String::new() };
+                row![*id, project.id, "save", reasons, summary, sealed, author, state, expires]
             },
         );
     }
