@@ -1,33 +1,31 @@
--- What belongs to a private record is as private as the record: its history, where it came from, and what it
--- cites. Whether the record is there is asked under the policies of who asks, row by row: for an `exists` the
--- planner would read all the records there are. What is added is not looked at: a record and its origin are
--- written by one statement, which does not see its own rows.
+-- What belongs to a private record is as private as the record: its history, what it cites and where it came
+-- from. Each row says by itself whose it is: to look its record up would cost every recall, which reads
+-- citations. A record's origin is written by the same statement, which does not see its own rows, and so
+-- says it to the trigger.
+create function mc.inherit_privacy() returns trigger
+language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+begin
+    new.private_to := coalesce(new.private_to,
+        (select r.private_to from memory_records r where r.id = new.record_id));
+    return new;
+end $$;
+revoke execute on function mc.inherit_privacy() from public;
+grant execute on function mc.inherit_privacy() to memory_copilot_service, memory_copilot_worker;
 do $$
 declare
     name text;
 begin
-    foreach name in array array['memory_versions', 'record_sources'] loop
+    foreach name in array array['memory_versions', 'memory_citations', 'record_sources'] loop
+        execute format('alter table %I add column private_to uuid', name);
+        execute format('update %I b set private_to = r.private_to from memory_records r
+            where r.id = b.record_id and r.private_to is not null', name);
+        execute format('create trigger %1$I before insert on %2$I
+            for each row execute function mc.inherit_privacy()', name || '_made', name);
         execute format('create policy private on %I as restrictive to memory_copilot_service
-            using ((select r.id from memory_records r where r.id = record_id) is not null) with check (true)', name);
+            using (private_to is null or private_to = (select mc.principal()))
+            with check (private_to is null or private_to = (select mc.principal()))', name);
     end loop;
 end $$;
-
--- Citations are read by every recall, so they say by themselves whose they are.
-alter table memory_citations add column private_to uuid;
-update memory_citations c set private_to = r.private_to
-from memory_records r where r.id = c.record_id and r.private_to is not null;
-create function mc.citations_inherit() returns trigger
-language plpgsql set search_path = pg_catalog, public, pg_temp as $$
-begin
-    new.private_to := (select r.private_to from memory_records r where r.id = new.record_id);
-    return new;
-end $$;
-create trigger memory_citations_made before insert on memory_citations
-    for each row execute function mc.citations_inherit();
-revoke execute on function mc.citations_inherit() from public;
-grant execute on function mc.citations_inherit() to memory_copilot_service, memory_copilot_worker;
-create policy private on memory_citations as restrictive to memory_copilot_service
-    using (private_to is null or private_to = (select mc.principal())) with check (true);
 
 -- Somebody else's private record is answered like one that does not exist, whatever is to be done with
 -- it.

@@ -52,8 +52,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewRecord<'_>) -> Res
                    $31, $32, $33, $34)
                returning *),
            origin as (
-               insert into record_sources (project_id, record_id, version, saved_by, source)
-               values ($2, $1, 1, $35, $36)),
+               insert into record_sources (project_id, record_id, version, saved_by, source, private_to)
+               values ($2, $1, 1, $35, $36, $32)),
            passage as (
                insert into passages (id, project_id, record_id, record_kind, title, place, symbols,
                    scope, tags, language, author, context, text, content_hash, private_to)

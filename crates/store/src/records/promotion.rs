@@ -85,9 +85,13 @@ pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Err
     )
     .execute(&mut *tx.0)
     .await?;
-    sqlx::query!("update memory_citations set private_to = null where record_id = $1", id.0)
-        .execute(&mut *tx.0)
-        .await?;
+    sqlx::query!(
+        "with cited as (update memory_citations set private_to = null where record_id = $1)
+         update record_sources set private_to = null where record_id = $1",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
     Ok(done.rows_affected() == 1)
 }
 

@@ -15,25 +15,24 @@ const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 const CURATED: [&str; 3] = ["quarantine", "audit_events", "audit_checkpoints"];
 /// What the service may only read: a function of the database writes it.
 const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
-/// Tables with what people keep to themselves, and how a row says whose it is.
-const PRIVATE: [(&str, &str); 6] = [
-    ("memory_records", "private_to"),
-    ("passages", "private_to"),
-    ("embeddings", "private_to"),
-    ("memory_versions", OF_RECORD),
-    ("memory_citations", OF_RECORD),
-    ("record_sources", OF_RECORD),
+/// Tables with what people keep to themselves: a row says in `private_to` whose it is.
+const PRIVATE: [&str; 6] = [
+    "memory_records",
+    "passages",
+    "embeddings",
+    "memory_versions",
+    "memory_citations",
+    "record_sources",
 ];
-/// Those of them whose rows name their reader.
-const OF_READERS: usize = 3;
-const OF_RECORD: &str = "(select r.private_to from memory_records r where r.id = record_id)";
+/// How many of them are probed where the policies of what belongs to records are lifted.
+const OF_RECORDS: usize = 3;
 /// Tables of no project, which the service must not read: they hold ids of all.
 const FORBIDDEN: [&str; 2] = ["feed", "feed_pruned"];
 
 /// With `lifted` the tables whose rows belong to records are looked at without the policy that hides what
 /// belongs to others' private ones, which stands before their other policies.
 pub async fn policies(world: &World, lifted: bool) -> Result<(), Fault> {
-    let private = if lifted { &PRIVATE[..OF_READERS] } else { &PRIVATE[..] };
+    let private = if lifted { &PRIVATE[..OF_RECORDS] } else { &PRIVATE[..] };
     let tables = tables(world).await?;
     forced(world, &tables).await?;
     nobody_entered(world, &tables).await?;
@@ -95,8 +94,8 @@ async fn chains(
     }
 }
 
-/// Tables with what people keep to themselves, and how a row says whose it is.
-type Private = &'static [(&'static str, &'static str)];
+/// Tables with what people keep to themselves.
+type Private = &'static [&'static str];
 
 /// Each table with rows of projects, and the column that says of which.
 type Tables = Vec<(String, &'static str)>;
@@ -182,9 +181,9 @@ fn counted(
 ) -> String {
     let id = project.map_or_else(uuid::Uuid::nil, |project| project.id);
     let each: Vec<_> = tables.iter().map(|(table, column)| {
-        let whose = |(_, private): (_, Private)| private.iter().find(|(name, _)| name == table);
-        let readers = match (reader, reader.and_then(whose)) {
-            (Some((reader, _)), Some((_, whose))) => format!("and coalesce({whose} = '{}', true)", reader.id),
+        let readers = match reader {
+            Some((reader, private)) if private.contains(&table.as_str()) =>
+                format!("and coalesce(private_to = '{}', true)", reader.id),
             _ => String::new(),
         };
         format!("select '{table}' as name, count(*) as n, count(*) filter (where {column} = '{id}' {readers}) as own from {table}")
@@ -233,8 +232,8 @@ async fn writes(
             ("add-ours", copy(world, table, &columns, (&of(ours), "team")).await?),
             ("add-theirs", copy(world, table, &columns, (&of(theirs), "proposed")).await?),
         ];
-        if let Some((_, whose)) = PRIVATE[..OF_READERS].iter().find(|(name, _)| name == table) {
-            let others = format!("{} and {whose} <> '{}'", of(ours), person.id);
+        if private.contains(&table.as_str()) {
+            let others = format!("{} and private_to <> '{}'", of(ours), person.id);
             statements.push(("add-others", copy(world, table, &columns, (&others, "")).await?));
         }
         if table == "memory_records" {
@@ -333,7 +332,7 @@ async fn copy(
     let which = match table {
         // What counts for the team is refused to some by a trigger, before any policy is asked.
         "memory_records" if !is_private => format!("{which} and visibility = '{of_records}'"),
-        "passages" | "embeddings" if !is_private => format!("{which} and private_to is null"),
+        _ if !is_private && PRIVATE.contains(&table) => format!("{which} and private_to is null"),
         _ => which.to_owned(),
     };
     let sql = format!("select to_jsonb(one)::text from {table} as one where {which} limit 1");
