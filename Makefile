@@ -64,11 +64,13 @@ isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLAT
 isolation-mutants: setup ## Take checks out of the code, one at a time: the tests must notice (ARGS: names)
 	@$(OFFLINE) scripts/isolation-mutants $(ARGS)
 
+# Of the whole workspace and with an example, so that what the tests have built is used as it is.
+BUILD_FOR_TESTS := $(OFFLINE) cargo build --locked --workspace --example conformance --bin memory-copilot
+
 .PHONY: conformance
-# The whole workspace, so that what the tests have built is used as it is.
 conformance: setup ## Run the official MCP conformance suite against /mcp
 	@scripts/setup conformance
-	@$(OFFLINE) cargo build --locked --workspace --example conformance --bin memory-copilot
+	@$(BUILD_FOR_TESTS)
 	@scripts/conformance $(CARGO_TARGET_DIR)/debug
 
 .PHONY: rls
@@ -78,16 +80,15 @@ rls: ## Test the database's policies with rlsautotest
 
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
-# The whole workspace, so that what the tests have built is used as it is.
 fuzz: setup ## Ask the API whatever its OpenAPI allows and forbids (FUZZ_SECONDS=600 FUZZ_SEED ARGS)
 	@scripts/setup schemathesis
-	@$(OFFLINE) cargo build --locked --workspace --bin memory-copilot
+	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot $(FUZZ_SECONDS) $(ARGS)
 
 .PHONY: fuzz-briefly
 fuzz-briefly: setup ## The same for less than a minute, and always the same requests
 	@scripts/setup schemathesis
-	@$(OFFLINE) cargo build --locked --workspace --bin memory-copilot
+	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot
 
 BENCH ?= vectors recall ingest

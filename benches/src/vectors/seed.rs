@@ -133,6 +133,8 @@ async fn write(store: &Store, model: &Model, known: &Vectors, batch: &[Placed<'_
 fn document(Placed { number, note, .. }: &Placed<'_>) -> NewDoc {
     NewDoc {
         file: None,
+        saved_by: None,
+        trust: mc_domain::Trust::Imported,
         source: "bench".into(),
         doc_id: number.to_string(),
         title: mask(&note.tag).text,

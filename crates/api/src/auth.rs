@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::future::BoxFuture;
@@ -13,6 +13,7 @@ use mc_store::accounts::{By, Holder};
 
 use crate::middleware::drain_stranger;
 use crate::problem::Problem;
+use crate::refusals::Refusals;
 
 /// The one on whose behalf a request runs. Handlers that act for someone take it as an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +103,9 @@ pub trait Authenticate: Send + Sync {
     /// The principal of a valid token; `None` for any other.
     fn principal<'a>(&'a self, token: &'a str)
     -> BoxFuture<'a, Result<Option<Principal>, Problem>>;
+
+    /// What was refused, to be noted.
+    fn refusals(&self) -> &Refusals;
 }
 
 /// How callers are told apart.
@@ -121,8 +125,13 @@ pub async fn require_bearer(
         drain_stranger(request.into_body()).await;
         return Err(Problem::unauthenticated());
     };
+    let (caller, method) = (principal.user, request.method().clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(principal);
-    Ok(next.run(request).await)
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+    authenticator.refusals().answered(caller, &method, route, response.status());
+    Ok(response)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

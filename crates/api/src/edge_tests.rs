@@ -26,6 +26,7 @@ use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits::{BODY_BYTES, JSON_DEPTH, MESSAGE_BYTES};
 use crate::middleware::{Admission, around_everything, guarded, guarded_streams};
 use crate::problem::{PROBLEM_JSON, Problem};
+use crate::refusals::Refusals;
 
 const SECRET: &str = "a-local-token";
 
@@ -89,7 +90,8 @@ impl Classified for Broken {
 }
 
 /// Lets one token in.
-struct OneToken;
+#[derive(Default)]
+struct OneToken(Refusals);
 
 impl Authenticate for OneToken {
     fn principal<'a>(
@@ -107,10 +109,14 @@ impl Authenticate for OneToken {
         let principal = (token == SECRET).then(|| holder.into());
         Box::pin(async move { Ok(principal) })
     }
+
+    fn refusals(&self) -> &Refusals {
+        &self.0
+    }
 }
 
 fn one_token() -> Authenticator {
-    Arc::new(OneToken)
+    Arc::new(OneToken::default())
 }
 
 fn app_within(limit: Duration) -> Router {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mc_domain::{Act, Action, ProjectKey, Role, UserId};
+use mc_domain::{Act, Action, ProjectKey, Role};
 use mc_memory::MemoryContext;
-use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::projects::{self, Belonging, Project};
+use mc_store::{Store, Tx};
 use serde_json::json;
 
 use crate::ApiState;
@@ -34,12 +34,8 @@ impl ApiState {
         action: Action,
     ) -> Result<Here, Problem> {
         caller.require(action.scope())?;
-        if let Some(project) = projects::find(&self.store, caller.user, key).await? {
-            return self.admit(caller, project, action).await;
-        }
-        let event = NewEvent::new(Act::Refused, key).with(json!({ "why": "no role" }));
-        self.note(caller, event).await;
-        Err(unknown(key))
+        let project = projects::find(&self.store, caller.user, key).await?;
+        self.admit(caller, project.ok_or_else(|| unknown(key))?, action).await
     }
 
     /// Lets the caller into the project that holds something; `None` where that does not exist, or
@@ -77,31 +73,24 @@ impl ApiState {
         }
         Ok(here)
     }
+}
 
-    /// Notes in the service's own audit what somebody did to what belongs to no project.
-    pub async fn note(&self, caller: &Principal, event: NewEvent) {
-        self.note_as(Some(caller.user), event).await;
-    }
-
-    /// The same for one who has just come in, or never did.
-    pub async fn note_as(&self, actor: Option<UserId>, event: NewEvent) {
-        noted(audit::note_alone(&self.store, Chain::Service, actor, &[event]).await);
-    }
+/// Commits what somebody did to what belongs to no project; the service's audit has it, or it did not
+/// happen.
+pub async fn commit(mut tx: Tx, caller: &Principal, event: NewEvent) -> Result<(), Problem> {
+    audit::add(&mut tx, Chain::Service, Some(caller.user), &[event]).await?;
+    Ok(tx.commit().await?)
 }
 
 impl Here {
-    /// Notes in the project's audit what the caller did.
+    /// Notes in the project's audit what the caller did. That is done: if it can't be noted, that is for
+    /// the operator.
     pub async fn note(&self, event: NewEvent) {
         let (chain, actor) = (Chain::Project(self.project.id), self.store.principal());
-        noted(audit::note_alone(&self.store, chain, actor, &[event]).await);
-    }
-}
-
-/// What was done is done: that it could not be noted is for the operator.
-fn noted(outcome: Result<(), mc_store::Error>) {
-    if let Err(error) = outcome {
-        let error = &error as &dyn std::error::Error;
-        tracing::error!(error, "an event of the audit could not be written");
+        if let Err(error) = audit::note_alone(&self.store, chain, actor, &[event]).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "an event of the audit could not be written");
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod middleware;
 mod notices;
 mod problem;
 mod rates;
+mod refusals;
 mod router;
 mod routes;
 mod server;

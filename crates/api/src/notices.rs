@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use futures::future;
 use hmac::{Hmac, Mac as _};
 use mc_domain::ProjectId;
 use mc_seal::Sealer;
@@ -45,25 +46,31 @@ impl Notifier {
         Ok(Self { client, sealer, local })
     }
 
-    /// Sends what is due, each once; answers how many arrived. What does not is due again later.
+    /// Sends what is due, each once and all together: one slow receiver keeps nobody waiting longer than
+    /// itself. Answers how many arrived; what does not is due again later.
     pub async fn send_due(&self, store: &Store) -> Result<usize, mc_store::Error> {
-        let mut arrived = 0;
-        for notice in quarantine::due_notices(store, AT_ONCE).await? {
-            match self.send(&notice).await {
-                Ok(()) => {
-                    quarantine::notified(store, notice.hold.id).await?;
-                    arrived += 1;
-                }
-                Err(reason) => tracing::warn!(
+        let due = quarantine::due_notices(store, AT_ONCE).await?;
+        let sent = future::try_join_all(due.iter().map(|notice| self.deliver(store, notice)));
+        Ok(sent.await?.into_iter().filter(|arrived| *arrived).count())
+    }
+
+    async fn deliver(&self, store: &Store, notice: &Notice) -> Result<bool, mc_store::Error> {
+        match self.send(notice).await {
+            Ok(()) => {
+                quarantine::notified(store, notice.hold.id).await?;
+                Ok(true)
+            }
+            Err(reason) => {
+                tracing::warn!(
                     hold.id = %notice.hold.id,
                     project.key = %notice.project_key,
                     notice.attempts = notice.attempts,
                     reason,
                     "a notice about the quarantine did not arrive"
-                ),
+                );
+                Ok(false)
             }
         }
-        Ok(arrived)
     }
 
     async fn send(&self, notice: &Notice) -> Result<(), String> {

@@ -213,6 +213,11 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, 
         .ok_or_else(|| D::Error::custom(format!("must be a whole number, not {number}")))
 }
 
+/// [`whole`], where there must be one.
+pub fn whole_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    whole(deserializer)?.ok_or_else(|| D::Error::custom("must be a whole number, not null"))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]

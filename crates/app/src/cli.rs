@@ -308,6 +308,9 @@ pub struct AuditOf {
     /// Project key; without it the service's own audit: logins, users, teams, projects that come and go.
     #[arg(long, short, value_name = "KEY")]
     pub project: Option<String>,
+    /// Id of a project that was removed, as the service's event project.deleted has it.
+    #[arg(long, value_name = "ID", conflicts_with = "project")]
+    pub removed: Option<String>,
 }
 
 /// Arguments of `sanitize`.

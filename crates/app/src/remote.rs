@@ -1,6 +1,8 @@
 //! The running service, as the commands call it.
 
 use anyhow::{Result, anyhow};
+use axum::body::Bytes;
+use futures::{Stream, TryStreamExt};
 use mc_mcp::CoreClient;
 use mc_mcp::core::{CoreCall, CoreError};
 use serde_json::{Value, json};
@@ -22,6 +24,18 @@ impl Remote {
     pub async fn get(&self, path: &str, query: &[(&'static str, &str)]) -> Result<Value> {
         let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         self.send(CoreCall::get(path, query)).await
+    }
+
+    /// Calls with `GET` for an answer too long to be held: what it is made of, as it arrives.
+    pub async fn stream(
+        &self,
+        path: &str,
+        query: &[(&'static str, &str)],
+    ) -> Result<impl Stream<Item = Result<Bytes>> + use<>> {
+        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let answer = self.0.stream(CoreCall::get(path, query), None).await;
+        let answer = answer.map_err(|error| readable(&error))?;
+        Ok(answer.map_err(|error| anyhow!("the answer broke off ({error}); ask again")))
     }
 
     /// Calls with `POST`.

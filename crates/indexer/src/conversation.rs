@@ -2,7 +2,7 @@
 //! message, read with what was said before it.
 
 use chrono::{DateTime, Utc};
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::{Policy, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::passages::NewPassage;
 
@@ -26,14 +26,19 @@ pub struct Message {
     pub text: Sanitized,
 }
 
-/// Cuts a conversation; `page.content` is made of the messages.
-pub fn cut(mut page: Page, messages: &[Message], limits: Limits) -> (NewDoc, Vec<NewPassage>) {
+/// Cuts a conversation; `page.content` is made of the messages. `sanitizing` is what they were masked by.
+pub fn cut(
+    mut page: Page,
+    messages: &[Message],
+    limits: Limits,
+    sanitizing: &Policy,
+) -> (NewDoc, Vec<NewPassage>) {
     let said: Vec<String> = messages.iter().map(said).collect();
-    page.content = mask(&said.join("\n\n")).text;
+    page.content = mask_with(&said.join("\n\n"), sanitizing).text;
     let mut pieces = Vec::with_capacity(messages.len());
     let mut line = 0;
     for (at, message) in messages.iter().enumerate() {
-        let context = context(message, &said[at.saturating_sub(BEFORE)..at]);
+        let context = context(message, &said[at.saturating_sub(BEFORE)..at], sanitizing);
         for section in markdown::parse(&said[at], limits).sections {
             let section = below(section, line);
             let (author, context) = (message.author.clone(), context.clone());
@@ -42,7 +47,7 @@ pub fn cut(mut page: Page, messages: &[Message], limits: Limits) -> (NewDoc, Vec
         // A blank line stands between messages.
         line += said[at].split('\n').count() + 1;
     }
-    assemble(page, pieces)
+    assemble(page, pieces, sanitizing)
 }
 
 fn said(message: &Message) -> String {
@@ -51,10 +56,11 @@ fn said(message: &Message) -> String {
 }
 
 /// When the message was sent, as people write dates, and what was said before.
-fn context(message: &Message, before: &[String]) -> Sanitized {
+fn context(message: &Message, before: &[String], sanitizing: &Policy) -> Sanitized {
     let sent = message.sent_at.map(|at| at.format("%-d %B %Y, %H:%M").to_string());
     let before = before.iter().map(|said| said.chars().take(MAX_BEFORE).collect());
-    mask(&sent.into_iter().chain(before).collect::<Vec<String>>().join("\n")).text
+    let context = sent.into_iter().chain(before).collect::<Vec<String>>().join("\n");
+    mask_with(&context, sanitizing).text
 }
 
 /// The section with its lines counted from the top of the conversation.
@@ -73,13 +79,13 @@ mod tests {
         Message {
             author: author.into(),
             sent_at: sent_at.map(|at| at.parse().unwrap()),
-            text: mask(text).text,
+            text: mc_sanitizer::mask(text).text,
         }
     }
 
     fn cut_of(messages: &[Message]) -> (NewDoc, Vec<NewPassage>) {
         let page = Page::of_file("issues", "SHOP-7", Sanitized::default());
-        cut(page, messages, Limits::default())
+        cut(page, messages, Limits::default(), &Policy::default())
     }
 
     #[test]

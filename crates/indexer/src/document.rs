@@ -1,7 +1,8 @@
 //! From the text of a document to the rows that search sees: the same for a file of a repository and
 //! for a page that a client sends.
 
-use mc_sanitizer::{Sanitized, mask};
+use mc_domain::Trust;
+use mc_sanitizer::{Policy, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::passages::NewPassage;
 
@@ -52,8 +53,9 @@ impl Page {
     }
 }
 
-/// Cuts a document by its headings; what is to be stored of it, and what search is to see.
-pub fn cut(mut page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
+/// Cuts a document by its headings; what is to be stored of it, and what search is to see. `sanitizing` is
+/// what its text was masked by, and its pieces are once more.
+pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<NewPassage>) {
     let document = markdown::parse(page.content.as_str(), limits);
     if page.title.trim().is_empty() {
         page.title = document.title;
@@ -61,7 +63,7 @@ pub fn cut(mut page: Page, limits: Limits) -> (NewDoc, Vec<NewPassage>) {
     page.tags.extend(document.tags);
     page.scope.extend(document.scope);
     let pieces = document.sections.into_iter().map(Piece::from);
-    assemble(page, pieces.collect())
+    assemble(page, pieces.collect(), sanitizing)
 }
 
 /// A passage to be.
@@ -81,7 +83,11 @@ impl From<Section> for Piece {
 }
 
 /// The rows of a document that is cut.
-pub(crate) fn assemble(page: Page, pieces: Vec<Piece>) -> (NewDoc, Vec<NewPassage>) {
+pub(crate) fn assemble(
+    page: Page,
+    pieces: Vec<Piece>,
+    sanitizing: &Policy,
+) -> (NewDoc, Vec<NewPassage>) {
     let title = Some(page.title.trim()).filter(|title| !title.is_empty());
     let title = shorten(title.unwrap_or_else(|| file_name(&page.doc_id)).to_owned(), MAX_TITLE);
     let (tags, scope) = (words(&page.tags), words(&page.scope));
@@ -95,14 +101,16 @@ pub(crate) fn assemble(page: Page, pieces: Vec<Piece>) -> (NewDoc, Vec<NewPassag
         language: "markdown".to_owned(),
         author,
         context,
-        text: mask(&section.text).text,
+        text: mask_with(&section.text, sanitizing).text,
         lines: Some((line(section.line_start), line(section.line_end))),
     };
     let passages = pieces.into_iter().map(passage).collect();
     let doc = NewDoc {
         // Known when the file's row is written.
         file: None,
-        title: mask(&title).text,
+        saved_by: None,
+        trust: Trust::Imported,
+        title: mask_with(&title, sanitizing).text,
         source: page.source,
         doc_id: page.doc_id,
         url: page.url,

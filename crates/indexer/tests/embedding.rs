@@ -69,6 +69,8 @@ async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
     };
     let doc = NewDoc {
         file: None,
+        saved_by: None,
+        trust: mc_domain::Trust::Imported,
         source: "tests".into(),
         doc_id: texts[0].clone(),
         title: mask("t").text,

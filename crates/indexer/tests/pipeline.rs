@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use mc_domain::{IngestStatus, ProjectId};
+use mc_domain::{IngestStatus, ProjectId, UserId};
 use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::{cut, walk, worker};
 use mc_store::files::KnownFile;
 use mc_store::ingests::{self, Counts, Ingest};
 use mc_store::passages::{self, IndexedPassage};
 use mc_store::repositories::{self, Repository};
-use mc_store::{citations, docs, files};
+use mc_store::{citations, docs, files, policies};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -306,6 +306,31 @@ async fn secrets_are_masked_before_anything_is_stored() {
         );
     }
     assert!(bench.lines("config.rb").await.ends_with("\n# last"), "the lines stay in place");
+}
+
+#[tokio::test]
+async fn a_file_is_masked_by_the_policy_and_read_again_under_another() {
+    let bench = Bench::new().await;
+    bench.write("config.rb", "# ask vera.lang@acme-widgets.io\nHOST = \"10.3.7.21\"\n");
+    bench.write("guide.md", "# Hosts\n\nAsk vera.lang@acme-widgets.io about 10.3.7.21.\n");
+    bench.index().await;
+    let holds = async |text: &str| {
+        bench.passages().await.iter().filter(|passage| passage.text.contains(text)).count()
+    };
+    assert_eq!((holds("vera.lang").await, holds("10.3.7.21").await), (0, 2));
+
+    let categories = serde_json::json!({ "email": "allow", "ip-address": "mask" });
+    let policy = serde_json::json!({ "sanitizer": { "categories": categories } });
+    let policy = serde_json::from_value(policy).expect("a policy");
+    let store = bench.database.service().enter(UserId::LOCAL, bench.project);
+    let mut tx = store.begin().await.expect("a database");
+    let set = policies::set(&mut tx, bench.project, None, &policy).await.expect("a database");
+    assert_eq!(set, Some(1));
+    tx.commit().await.expect("a database");
+    let (counts, _) = bench.index().await;
+    assert_eq!(counts.files_changed, 2, "the bytes are the same, the rules are not");
+    assert_eq!((holds("vera.lang").await, holds("10.3.7.21").await), (2, 0));
+    assert_eq!(bench.index().await.0.files_changed, 0);
 }
 
 #[tokio::test]

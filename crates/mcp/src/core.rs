@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, BodyDataStream, to_bytes};
 use futures::future::BoxFuture;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use serde_json::Value;
@@ -130,11 +130,36 @@ impl CoreClient {
         call: CoreCall,
         caller: Option<&HeaderValue>,
     ) -> Result<Value, CoreError> {
+        let (status, body) = self.ask(call, caller).await?;
+        let body = to_bytes(body, MAX_ANSWER).await.map_err(|_| CoreError::BadAnswer { status })?;
+        read_answer(status, &body)
+    }
+
+    /// Sends `call` and returns the body of a successful answer as it arrives, whatever it is made of. An
+    /// answer that breaks off ends with an error.
+    pub async fn stream(
+        &self,
+        call: CoreCall,
+        caller: Option<&HeaderValue>,
+    ) -> Result<BodyDataStream, CoreError> {
+        let (status, body) = self.ask(call, caller).await?;
+        if status.is_success() {
+            return Ok(body.into_data_stream());
+        }
+        let body = to_bytes(body, MAX_ANSWER).await.map_err(|_| CoreError::BadAnswer { status })?;
+        Err(refused(status, &body))
+    }
+
+    async fn ask(
+        &self,
+        call: CoreCall,
+        caller: Option<&HeaderValue>,
+    ) -> Result<(StatusCode, Body), CoreError> {
         let authorization = self.authorization(caller).await?;
         let mut request = Request::builder()
             .method(call.method.clone())
             .uri(call.path_and_query())
-            .header(header::ACCEPT, "application/json")
+            .header(header::ACCEPT, "application/json, application/x-ndjson")
             .header(header::AUTHORIZATION, authorization);
         let body = match call.body {
             Some(body) => {
@@ -146,12 +171,9 @@ impl CoreClient {
         let request = request.body(body).map_err(|_| CoreError::BadRequest)?;
         let answer = self.transport.service().oneshot(request).await?;
         let status = answer.status();
-        let body = to_bytes(answer.into_body(), MAX_ANSWER)
-            .await
-            .map_err(|_| CoreError::BadAnswer { status })?;
         match (&self.credential, status) {
             (Credential::Own(tokens), StatusCode::UNAUTHORIZED) => Err(tokens.refused()),
-            _ => read_answer(status, &body),
+            _ => Ok((status, answer.into_body())),
         }
     }
 
@@ -176,8 +198,12 @@ fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, CoreError> {
         }
         return serde_json::from_slice(body).map_err(|_| CoreError::BadAnswer { status });
     }
+    Err(refused(status, body))
+}
+
+fn refused(status: StatusCode, body: &[u8]) -> CoreError {
     match serde_json::from_slice::<Box<Problem>>(body) {
-        Ok(problem) => Err(CoreError::Refused { status, problem }),
-        Err(_) => Err(CoreError::BadAnswer { status }),
+        Ok(problem) => CoreError::Refused { status, problem },
+        Err(_) => CoreError::BadAnswer { status },
     }
 }

@@ -30,6 +30,17 @@ pub enum Error {
     /// A record that is no proposal, or not any more.
     #[error("record {0} is no proposal that waits; GET /proposals lists those that do")]
     NotProposed(RecordId),
+    /// What was looked at is not what is there now.
+    #[error(
+        "record {id} has changed since it was looked at; look at it again, and send its version as it is \
+         then"
+    )]
+    Changed {
+        /// Which one.
+        id: RecordId,
+        /// Where its version is told.
+        field: &'static str,
+    },
     /// A record that is seen by the team already.
     #[error("record {0} counts for the team already")]
     NotPrivate(RecordId),
@@ -60,9 +71,10 @@ impl Classified for Error {
             | Self::TtlInThePast
             | Self::UnknownVersion(_)
             | Self::Forbidden(_) => ErrorKind::Invalid,
-            Self::NotProposed(_) | Self::NotPrivate(_) | Self::NothingToRollBack(_) => {
-                ErrorKind::Conflict
-            }
+            Self::NotProposed(_)
+            | Self::Changed { .. }
+            | Self::NotPrivate(_)
+            | Self::NothingToRollBack(_) => ErrorKind::Conflict,
             Self::Sealed => ErrorKind::Internal,
             Self::NoRecord(_)
             | Self::UnknownRecord(_)
@@ -78,6 +90,7 @@ impl Classified for Error {
             Self::NothingAsked => Some("query".into()),
             Self::TtlInThePast => Some("ttl".into()),
             Self::UnknownVersion(_) => Some("version".into()),
+            Self::Changed { field, .. } => Some((*field).into()),
             Self::NoRecord(_)
             | Self::NotProposed(_)
             | Self::NotPrivate(_)

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mc_domain::{FindAction, Policy};
 use mc_guard::{FLAG, QUARANTINE};
-use mc_sanitizer::{Action, Class, Masked, Sanitized, mask_with};
+use mc_sanitizer::{Action, Masked, Sanitized, mask_with};
+use mc_store::policies::{find_action, sanitizing};
 use serde_json::{Map, Value};
 
 /// How many finds of a category were masked.
@@ -82,13 +83,28 @@ impl Gate {
     /// Every key and text of a map; a value is looked at in sight of its key: `{"password": "..."}` is a
     /// secret by its key alone.
     pub fn pass_map(&mut self, map: &Map<String, Value>) -> Map<String, Value> {
-        map.iter().map(|(key, value)| (self.pass_text(key), self.pass_value(key, value))).collect()
+        let mut passed = Map::with_capacity(map.len());
+        for (key, value) in map {
+            let value = self.pass_value(key, value);
+            let masked = self.pass_text(key);
+            // Two keys may be one once they are masked.
+            let numbered = (2..).map(|number| format!("{masked}#{number}"));
+            let mut names = std::iter::once(masked.clone()).chain(numbered);
+            let name = names.find(|name| !passed.contains_key(name)).unwrap_or_default();
+            passed.insert(name, value);
+        }
+        passed
     }
 
     /// Masks a text that is made of texts that have passed: what was taken away between two words may
     /// have hidden a secret from the first look.
     pub fn again(&mut self, text: &str) -> Sanitized {
         self.look(text)
+    }
+
+    /// What the texts are masked by.
+    pub fn sanitizing(&self) -> &mc_sanitizer::Policy {
+        &self.sanitizing
     }
 
     /// What was masked so far, by category.
@@ -131,7 +147,7 @@ impl Gate {
             self.flags.insert(family);
             if suspicion.confidence >= QUARANTINE {
                 self.suspicious |= self.addressed_to_models == FindAction::Mask;
-                self.act(action(self.addressed_to_models), family);
+                self.act(find_action(self.addressed_to_models), family);
             }
         }
     }
@@ -173,29 +189,6 @@ impl Gate {
             }
             _ => self.pass_text(text),
         }
-    }
-}
-
-/// The sanitizer's policy, as a project's policy has it.
-pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
-    let rules = &policy.sanitizer;
-    // Whoever sends a text could write the comment that allows what is in it.
-    let classes = mc_sanitizer::Policy::default()
-        .with_comments(false)
-        .with_class(Class::Secret, action(rules.secrets))
-        .with_class(Class::Personal, action(rules.personal));
-    // What the default lets pass, the document says by itself.
-    let strict = classes.with("ip-address", action(rules.personal));
-    let each = rules.categories.iter();
-    each.fold(strict, |policy, (category, find)| policy.with(category, action(*find)))
-}
-
-fn action(find: FindAction) -> Action {
-    match find {
-        FindAction::Allow => Action::Allow,
-        FindAction::Mask => Action::Mask,
-        FindAction::Quarantine => Action::Quarantine,
-        FindAction::Reject => Action::Reject,
     }
 }
 
@@ -266,6 +259,19 @@ mod tests {
         assert!(!shown.contains(TOKEN) && !shown.contains("tr0ub4dor"), "{shown}");
         assert_eq!(passed["n"], 1);
         assert_eq!(gate.masked().len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_lost_where_two_keys_are_masked_alike() {
+        let meta = json!({
+            "ann@acme-widgets.io": 1, "bo@acme-widgets.io": 2, "cy@acme-widgets.io": [3],
+        });
+        let mut gate = Gate::new(&Policy::default(), Looked::Nobody);
+        let passed = Value::Object(gate.pass_map(meta.as_object().expect("a map")));
+        let expected = json!({
+            "[personal:email]": 1, "[personal:email]#2": 2, "[personal:email]#3": [3],
+        });
+        assert_eq!(passed, expected);
     }
 
     #[test]

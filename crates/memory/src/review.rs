@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::gate::{Gate, Looked, Verdict};
 use crate::normalise::content_hash;
-use crate::save::{CONTENT_MAX_CHARS, mask_distilled, passage_of, united};
+use crate::save::{CONTENT_MAX_CHARS, mask_distilled, passage_of, united, united_citations};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext, distil};
 
@@ -30,8 +30,26 @@ pub struct Edit {
 pub struct Proposal {
     /// The proposal.
     pub record: Record,
-    /// The live record that it would change, as it is.
-    pub amends: Option<Record>,
+    /// What it would make of a record that lives.
+    pub amends: Option<Amendment>,
+}
+
+/// A live record, and what it would say.
+#[derive(Debug, Clone)]
+pub struct Amendment {
+    /// As it is.
+    pub now: Record,
+    /// As it would be.
+    pub then: RecordBody,
+}
+
+/// What a reviewer looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    /// The version of the proposal.
+    pub version: i32,
+    /// The version of the record that it would change.
+    pub amends_version: Option<i32>,
 }
 
 /// The proposals among `records`, each with what it would change.
@@ -42,14 +60,19 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
         let of = |target: &&Record| Some(target.id) == record.amends && is_live(target);
         targets.iter().find(of).cloned()
     };
-    Ok(records.into_iter().map(|record| Proposal { amends: target(&record), record }).collect())
+    let amendment = |record: &Record| {
+        target(record).map(|now| Amendment { then: amended(&now, &body_of(record)), now })
+    };
+    Ok(records.into_iter().map(|record| Proposal { amends: amendment(&record), record }).collect())
 }
 
 /// Makes a proposal count: as a record of its own, or as the new text of the one that it would change.
-/// Answers the record that holds it now, which a person has confirmed.
+/// Answers the record that holds it now, which a person has confirmed. Where one of both is not as it was
+/// `seen`, nothing happens: nobody confirms what they have not read.
 pub async fn accept(
     ctx: &MemoryContext,
     id: RecordId,
+    seen: Seen,
     edit: &Edit,
     reviewer: &str,
 ) -> Result<Record, Error> {
@@ -63,6 +86,13 @@ pub async fn accept(
         Some(target) => records::find_in(&mut tx, target).await?.filter(is_live),
         None => None,
     };
+    if proposal.version != seen.version {
+        return Err(Error::Changed { id, field: "version" });
+    }
+    if target.as_ref().map(|target| target.version) != seen.amends_version {
+        let id = proposal.amends.unwrap_or(id);
+        return Err(Error::Changed { id, field: "amends_version" });
+    }
     let body = edited(ctx, &proposal, edit)?;
     let into = if let Some(target) = target {
         amend(&mut tx, &proposal, &target, &body, reviewer).await?;
@@ -119,9 +149,15 @@ pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<
     find(ctx, id).await
 }
 
-/// Notes that a person looked at a live record of the team and said that it holds.
-pub async fn confirm(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
+/// Notes that a person looked at this version of a live record of the team and said that it holds.
+pub async fn confirm(ctx: &MemoryContext, id: RecordId, version: i32) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
+    records::lock(&mut tx, &[id]).await?;
+    let record = records::find_in(&mut tx, id).await?.filter(is_live);
+    let record = record.ok_or(Error::NoRecord(id))?;
+    if record.version != version {
+        return Err(Error::Changed { id, field: "version" });
+    }
     if !records::confirm(&mut tx, id).await? {
         return Err(Error::NoRecord(id));
     }
@@ -320,7 +356,26 @@ async fn amend(
     if !records::decide(tx, proposal.id, Decided::Into(target.id)).await? {
         return Err(Error::NotProposed(proposal.id));
     }
-    let body = RecordBody {
+    let body = amended(target, body);
+    let known = citations::of_record_in(tx, target.id).await?;
+    let brought = citations::of_record_in(tx, proposal.id).await?;
+    if !brought.is_empty() {
+        let all = united_citations(known, &brought);
+        citations::replace(tx, target.project, target.id, &all).await?;
+    }
+    let reason = format!("accepted proposal {}", proposal.id);
+    for origin in records::origins(tx, proposal.id).await? {
+        records::update(tx, target.id, &body, Trust::Confirmed, &origin, &reason, Some(reviewer))
+            .await?;
+    }
+    index(tx, target, &body, None).await?;
+    citations::derive_states(tx, &[target.id]).await?;
+    Ok(())
+}
+
+/// What the target says once it says what the proposal does.
+fn amended(target: &Record, body: &RecordBody) -> RecordBody {
+    RecordBody {
         scope: united(&target.scope, &body.scope),
         tags: united(&target.tags, &body.tags),
         ttl: target.ttl.max(body.ttl),
@@ -330,13 +385,7 @@ async fn amend(
         meta: target.meta.clone(),
         owner: target.owner.clone(),
         ..body.clone()
-    };
-    let reason = format!("accepted proposal {}", proposal.id);
-    for origin in records::origins(tx, proposal.id).await? {
-        records::update(tx, target.id, &body, Trust::Confirmed, &origin, &reason, Some(reviewer))
-            .await?;
     }
-    index(tx, target, &body, None).await
 }
 
 /// Makes the proposal a record of the team.

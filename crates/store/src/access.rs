@@ -8,23 +8,33 @@ use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{AssertSqlSafe, Postgres, raw_sql};
 
 use crate::Error;
+use crate::audit::Chain;
 
-/// Someone in a project, or in what belongs to none.
+/// Someone somewhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub principal: UserId,
-    pub project: Option<ProjectId>,
+    pub place: Place,
+}
+
+/// Where somebody has entered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// A project.
+    Project(ProjectId),
+    /// An audit that is no live project's.
+    Audit(Chain),
 }
 
 /// What a transaction starts with so that the policies know. Nothing can be bound there; ids are
 /// hexadecimal digits and hyphens.
 pub(crate) fn enter(entry: Option<Entry>) -> String {
     match entry {
-        Some(Entry { principal, project: Some(project) }) => {
+        Some(Entry { principal, place: Place::Project(project) }) => {
             format!("select mc.enter('{principal}', '{project}');")
         }
-        Some(Entry { principal, project: None }) => {
-            format!("select mc.enter_service('{principal}');")
+        Some(Entry { principal, place: Place::Audit(chain) }) => {
+            format!("select mc.enter_audit('{principal}', '{}');", chain.id())
         }
         None => String::new(),
     }

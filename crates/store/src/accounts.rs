@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, TokenId, UserId};
 
 use crate::error::word;
-use crate::{Error, Store};
+use crate::{Error, Store, Tx};
 
 /// What the names of local tokens begin with.
 const LOCAL_NAME: &str = "local token of ";
@@ -139,7 +139,7 @@ pub struct NewUser<'a> {
 }
 
 /// Adds a user; a login that is taken is [`Error::Exists`].
-pub async fn create(store: &Store, user: &NewUser<'_>) -> Result<User, Error> {
+pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User, Error> {
     Ok(sqlx::query_as!(
         User,
         "insert into users (id, login, name, email, is_agent, is_admin)
@@ -152,7 +152,7 @@ pub async fn create(store: &Store, user: &NewUser<'_>) -> Result<User, Error> {
         user.is_agent,
         user.is_admin
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *tx.0)
     .await?)
 }
 
@@ -169,11 +169,7 @@ pub struct Change<'a> {
 
 /// Changes a user. Who is disabled comes in by no token from that moment on, and by the same ones
 /// again when enabled.
-pub async fn change(
-    store: &Store,
-    login: &str,
-    change: &Change<'_>,
-) -> Result<Option<User>, Error> {
+pub async fn change(tx: &mut Tx, login: &str, change: &Change<'_>) -> Result<Option<User>, Error> {
     Ok(sqlx::query_as!(
         User,
         "update users set name = coalesce($2, name), is_admin = coalesce($3, is_admin),
@@ -186,7 +182,7 @@ pub async fn change(
         change.is_admin,
         change.disabled
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *tx.0)
     .await?)
 }
 
@@ -254,7 +250,7 @@ pub struct NewToken<'a> {
 }
 
 /// Adds a token.
-pub async fn create_token(store: &Store, token: &NewToken<'_>) -> Result<AccessToken, Error> {
+pub async fn create_token(tx: &mut Tx, token: &NewToken<'_>) -> Result<AccessToken, Error> {
     let row = sqlx::query_as!(
         TokenRow,
         "insert into access_tokens (id, user_id, name, hash, hint, scopes, expires_at)
@@ -268,7 +264,7 @@ pub async fn create_token(store: &Store, token: &NewToken<'_>) -> Result<AccessT
         &scope_words(token.scopes),
         token.expires_at
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *tx.0)
     .await?;
     row.into_token()
 }
@@ -287,27 +283,27 @@ pub async fn tokens(store: &Store, user: UserId) -> Result<Vec<AccessToken>, Err
 }
 
 /// Revokes a token of the user at once; `false` when there is none that was valid.
-pub async fn revoke(store: &Store, user: UserId, token: TokenId) -> Result<bool, Error> {
+pub async fn revoke(tx: &mut Tx, user: UserId, token: TokenId) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update access_tokens set revoked_at = now()
          where id = $1 and user_id = $2 and revoked_at is null",
         token.0,
         user.0
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(done.rows_affected() == 1)
 }
 
 /// Revokes a token of a program at once, for whoever administers programs; `false` when there is none
 /// that was valid.
-pub async fn revoke_of_program(store: &Store, token: TokenId) -> Result<bool, Error> {
+pub async fn revoke_of_program(tx: &mut Tx, token: TokenId) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update access_tokens t set revoked_at = now() from users u
          where t.id = $1 and u.id = t.user_id and u.is_agent and t.revoked_at is null",
         token.0
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(done.rows_affected() == 1)
 }

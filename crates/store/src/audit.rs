@@ -19,6 +19,7 @@ use mc_seal::{ChainKeys, MAC_LEN, Mac};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::access::Place;
 use crate::{Error, Store, Tx};
 
 pub use events::{Event, EventFilter, after, newest};
@@ -115,11 +116,15 @@ impl NewEvent {
     }
 }
 
-/// Adds an event to the chain of what the transaction has entered, in the name of who entered it; to that
-/// of the service where nobody has entered anything. To be called last: nobody else can add to the chain until the transaction ends.
+/// Adds an event to the chain of the project that the transaction has entered, in the name of who entered
+/// it; to that of the service where nobody has entered one. To be called last: nobody else can add to the
+/// chain until the transaction ends.
 pub async fn note(tx: &mut Tx, event: NewEvent) -> Result<(), Error> {
     let Some(entry) = tx.1.entry else { return add(tx, Chain::Service, None, &[event]).await };
-    let chain = entry.project.map_or(Chain::Service, Chain::Project);
+    let chain = match entry.place {
+        Place::Project(project) => Chain::Project(project),
+        Place::Audit(_) => Chain::Service,
+    };
     add(tx, chain, Some(entry.principal), &[event]).await
 }
 

@@ -1,7 +1,7 @@
 //! Documents: ADRs, wiki pages, the Markdown of indexed repositories.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DocId, FileId, ProjectId};
+use mc_domain::{DocId, FileId, ProjectId, Trust, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::passages::{NewPassage, PassageSource};
@@ -35,6 +35,10 @@ pub struct Doc {
 pub struct NewDoc {
     /// The indexed file it is, if it is one.
     pub file: Option<FileId>,
+    /// Who handed it in; whoever writes it where nobody is named.
+    pub saved_by: Option<UserId>,
+    /// Who vouches for it: [`Trust::Imported`] or [`Trust::Untrusted`].
+    pub trust: Trust,
     /// Where it came from.
     pub source: String,
     /// Its id there.
@@ -71,15 +75,15 @@ pub async fn upsert(
 ) -> Result<(DocId, Outcome), Error> {
     let row = sqlx::query!(
         r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope, tags,
-               saved_by)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+               saved_by, trust)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
-               saved_by = excluded.saved_by, updated_at = now()
-           where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags)
+               saved_by = excluded.saved_by, trust = excluded.trust, updated_at = now()
+           where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags, docs.trust)
                is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
-                                 excluded.scope, excluded.tags)
+                                 excluded.scope, excluded.tags, excluded.trust)
            returning id, (xmax = 0) as "inserted!""#,
         DocId::generate().0,
         project.0,
@@ -91,7 +95,8 @@ pub async fn upsert(
         doc.content.as_str(),
         &doc.scope,
         &doc.tags,
-        tx.1.entry.map(|entry| entry.principal.0)
+        doc.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),
+        doc.trust.as_str()
     )
     .fetch_optional(&mut *tx.0)
     .await?;

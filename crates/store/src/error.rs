@@ -27,6 +27,9 @@ pub enum Error {
     /// A row that the statement refers to is gone.
     #[error("what this refers to was deleted meanwhile; read it again, then decide")]
     Gone,
+    /// Nobody would administer a project any more.
+    #[error("nobody else administers this project; give somebody else the role `admin` first")]
+    LastAdministrator,
     /// The connection URL can't be parsed; it is not repeated, since it may hold a password.
     #[error("the database URL is not of the form postgres://user:password@host:port/database")]
     BadUrl,
@@ -89,7 +92,10 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Unavailable(_) => ErrorKind::Unavailable,
-            Self::Exists { .. } | Self::OtherLocation { .. } | Self::Gone => ErrorKind::Conflict,
+            Self::Exists { .. }
+            | Self::OtherLocation { .. }
+            | Self::Gone
+            | Self::LastAdministrator => ErrorKind::Conflict,
             Self::BadUrl
             | Self::Unsuitable(_)
             | Self::Migration(_)
@@ -99,7 +105,11 @@ impl Classified for Error {
     }
 
     fn field(&self) -> Option<String> {
-        matches!(self, Self::OtherLocation { .. }).then(|| "location".into())
+        match self {
+            Self::OtherLocation { .. } => Some("location".into()),
+            Self::LastAdministrator => Some("login".into()),
+            _ => None,
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct KnownFile {
     pub content_hash: Vec<u8>,
     /// Version of the chunker that cut it.
     pub chunker: i32,
+    /// By what it was masked ([`crate::policies::fingerprint`]).
+    pub masked_by: i64,
 }
 
 /// A file to write.
@@ -34,6 +36,8 @@ pub struct NewFile {
     pub line_count: i32,
     /// Version of the chunker.
     pub chunker: i32,
+    /// By what it was masked ([`crate::policies::fingerprint`]).
+    pub masked_by: i64,
 }
 
 /// A chunk to write.
@@ -89,7 +93,7 @@ pub async fn known(
     repository: RepositoryId,
 ) -> Result<HashMap<String, KnownFile>, Error> {
     let rows = sqlx::query!(
-        "select path, id, content_hash, chunker from files where repository_id = $1",
+        "select path, id, content_hash, chunker, masked_by from files where repository_id = $1",
         repository.0
     )
     .fetch_all(&mut *store.read().await?)
@@ -97,8 +101,12 @@ pub async fn known(
     Ok(rows
         .into_iter()
         .map(|r| {
-            let known =
-                KnownFile { id: r.id.into(), content_hash: r.content_hash, chunker: r.chunker };
+            let known = KnownFile {
+                id: r.id.into(),
+                content_hash: r.content_hash,
+                chunker: r.chunker,
+                masked_by: r.masked_by,
+            };
             (r.path, known)
         })
         .collect())
@@ -108,12 +116,12 @@ pub async fn known(
 pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId, Error> {
     let id = sqlx::query_scalar!(
         "insert into files (id, repository_id, project_id, path, content_hash, size, language,
-             line_count, chunker)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+             line_count, chunker, masked_by)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (repository_id, path) do update set
              content_hash = excluded.content_hash, size = excluded.size,
              language = excluded.language, line_count = excluded.line_count,
-             chunker = excluded.chunker, updated_at = now()
+             chunker = excluded.chunker, masked_by = excluded.masked_by, updated_at = now()
          returning id",
         FileId::generate().0,
         repository.id.0,
@@ -123,7 +131,8 @@ pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result
         file.size,
         file.language,
         file.line_count,
-        file.chunker
+        file.chunker,
+        file.masked_by
     )
     .fetch_one(&mut *tx.0)
     .await?;

@@ -36,8 +36,8 @@ use sqlx::{ConnectOptions, Connection};
 use tracing::log::LevelFilter;
 use uuid::Uuid;
 
-use access::{Entry, Session};
-use audit::{Chains, Head};
+use access::{Entry, Place, Session};
+use audit::{Chain, Chains, Head};
 pub use error::Error;
 pub use listener::Listener;
 pub use warm_up::warm_up;
@@ -113,13 +113,13 @@ impl Store {
     /// that PostgreSQL lets see the rows of that project alone, as far as the principal's role goes at
     /// that moment; one that forgets its `where` gets no others.
     pub fn enter(&self, principal: UserId, project: ProjectId) -> Self {
-        Self { entry: Some(Entry { principal, project: Some(project) }), ..self.clone() }
+        Self { entry: Some(Entry { principal, place: Place::Project(project) }), ..self.clone() }
     }
 
-    /// The same connections on behalf of someone who looks at what belongs to no project: to the audit of
-    /// the service, which administrators may read.
-    pub fn as_administrator(&self, principal: UserId) -> Self {
-        Self { entry: Some(Entry { principal, project: None }), ..self.clone() }
+    /// The same connections on behalf of someone who looks at an audit that is for administrators of the
+    /// service: its own, or that of a project that was removed. Others, and of other projects, see none.
+    pub fn auditor(&self, principal: UserId, chain: Chain) -> Self {
+        Self { entry: Some(Entry { principal, place: Place::Audit(chain) }), ..self.clone() }
     }
 
     /// On whose behalf the store is used, if somebody has entered.

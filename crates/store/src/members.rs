@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, Role, TeamId, UserId};
 
 use crate::error::word;
-use crate::{Error, Store};
+use crate::{Error, Store, Tx};
 
 /// A team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +49,7 @@ pub enum Who {
 }
 
 /// Adds a team with one administrator; a key that is taken is [`Error::Exists`].
-pub async fn create_team(
-    store: &Store,
-    key: &str,
-    name: &str,
-    admin: UserId,
-) -> Result<Team, Error> {
-    let mut tx = store.begin().await?;
+pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> Result<Team, Error> {
     let team = sqlx::query_as!(
         Team,
         "insert into teams (id, key, name) values ($1, $2, $3) returning id, key, name, created_at",
@@ -72,7 +66,6 @@ pub async fn create_team(
     )
     .execute(&mut *tx.0)
     .await?;
-    tx.commit().await?;
     Ok(team)
 }
 
@@ -116,14 +109,17 @@ pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>, 
 }
 
 /// Removes a team, and with it the roles that its members had by it.
-pub async fn delete_team(store: &Store, team: TeamId) -> Result<(), Error> {
-    sqlx::query!("delete from teams where id = $1", team.0).execute(&store.pool).await?;
+pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<(), Error> {
+    sqlx::query!("delete from teams where id = $1", team.0).execute(&mut *tx.0).await?;
     Ok(())
 }
 
-/// Gives a role, in place of the one that was there.
-pub async fn set(store: &Store, body: Body, who: Who, role: Role) -> Result<(), Error> {
-    let mut tx = store.begin().await?;
+/// Gives a role, in place of the one that was there. Whoever administers a project last stays its
+/// administrator: [`Error::LastAdministrator`].
+pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Error> {
+    if role < Role::Admin {
+        keep_an_administrator(tx, body, who).await?;
+    }
     match (body, who) {
         (Body::Team(team), Who::User(user)) => {
             sqlx::query!(
@@ -164,11 +160,27 @@ pub async fn set(store: &Store, body: Body, who: Who, role: Role) -> Result<(), 
             return Err(Error::Unsuitable("a team has no teams as members".into()));
         }
     };
-    tx.commit().await
+    Ok(())
 }
 
-/// Takes a role away; `false` when there was none.
-pub async fn remove(store: &Store, body: Body, who: Who) -> Result<bool, Error> {
+/// Refuses to take the role from the last person who administers a project by themselves. Of two who
+/// take it from each other at once, the second waits for the first, and finds nobody else any more.
+async fn keep_an_administrator(tx: &mut Tx, body: Body, who: Who) -> Result<(), Error> {
+    let (Body::Project(project), Who::User(user)) = (body, who) else { return Ok(()) };
+    let administrators = sqlx::query_scalar!(
+        "select m.user_id from project_members m join users u on u.id = m.user_id
+         where m.project_id = $1 and m.role = 'admin' and not u.is_agent and u.disabled_at is null
+         order by m.user_id for update of m",
+        project.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    if administrators == [user.0] { Err(Error::LastAdministrator) } else { Ok(()) }
+}
+
+/// Takes a role away; `false` when there was none. Like [`set`] not the last administrator's.
+pub async fn remove(tx: &mut Tx, body: Body, who: Who) -> Result<bool, Error> {
+    keep_an_administrator(tx, body, who).await?;
     let (team, project) = match body {
         Body::Team(team) => (Some(team.0), None),
         Body::Project(project) => (None, Some(project.0)),
@@ -177,7 +189,6 @@ pub async fn remove(store: &Store, body: Body, who: Who) -> Result<bool, Error> 
         Who::User(user) => (Some(user.0), None),
         Who::Team(team) => (None, Some(team.0)),
     };
-    let mut tx = store.begin().await?;
     let removed = sqlx::query_scalar!(
         r#"with of_team as (
                delete from team_members where team_id = $1 and user_id = $3 returning 1),
@@ -194,7 +205,6 @@ pub async fn remove(store: &Store, body: Body, who: Who) -> Result<bool, Error> 
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    tx.commit().await?;
     Ok(removed > 0)
 }
 

@@ -168,6 +168,8 @@ pub struct CodeFacet {
 pub struct DocFacet {
     /// Identifier.
     pub id: DocId,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Title of the whole document.
     pub title: String,
     /// Where people read it; may be empty.
@@ -295,6 +297,7 @@ pub async fn indexed_after(
 
 /// Loads passages of one project for showing. Those that are gone, expired, superseded or of
 /// another project are left out; the order is not that of `ids`.
+#[expect(clippy::too_many_lines, reason = "one statement and its columns")]
 pub async fn load(
     store: &Store,
     project: ProjectId,
@@ -316,7 +319,7 @@ pub async fn load(
                   c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
                   c.summary as "summary?", c.parent_symbol, c.source_ref as "source_ref?",
                   d.id as "doc_id?", d.title as "doc_title?", d.url as "doc_url?",
-                  d.source as "doc_source?"
+                  d.source as "doc_source?", d.trust as "doc_trust?"
            from passages p
            left join memory_records r on r.id = p.record_id
            left join code_chunks c on c.passage_id = p.id
@@ -364,13 +367,17 @@ pub async fn load(
                 }),
                 _ => None,
             };
-            let doc = r.doc_id.map(|id| DocFacet {
-                id: id.into(),
-                title: r.doc_title.unwrap_or_default(),
-                url: r.doc_url.unwrap_or_default(),
-                source: r.doc_source.unwrap_or_default(),
-                lines: r.first_line.zip(r.last_line),
-            });
+            let doc = match r.doc_id.zip(r.doc_trust) {
+                Some((id, trust)) => Some(DocFacet {
+                    id: id.into(),
+                    trust: word(&trust)?,
+                    title: r.doc_title.unwrap_or_default(),
+                    url: r.doc_url.unwrap_or_default(),
+                    source: r.doc_source.unwrap_or_default(),
+                    lines: r.first_line.zip(r.last_line),
+                }),
+                None => None,
+            };
             Ok(Passage {
                 indexed: IndexedPassage {
                     id: r.id.into(),

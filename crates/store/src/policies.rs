@@ -1,7 +1,9 @@
 //! Policies of projects, with every version of them.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Policy, ProjectId};
+use mc_domain::{FindAction, Policy, ProjectId};
+use mc_sanitizer::{Action, Class};
+use sha2::{Digest, Sha256};
 
 use crate::{Error, Store, Tx};
 
@@ -80,4 +82,36 @@ pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
 pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
     serde_json::from_value(document)
         .map_err(|error| Error::Unreadable(format!("a policy: {error}")))
+}
+
+/// The sanitizer's policy, as a project's policy has it.
+pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
+    let rules = &policy.sanitizer;
+    // Whoever sends a text could write the comment that allows what is in it.
+    let classes = mc_sanitizer::Policy::default()
+        .with_comments(false)
+        .with_class(Class::Secret, find_action(rules.secrets))
+        .with_class(Class::Personal, find_action(rules.personal));
+    // What the default lets pass, the document says by itself.
+    let strict = classes.with("ip-address", find_action(rules.personal));
+    let each = rules.categories.iter();
+    each.fold(strict, |policy, (category, find)| policy.with(category, find_action(*find)))
+}
+
+/// What the sanitizer calls it.
+pub fn find_action(find: FindAction) -> Action {
+    match find {
+        FindAction::Allow => Action::Allow,
+        FindAction::Mask => Action::Mask,
+        FindAction::Quarantine => Action::Quarantine,
+        FindAction::Reject => Action::Reject,
+    }
+}
+
+/// By what texts are masked under a policy, as a number: another one for other rules.
+pub fn fingerprint(policy: &Policy) -> i64 {
+    // It has no maps whose keys are no texts.
+    let rules = serde_json::to_vec(&policy.sanitizer).unwrap_or_default();
+    let digest: [u8; 32] = Sha256::digest(&rules).into();
+    i64::from_be_bytes(digest[..8].try_into().expect("8 of 32 bytes"))
 }

@@ -2,9 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    BundleId, HoldId, IngestId, Policy, ProjectId, ProjectKey, RecordId, Role, UserId,
+    Act, BundleId, HoldId, IngestId, Policy, ProjectId, ProjectKey, RecordId, Role, UserId,
 };
+use serde_json::json;
 
+use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
 use crate::{Error, Store, policies, vectors};
 
@@ -50,7 +52,8 @@ pub struct Overview {
     pub pending_vectors: i64,
 }
 
-/// Creates the project, administered by who asks, or finds it as it is; the flag says which. One that
+/// Creates the project, administered by who asks, and notes that in the service's audit, or finds it as
+/// it is; the flag says which. One that
 /// exists and that the principal may not see is [`Error::Exists`].
 pub async fn create(
     store: &Store,
@@ -59,6 +62,7 @@ pub async fn create(
     name: &str,
 ) -> Result<(Project, bool), Error> {
     let id = ProjectId::generate();
+    let mut tx = store.begin().await?;
     let created = sqlx::query_scalar!(
         "select mc.create_project($1, $2, $3, $4)",
         principal.0,
@@ -66,14 +70,18 @@ pub async fn create(
         key.as_str(),
         name
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *tx.0)
     .await?;
     if let Some(created_at) = created {
+        let event = NewEvent::new(Act::ProjectCreated, key).with(json!({ "id": id }));
+        audit::add(&mut tx, Chain::Service, Some(principal), &[event]).await?;
+        tx.commit().await?;
         let (key, name) = (key.to_string(), name.to_owned());
         let (role, policy) = (Role::Admin, Policy::default());
         let created = Project { id, key, name, created_at, role, policy, policy_version: 0 };
         return Ok((created, true));
     }
+    drop(tx);
     match find(store, principal, key).await? {
         Some(project) => Ok((project, false)),
         None => Err(Error::Exists { what: "a project with this key" }),
@@ -182,10 +190,13 @@ impl Row {
     }
 }
 
-/// Removes the project that was entered, and all that belongs to it.
-pub async fn delete(store: &Store, project: ProjectId) -> Result<(), Error> {
+/// Removes the project that was entered, and all that belongs to it but its audit, and notes that in the
+/// service's.
+pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    sqlx::query!("delete from projects where id = $1", project.0).execute(&mut *tx.0).await?;
+    sqlx::query!("delete from projects where id = $1", project.id.0).execute(&mut *tx.0).await?;
+    let event = NewEvent::new(Act::ProjectDeleted, &project.key).with(json!({ "id": project.id }));
+    audit::add(&mut tx, Chain::Service, store.principal(), &[event]).await?;
     tx.commit().await
 }
 
@@ -204,8 +215,8 @@ pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Err
             (select count(*) from repositories where project_id = $1) as "repositories!",
             (select count(*) from files where project_id = $1) as "files!",
             (select count(*) from passages where project_id = $1) as "passages!",
-            (select count(*) from embedding_queue where project_id = $1
-                and attempts < $2) as "pending_vectors!""#,
+            (select count(*) from embedding_queue q where project_id = $1 and attempts < $2
+                and exists (select from passages p where p.id = q.passage_id)) as "pending_vectors!""#,
         project.0,
         vectors::FAILING_AFTER
     )

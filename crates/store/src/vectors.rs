@@ -135,13 +135,15 @@ pub struct Queue {
     pub failing: i64,
 }
 
-/// Counts the passages that have no current vector.
+/// Counts the passages that have no current vector; of a project those that its reader may find.
 pub async fn queue(store: &Store, project: Option<ProjectId>) -> Result<Queue, Error> {
     Ok(sqlx::query_as!(
         Queue,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failing!"
-           from embedding_queue q where $1::uuid is null or q.project_id = $1"#,
+           from embedding_queue q
+           where $1::uuid is null
+               or q.project_id = $1 and exists (select from passages p where p.id = q.passage_id)"#,
         project.map(|project| project.0),
         FAILING_AFTER
     )

@@ -27,6 +27,8 @@ fn passage(text: &str) -> NewPassage {
 async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: &[&str]) {
     let doc = NewDoc {
         file: None,
+        saved_by: None,
+        trust: mc_domain::Trust::Imported,
         source: "test".into(),
         doc_id: doc_id.into(),
         title: mask(doc_id).text,
@@ -76,7 +78,8 @@ async fn a_transaction_that_commits_late_is_not_skipped() {
 async fn every_kind_of_change_reaches_the_feed_and_a_listener() {
     let db = TestDatabase::create().await;
     let store = db.store();
-    let project = db.project("changes").await.id;
+    let changes = db.project("changes").await;
+    let project = changes.id;
     let mut listener = feed::listen(store).await.unwrap();
     let cursor = feed::start(store).await.unwrap();
     let seen = async || feed::since(store, cursor, 100).await.unwrap().entries.len();
@@ -93,7 +96,7 @@ async fn every_kind_of_change_reaches_the_feed_and_a_listener() {
     listener.wait().await.unwrap();
     assert_eq!(seen().await, 4, "one added, one deleted, one kept");
 
-    mc_store::projects::delete(store, project).await.unwrap();
+    mc_store::projects::delete(store, &changes).await.unwrap();
     listener.wait().await.unwrap();
     assert_eq!(seen().await, 6, "a cascade is a change too");
 }

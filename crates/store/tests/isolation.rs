@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, Role, SourceKind, UserId};
-use mc_store::accounts::{self, Change, NewUser};
+use mc_store::accounts::{self, Change, NewUser, User};
 use mc_store::members::{self, Body, Who};
 use mc_store::passages::PassageFilter;
 use mc_store::testing::{execute, text, write};
@@ -36,7 +36,9 @@ impl World {
 
     async fn grant(&self, who: Who, role: Role) {
         let ours = self.db.service().enter(UserId::LOCAL, self.ours);
-        members::set(&ours, Body::Project(self.ours), who, role).await.unwrap();
+        let mut tx = ours.begin().await.unwrap();
+        members::set(&mut tx, Body::Project(self.ours), who, role).await.unwrap();
+        tx.commit().await.unwrap();
     }
 
     /// The database as a user sees it in a project.
@@ -65,7 +67,14 @@ impl World {
 
 async fn user(store: &Store, login: &str) -> UserId {
     let new = NewUser { login, name: "", email: None, is_agent: false, is_admin: false };
-    accounts::create(store, &new).await.unwrap().id
+    added(store, &new).await.unwrap().id
+}
+
+async fn added(store: &Store, new: &NewUser<'_>) -> Result<User, Error> {
+    let mut tx = store.begin().await?;
+    let user = accounts::create(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(user)
 }
 
 async fn number(store: &Store, sql: &str) -> i64 {
@@ -183,15 +192,21 @@ async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
     let ann = world.seen_by(world.ann, world.ours);
     let tasks = "select count(*)::text from tasks";
     assert_eq!(number(&ann, tasks).await, 1);
-    let disabled = |disabled| Change { disabled: Some(disabled), ..Change::default() };
-    accounts::change(world.db.service(), "ANN", &disabled(true)).await.unwrap().unwrap();
+    let change = async |login: &str, disabled| {
+        let change = Change { disabled: Some(disabled), ..Change::default() };
+        let mut tx = world.db.service().begin().await.unwrap();
+        accounts::change(&mut tx, login, &change).await.unwrap().unwrap();
+        tx.commit().await.unwrap();
+    };
+    change("ANN", true).await;
     assert_eq!(number(&ann, tasks).await, 0);
-    accounts::change(world.db.service(), "ann", &disabled(false)).await.unwrap().unwrap();
+    change("ann", false).await;
     assert_eq!(number(&ann, tasks).await, 1);
     let admin = world.seen_by(UserId::LOCAL, world.ours);
-    assert!(
-        members::remove(&admin, Body::Project(world.ours), Who::User(world.ann)).await.unwrap()
-    );
+    let mut tx = admin.begin().await.unwrap();
+    let ann_there = Who::User(world.ann);
+    assert!(members::remove(&mut tx, Body::Project(world.ours), ann_there).await.unwrap());
+    tx.commit().await.unwrap();
     assert_eq!(number(&ann, tasks).await, 0);
 }
 
@@ -204,12 +219,16 @@ async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
         let project = projects::find(service, bob, &"ours".parse().unwrap()).await.unwrap();
         project.map(|project| project.role)
     };
-    let team = members::create_team(service, "platform", "Platform", bob).await.unwrap();
+    let mut tx = service.begin().await.unwrap();
+    let team = members::create_team(&mut tx, "platform", "Platform", bob).await.unwrap();
+    tx.commit().await.unwrap();
     assert_eq!(role().await, None);
     world.grant(Who::Team(team.id), Role::Viewer).await;
     assert_eq!(role().await, Some(Role::Viewer), "shared read-only, whatever bob is in the team");
     world.grant(Who::Team(team.id), Role::Maintainer).await;
-    members::set(service, Body::Team(team.id), Who::User(bob), Role::Member).await.unwrap();
+    let mut tx = service.begin().await.unwrap();
+    members::set(&mut tx, Body::Team(team.id), Who::User(bob), Role::Member).await.unwrap();
+    tx.commit().await.unwrap();
     assert_eq!(role().await, Some(Role::Member), "no more than bob is in the team");
     world.grant(Who::User(bob), Role::Admin).await;
     assert_eq!(role().await, Some(Role::Admin), "his own role counts beside the team's");
@@ -219,7 +238,7 @@ async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
 async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere() {
     let world = World::with(Role::Admin).await;
     let new = NewUser { login: "bot", name: "", email: None, is_agent: true, is_admin: false };
-    let bot = accounts::create(world.db.service(), &new).await.unwrap().id;
+    let bot = added(world.db.service(), &new).await.unwrap().id;
     world.grant(Who::User(bot), Role::Admin).await;
     let project = projects::find(world.db.service(), bot, &"ours".parse().unwrap()).await.unwrap();
     assert_eq!(project.unwrap().role, Role::Agent);
@@ -228,7 +247,21 @@ async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere()
     let listed = projects::list(world.db.service(), bot).await.unwrap();
     assert_eq!(listed.len(), 1, "{listed:?}");
     let all_powerful = NewUser { login: "god", is_admin: true, ..new };
-    assert!(accounts::create(world.db.service(), &all_powerful).await.is_err());
+    assert!(added(world.db.service(), &all_powerful).await.is_err());
+}
+
+#[tokio::test]
+async fn of_two_administrators_who_take_the_role_from_each_other_one_keeps_it() {
+    let world = World::with(Role::Admin).await;
+    let take = async |by: UserId, from: UserId| {
+        let mut tx = world.seen_by(by, world.ours).begin().await?;
+        members::set(&mut tx, Body::Project(world.ours), Who::User(from), Role::Viewer).await?;
+        tx.commit().await
+    };
+    let (one, other) = tokio::join!(take(UserId::LOCAL, world.ann), take(world.ann, UserId::LOCAL));
+    assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
+    let refused = one.err().or(other.err());
+    assert!(matches!(refused, Some(Error::LastAdministrator)), "{refused:?}");
 }
 
 #[tokio::test]

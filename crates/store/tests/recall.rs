@@ -124,6 +124,8 @@ async fn fill(
     let passages: Vec<_> = (0..size).map(passage).collect();
     let doc = NewDoc {
         file: None,
+        saved_by: None,
+        trust: mc_domain::Trust::Imported,
         source: "test".into(),
         doc_id: "all".into(),
         title: mask("all").text,

@@ -25,6 +25,8 @@ async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
     };
     let doc = NewDoc {
         file: None,
+        saved_by: None,
+        trust: mc_domain::Trust::Imported,
         source: "test".into(),
         doc_id: "a".into(),
         title: mask("a").text,

@@ -26,6 +26,8 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
     };
     let doc = NewDoc {
         file: None,
+        saved_by: None,
+        trust: mc_domain::Trust::Imported,
         source: "test".into(),
         doc_id: place.into(),
         title: mask(place).text,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::stream;
 use http::{HeaderValue, header};
-use mc_domain::{Act, Action, ProjectKey};
+use mc_domain::{Act, Action, ProjectId, ProjectKey};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Event, EventFilter, NewEvent};
 use serde::{Deserialize, Serialize};
@@ -36,15 +36,38 @@ pub struct ChainQuery {
     /// absent, for administrators of the service.
     #[param(value_type = Option<shapes::ProjectKey>, inline)]
     project_key: Option<String>,
+    /// The id of a project that was removed, as the event `project.deleted` has it; for administrators of
+    /// the service.
+    project_id: Option<Uuid>,
+}
+
+/// Whose audit is asked for.
+#[derive(Debug)]
+pub enum Whose {
+    /// A project's.
+    Project(ProjectKey),
+    /// That of a project that was removed.
+    Removed(ProjectId),
+    /// The service's.
+    Service,
 }
 
 impl Check for ChainQuery {
-    type Checked = Option<ProjectKey>;
+    type Checked = Whose;
 
-    fn check(self) -> Result<Option<ProjectKey>, Invalid> {
-        check::optional("project_key", self.project_key, |field, key| {
-            check::project_key(field, &key)
-        })
+    fn check(self) -> Result<Whose, Invalid> {
+        whose(self.project_key.as_deref(), self.project_id)
+    }
+}
+
+fn whose(key: Option<&str>, id: Option<Uuid>) -> Result<Whose, Invalid> {
+    match (key, id) {
+        (Some(key), None) => Ok(Whose::Project(check::project_key("project_key", key)?)),
+        (None, Some(id)) => Ok(Whose::Removed(ProjectId(id))),
+        (None, None) => Ok(Whose::Service),
+        (Some(_), Some(_)) => {
+            Err(Invalid::new("project_id", "can't stand beside `project_key`; give one of them"))
+        }
     }
 }
 
@@ -56,6 +79,9 @@ pub struct AuditQuery {
     /// The project's key; the service's own audit when absent, for administrators of the service.
     #[param(value_type = Option<shapes::ProjectKey>, inline)]
     project_key: Option<String>,
+    /// The id of a project that was removed, as the event `project.deleted` has it; for administrators of
+    /// the service.
+    project_id: Option<Uuid>,
     /// Only what this user did.
     #[param(value_type = Option<shapes::Login>, inline)]
     actor: Option<String>,
@@ -80,7 +106,7 @@ pub struct AuditQuery {
 /// An [`AuditQuery`] as checked.
 #[derive(Debug)]
 pub struct CheckedQuery {
-    project: Option<ProjectKey>,
+    whose: Whose,
     actor: Option<String>,
     filter: EventFilter,
     before: Option<i64>,
@@ -103,9 +129,7 @@ impl Check for AuditQuery {
         };
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok(CheckedQuery {
-            project: check::optional("project_key", self.project_key, |field, key| {
-                check::project_key(field, &key)
-            })?,
+            whose: whose(self.project_key.as_deref(), self.project_id)?,
             actor: check::optional("actor", self.actor, |field, login| {
                 check::login(field, &login)
             })?,
@@ -175,7 +199,7 @@ pub async fn list(
     caller: Principal,
     ValidQuery(query): ValidQuery<AuditQuery>,
 ) -> Result<Json<AuditPage>, Problem> {
-    let (store, chain) = chain(&api, &caller, query.project.as_ref()).await?;
+    let (store, chain) = chain(&api, &caller, &query.whose).await?;
     let mut filter = query.filter;
     if let Some(login) = &query.actor {
         filter.actor = Some(users::called(&api.store, login).await?);
@@ -195,10 +219,10 @@ pub async fn list(
 pub async fn export(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(project): ValidQuery<ChainQuery>,
+    ValidQuery(whose): ValidQuery<ChainQuery>,
 ) -> Result<Response, Problem> {
-    let (store, chain) = chain(&api, &caller, project.as_ref()).await?;
-    read_of(&store, &caller, chain, "export").await?;
+    let (store, chain) = chain(&api, &caller, &whose).await?;
+    read_of(&store, chain, "export").await?;
     let pages = stream::unfold(Some(0), move |from| {
         let store = store.clone();
         async move { page(&store, chain, from?).await }
@@ -217,11 +241,11 @@ pub async fn export(
 pub async fn verify(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(project): ValidQuery<ChainQuery>,
+    ValidQuery(whose): ValidQuery<ChainQuery>,
 ) -> Result<Json<Verification>, Problem> {
-    let (store, chain) = chain(&api, &caller, project.as_ref()).await?;
+    let (store, chain) = chain(&api, &caller, &whose).await?;
     let report = audit::verify(&store, chain).await?;
-    read_of(&store, &caller, chain, "verify").await?;
+    read_of(&store, chain, "verify").await?;
     if let Some(fault) = &report.fault {
         tracing::error!(audit.chain = %chain.id(), %fault, "the audit is not as it was written");
     }
@@ -238,15 +262,27 @@ pub async fn verify(
 async fn chain(
     api: &ApiState,
     caller: &Principal,
-    project: Option<&ProjectKey>,
+    whose: &Whose,
 ) -> Result<(Store, Chain), Problem> {
-    if let Some(key) = project {
+    if let Whose::Project(key) = whose {
         let here = api.enter(caller, key, Action::Audit).await?;
         return Ok((here.store, Chain::Project(here.project.id)));
     }
     caller.require_administrator()?;
-    let store = api.store.as_administrator(caller.user);
-    Ok((store, Chain::Service))
+    let Whose::Removed(project) = whose else {
+        return Ok((api.store.auditor(caller.user, Chain::Service), Chain::Service));
+    };
+    let chain = Chain::Project(*project);
+    let store = api.store.auditor(caller.user, chain);
+    // That of a live project is answered like one that never was.
+    if audit::after(&store, chain, 0, 1).await?.is_empty() {
+        return Err(Problem::not_found(format!(
+            "no project that was removed had the id {project}"
+        ))
+        .field("project_id")
+        .hint("GET /audit?action=project.deleted lists those that were"));
+    }
+    Ok((store, chain))
 }
 
 /// The events after a place as lines, and from where the next page goes on. An export that breaks off
@@ -270,16 +306,13 @@ async fn page(
     Some((Ok(lines.into()), Some(last)))
 }
 
-/// Notes in the chain itself that it was read as a whole.
-async fn read_of(
-    store: &Store,
-    caller: &Principal,
-    chain: Chain,
-    how: &str,
-) -> Result<(), Problem> {
+/// Notes that a chain was read as a whole: in the project's own, or the service's for what is its
+/// administrators'.
+async fn read_of(store: &Store, chain: Chain, how: &str) -> Result<(), Problem> {
     let event = NewEvent::new(Act::AuditRead, chain.id());
-    let event = event.with(serde_json::json!({ "how": how }));
-    Ok(audit::note_alone(store, chain, Some(caller.user), &[event]).await?)
+    let mut tx = store.begin().await?;
+    audit::note(&mut tx, event.with(serde_json::json!({ "how": how }))).await?;
+    Ok(tx.commit().await?)
 }
 
 impl From<Event> for EventView {

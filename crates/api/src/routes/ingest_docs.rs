@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Act, Action, HoldId, Policy, ProjectKey};
+use mc_domain::{Act, Action, HoldId, Policy, ProjectKey, Trust, UserId};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
@@ -216,8 +216,12 @@ pub async fn ingest(
 ) -> Result<Json<DocsAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let CheckedDocs { source, documents, .. } = request;
-    let each =
-        documents.into_iter().map(|document| HeldDocument { source: source.clone(), document });
+    let saved_by = Some(caller.user);
+    let each = documents.into_iter().map(|document| HeldDocument {
+        saved_by,
+        source: source.clone(),
+        document,
+    });
     let prepared = cut_all(&here, each.collect(), Looked::Nobody).await;
     let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.verdict {
         Verdict::Refuse(reasons) => Some((at, reasons.join(", "))),
@@ -273,6 +277,9 @@ pub async fn take(here: &Here, held: HeldDocument) -> Result<(Uuid, &'static str
 /// A document with its source: what is kept of it in quarantine.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HeldDocument {
+    /// Who handed it in; whoever releases it where that is not known.
+    #[serde(default)]
+    saved_by: Option<UserId>,
     source: String,
     document: CheckedDocument,
 }
@@ -309,13 +316,20 @@ impl HeldDocument {
             tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
         };
         let (doc, passages) = match &document.body {
-            Body::Text(text) => document::cut(Page { content: gate.pass(text), ..page }, limits),
+            Body::Text(text) => {
+                let page = Page { content: gate.pass(text), ..page };
+                document::cut(page, limits, gate.sanitizing())
+            }
             Body::Conversation(messages) => {
                 let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
-                conversation::cut(page, &messages, limits)
+                conversation::cut(page, &messages, limits, gate.sanitizing())
             }
         };
-        Prepared { doc, passages, verdict: gate.verdict(), held: self }
+        let verdict = gate.verdict();
+        let is_suspicious = verdict == Verdict::Take { suspicious: true };
+        let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
+        let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
+        Prepared { doc, passages, verdict, held: self }
     }
 }
 

@@ -5,7 +5,7 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Act, Action, ProjectKey, Role, Scope};
-use mc_store::audit::NewEvent;
+use mc_store::audit::{self, NewEvent};
 use mc_store::members::{self, Body, Member, Team, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::users;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
-use crate::entry::Here;
+use crate::entry::{Here, commit};
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
@@ -193,8 +193,11 @@ pub async fn create_team(
     ValidJson((key, name)): ValidJson<TeamEntry>,
 ) -> Result<(StatusCode, Json<TeamView>), Problem> {
     caller.require_administrator()?;
-    let team = members::create_team(&api.store, &key, &name, caller.user).await;
+    let mut tx = api.store.begin().await?;
+    let team = members::create_team(&mut tx, &key, &name, caller.user).await;
     let team = team.map_err(|error| Problem::from(error).field("key"))?;
+    let event = NewEvent::new(Act::TeamChanged, &team.key).with(json!({ "change": "added" }));
+    commit(tx, &caller, event).await?;
     Ok((StatusCode::CREATED, Json(team.into())))
 }
 
@@ -222,9 +225,10 @@ pub async fn remove_team(
     ValidPath(key): ValidPath<TeamPath>,
 ) -> Result<StatusCode, Problem> {
     let team = administered(&api, &caller, &key).await?;
-    members::delete_team(&api.store, team.id).await?;
+    let mut tx = api.store.begin().await?;
+    members::delete_team(&mut tx, team.id).await?;
     let event = NewEvent::new(Act::TeamChanged, key).with(json!({ "change": "deleted" }));
-    api.note(&caller, event).await;
+    commit(tx, &caller, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -256,9 +260,10 @@ pub async fn set_team_member(
 ) -> Result<StatusCode, Problem> {
     let team = administered(&api, &caller, &key).await?;
     let user = users::named(&api.store, &login).await?;
-    members::set(&api.store, Body::Team(team.id), Who::User(user.id), role).await?;
+    let mut tx = api.store.begin().await?;
+    members::set(&mut tx, Body::Team(team.id), Who::User(user.id), role).await?;
     let event = NewEvent::new(Act::TeamChanged, key).with(given(&user.login, role));
-    api.note(&caller, event).await;
+    commit(tx, &caller, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -274,9 +279,11 @@ pub async fn remove_team_member(
 ) -> Result<StatusCode, Problem> {
     let team = administered(&api, &caller, &key).await?;
     let user = users::named(&api.store, &login).await?;
-    let removed = members::remove(&api.store, Body::Team(team.id), Who::User(user.id)).await?;
+    let mut tx = api.store.begin().await?;
+    let removed = members::remove(&mut tx, Body::Team(team.id), Who::User(user.id)).await?;
     if removed {
-        api.note(&caller, NewEvent::new(Act::TeamChanged, key).with(taken(&user.login))).await;
+        let event = NewEvent::new(Act::TeamChanged, key).with(taken(&user.login));
+        commit(tx, &caller, event).await?;
     }
     gone(removed, "login", &login)
 }
@@ -313,10 +320,8 @@ pub async fn set(
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let user = users::named(&api.store, &login).await?;
-    let project = Body::Project(here.project.id);
-    members::set(&here.store, project, Who::User(user.id), role).await?;
-    here.note(NewEvent::new(Act::MemberChanged, key).with(given(&user.login, role))).await;
-    Ok(StatusCode::NO_CONTENT)
+    let event = NewEvent::new(Act::MemberChanged, key).with(given(&user.login, role));
+    give(&here, Who::User(user.id), role, event).await
 }
 
 /// Take someone's role on a project away.
@@ -331,11 +336,8 @@ pub async fn remove(
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let user = users::named(&api.store, &login).await?;
-    let project = Body::Project(here.project.id);
-    let removed = members::remove(&here.store, project, Who::User(user.id)).await?;
-    if removed {
-        here.note(NewEvent::new(Act::MemberChanged, key).with(taken(&user.login))).await;
-    }
+    let event = NewEvent::new(Act::MemberChanged, key).with(taken(&user.login));
+    let removed = take(&here, Who::User(user.id), event).await?;
     gone(removed, "login", &login)
 }
 
@@ -352,11 +354,9 @@ pub async fn share(
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let team = seen(&api, &caller, &team).await?.0;
-    let project = Body::Project(here.project.id);
-    members::set(&here.store, project, Who::Team(team.id), role).await?;
     let detail = given(&format!("team {}", team.key), role);
-    here.note(NewEvent::new(Act::MemberChanged, key).with(detail)).await;
-    Ok(StatusCode::NO_CONTENT)
+    let event = NewEvent::new(Act::MemberChanged, key).with(detail);
+    give(&here, Who::Team(team.id), role, event).await
 }
 
 /// End the sharing of a project with a team.
@@ -371,12 +371,8 @@ pub async fn unshare(
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
     let (of, role) = existing(&api, &caller, &team).await?;
-    let project = Body::Project(here.project.id);
-    let removed = members::remove(&here.store, project, Who::Team(of.id)).await?;
-    if removed {
-        let detail = taken(&format!("team {team}"));
-        here.note(NewEvent::new(Act::MemberChanged, key).with(detail)).await;
-    }
+    let event = NewEvent::new(Act::MemberChanged, key).with(taken(&format!("team {team}")));
+    let removed = take(&here, Who::Team(of.id), event).await?;
     // A project is taken back from a team that has left; of others not even that they are there is told.
     if !removed && role.is_none() && !caller.administers() {
         return Err(no_team(&team));
@@ -415,6 +411,26 @@ async fn administered(api: &ApiState, caller: &Principal, key: &str) -> Result<T
         return Err(Problem::forbidden(detail));
     }
     Ok(team)
+}
+
+/// Gives a role on the project; its audit has it, or it did not happen.
+async fn give(here: &Here, who: Who, role: Role, event: NewEvent) -> Result<StatusCode, Problem> {
+    let mut tx = here.store.begin().await?;
+    members::set(&mut tx, Body::Project(here.project.id), who, role).await?;
+    audit::note(&mut tx, event).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes a role on the project away, in the same way; `false` where there was none.
+async fn take(here: &Here, who: Who, event: NewEvent) -> Result<bool, Problem> {
+    let mut tx = here.store.begin().await?;
+    let removed = members::remove(&mut tx, Body::Project(here.project.id), who).await?;
+    if removed {
+        audit::note(&mut tx, event).await?;
+        tx.commit().await?;
+    }
+    Ok(removed)
 }
 
 fn no_team(key: &str) -> Problem {

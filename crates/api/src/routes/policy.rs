@@ -5,10 +5,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, header};
-use mc_domain::{Act, Action, Policy, ProjectKey};
+use mc_domain::{Act, Action, Policy, ProjectId, ProjectKey};
 use mc_sanitizer::Sanitizer;
+use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::policies::{self, Version};
+use mc_store::{ingests, repositories};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -149,7 +151,8 @@ pub async fn show(
     Ok(answer(project.policy_version, project.policy))
 }
 
-/// Set a project's policy, all of it: what is left out gets its default. Applied at once.
+/// Set a project's policy, all of it: what is left out gets its default. Applied at once; where it masks
+/// otherwise, the project's repositories are read again.
 #[utoipa::path(
     put, path = "/projects/{key}/policy", tag = "projects",
     params(
@@ -185,7 +188,24 @@ pub async fn set(
     let detail = json!({ "version": version, "changes": changes });
     audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail)).await?;
     tx.commit().await?;
+    if policy.sanitizer != project.policy.sanitizer
+        && let Err(error) = read_again(&store, project.id).await
+    {
+        // It is in force, and the next run does it.
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "the repositories are not read again by the new policy");
+    }
     Ok(answer(version, policy))
+}
+
+/// Has the repositories read again, whose files were masked by other rules.
+async fn read_again(store: &Store, project: ProjectId) -> Result<(), mc_store::Error> {
+    for repository in repositories::list(store, project).await? {
+        if let Some(last) = ingests::of_repository(store, repository.id, 1).await?.pop() {
+            ingests::enqueue(store, &repository, &last.requested_ref).await?;
+        }
+    }
+    Ok(())
 }
 
 /// See how a project's policy came to be: every version with what it changed.

@@ -4,11 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, ProjectKey, Scope};
-use mc_store::audit::NewEvent;
+use mc_domain::{Action, ProjectKey, Scope};
 use mc_store::projects::{self, Overview, Project};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -121,10 +119,6 @@ pub async fn create(
     caller.require(Scope::Ingest)?;
     let created = projects::create(&api.store, caller.user, &new.key, &new.name).await;
     let (project, created) = created.map_err(|error| Problem::from(error).field("key"))?;
-    if created {
-        let event = NewEvent::new(Act::ProjectCreated, &project.key);
-        api.note(&caller, event.with(json!({ "id": project.id }))).await;
-    }
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(project.into())))
 }
@@ -169,9 +163,7 @@ pub async fn remove(
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
-    projects::delete(&store, project.id).await?;
-    let event = NewEvent::new(Act::ProjectDeleted, &project.key);
-    api.note(&caller, event.with(json!({ "id": project.id }))).await;
+    projects::delete(&store, &project).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_domain::{Action, ProjectKey, RecordId};
-use mc_memory::review::{self, Edit, Forgotten, Proposal};
+use mc_memory::review::{self, Amendment, Edit, Forgotten, Proposal, Seen};
 use mc_store::projects::Belonging;
 use mc_store::records::{self, Contributor};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
-use crate::wire::{Visibility, whole};
+use crate::wire::{Visibility, whole, whole_one};
 
 /// Whose proposals, and how many.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -49,10 +49,19 @@ impl Check for ProposalQuery {
     }
 }
 
-/// What a reviewer would have a proposal say instead.
+/// What a reviewer looked at, and what it is to say instead.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 1, "amends_version": 3}))]
 pub struct AcceptEntry {
+    /// The proposal's `version`, as it was looked at.
+    #[serde(deserialize_with = "whole_one")]
+    #[schema(value_type = shapes::Ordinal)]
+    version: i64,
+    /// The `version` of the record that it would change; for a proposal that would change one.
+    #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = Option<shapes::Ordinal>)]
+    amends_version: Option<i64>,
     /// As proposed when absent.
     #[schema(value_type = Option<shapes::Title>)]
     title: Option<String>,
@@ -62,14 +71,41 @@ pub struct AcceptEntry {
 }
 
 impl Check for AcceptEntry {
-    type Checked = Edit;
+    type Checked = (Seen, Edit);
 
-    fn check(self) -> Result<Edit, Invalid> {
-        Ok(Edit {
+    fn check(self) -> Result<(Seen, Edit), Invalid> {
+        let seen = Seen {
+            version: version("version", self.version)?,
+            amends_version: check::optional("amends_version", self.amends_version, version)?,
+        };
+        let edit = Edit {
             title: check::optional_line("title", self.title, limits::TITLE)?,
             content: check::optional_text("content", self.content, limits::CONTENT)?,
-        })
+        };
+        Ok((seen, edit))
     }
+}
+
+/// Which version of a record somebody looked at.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmEntry {
+    /// The record's `version`, as it was looked at.
+    #[serde(deserialize_with = "whole_one")]
+    #[schema(value_type = shapes::Ordinal)]
+    version: i64,
+}
+
+impl Check for ConfirmEntry {
+    type Checked = i32;
+
+    fn check(self) -> Result<i32, Invalid> {
+        version("version", self.version)
+    }
+}
+
+fn version(field: &str, version: i64) -> Result<i32, Invalid> {
+    check::range(field, version, &(1..=i64::from(i32::MAX)))
 }
 
 /// Why a proposal is turned down.
@@ -103,9 +139,7 @@ impl Check for RollBackEntry {
     type Checked = Option<i32>;
 
     fn check(self) -> Result<Option<i32>, Invalid> {
-        check::optional("version", self.version, |field, version| {
-            check::range(field, version, &(1..=i64::from(i32::MAX)))
-        })
+        check::optional("version", self.version, version)
     }
 }
 
@@ -165,7 +199,7 @@ pub struct ProposalView {
     /// The record that would say this instead, as it is; absent where it would be a record of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     amends: Option<RecordView>,
-    /// What it changes of that: a unified diff of title and content.
+    /// What it changes of that: a unified diff of title, tags, scope and content.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -234,10 +268,10 @@ pub async fn accept(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
-    ValidJson(edit): ValidJson<AcceptEntry>,
+    ValidJson((seen, edit)): ValidJson<AcceptEntry>,
 ) -> Result<Json<RecordView>, Problem> {
     let here = holding(&api, &caller, id, Action::Accept).await?;
-    Ok(Json(review::accept(&here.memory, id, &edit, caller.name()).await?.into()))
+    Ok(Json(review::accept(&here.memory, id, seen, &edit, caller.name()).await?.into()))
 }
 
 /// Turn a proposal down.
@@ -276,15 +310,17 @@ pub async fn share(
 /// Say that a record of the team holds: it is trusted most from now on, until its text changes.
 #[utoipa::path(
     post, path = "/records/{id}/confirm", tag = "review", params(RecordPath),
+    request_body = ConfirmEntry,
     responses((status = 200, description = "The record", body = RecordView))
 )]
 pub async fn confirm(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
+    ValidJson(version): ValidJson<ConfirmEntry>,
 ) -> Result<Json<RecordView>, Problem> {
     let here = holding(&api, &caller, id, Action::Accept).await?;
-    Ok(Json(review::confirm(&here.memory, id).await?.into()))
+    Ok(Json(review::confirm(&here.memory, id, version).await?.into()))
 }
 
 /// Have a record say again what it said before, or bring one back that was taken out or replaced.
@@ -336,10 +372,9 @@ async fn holding(
 
 async fn view(here: &Here, proposal: Proposal) -> Result<ProposalView, Problem> {
     let id = proposal.record.id;
-    let diff = proposal.amends.as_ref().map(|amends| {
-        let text = |title: &str, content: &str| format!("{title}\n\n{content}\n");
-        let before = text(&amends.title, &amends.content);
-        let after = text(&proposal.record.title, &proposal.record.content);
+    let diff = proposal.amends.as_ref().map(|Amendment { now, then }| {
+        let before = text(&now.title, &now.tags, &now.scope, &now.content);
+        let after = text(then.title.as_str(), &then.tags, &then.scope, then.content.as_str());
         similar::TextDiff::from_lines(&before, &after)
             .unified_diff()
             .header("now", "proposed")
@@ -350,9 +385,14 @@ async fn view(here: &Here, proposal: Proposal) -> Result<ProposalView, Problem> 
     Ok(ProposalView {
         record: record.ok_or_else(|| unknown(id))?,
         sources: sources.into_iter().map(Into::into).collect(),
-        amends: proposal.amends.map(Into::into),
+        amends: proposal.amends.map(|amendment| amendment.now.into()),
         diff,
     })
+}
+
+/// What a record says, in lines.
+fn text(title: &str, tags: &[String], scope: &[String], content: &str) -> String {
+    format!("{title}\ntags: {}\nscope: {}\n\n{content}\n", tags.join(", "), scope.join(", "))
 }
 
 impl ForgetAnswer {

@@ -17,6 +17,7 @@ use super::users;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
+use crate::entry::commit;
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
 use crate::problem::Problem;
@@ -160,10 +161,12 @@ pub async fn create(
         scopes: entry.scopes,
         expires_at: Some(Utc::now() + entry.lives),
     };
-    let made = accounts::create_token(&api.store, &token).await?;
+    let mut tx = api.store.begin().await?;
+    let made = accounts::create_token(&mut tx, &token).await?;
     let detail =
         json!({ "user": user, "scopes": entry.scopes.to_string(), "ends": made.expires_at });
-    api.note(&caller, NewEvent::new(Act::TokenCreated, made.id).with(detail)).await;
+    let event = NewEvent::new(Act::TokenCreated, made.id).with(detail);
+    commit(tx, &caller, event).await?;
     let view = made.into();
     Ok((StatusCode::CREATED, Json(TokenAnswer { token: text.to_owned(), view })))
 }
@@ -193,10 +196,11 @@ pub async fn revoke(
     ValidPath(id): ValidPath<TokenPath>,
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
-    let revoked = accounts::revoke(&api.store, caller.user, id).await?
-        || (caller.administers() && accounts::revoke_of_program(&api.store, id).await?);
+    let mut tx = api.store.begin().await?;
+    let revoked = accounts::revoke(&mut tx, caller.user, id).await?
+        || (caller.administers() && accounts::revoke_of_program(&mut tx, id).await?);
     if revoked {
-        api.note(&caller, NewEvent::new(Act::TokenRevoked, id)).await;
+        commit(tx, &caller, NewEvent::new(Act::TokenRevoked, id)).await?;
         return Ok(StatusCode::NO_CONTENT);
     }
     // Beside the word an id may look like a secret.

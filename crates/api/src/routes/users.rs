@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
+use crate::entry::commit;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
@@ -201,11 +202,13 @@ pub async fn create(
         is_agent: user.is_agent,
         is_admin: user.is_admin,
     };
-    let created = accounts::create(&api.store, &new).await;
+    let mut tx = api.store.begin().await?;
+    let created = accounts::create(&mut tx, &new).await;
     let created = created.map_err(|error| Problem::from(error).field("login"))?;
     let detail =
         json!({ "change": "added", "is_agent": created.is_agent, "is_admin": created.is_admin });
-    api.note(&caller, NewEvent::new(Act::UserChanged, created.id).with(detail)).await;
+    let event = NewEvent::new(Act::UserChanged, created.id).with(detail);
+    commit(tx, &caller, event).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 
@@ -252,11 +255,13 @@ pub async fn change(
         is_admin: change.is_admin,
         disabled: change.disabled,
     };
-    let changed = accounts::change(&api.store, &login, &change).await?;
+    let mut tx = api.store.begin().await?;
+    let changed = accounts::change(&mut tx, &login, &change).await?;
     let changed = changed.ok_or_else(|| unknown(&login))?;
     let is_disabled = changed.disabled_at.is_some();
     let detail = json!({ "is_admin": changed.is_admin, "is_disabled": is_disabled });
-    api.note(&caller, NewEvent::new(Act::UserChanged, changed.id).with(detail)).await;
+    let event = NewEvent::new(Act::UserChanged, changed.id).with(detail);
+    commit(tx, &caller, event).await?;
     Ok(Json(changed.into()))
 }
 

@@ -8,7 +8,6 @@ mod page;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -16,18 +15,18 @@ use mc_auth::client::ClientId;
 use mc_auth::jwt::{self, Grant, Issued, Party, Reason};
 use mc_auth::login::{Provider, ProviderConfig, ProviderName};
 use mc_auth::secret::PersonalAccessToken;
-use mc_domain::{Act, Scopes, SessionId, UserId};
+use mc_domain::{Scopes, SessionId, UserId};
 use mc_seal::Sealer;
 use mc_store::Store;
 use mc_store::accounts;
-use mc_store::audit::{self, Chain, NewEvent};
-use serde_json::json;
+use mc_store::audit::{self, Chain};
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::auth::{Authenticate, Principal};
 use crate::problem::Problem;
+use crate::refusals::Refusals;
 use keys::Keyring;
 
 /// The program that `memory-copilot login` signs in.
@@ -56,8 +55,7 @@ struct Inner {
     sealer: Sealer,
     party: Party,
     keys: Keyring,
-    /// Tokens that were refused since it was last noted.
-    refused: AtomicU64,
+    refusals: Refusals,
 }
 
 /// A provider is asked for its metadata when somebody first wants to sign in there: one that is away
@@ -82,7 +80,7 @@ impl SignIn {
             sealer: settings.sealer,
             party: Party { issuer: address.clone(), audience: address },
             keys,
-            refused: AtomicU64::new(0),
+            refusals: Refusals::default(),
         })))
     }
 
@@ -100,15 +98,12 @@ impl SignIn {
         self.0.public_url.join(path).expect("a path of our own")
     }
 
-    /// Notes in the audit how many tokens were refused since the last call. Not each by itself: whoever
-    /// knocks would fill it.
+    /// Notes in the audit what was refused since the last call. To be called every minute.
     pub async fn note_refusals(&self) -> Result<(), Problem> {
-        let count = self.0.refused.swap(0, Ordering::Relaxed);
-        if count == 0 {
-            return Ok(());
+        for (who, event) in self.0.refusals.take() {
+            audit::note_alone(self.store(), Chain::Service, who, &[event]).await?;
         }
-        let event = NewEvent::new(Act::Refused, "token").with(json!({ "count": count }));
-        Ok(audit::note_alone(self.store(), Chain::Service, None, &[event]).await?)
+        Ok(())
     }
 
     /// Whether browsers reach it by TLS.
@@ -186,9 +181,13 @@ impl Authenticate for SignIn {
         Box::pin(async move {
             let principal = self.principal_of(token).await?;
             if principal.is_none() {
-                self.0.refused.fetch_add(1, Ordering::Relaxed);
+                self.0.refusals.token();
             }
             Ok(principal)
         })
+    }
+
+    fn refusals(&self) -> &Refusals {
+        &self.0.refusals
     }
 }

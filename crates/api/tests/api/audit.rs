@@ -65,11 +65,37 @@ async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() 
         ["access.refused", "member.changed"]
     );
     let service = actions(&api, "/audit").await;
-    for expected in ["user.changed", "token.created", "access.refused"] {
-        assert!(service.iter().any(|action| action == expected), "{expected}: {service:?}");
-    }
+    assert_eq!(service, ["token.created", "login", "user.changed", "project.created"]);
+    api.state.sign_in.note_refusals().await.unwrap();
+    let refused = api.get("/audit?action=access.refused").await.ok();
+    assert_eq!(refused["events"].as_array().unwrap().len(), 1, "{refused}");
+    assert_eq!(refused["events"][0]["actor"], "ann");
+    let operations =
+        json!({"GET /projects/{key} 404": 1, "GET /audit 403": 2, "GET /audit/export 403": 1});
+    assert_eq!(refused["events"][0]["detail"]["operations"], operations);
     api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
     assert_eq!(other.get("/audit?project_key=shop").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_audit_of_a_removed_project_is_for_administrators_of_the_service() {
+    let api = busy().await;
+    let before = actions(&api, "/audit?project_key=shop").await;
+    let project = api.get("/projects/shop").await.ok()["id"].clone();
+    let of = |path: &str| format!("{path}?project_id={}", project.as_str().unwrap());
+    for path in ["/audit", "/audit/export", "/audit/verification"] {
+        assert_eq!(api.get(&of(path)).await.fault(404), "project_id", "it lives");
+    }
+    api.delete("/projects/shop").await.ok();
+    assert_eq!(actions(&api, &of("/audit")).await, before);
+    assert_eq!(api.get(&of("/audit/verification")).await.ok()["intact"], true);
+    assert_eq!(actions(&api, "/audit?action=audit.read").await.len(), 1);
+    let ann = newcomer(&api, "ann").await;
+    assert_eq!(api.with(&ann).get(&of("/audit")).await.status, 403);
+    let never = api.get(&format!("/audit?project_id={}", uuid::Uuid::now_v7())).await;
+    assert_eq!(never.fault(404), "project_id");
+    let both = api.get(&format!("{}&project_key=shop", of("/audit"))).await;
+    assert_eq!(both.fault(400), "project_id");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -38,7 +38,12 @@ fn accepted() -> Vec<(&'static str, Value)> {
                    "developer": "vera"}),
         ),
         ("/feedback", json!({"bundle_id": id, "used": [id]})),
-        ("/proposals/{id}/accept", json!({"title": "Units", "content": "They differ."})),
+        (
+            "/proposals/{id}/accept",
+            json!({"version": 1, "amends_version": 1, "title": "Units",
+                                            "content": "They differ."}),
+        ),
+        ("/records/{id}/confirm", json!({"version": 1})),
         ("/proposals/{id}/reject", json!({"reason": "they do not"})),
         ("/records/{id}/rollback", json!({"version": 1})),
         ("/forget", json!({"project_key": "shop", "source": "wiki", "dry_run": true})),

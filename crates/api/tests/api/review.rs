@@ -108,8 +108,8 @@ async fn a_private_note_of_others_is_answered_like_one_that_is_not_there() {
     for caller in [api.with(&bot), api.with(crate::client::SECRET)] {
         for action in ["confirm", "rollback", "share"] {
             let [one, other] = [id(&saved), missing].map(|id| format!("/records/{id}/{action}"));
-            let theirs = caller.post(&one, json!({})).await;
-            let nothing = caller.post(&other, json!({})).await;
+            let theirs = caller.post(&one, json!({"version": 1})).await;
+            let nothing = caller.post(&other, json!({"version": 1})).await;
             assert_eq!((theirs.fault(404), nothing.fault(404)), ("id", "id"), "{action}");
             let told = theirs.body["detail"].as_str().unwrap().replace(id(&saved), missing);
             assert_eq!(told, nothing.body["detail"]);
@@ -168,21 +168,25 @@ async fn what_a_program_saves_is_recalled_once_a_person_has_accepted_it() {
 
     let accept = format!("/proposals/{}/accept", id(&saved));
     for decision in ["accept", "reject"] {
-        let body = if decision == "reject" { json!({"reason": "no"}) } else { json!({}) };
+        let body =
+            if decision == "reject" { json!({"reason": "no"}) } else { json!({"version": 1}) };
         let path = format!("/proposals/{}/{decision}", id(&saved));
         assert_eq!(bot.post(&path, body).await.status, 403);
     }
-    assert_eq!(bot.post(&format!("/records/{}/confirm", id(&saved)), json!({})).await.status, 403);
+    let confirm = format!("/records/{}/confirm", id(&saved));
+    assert_eq!(bot.post(&confirm, json!({"version": 1})).await.status, 403);
     let waiting = ann.get("/proposals?project_key=shop").await.ok();
     assert_eq!(waiting["proposals"][0]["id"], saved["id"]);
     assert_eq!(waiting["proposals"][0]["sources"][0]["saved_by"], "bot");
-    let accepted = ann.post(&accept, json!({})).await.ok();
+    assert_eq!(ann.post(&accept, json!({})).await.fault(400), "version");
+    assert_eq!(ann.post(&accept, json!({"version": 2})).await.fault(409), "version");
+    let accepted = ann.post(&accept, json!({"version": 1})).await.ok();
     assert_eq!(
         (&accepted["visibility"], &accepted["trust"]),
         (&json!("team"), &json!("confirmed"))
     );
     assert!(recalls(&ann, query, "January").await);
-    assert_eq!(ann.post(&accept, json!({})).await.fault(409), "id");
+    assert_eq!(ann.post(&accept, json!({"version": 1})).await.fault(409), "id");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -206,7 +210,19 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     assert_eq!(proposal["amends"]["id"], record["id"]);
     assert!(proposal["diff"].as_str().unwrap().contains('+'), "{proposal}");
     let accept = format!("/proposals/{}/accept", id(&proposed));
-    let edit = json!({"content": format!("{reordered} Sundays excepted.")});
+    // What it would change has changed since: what it was compared with is gone.
+    let saved = api.post(
+        "/save",
+        json!({"project_key": "shop", "kind": "fact", "content": known,
+                                         "tags": ["export"]}),
+    );
+    assert_eq!(saved.await.ok()["outcome"], "merged");
+    let seen = json!({"version": 1, "amends_version": 1});
+    assert_eq!(api.post(&accept, seen).await.fault(409), "amends_version");
+    let waiting = api.get("/proposals?project_key=shop").await.ok();
+    let seen = waiting["proposals"][0]["amends"]["version"].as_i64().unwrap();
+    let edit = json!({"version": 1, "amends_version": seen,
+                      "content": format!("{reordered} Sundays excepted.")});
     let accepted = api.post(&accept, edit).await.ok();
     assert_eq!(accepted["id"], record["id"]);
     assert!(accepted["content"].as_str().unwrap().ends_with("Sundays excepted."));
@@ -216,7 +232,7 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     let back = api.post(&format!("{path}/rollback"), json!({})).await.ok();
     assert_eq!(back["content"], known);
     let history = api.get(&path).await.ok();
-    assert_eq!(history["versions"].as_array().unwrap().len(), 2);
+    assert_eq!(history["versions"].as_array().unwrap().len(), 3);
     assert_eq!(
         api.post(&format!("{path}/rollback"), json!({"version": 9})).await.fault(400),
         "version"
@@ -255,7 +271,9 @@ async fn a_person_who_confirms_vouches_until_the_text_changes() {
     let text = "The search index is rebuilt by the task search:rebuild, which takes nine minutes.";
     let saved = api.post("/save", fact(text)).await.ok();
     let path = format!("/records/{}", id(&saved));
-    let confirmed = api.post(&format!("{path}/confirm"), json!({})).await.ok();
+    let confirm = format!("{path}/confirm");
+    assert_eq!(api.post(&confirm, json!({"version": 2})).await.fault(409), "version");
+    let confirmed = api.post(&confirm, json!({"version": 1})).await.ok();
     assert_eq!(confirmed["trust"], "confirmed");
     api.post("/save", fact(text)).await.ok();
     assert_eq!(api.get(&path).await.ok()["trust"], "confirmed", "the same was said again");

@@ -95,6 +95,7 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
         language: "rust".to_owned(),
         line_count: 90,
         chunker: 1,
+        masked_by: 0,
     };
     let symbol = |(name, line_start, line_end): &(&str, i32, i32)| NewSymbol {
         name: (*name).to_owned(),

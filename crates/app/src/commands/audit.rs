@@ -1,15 +1,17 @@
 //! `memory-copilot audit`.
 
+use std::io::Write;
+use std::path::Path;
+use std::pin::pin;
+
 use anyhow::{Context, Result, bail};
 use comfy_table::{Table, presets};
+use futures::TryStreamExt;
 use serde_json::Value;
 
 use crate::cli::{AuditCommand, AuditOf};
 use crate::output::{Format, list, text};
 use crate::remote::Remote;
-
-/// Events to a page of an export.
-const PAGE: &str = "200";
 
 /// Shows, exports or verifies who did what.
 pub async fn run(command: AuditCommand, remote: &Remote, format: Format) -> Result<()> {
@@ -17,30 +19,27 @@ pub async fn run(command: AuditCommand, remote: &Remote, format: Format) -> Resu
         AuditCommand::List { of, actor, action, limit } => {
             let limit = limit.to_string();
             let mut query = vec![("limit", limit.as_str())];
-            query.extend(project(&of));
+            query.extend(whose(&of));
             query.extend(actor.as_deref().map(|actor| ("actor", actor)));
             query.extend(action.as_deref().map(|action| ("action", action)));
             format.print(&remote.get("/audit", &query).await?, table);
             Ok(())
         }
-        AuditCommand::Export { of, output } => match output {
-            Some(path) => {
-                let file = std::fs::File::create(&path)
-                    .with_context(|| format!("{} can't be written", path.display()))?;
-                export(remote, &of, std::io::BufWriter::new(file)).await
-            }
-            None => export(remote, &of, std::io::stdout().lock()).await,
-        },
+        AuditCommand::Export { of, output: Some(path) } => to_file(remote, &of, &path).await,
+        AuditCommand::Export { of, output: None } => {
+            export(remote, &of, &mut std::io::stdout().lock()).await
+        }
         AuditCommand::Verify(of) => verify(remote, &of, format).await,
     }
 }
 
-fn project(of: &AuditOf) -> Option<(&'static str, &str)> {
-    of.project.as_deref().map(|key| ("project_key", key))
+fn whose(of: &AuditOf) -> Option<(&'static str, &str)> {
+    let live = of.project.as_deref().map(|key| ("project_key", key));
+    live.or(of.removed.as_deref().map(|id| ("project_id", id)))
 }
 
 async fn verify(remote: &Remote, of: &AuditOf, format: Format) -> Result<()> {
-    let query: Vec<_> = project(of).into_iter().collect();
+    let query: Vec<_> = whose(of).into_iter().collect();
     let found = remote.get("/audit/verification", &query).await?;
     if found["intact"] != true {
         format.print(&found, |found: &Value| {
@@ -55,28 +54,25 @@ async fn verify(remote: &Remote, of: &AuditOf, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Page by page from the newest event on, then written in their order: nothing is written where the
-/// service can't answer.
-async fn export(remote: &Remote, of: &AuditOf, mut out: impl std::io::Write) -> Result<()> {
-    let mut events: Vec<Value> = Vec::new();
-    let mut before = None;
-    loop {
-        let from: Option<String> = before.map(|seq: i64| seq.to_string());
-        let mut query = vec![("limit", PAGE)];
-        query.extend(project(of));
-        query.extend(from.as_deref().map(|from| ("before", from)));
-        let page = remote.get("/audit", &query).await?;
-        events.extend(list(&page, "events").iter().cloned());
-        before = page["next"].as_i64();
-        if before.is_none() {
-            break;
-        }
-    }
-    for event in events.iter().rev() {
-        writeln!(out, "{event}")?;
-    }
-    out.flush()?;
+/// The file is there once all of it is.
+async fn to_file(remote: &Remote, of: &AuditOf, path: &Path) -> Result<()> {
+    let unwritable = || format!("{} can't be written", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;
+    export(remote, of, &mut file).await?;
+    file.as_file().sync_all().with_context(unwritable)?;
+    file.persist(path).with_context(unwritable)?;
     Ok(())
+}
+
+async fn export(remote: &Remote, of: &AuditOf, out: &mut impl Write) -> Result<()> {
+    let query: Vec<_> = whose(of).into_iter().collect();
+    let mut events = pin!(remote.stream("/audit/export", &query).await?);
+    while let Some(part) = events.try_next().await? {
+        out.write_all(&part)?;
+    }
+    Ok(out.flush()?)
 }
 
 fn table(page: &Value) -> String {

@@ -18,6 +18,7 @@ use mc_domain::{FileId, ProjectId};
 use mc_store::Store;
 use mc_store::files::{self, KnownFile};
 use mc_store::ingests::{Counts, Ingest};
+use mc_store::policies;
 use mc_store::repositories::{self, Repository};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -91,6 +92,7 @@ async fn index(
     let origin = source::parse(&repository.location)?;
     let checkout = source::checkout(&origin, &ingest.requested_ref, &ctx.cache, stop).await?;
     let known = files::known(&ctx.store, repository.id).await?;
+    let policy = policies::of(&ctx.store, repository.project_id).await?;
     let job = Arc::new(Job {
         root: Root::open(&checkout.root)?,
         tree: walk_tree(&checkout.root, ctx.walk, stop).await?,
@@ -98,6 +100,9 @@ async fn index(
         next: AtomicUsize::new(0),
         ctx: ctx.clone(),
         namespace: repository.namespace.clone(),
+        // Who can write into the repository is trusted with comments that allow what stands there.
+        sanitizing: policies::sanitizing(&policy).with_comments(true),
+        masked_by: policies::fingerprint(&policy),
     });
     tracker.begin(&job.tree);
 
@@ -148,6 +153,9 @@ struct Job {
     next: AtomicUsize,
     ctx: Context,
     namespace: String,
+    /// What the project's policy has masked; nothing of a file is held or refused.
+    sanitizing: mc_sanitizer::Policy,
+    masked_by: i64,
 }
 
 async fn walk_tree(

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mc_sanitizer::{Class, Sanitized, mask};
+use mc_sanitizer::{Class, Policy, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
@@ -76,24 +76,28 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     }
     let bytes = job.root.read(path, job.ctx.walk.file_bytes)?;
     let content_hash = hash::of(&bytes);
-    let is_stored = job
-        .known
-        .get(path)
-        .is_some_and(|file| file.content_hash == content_hash && file.chunker == cut::VERSION);
+    let is_stored = job.known.get(path).is_some_and(|file| {
+        file.content_hash == content_hash
+            && file.chunker == cut::VERSION
+            && file.masked_by == job.masked_by
+    });
     if is_stored {
         return Ok(Seen::Unchanged);
     }
     let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
     // Before it is cut: a secret must not be split, nor come into a name or a summary.
-    let text = mask(&text).text;
+    let sanitizing = &job.sanitizing;
+    let text = mask_with(&text, sanitizing).text;
     let (line_count, body) = if language == "markdown" {
         let line_count = text::Lines::of(text.as_str()).count();
-        let (doc, passages) = document::cut(Page::of_file(&job.namespace, path, text), job.ctx.cut);
+        let page = Page::of_file(&job.namespace, path, text);
+        let (doc, passages) = document::cut(page, job.ctx.cut, sanitizing);
         (line_count, Body::Doc { doc, passages })
     } else {
         let Cut { chunks, symbols, line_count } =
             cut::cut(path, language, text.as_str(), job.ctx.cut);
-        let chunks = chunks.into_iter().map(|chunk| code_chunk(path, language, chunk)).collect();
+        let chunks = chunks.into_iter().map(|chunk| code_chunk(path, language, chunk, sanitizing));
+        let chunks = chunks.collect();
         (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
     };
     let file = NewFile {
@@ -103,11 +107,12 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
         language: language.to_owned(),
         line_count: number(line_count),
         chunker: cut::VERSION,
+        masked_by: job.masked_by,
     };
     Ok(Seen::Changed(Box::new(Prepared { file, body })))
 }
 
-fn code_chunk(path: &str, language: &str, chunk: Chunk) -> NewChunk {
+fn code_chunk(path: &str, language: &str, chunk: Chunk, sanitizing: &Policy) -> NewChunk {
     let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
     NewChunk {
         passage: NewPassage {
@@ -120,7 +125,8 @@ fn code_chunk(path: &str, language: &str, chunk: Chunk) -> NewChunk {
             language: language.to_owned(),
             author: String::new(),
             context: Sanitized::default(),
-            text: again(&chunk.text),
+            // Masking again changes nothing that was masked.
+            text: mask_with(&chunk.text, sanitizing).text,
             lines: None,
         },
         chunk_index: number(chunk.index),
@@ -142,11 +148,6 @@ fn symbol(symbol: Symbol) -> NewSymbol {
         line_end: number(symbol.line_end),
         span_hash: symbol.span_hash.to_vec(),
     }
-}
-
-/// A piece of a masked text as what it is. Masking again changes nothing that was masked.
-fn again(piece: &str) -> Sanitized {
-    mask(piece).text
 }
 
 fn number(number: usize) -> i32 {

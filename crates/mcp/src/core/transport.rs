@@ -13,8 +13,8 @@ use super::CoreError;
 
 /// How long a connection to the service may take; it usually runs on this machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a whole call may take. Recall has a budget of its own far below it.
-const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long the service may be silent. Recall has a budget of its own far below it.
+const SILENCE_MAX: Duration = Duration::from_mins(1);
 
 type Service = BoxCloneSyncService<Request<Body>, Response<Body>, CoreError>;
 
@@ -63,7 +63,7 @@ fn parse(base_url: &str) -> Result<Url, BadAddress> {
 fn http_client(base: &Url, ca_pem: Option<&[u8]>) -> Result<reqwest::Client, reqwest::Error> {
     let mut builder = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(CALL_TIMEOUT)
+        .read_timeout(SILENCE_MAX)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("memory-copilot-mcp/", env!("CARGO_PKG_VERSION")));
     // A proxy of the environment can't reach this machine's loopback.
@@ -113,7 +113,7 @@ fn unreachable_core(base: &Url, error: &reqwest::Error) -> CoreError {
     // Only a connection that never came about proves that nothing was done.
     match (error.is_connect(), error.is_timeout()) {
         (true, _) => CoreError::NotRunning { url },
-        (false, true) => CoreError::TimedOut { seconds: CALL_TIMEOUT.as_secs() },
+        (false, true) => CoreError::TimedOut { seconds: SILENCE_MAX.as_secs() },
         (false, false) => CoreError::BrokenOff { url },
     }
 }

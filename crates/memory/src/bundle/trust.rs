@@ -5,10 +5,11 @@ use mc_store::passages::Passage;
 
 /// Who vouches for a passage.
 pub fn trust(passage: &Passage) -> Trust {
-    match &passage.record {
-        Some(record) => record.trust,
-        None if passage.dialog.is_some() => Trust::Team,
-        None => Trust::Imported,
+    match (&passage.record, &passage.doc) {
+        (Some(record), _) => record.trust,
+        (None, Some(doc)) => doc.trust,
+        (None, None) if passage.dialog.is_some() => Trust::Team,
+        (None, None) => Trust::Imported,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From task, path, symbols and signals to a query.
 
 use mc_domain::ProjectId;
-use mc_sanitizer::mask;
+use mc_sanitizer::{Policy, mask_with};
 use mc_search::Query;
 use mc_store::passages::PassageFilter;
 use mc_store::tasks::Task;
@@ -42,10 +42,10 @@ impl Asked {
     }
 }
 
-/// Reads a request; `None` when it asks for nothing.
-pub fn read(request: &RecallRequest, task: Option<&Task>) -> Option<Asked> {
+/// Reads a request, masked as the texts are that it is compared with; `None` when it asks for nothing.
+pub fn read(request: &RecallRequest, task: Option<&Task>, sanitizing: &Policy) -> Option<Asked> {
     let clean = |text: &str| {
-        let text = mask(text).text.into_string();
+        let text = mask_with(text, sanitizing).text.into_string();
         let text = text.trim();
         (!text.is_empty()).then(|| text.to_owned())
     };
@@ -121,7 +121,7 @@ mod tests {
             signals: vec!["nil-delay".into()],
             ..request()
         };
-        let asked = read(&request, None).unwrap();
+        let asked = read(&request, None, &Policy::default()).unwrap();
         assert_eq!(asked.scope, ["cart_sessions", "setting"]);
         assert_eq!(asked.text, "nil-delay CS-214 cart_sessions setting");
         assert_eq!(asked.question.symbols[1], "trigger_delay_time_in_minutes");
@@ -129,12 +129,22 @@ mod tests {
 
     #[test]
     fn a_request_for_nothing_is_none_and_secrets_do_not_get_through() {
-        assert!(read(&request(), None).is_none());
-        assert!(read(&RecallRequest { query: Some("  \n".into()), ..request() }, None).is_none());
+        assert!(read(&request(), None, &Policy::default()).is_none());
+        assert!(
+            read(
+                &RecallRequest { query: Some("  \n".into()), ..request() },
+                None,
+                &Policy::default()
+            )
+            .is_none()
+        );
         let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-        let asked =
-            read(&RecallRequest { query: Some(format!("token {token}")), ..request() }, None)
-                .unwrap();
+        let asked = read(
+            &RecallRequest { query: Some(format!("token {token}")), ..request() },
+            None,
+            &Policy::default(),
+        )
+        .unwrap();
         assert!(!asked.text.contains(&token) && !asked.as_json().to_string().contains(&token));
     }
 }

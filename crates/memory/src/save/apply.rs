@@ -313,7 +313,7 @@ pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
 
 /// The old citations with the new ones, which count where both name the same place. Whoever says
 /// where it stands now settles what had drifted.
-fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
+pub(crate) fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
     let same = |a: &Citation, b: &Citation| {
         a.file_path == b.file_path
             && a.symbol == b.symbol

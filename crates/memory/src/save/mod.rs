@@ -29,7 +29,7 @@ use crate::normalise::content_hash;
 use crate::quarantine::{self, Holding};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
-pub(crate) use apply::{passage_of, united};
+pub(crate) use apply::{passage_of, united, united_citations};
 use clean::Clean;
 pub(crate) use clean::mask_distilled;
 

@@ -139,6 +139,7 @@ impl World {
             language: "ruby".to_owned(),
             line_count: line(lines.len()),
             chunker: 1,
+            masked_by: 0,
         };
         let chunk = NewChunk {
             passage: NewPassage {

@@ -81,6 +81,8 @@ impl World {
     pub async fn write_in(&self, tx: &mut Tx, name: &str, passages: &[NewPassage]) {
         let doc = NewDoc {
             file: None,
+            saved_by: None,
+            trust: mc_domain::Trust::Imported,
             source: "test".into(),
             doc_id: name.into(),
             title: mask(name).text,

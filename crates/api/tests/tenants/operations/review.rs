@@ -20,16 +20,30 @@ pub fn proposals(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn accept(d: &mut Draw<'_>) -> Attempt {
-    decided(d, "accept", &json!({}), 200)
+    let body = |is_amendment| {
+        if is_amendment {
+            json!({"version": 1, "amends_version": 1})
+        } else {
+            json!({"version": 1})
+        }
+    };
+    decided(d, "accept", body, 200)
 }
 
 pub fn reject(d: &mut Draw<'_>) -> Attempt {
-    decided(d, "reject", &json!({"reason": "It is not so"}), 204)
+    decided(d, "reject", |_| json!({"reason": "It is not so"}), 204)
 }
 
-fn decided(d: &mut Draw<'_>, decision: &str, body: &Value, success: u16) -> Attempt {
-    let request =
-        |id: &str| Attempt::post(format!("/proposals/{id}/{decision}"), body).expect(success);
+fn decided(
+    d: &mut Draw<'_>,
+    decision: &str,
+    body: impl Fn(bool) -> Value,
+    success: u16,
+) -> Attempt {
+    let decide = |id: &str, is_amendment| {
+        Attempt::post(format!("/proposals/{id}/{decision}"), &body(is_amendment)).expect(success)
+    };
+    let request = |id: &str| decide(id, false);
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(4)) {
         let attempt = request(&thing.id.to_string());
         let attempt = d.holding_private(attempt, oracle::review(project), (project, of, thing));
@@ -61,7 +75,8 @@ fn decided(d: &mut Draw<'_>, decision: &str, body: &Value, success: u16) -> Atte
         );
     }
     sql.push_str(&proposal(project, spare, &words, is_amendment.then_some(changed)));
-    d.signed(request(&spare.to_string())).places(attempt.places).before(sql)
+    let request = decide(&spare.to_string(), is_amendment);
+    d.signed(request).places(attempt.places).before(sql)
 }
 
 pub fn share(d: &mut Draw<'_>) -> Attempt {
@@ -92,7 +107,8 @@ pub fn share(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn confirm(d: &mut Draw<'_>) -> Attempt {
-    let request = |id: &str| Attempt::post(format!("/records/{id}/confirm"), &json!({}));
+    let request =
+        |id: &str| Attempt::post(format!("/records/{id}/confirm"), &json!({"version": 1}));
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(4)) {
         let attempt = request(&thing.id.to_string());
         let attempt = d.holding_private(attempt, oracle::review(project), (project, of, thing));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mc_store::audit::Chain;
 use mc_store::testing::{text, write};
 use mc_store::{Error, Store};
 
@@ -82,7 +83,19 @@ async fn chains(
             ));
         }
     }
-    let service = world.database.service().as_administrator(mc_domain::UserId(person.id));
+    let user = mc_domain::UserId(person.id);
+    for project in [ours, theirs] {
+        let chain = Chain::Project(mc_domain::ProjectId(project.id));
+        let live = world.database.service().auditor(user, chain);
+        let seen = read(&live, "select count(*)::text from audit_events").await?;
+        if seen != "0" {
+            return Err(format!(
+                "the {:?} of {:?} sees {seen} events of a live project as if it was removed",
+                person.post, person.tenant
+            ));
+        }
+    }
+    let service = world.database.service().auditor(user, Chain::Service);
     let seen = read(&service, "select count(*)::text from audit_events").await?;
     if (seen != "0") == person.administers_service() {
         Ok(())
