@@ -22,7 +22,7 @@ MUTANTS = [
     ("audit-role", API + "routes/audit.rs", "let here = api.enter(caller, key, Action::Audit).await?;", "let here = api.enter(caller, key, if ON(audit-role) { Action::Read } else { Action::Audit }).await?;"),
     ("audit-service", API + "routes/audit.rs", "caller.require_administrator()?;", "if !ON(audit-service) { caller.require_administrator()?; }"),
     ("hold-role", API + "routes/quarantine.rs", "let here = api.enter(&caller, &query.project, Action::Curate).await?;", "let here = api.enter(&caller, &query.project, if ON(hold-role) { Action::Read } else { Action::Curate }).await?;"),
-    ("policy-version", API + "routes/policy.rs", "let expected = expected(&headers, &key)?.unwrap_or(project.policy_version);", "let expected = expected(&headers, &key)?.filter(|_| !ON(policy-version)).unwrap_or(project.policy_version);"),
+    ("policy-version", API + "routes/policy.rs", "let expected = expected(&headers, &key)?;", "let expected = expected(&headers, &key)?.filter(|_| !ON(policy-version));"),
     ("proposal-found", STORE + "records/create.rs", "let is_found = standing.visibility != Visibility::Proposed;", "let is_found = standing.visibility != Visibility::Proposed || ON(proposal-found);"),
     ("user-named", API + "routes/review.rs", "Contributor::User(users::called(&api.store, login).await?)", "Contributor::User(if ON(user-named) { users::named(&api.store, login).await?.id } else { users::called(&api.store, login).await? })"),
     ("reach", API + "routes/ingest.rs", "if is_public || caller.is_admin {", "if is_public || caller.is_admin || ON(reach) {"),

@@ -64,6 +64,34 @@ async fn the_way_from_an_empty_service_to_an_answer() {
 }
 
 #[tokio::test]
+async fn the_audit_is_listed_verified_and_written_to_a_file() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let saved =
+        ["save", "Exports of orders run at 02:00 UTC, after the stock count.", "-p", "shop"];
+    output(service.command(&saved));
+    let listed = printed(service.command(&["--json", "audit", "list", "-p", "shop"]));
+    assert_eq!(listed["events"][0]["action"], "record.saved", "{listed}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let export = ["audit", "export", "-p", "shop", "-o", file.to_str().unwrap()];
+    output(service.command(&export));
+    let lines = std::fs::read_to_string(&file).unwrap();
+    let actions: Vec<String> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["action"].to_string())
+        .collect();
+    assert_eq!(actions, [r#""record.saved""#, r#""audit.read""#], "the export itself is noted");
+    let verified = printed(service.command(&["--json", "audit", "verify", "-p", "shop"]));
+    assert_eq!(verified["intact"], true, "{verified}");
+
+    let nowhere = ["audit", "export", "-p", "nowhere", "-o", file.to_str().unwrap()];
+    assert!(!service.command(&nowhere).output().unwrap().status.success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), lines, "what was there stays");
+}
+
+#[tokio::test]
 async fn records_travel_as_yaml() {
     let service = Service::embedded().await;
     let folder = tempfile::tempdir().unwrap();

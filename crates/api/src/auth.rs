@@ -125,13 +125,24 @@ pub async fn require_bearer(
         drain_stranger(request.into_body()).await;
         return Err(Problem::unauthenticated());
     };
-    let (caller, method) = (principal.user, request.method().clone());
-    let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(principal);
+    Ok(next.run(request).await)
+}
+
+/// The layer behind [`require_bearer`] that counts what callers are refused.
+pub async fn count_refusals(
+    State(authenticator): State<Authenticator>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let caller = request.extensions().get::<Principal>().map(|principal| principal.user);
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
-    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-    authenticator.refusals().answered(caller, &method, route, response.status());
-    Ok(response)
+    if let (Some(caller), Some(route)) = (caller, route) {
+        authenticator.refusals().answered(caller, &method, route.as_str(), response.status());
+    }
+    response
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use mc_domain::{Act, Action, ProjectKey, Role};
+use mc_domain::{Action, ProjectKey, Role};
 use mc_memory::MemoryContext;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::projects::{self, Belonging, Project};
 use mc_store::{Store, Tx};
-use serde_json::json;
 
 use crate::ApiState;
-use crate::auth::Principal;
+use crate::auth::{Authenticate as _, Principal};
 use crate::problem::Problem;
 
 /// A project that a caller has entered: all that is read or written through this is read or written
@@ -35,7 +34,7 @@ impl ApiState {
     ) -> Result<Here, Problem> {
         caller.require(action.scope())?;
         let project = projects::find(&self.store, caller.user, key).await?;
-        self.admit(caller, project.ok_or_else(|| unknown(key))?, action).await
+        self.admit(caller, project.ok_or_else(|| unknown(key))?, action)
     }
 
     /// Lets the caller into the project that holds something; `None` where that does not exist, or
@@ -48,27 +47,17 @@ impl ApiState {
     ) -> Result<Option<Here>, Problem> {
         caller.require(action.scope())?;
         let project = projects::holding(&self.store, caller.user, what).await?;
-        match project {
-            Some(project) => self.admit(caller, project, action).await.map(Some),
-            None => Ok(None),
-        }
+        project.map(|project| self.admit(caller, project, action)).transpose()
     }
 
-    async fn admit(
-        &self,
-        caller: &Principal,
-        project: Project,
-        action: Action,
-    ) -> Result<Here, Problem> {
+    fn admit(&self, caller: &Principal, project: Project, action: Action) -> Result<Here, Problem> {
         let store = self.store.enter(caller.user, project.id);
         let policy = Arc::new(project.policy.clone());
         let memory = self.memory.over(store.clone(), policy);
         let here = Here { project, store, memory };
         let needed = here.project.policy.least_role(action);
         if here.project.role < needed {
-            let why = json!({ "why": "role", "is": here.project.role, "needs": needed });
-            let event = NewEvent::new(Act::Refused, format!("{action:?}").to_lowercase());
-            here.note(event.with(why)).await;
+            self.sign_in.refusals().role_too_low(here.project.id, caller.user, action);
             return Err(too_low(&here.project, needed));
         }
         Ok(here)
@@ -80,18 +69,6 @@ impl ApiState {
 pub async fn commit(mut tx: Tx, caller: &Principal, event: NewEvent) -> Result<(), Problem> {
     audit::add(&mut tx, Chain::Service, Some(caller.user), &[event]).await?;
     Ok(tx.commit().await?)
-}
-
-impl Here {
-    /// Notes in the project's audit what the caller did. That is done: if it can't be noted, that is for
-    /// the operator.
-    pub async fn note(&self, event: NewEvent) {
-        let (chain, actor) = (Chain::Project(self.project.id), self.store.principal());
-        if let Err(error) = audit::note_alone(&self.store, chain, actor, &[event]).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::error!(error, "an event of the audit could not be written");
-        }
-    }
 }
 
 fn unknown(key: &ProjectKey) -> Problem {

@@ -50,8 +50,9 @@ impl Notifier {
     /// itself. Answers how many arrived; what does not is due again later.
     pub async fn send_due(&self, store: &Store) -> Result<usize, mc_store::Error> {
         let due = quarantine::due_notices(store, AT_ONCE).await?;
-        let sent = future::try_join_all(due.iter().map(|notice| self.deliver(store, notice)));
-        Ok(sent.await?.into_iter().filter(|arrived| *arrived).count())
+        let sent = future::join_all(due.iter().map(|notice| self.deliver(store, notice))).await;
+        let arrived: Vec<bool> = sent.into_iter().collect::<Result<_, _>>()?;
+        Ok(arrived.into_iter().filter(|arrived| *arrived).count())
     }
 
     async fn deliver(&self, store: &Store, notice: &Notice) -> Result<bool, mc_store::Error> {

@@ -6,54 +6,90 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use http::{Method, StatusCode};
-use mc_domain::{Act, UserId};
-use mc_store::audit::NewEvent;
+use mc_domain::{Act, Action, ProjectId, UserId};
+use mc_store::audit::{Chain, NewEvent};
 use serde_json::json;
 
 /// What was refused since it was last taken.
 #[derive(Debug, Default)]
 pub struct Refusals(Mutex<Tally>);
 
+/// How often what was refused.
 #[derive(Debug, Default)]
-struct Tally {
+pub struct Tally {
     /// Tokens that let nobody in.
     tokens: u64,
-    /// How often each caller was told no, or that there is nothing, by operation and status:
-    /// `GET /records/{id} 404`. There are no more operations than routes.
-    callers: HashMap<UserId, BTreeMap<String, u64>>,
+    /// What callers were told no to, by chain: in the service's by operation and status
+    /// (`GET /records/{id} 404`), in a project's by the action that takes a higher role.
+    callers: HashMap<(Chain, UserId), BTreeMap<String, u64>>,
 }
 
 impl Refusals {
     /// Counts a token that lets nobody in.
     pub fn token(&self) {
-        self.tally(|tally| tally.tokens += 1);
+        self.tally().tokens += 1;
     }
 
     /// Counts what a caller was answered, if it was a refusal: 403, or 404, which is also the answer for
     /// what is there and not theirs. `route` is the pattern, never the path.
     pub fn answered(&self, caller: UserId, method: &Method, route: &str, status: StatusCode) {
         if matches!(status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) {
-            let operation = format!("{method} {route} {}", status.as_u16());
-            self.tally(|tally| {
-                *tally.callers.entry(caller).or_default().entry(operation).or_default() += 1;
-            });
+            self.count(Chain::Service, caller, format!("{method} {route} {}", status.as_u16()));
         }
     }
 
-    /// What is to be noted, and who did it; from then on the count begins anew.
-    pub fn take(&self) -> Vec<(Option<UserId>, NewEvent)> {
-        let Tally { tokens, callers } = self.tally(mem::take);
-        let strangers = (tokens > 0)
-            .then(|| (None, NewEvent::new(Act::Refused, "token").with(json!({ "count": tokens }))));
-        let callers = callers.into_iter().map(|(caller, operations)| {
-            let detail = json!({ "operations": operations });
-            (Some(caller), NewEvent::new(Act::Refused, "requests").with(detail))
-        });
-        strangers.into_iter().chain(callers).collect()
+    /// Counts what a caller's role in a project is too low for.
+    pub fn role_too_low(&self, project: ProjectId, caller: UserId, action: Action) {
+        self.count(Chain::Project(project), caller, format!("{action:?}").to_lowercase());
     }
 
-    fn tally<R>(&self, then: impl FnOnce(&mut Tally) -> R) -> R {
-        then(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What was counted; from then on the count begins anew.
+    pub fn take(&self) -> Tally {
+        mem::take(&mut *self.tally())
+    }
+
+    /// Counts what was taken and could not be noted once more.
+    pub fn put_back(&self, taken: Tally) {
+        self.tally().tokens += taken.tokens;
+        for ((chain, caller), refused) in taken.callers {
+            for (what, count) in refused {
+                *self.tally().of(chain, caller, what) += count;
+            }
+        }
+    }
+
+    fn count(&self, chain: Chain, caller: UserId, what: String) {
+        *self.tally().of(chain, caller, what) += 1;
+    }
+
+    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tally {
+    /// What is to be noted, where, and who did it.
+    pub fn events(&self) -> Vec<(Chain, Option<UserId>, NewEvent)> {
+        let refused = |what: &str| NewEvent::new(Act::Refused, what);
+        let tokens = refused("token").with(json!({ "count": self.tokens }));
+        let strangers = (self.tokens > 0).then_some((Chain::Service, None, tokens));
+        let callers = self.callers.iter().map(|((chain, caller), counts)| {
+            let event = match chain {
+                Chain::Service => refused("requests").with(json!({ "operations": counts })),
+                Chain::Project(_) => {
+                    refused("role").with(json!({ "why": "role", "actions": counts }))
+                }
+            };
+            (*chain, Some(*caller), event)
+        });
+        let mut events: Vec<_> = strangers.into_iter().chain(callers).collect();
+        // Whoever adds to several chains does so in one order.
+        events.sort_by_key(|(chain, ..)| chain.id());
+        events
+    }
+
+    fn of(&mut self, chain: Chain, caller: UserId, what: String) -> &mut u64 {
+        self.callers.entry((chain, caller)).or_default().entry(what).or_default()
     }
 }
 
@@ -65,26 +101,41 @@ mod tests {
     fn refusals_are_noted_once_for_each_caller_however_many_there_were() {
         let refusals = Refusals::default();
         let ann = UserId::generate();
-        for _ in 0..3 {
+        let noted = |tally: &Tally| {
+            let events = tally.events().into_iter();
+            events.map(|(_, who, event)| (who, event.subject, event.detail)).collect::<Vec<_>>()
+        };
+        let missing = || {
             refusals.answered(ann, &Method::GET, "/records/{id}", StatusCode::NOT_FOUND);
-        }
+        };
+        missing();
+        missing();
         refusals.answered(ann, &Method::POST, "/save", StatusCode::FORBIDDEN);
         refusals.answered(ann, &Method::POST, "/save", StatusCode::OK);
         refusals.token();
-        refusals.token();
-        let noted: Vec<_> = refusals
-            .take()
-            .into_iter()
-            .map(|(who, event)| (who, event.subject, event.detail))
-            .collect();
+        let taken = refusals.take();
+        assert!(noted(&refusals.take()).is_empty());
+
+        // What could not be noted is not lost.
+        missing();
+        refusals.put_back(taken);
         let operations = json!({ "GET /records/{id} 404": 3, "POST /save 403": 1 });
-        assert_eq!(
-            noted,
-            [
-                (None, "token".to_owned(), json!({ "count": 2 })),
-                (Some(ann), "requests".to_owned(), json!({ "operations": operations })),
-            ]
-        );
-        assert!(refusals.take().is_empty());
+        let expected = [
+            (None, "token".to_owned(), json!({ "count": 1 })),
+            (Some(ann), "requests".to_owned(), json!({ "operations": operations })),
+        ];
+        assert_eq!(noted(&refusals.take()), expected);
+    }
+
+    #[test]
+    fn what_a_role_is_too_low_for_is_the_projects_to_know() {
+        let refusals = Refusals::default();
+        let (project, ann) = (ProjectId::generate(), UserId::generate());
+        refusals.role_too_low(project, ann, Action::Curate);
+        refusals.role_too_low(project, ann, Action::Curate);
+        let events = refusals.take().events();
+        let [(Chain::Project(of), Some(who), event)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((*of, *who), (project, ann));
+        assert_eq!(event.detail, json!({ "why": "role", "actions": { "curate": 2 } }));
     }
 }

@@ -89,7 +89,8 @@ async fn serve(
     let (keyword, follower) =
         keyword::start(&database.background, &config.data_dir.join("index"), background.clone())
             .await?;
-    let search = SearchContext { store: store.clone(), keyword, models };
+    let search =
+        SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
     let tasks = start_background(config, &memory, &database.background, &background);

@@ -7,6 +7,7 @@ use mc_domain::{BundleId, Policy};
 use mc_seal::Sealer;
 use mc_search::SearchContext;
 use mc_store::Store;
+use mc_store::policies::sanitizing;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
@@ -45,6 +46,7 @@ impl MemoryContext {
             store: store.clone(),
             models: self.search.models.restricted_to(policy.models.remote),
             keyword: self.search.keyword.clone(),
+            sanitizing: Arc::new(sanitizing(&policy)),
         };
         Self { store, search, policy, ..self.clone() }
     }

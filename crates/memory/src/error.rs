@@ -30,6 +30,16 @@ pub enum Error {
     /// A record that is no proposal, or not any more.
     #[error("record {0} is no proposal that waits; GET /proposals lists those that do")]
     NotProposed(RecordId),
+    /// A review of a proposal that would change a record, without a word of which.
+    #[error(
+        "the proposal would change record {0}; send that record's `version` as `amends_version`"
+    )]
+    AmendmentUnseen(RecordId),
+    /// A review of a proposal for a change, of one that would change nothing (any more).
+    #[error(
+        "the proposal changes no record that lives; look at it again, and leave `amends_version` out"
+    )]
+    AmendsNothing,
     /// What was looked at is not what is there now.
     #[error(
         "record {id} has changed since it was looked at; look at it again, and send its version as it is \
@@ -73,6 +83,8 @@ impl Classified for Error {
             | Self::Forbidden(_) => ErrorKind::Invalid,
             Self::NotProposed(_)
             | Self::Changed { .. }
+            | Self::AmendmentUnseen(_)
+            | Self::AmendsNothing
             | Self::NotPrivate(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
             Self::Sealed => ErrorKind::Internal,
@@ -91,6 +103,7 @@ impl Classified for Error {
             Self::TtlInThePast => Some("ttl".into()),
             Self::UnknownVersion(_) => Some("version".into()),
             Self::Changed { field, .. } => Some((*field).into()),
+            Self::AmendmentUnseen(_) | Self::AmendsNothing => Some("amends_version".into()),
             Self::NoRecord(_)
             | Self::NotProposed(_)
             | Self::NotPrivate(_)

@@ -1,6 +1,6 @@
 //! What a project's policy says about the texts that come in: masked, kept from others, held or refused.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mc_domain::{FindAction, Policy};
 use mc_guard::{FLAG, QUARANTINE};
@@ -84,13 +84,16 @@ impl Gate {
     /// secret by its key alone.
     pub fn pass_map(&mut self, map: &Map<String, Value>) -> Map<String, Value> {
         let mut passed = Map::with_capacity(map.len());
+        // Two keys may be one once they are masked.
+        let mut taken: HashMap<String, usize> = HashMap::new();
         for (key, value) in map {
             let value = self.pass_value(key, value);
-            let masked = self.pass_text(key);
-            // Two keys may be one once they are masked.
-            let numbered = (2..).map(|number| format!("{masked}#{number}"));
-            let mut names = std::iter::once(masked.clone()).chain(numbered);
-            let name = names.find(|name| !passed.contains_key(name)).unwrap_or_default();
+            let mut name = self.pass_text(key);
+            let times = taken.entry(name.clone()).or_default();
+            *times += 1;
+            while passed.contains_key(&name) {
+                name = format!("{name}#{times}");
+            }
             passed.insert(name, value);
         }
         passed

@@ -3,6 +3,7 @@
 use mc_domain::{Act, ProjectId, RecordId, RecordState, Trust, UserId, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
+use mc_store::citations::Citation;
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
     self, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
@@ -12,7 +13,8 @@ use serde_json::json;
 
 use crate::gate::{Gate, Looked, Verdict};
 use crate::normalise::content_hash;
-use crate::save::{CONTENT_MAX_CHARS, mask_distilled, passage_of, united, united_citations};
+use crate::save::{CITATIONS_MAX, is_same_place};
+use crate::save::{CONTENT_MAX_CHARS, mask_distilled, passage_of, united};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext, distil};
 
@@ -34,13 +36,17 @@ pub struct Proposal {
     pub amends: Option<Amendment>,
 }
 
-/// A live record, and what it would say.
+/// A live record, and what it would say and cite.
 #[derive(Debug, Clone)]
 pub struct Amendment {
     /// As it is.
     pub now: Record,
+    /// What it cites now.
+    pub cited_now: Vec<Citation>,
     /// As it would be.
     pub then: RecordBody,
+    /// What it would cite.
+    pub cited_then: Vec<Citation>,
 }
 
 /// What a reviewer looked at.
@@ -60,8 +66,15 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
         let of = |target: &&Record| Some(target.id) == record.amends && is_live(target);
         targets.iter().find(of).cloned()
     };
+    let both: Vec<_> = ids.iter().copied().chain(records.iter().map(|record| record.id)).collect();
+    let cited = citations::of_records(&ctx.store, &both).await?;
+    let cited = |id| cited.iter().filter(|one| one.record == id).cloned().collect::<Vec<_>>();
     let amendment = |record: &Record| {
-        target(record).map(|now| Amendment { then: amended(&now, &body_of(record)), now })
+        let now = target(record)?;
+        let then = amended(&now, &body_of(record));
+        let cited_now = cited(now.id);
+        let cited_then = joined(cited_now.clone(), cited(record.id));
+        Some(Amendment { now, cited_now, then, cited_then })
     };
     Ok(records.into_iter().map(|record| Proposal { amends: amendment(&record), record }).collect())
 }
@@ -89,9 +102,13 @@ pub async fn accept(
     if proposal.version != seen.version {
         return Err(Error::Changed { id, field: "version" });
     }
-    if target.as_ref().map(|target| target.version) != seen.amends_version {
-        let id = proposal.amends.unwrap_or(id);
-        return Err(Error::Changed { id, field: "amends_version" });
+    match (&target, seen.amends_version) {
+        (Some(target), Some(version)) if target.version != version => {
+            return Err(Error::Changed { id: target.id, field: "amends_version" });
+        }
+        (Some(target), None) => return Err(Error::AmendmentUnseen(target.id)),
+        (None, Some(_)) => return Err(Error::AmendsNothing),
+        (Some(_), Some(_)) | (None, None) => {}
     }
     let body = edited(ctx, &proposal, edit)?;
     let into = if let Some(target) = target {
@@ -298,7 +315,7 @@ async fn forget_share(
         records::supersede(tx, record.project, one.id, same).await?;
         passages::remove(tx, PassageSource::Record(one.id)).await?;
     } else {
-        records::rewrite(tx, one.id, &body).await?;
+        records::rewrite(tx, one.id, said.version, &body).await?;
         // What is not recalled, or not any more, has no passage.
         if is_live(&record) && record.standing.visibility != Visibility::Proposed {
             index(tx, &record, &body, record.standing.private_to).await?;
@@ -360,7 +377,7 @@ async fn amend(
     let known = citations::of_record_in(tx, target.id).await?;
     let brought = citations::of_record_in(tx, proposal.id).await?;
     if !brought.is_empty() {
-        let all = united_citations(known, &brought);
+        let all = joined(known, brought);
         citations::replace(tx, target.project, target.id, &all).await?;
     }
     let reason = format!("accepted proposal {}", proposal.id);
@@ -371,6 +388,16 @@ async fn amend(
     index(tx, target, &body, None).await?;
     citations::derive_states(tx, &[target.id]).await?;
     Ok(())
+}
+
+/// What the target cites once the proposal is accepted: what it did, which a proposal can't push out, and what
+/// the proposal does; of the same place the proposal's word, which is what the reviewer is shown.
+fn joined(known: Vec<Citation>, brought: Vec<Citation>) -> Vec<Citation> {
+    let is_said_anew = |one: &Citation| brought.iter().any(|other| is_same_place(one, other));
+    let mut all: Vec<_> = known.into_iter().filter(|one| !is_said_anew(one)).collect();
+    all.extend(brought);
+    all.truncate(CITATIONS_MAX);
+    all
 }
 
 /// What the target says once it says what the proposal does.

@@ -1,8 +1,10 @@
 //! One search: both legs at once, fused, reranked, thinned out.
 
+use std::sync::Arc;
+
 use chrono::Utc;
 use futures::future::try_join_all;
-use mc_sanitizer::mask;
+use mc_sanitizer::{Policy, mask_with};
 use mc_store::{Store, passages};
 use tokio::time::{Instant, timeout_at};
 
@@ -37,6 +39,8 @@ pub struct SearchContext {
     pub keyword: KeywordIndex,
     /// Models for the vector leg.
     pub models: ActiveModels,
+    /// What texts of the project at hand are masked by, and so what they are compared with.
+    pub sanitizing: Arc<Policy>,
 }
 
 /// Finds passages. A leg that is late or fails is left out and named in the outcome, and so is a
@@ -81,7 +85,7 @@ async fn search_with(
     let names = understand(query);
     let mut degraded = Vec::new();
 
-    let text = mask(&query.embedding_text()).text;
+    let text = mask_with(&query.embedding_text(), &context.sanitizing).text;
     let (keyword, vector) = tokio::join!(
         timeout_at(legs_end, keyword_leg(context, query, &names, options, depth)),
         timeout_at(legs_end, vectors.search(text, &query.filter, depth)),

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::access::Place;
 use crate::{Error, Store, Tx};
 
-pub use events::{Event, EventFilter, after, newest};
+pub use events::{Event, EventFilter, after, is_known, newest};
 pub use prune::{chains, prune};
 pub use verify::{Fault, Report, verify};
 

@@ -3,6 +3,7 @@
 use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
 
 use crate::error::word;
+use crate::repositories::Repository;
 use crate::{Error, Store, Tx};
 
 /// A citation as stored.
@@ -80,6 +81,24 @@ pub async fn add(
         .execute(&mut *tx.0)
         .await?;
     }
+    Ok(())
+}
+
+/// Has the fresh citations of a file take their text from what is about to be written: its bytes are those
+/// that they were held against, only how they are masked or cut is not. The check that follows does it.
+pub async fn take_anew(tx: &mut Tx, repository: &Repository, path: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_citations c set content_hash = null from files f
+         where f.repository_id = $1 and f.path = $2
+             and c.project_id = f.project_id and c.file_path = f.path
+             and c.verdict = 'fresh' and c.checked_at > f.updated_at
+             and not exists (select from files o
+                             where o.project_id = f.project_id and o.path = f.path and o.id <> f.id)",
+        repository.id.0,
+        path
+    )
+    .execute(&mut *tx.0)
+    .await?;
     Ok(())
 }
 

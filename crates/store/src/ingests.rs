@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{IngestId, IngestStatus, ProjectId, RepositoryId};
+use mc_domain::{Act, IngestId, IngestStatus, ProjectId, RepositoryId};
 
+use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
 use crate::repositories::Repository;
 use crate::{Error, Store, Tx};
@@ -59,7 +60,7 @@ pub struct Counts {
     pub chunks_reused: i32,
 }
 
-/// Asks for a run; one of the same repository and ref that still waits is returned instead. One that
+/// Asks for a run, and notes that in the audit; one of the same repository and ref that still waits is returned instead. One that
 /// is at work may have passed what changed, so another is queued behind it.
 pub async fn enqueue(
     store: &Store,
@@ -95,6 +96,11 @@ pub async fn enqueue(
             .await?
         }
     };
+    if open.is_none() {
+        let chain = Chain::Project(repository.project_id);
+        let event = NewEvent::new(Act::IngestStarted, id);
+        audit::add(&mut tx, chain, store.principal(), &[event]).await?;
+    }
     tx.commit().await?;
     find(store, id.into()).await?.ok_or(Error::Gone)
 }

@@ -164,7 +164,8 @@ pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Er
 }
 
 /// Refuses to take the role from the last person who administers a project by themselves. Of two who
-/// take it from each other at once, the second waits for the first, and finds nobody else any more.
+/// take it from each other at once, the second waits for the first, and finds nobody else any more. Whoever is
+/// disabled is not asked: an administrator of the service can do that to anybody, and undo it.
 async fn keep_an_administrator(tx: &mut Tx, body: Body, who: Who) -> Result<(), Error> {
     let (Body::Project(project), Who::User(user)) = (body, who) else { return Ok(()) };
     let administrators = sqlx::query_scalar!(

@@ -108,10 +108,16 @@ pub fn find_action(find: FindAction) -> Action {
     }
 }
 
-/// By what texts are masked under a policy, as a number: another one for other rules.
+/// What is masked under a policy and what stays, as a number: another one for other rules. Whether a text is
+/// also held or refused is nothing to what is masked in it.
 pub fn fingerprint(policy: &Policy) -> i64 {
-    // It has no maps whose keys are no texts.
-    let rules = serde_json::to_vec(&policy.sanitizer).unwrap_or_default();
-    let digest: [u8; 32] = Sha256::digest(&rules).into();
+    let stays = |find: &FindAction| *find == FindAction::Allow;
+    let rules = &policy.sanitizer;
+    let personal = stays(&rules.personal);
+    let categories = rules.categories.iter().map(|(name, find)| (name.as_str(), stays(find)));
+    // Secrets never stay as a class: what is masked as its class is goes without saying.
+    let categories: Vec<_> = categories.filter(|(_, stays)| *stays || personal).collect();
+    let rules = format!("{:?}", (personal, categories));
+    let digest: [u8; 32] = Sha256::digest(rules).into();
     i64::from_be_bytes(digest[..8].try_into().expect("8 of 32 bytes"))
 }

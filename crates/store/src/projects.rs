@@ -191,10 +191,15 @@ impl Row {
 }
 
 /// Removes the project that was entered, and all that belongs to it but its audit, and notes that in the
-/// service's.
+/// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    sqlx::query!("delete from projects where id = $1", project.id.0).execute(&mut *tx.0).await?;
+    let done = sqlx::query!("delete from projects where id = $1", project.id.0)
+        .execute(&mut *tx.0)
+        .await?;
+    if done.rows_affected() == 0 {
+        return Err(Error::Gone);
+    }
     let event = NewEvent::new(Act::ProjectDeleted, &project.key).with(json!({ "id": project.id }));
     audit::add(&mut tx, Chain::Service, store.principal(), &[event]).await?;
     tx.commit().await
@@ -215,8 +220,8 @@ pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Err
             (select count(*) from repositories where project_id = $1) as "repositories!",
             (select count(*) from files where project_id = $1) as "files!",
             (select count(*) from passages where project_id = $1) as "passages!",
-            (select count(*) from embedding_queue q where project_id = $1 and attempts < $2
-                and exists (select from passages p where p.id = q.passage_id)) as "pending_vectors!""#,
+            (select count(*) from embedding_queue where project_id = $1
+                and attempts < $2) as "pending_vectors!""#,
         project.0,
         vectors::FAILING_AFTER
     )

@@ -1,5 +1,7 @@
 //! Indexed repositories.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, RepositoryId};
 
@@ -133,6 +135,35 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, 
     )
     .fetch_all(&mut *store.read().await?)
     .await?)
+}
+
+/// The repositories of a project with files that were masked by other rules than these
+/// ([`crate::policies::fingerprint`]), and the ref at which each was read last.
+pub async fn masked_otherwise(
+    store: &Store,
+    project: ProjectId,
+    rules: i64,
+) -> Result<Vec<(Repository, String)>, Error> {
+    let rows = sqlx::query!(
+        r#"select r.id, coalesce(
+                (select requested_ref from ingest_runs where repository_id = r.id
+                 order by (status = 'SUCCEEDED') desc, queued_at desc limit 1), '') as "read_at!"
+           from repositories r
+           where r.project_id = $1
+               and exists (select from files f where f.repository_id = r.id and f.masked_by <> $2)"#,
+        project.0,
+        rules
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let read_at: HashMap<_, _> = rows.into_iter().map(|row| (row.id, row.read_at)).collect();
+    let mut found = Vec::with_capacity(read_at.len());
+    for repository in list(store, project).await? {
+        if let Some(read_at) = read_at.get(&repository.id.0) {
+            found.push((repository, read_at.clone()));
+        }
+    }
+    Ok(found)
 }
 
 /// Notes that all of the repository is in, as of a commit.

@@ -141,9 +141,7 @@ pub async fn queue(store: &Store, project: Option<ProjectId>) -> Result<Queue, E
         Queue,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failing!"
-           from embedding_queue q
-           where $1::uuid is null
-               or q.project_id = $1 and exists (select from passages p where p.id = q.passage_id)"#,
+           from embedding_queue q where $1::uuid is null or q.project_id = $1"#,
         project.map(|project| project.0),
         FAILING_AFTER
     )

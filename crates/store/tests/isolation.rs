@@ -6,7 +6,7 @@ use mc_domain::{ProjectId, Role, SourceKind, UserId};
 use mc_store::accounts::{self, Change, NewUser, User};
 use mc_store::members::{self, Body, Who};
 use mc_store::passages::PassageFilter;
-use mc_store::testing::{execute, text, write};
+use mc_store::testing::{execute, text, waiting_for_a_lock, write};
 use mc_store::{Error, Store, projects, vectors};
 use mc_testkit::TestDatabase;
 
@@ -250,18 +250,24 @@ async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere()
     assert!(added(world.db.service(), &all_powerful).await.is_err());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_administrators_who_take_the_role_from_each_other_one_keeps_it() {
     let world = World::with(Role::Admin).await;
-    let take = async |by: UserId, from: UserId| {
-        let mut tx = world.seen_by(by, world.ours).begin().await?;
-        members::set(&mut tx, Body::Project(world.ours), Who::User(from), Role::Viewer).await?;
-        tx.commit().await
-    };
-    let (one, other) = tokio::join!(take(UserId::LOCAL, world.ann), take(world.ann, UserId::LOCAL));
-    assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
-    let refused = one.err().or(other.err());
-    assert!(matches!(refused, Some(Error::LastAdministrator)), "{refused:?}");
+    let project = Body::Project(world.ours);
+    // Both come in as administrators; the second waits for what the first does.
+    let mut local = world.seen_by(UserId::LOCAL, world.ours).begin().await.unwrap();
+    let mut ann = world.seen_by(world.ann, world.ours).begin().await.unwrap();
+    members::set(&mut local, project, Who::User(world.ann), Role::Viewer).await.unwrap();
+    let second = tokio::spawn(async move {
+        members::set(&mut ann, project, Who::User(UserId::LOCAL), Role::Viewer).await
+    });
+    while waiting_for_a_lock(world.db.service()).await.unwrap() == 0 {
+        assert!(!second.is_finished(), "it did not wait");
+        tokio::task::yield_now().await;
+    }
+    local.commit().await.unwrap();
+    let refused = second.await.unwrap();
+    assert!(matches!(refused, Err(Error::LastAdministrator)), "{refused:?}");
 }
 
 #[tokio::test]

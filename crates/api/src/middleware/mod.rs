@@ -15,7 +15,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
-use crate::auth::{Authenticator, require_bearer};
+use crate::auth::{Authenticator, count_refusals, require_bearer};
 use crate::problem::Problem;
 use allowance::{Allowances, limit_caller};
 use capacity::{Places, limit_requests, limit_streams};
@@ -60,6 +60,7 @@ pub fn guarded(
     admission: &Admission,
 ) -> Router {
     bounded(router, settings, admission)
+        .layer(from_fn_with_state(authenticator.clone(), count_refusals))
         .layer(from_fn_with_state(admission.callers.clone(), limit_caller))
         .layer(from_fn_with_state(authenticator, require_bearer))
 }

@@ -1,9 +1,9 @@
 //! `/audit`: who did what, in a project or to what belongs to none.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use axum::{BoxError, Json};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::stream;
@@ -50,6 +50,8 @@ pub enum Whose {
     Removed(ProjectId),
     /// The service's.
     Service,
+    /// That of a project that is removed and has a key all the same.
+    Nobody,
 }
 
 impl Check for ChainQuery {
@@ -65,9 +67,7 @@ fn whose(key: Option<&str>, id: Option<Uuid>) -> Result<Whose, Invalid> {
         (Some(key), None) => Ok(Whose::Project(check::project_key("project_key", key)?)),
         (None, Some(id)) => Ok(Whose::Removed(ProjectId(id))),
         (None, None) => Ok(Whose::Service),
-        (Some(_), Some(_)) => {
-            Err(Invalid::new("project_id", "can't stand beside `project_key`; give one of them"))
-        }
+        (Some(_), Some(_)) => Ok(Whose::Nobody),
     }
 }
 
@@ -223,9 +223,12 @@ pub async fn export(
 ) -> Result<Response, Problem> {
     let (store, chain) = chain(&api, &caller, &whose).await?;
     read_of(&store, chain, "export").await?;
+    // As far as it goes now, at least: one that ends before that was not all of it.
+    let end = audit::newest(&store, chain, &EventFilter::default(), None, 1).await?;
+    let end = end.first().map_or(0, |event| event.seq);
     let pages = stream::unfold(Some(0), move |from| {
         let store = store.clone();
-        async move { page(&store, chain, from?).await }
+        async move { page(&store, chain, from?, end).await }
     });
     let mut response = Response::new(Body::from_stream(pages));
     let json_lines = HeaderValue::from_static("application/x-ndjson");
@@ -264,39 +267,48 @@ async fn chain(
     caller: &Principal,
     whose: &Whose,
 ) -> Result<(Store, Chain), Problem> {
-    if let Whose::Project(key) = whose {
-        let here = api.enter(caller, key, Action::Audit).await?;
-        return Ok((here.store, Chain::Project(here.project.id)));
-    }
-    caller.require_administrator()?;
-    let Whose::Removed(project) = whose else {
-        return Ok((api.store.auditor(caller.user, Chain::Service), Chain::Service));
+    let project = match whose {
+        Whose::Project(key) => {
+            let here = api.enter(caller, key, Action::Audit).await?;
+            return Ok((here.store, Chain::Project(here.project.id)));
+        }
+        Whose::Nobody => {
+            let detail = "what is removed has no key; give one of `project_key` and `project_id`";
+            return Err(Problem::not_found(detail).field("project_id"));
+        }
+        Whose::Service => None,
+        Whose::Removed(project) => Some(*project),
     };
-    let chain = Chain::Project(*project);
+    caller.require_administrator()?;
+    let chain = project.map_or(Chain::Service, Chain::Project);
     let store = api.store.auditor(caller.user, chain);
+    let Some(project) = project else { return Ok((store, chain)) };
     // That of a live project is answered like one that never was.
-    if audit::after(&store, chain, 0, 1).await?.is_empty() {
-        return Err(Problem::not_found(format!(
-            "no project that was removed had the id {project}"
-        ))
-        .field("project_id")
-        .hint("GET /audit?action=project.deleted lists those that were"));
+    if !audit::is_known(&store, chain).await? {
+        let detail = format!("there is no audit of a removed project with the id {project}");
+        return Err(Problem::not_found(detail)
+            .field("project_id")
+            .hint("GET /audit?action=project.deleted lists the projects that were removed"));
     }
     Ok((store, chain))
 }
 
-/// The events after a place as lines, and from where the next page goes on. An export that breaks off
-/// says so to its reader, whose connection breaks off too.
+/// The events after a place as lines, and from where the next page goes on. An export that breaks off, or
+/// whose reader may not see the rest any more, says so: the connection breaks off too.
 async fn page(
     store: &Store,
     chain: Chain,
     from: i64,
-) -> Option<(Result<Bytes, mc_store::Error>, Option<i64>)> {
+    end: i64,
+) -> Option<(Result<Bytes, BoxError>, Option<i64>)> {
     let events = match audit::after(store, chain, from, EXPORT_PAGE).await {
         Ok(events) => events,
-        Err(error) => return Some((Err(error), None)),
+        Err(error) => return Some((Err(error.into()), None)),
     };
-    let last = events.last()?.seq;
+    let Some(last) = events.last().map(|event| event.seq) else {
+        let rest = format!("the events from {} to {end} can't be read any more", from + 1);
+        return (from < end).then(|| (Err(rest.into()), None));
+    };
     let mut lines = Vec::new();
     for event in events {
         // Only a map with keys that are no texts can't be written.

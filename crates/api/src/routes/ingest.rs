@@ -7,9 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, IngestId, ProjectKey};
+use mc_domain::{Action, IngestId, ProjectKey};
 use mc_indexer::source::{self, Origin};
-use mc_store::audit::NewEvent;
 use mc_store::ingests::{self, Ingest};
 use mc_store::projects::Belonging;
 use mc_store::repositories::{self, Repository};
@@ -217,7 +216,6 @@ pub async fn git(
         ensured.map_err(taken)?
     };
     let run = ingests::enqueue(&here.store, &repository, &request.r#ref).await?;
-    here.note(NewEvent::new(Act::IngestStarted, run.id)).await;
     Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here.store, run, repository).await?)))
 }
 

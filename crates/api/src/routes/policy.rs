@@ -188,9 +188,7 @@ pub async fn set(
     let detail = json!({ "version": version, "changes": changes });
     audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail)).await?;
     tx.commit().await?;
-    if policy.sanitizer != project.policy.sanitizer
-        && let Err(error) = read_again(&store, project.id).await
-    {
+    if let Err(error) = read_again(&store, project.id, &policy).await {
         // It is in force, and the next run does it.
         let error = &error as &dyn std::error::Error;
         tracing::warn!(error, "the repositories are not read again by the new policy");
@@ -198,12 +196,15 @@ pub async fn set(
     Ok(answer(version, policy))
 }
 
-/// Has the repositories read again, whose files were masked by other rules.
-async fn read_again(store: &Store, project: ProjectId) -> Result<(), mc_store::Error> {
-    for repository in repositories::list(store, project).await? {
-        if let Some(last) = ingests::of_repository(store, repository.id, 1).await?.pop() {
-            ingests::enqueue(store, &repository, &last.requested_ref).await?;
-        }
+/// Has the repositories read again that have files which were masked by other rules, as they were read last.
+async fn read_again(
+    store: &Store,
+    project: ProjectId,
+    policy: &Policy,
+) -> Result<(), mc_store::Error> {
+    let rules = policies::fingerprint(policy);
+    for (repository, read_at) in repositories::masked_otherwise(store, project, rules).await? {
+        ingests::enqueue(store, &repository, &read_at).await?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use http::StatusCode;
 use mc_domain::{Action, ProjectKey, RecordId};
 use mc_memory::review::{self, Amendment, Edit, Forgotten, Proposal, Seen};
+use mc_store::citations::Citation;
 use mc_store::projects::Belonging;
 use mc_store::records::{self, Contributor};
 use serde::{Deserialize, Serialize};
@@ -199,7 +200,7 @@ pub struct ProposalView {
     /// The record that would say this instead, as it is; absent where it would be a record of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     amends: Option<RecordView>,
-    /// What it changes of that: a unified diff of title, tags, scope and content.
+    /// What it changes of that: a unified diff of title, tags, scope, citations and content.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -372,9 +373,10 @@ async fn holding(
 
 async fn view(here: &Here, proposal: Proposal) -> Result<ProposalView, Problem> {
     let id = proposal.record.id;
-    let diff = proposal.amends.as_ref().map(|Amendment { now, then }| {
-        let before = text(&now.title, &now.tags, &now.scope, &now.content);
-        let after = text(then.title.as_str(), &then.tags, &then.scope, then.content.as_str());
+    let diff = proposal.amends.as_ref().map(|Amendment { now, cited_now, then, cited_then }| {
+        let before = text(&now.title, &now.tags, &now.scope, cited_now, &now.content);
+        let (title, content) = (then.title.as_str(), then.content.as_str());
+        let after = text(title, &then.tags, &then.scope, cited_then, content);
         similar::TextDiff::from_lines(&before, &after)
             .unified_diff()
             .header("now", "proposed")
@@ -391,8 +393,20 @@ async fn view(here: &Here, proposal: Proposal) -> Result<ProposalView, Problem> 
 }
 
 /// What a record says, in lines.
-fn text(title: &str, tags: &[String], scope: &[String], content: &str) -> String {
-    format!("{title}\ntags: {}\nscope: {}\n\n{content}\n", tags.join(", "), scope.join(", "))
+fn text(
+    title: &str,
+    tags: &[String],
+    scope: &[String],
+    cited: &[Citation],
+    content: &str,
+) -> String {
+    let mut text = format!("{title}\ntags: {}\nscope: {}\n", tags.join(", "), scope.join(", "));
+    for Citation { file_path, symbol, lines, verdict, .. } in cited {
+        let symbol = symbol.as_ref().map(|symbol| format!(" {symbol}")).unwrap_or_default();
+        let lines = lines.map(|(first, last)| format!(" {first}-{last}")).unwrap_or_default();
+        text.push_str(&format!("cites: {file_path}{symbol}{lines} ({verdict})\n"));
+    }
+    text + "\n" + content + "\n"
 }
 
 impl ForgetAnswer {

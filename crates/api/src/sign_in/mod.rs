@@ -19,7 +19,7 @@ use mc_domain::{Scopes, SessionId, UserId};
 use mc_seal::Sealer;
 use mc_store::Store;
 use mc_store::accounts;
-use mc_store::audit::{self, Chain};
+use mc_store::audit;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -98,10 +98,20 @@ impl SignIn {
         self.0.public_url.join(path).expect("a path of our own")
     }
 
-    /// Notes in the audit what was refused since the last call. To be called every minute.
-    pub async fn note_refusals(&self) -> Result<(), Problem> {
-        for (who, event) in self.0.refusals.take() {
-            audit::note_alone(self.store(), Chain::Service, who, &[event]).await?;
+    /// Notes in the audit, by a store that may add to every chain, what was refused since the last call; what
+    /// can't be noted is kept for the next. To be called now and then.
+    pub async fn note_refusals(&self, background: &Store) -> Result<(), Problem> {
+        let tally = self.0.refusals.take();
+        let mut tx = background.begin().await?;
+        for (chain, who, event) in tally.events() {
+            if let Err(error) = audit::add(&mut tx, chain, who, &[event]).await {
+                self.0.refusals.put_back(tally);
+                return Err(error.into());
+            }
+        }
+        if let Err(error) = tx.commit().await {
+            self.0.refusals.put_back(tally);
+            return Err(error.into());
         }
         Ok(())
     }

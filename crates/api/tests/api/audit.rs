@@ -60,13 +60,14 @@ async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() 
     assert_eq!(other.get("/audit?project_key=shop").await.status, 403);
     assert_eq!(other.get("/audit").await.status, 403);
     assert_eq!(other.get("/audit/export").await.status, 403);
-    assert_eq!(
-        actions(&api, "/audit?project_key=shop").await,
-        ["access.refused", "member.changed"]
-    );
+    assert_eq!(actions(&api, "/audit?project_key=shop").await, ["member.changed"]);
     let service = actions(&api, "/audit").await;
     assert_eq!(service, ["token.created", "login", "user.changed", "project.created"]);
-    api.state.sign_in.note_refusals().await.unwrap();
+    api.state.sign_in.note_refusals(&api.state.background).await.unwrap();
+    let here = api.get("/audit?project_key=shop&limit=1").await.ok();
+    let event = &here["events"][0];
+    assert_eq!((&event["action"], &event["actor"]), (&json!("access.refused"), &json!("ann")));
+    assert_eq!(event["detail"]["actions"], json!({"audit": 1}));
     let refused = api.get("/audit?action=access.refused").await.ok();
     assert_eq!(refused["events"].as_array().unwrap().len(), 1, "{refused}");
     assert_eq!(refused["events"][0]["actor"], "ann");
@@ -87,15 +88,51 @@ async fn the_audit_of_a_removed_project_is_for_administrators_of_the_service() {
         assert_eq!(api.get(&of(path)).await.fault(404), "project_id", "it lives");
     }
     api.delete("/projects/shop").await.ok();
+    assert_eq!(api.delete("/projects/shop").await.fault(404), "key");
     assert_eq!(actions(&api, &of("/audit")).await, before);
     assert_eq!(api.get(&of("/audit/verification")).await.ok()["intact"], true);
     assert_eq!(actions(&api, "/audit?action=audit.read").await.len(), 1);
     let ann = newcomer(&api, "ann").await;
     assert_eq!(api.with(&ann).get(&of("/audit")).await.status, 403);
+    let gone = format!("delete from audit_events where chain = '{}'", project.as_str().unwrap());
+    api.execute(&gone).await;
+    assert_eq!(api.get(&of("/audit/verification")).await.ok()["intact"], false, "wiped");
     let never = api.get(&format!("/audit?project_id={}", uuid::Uuid::now_v7())).await;
     assert_eq!(never.fault(404), "project_id");
     let both = api.get(&format!("{}&project_key=shop", of("/audit"))).await;
-    assert_eq!(both.fault(400), "project_id");
+    assert_eq!(both.fault(404), "project_id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_can_not_be_noted_does_not_happen() {
+    let api = TestApi::start().await;
+    newcomer(&api, "ann").await;
+    api.post("/teams", json!({"key": "platform"})).await.ok();
+    let full = "alter table audit_events add constraint is_full check (false) not valid";
+    api.execute(full).await;
+    let role = json!({"role": "member"});
+    assert_eq!(api.put("/projects/shop/members/ann", role.clone()).await.status, 500);
+    assert_eq!(api.put("/teams/platform/members/ann", role.clone()).await.status, 500);
+    assert_eq!(api.put("/projects/shop/teams/platform", role).await.status, 500);
+    assert_eq!(api.post("/users", json!({"login": "bob"})).await.status, 500);
+    assert_eq!(api.post("/teams", json!({"key": "other"})).await.status, 500);
+    assert_eq!(api.post("/projects", json!({"key": "other"})).await.status, 500);
+    let token = json!({"name": "laptop", "scopes": ["memory:read"]});
+    assert_eq!(api.post("/tokens", token).await.status, 500);
+    assert_eq!(api.delete("/projects/shop").await.status, 500);
+    assert_eq!(api.delete("/teams/platform").await.status, 500);
+
+    let members = api.get("/projects/shop/members").await.ok();
+    assert_eq!(members["users"].as_array().unwrap().len(), 1, "{members}");
+    assert_eq!(members["teams"], json!([]));
+    let of_team = api.get("/teams/platform/members").await.ok();
+    assert_eq!(of_team["users"].as_array().unwrap().len(), 1, "{of_team}");
+    let users = api.get("/users").await.ok();
+    assert_eq!(users["users"].as_array().unwrap().len(), 2, "{users}");
+    assert_eq!(api.get("/teams").await.ok()["teams"].as_array().unwrap().len(), 1);
+    assert_eq!(api.get("/projects").await.ok()["projects"].as_array().unwrap().len(), 1);
+    let tokens = api.get("/tokens").await.ok().to_string();
+    assert!(!tokens.contains("laptop"), "{tokens}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -63,7 +63,8 @@ impl TestApi {
         let token = Sha256::digest(SECRET).into();
         accounts::set_local_token(&service, "here", &token, "oken").await.unwrap();
         let sealer = Sealer::new(SealingKey::generate(), Vec::new());
-        let search = SearchContext { store: service.clone(), keyword, models };
+        let search =
+            SearchContext { store: service.clone(), keyword, models, sanitizing: Arc::default() };
         let memory = MemoryContext::new(search, Arc::new(sealer.clone()));
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
         let settings = SignInSettings { public_url, providers: Vec::new(), sealer };

@@ -122,7 +122,9 @@ async fn dialogs_and_documents_are_held_and_released_alike() {
     let docs = json!({"project_key": "shop", "source": "wiki", "documents": [
         {"doc_id": "1", "title": "Queues", "content": "# Queues\n\nThe queue is drained nightly."},
         {"doc_id": "2", "title": "Orders", "content": format!("# Orders\n\n{ORDER}")}]});
-    let answer = api.post("/ingest/docs", docs).await.ok();
+    let ann = newcomer(&api, "ann").await;
+    api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
+    let answer = api.with(&ann).post("/ingest/docs", docs).await.ok();
     assert_eq!((&answer["created"], &answer["quarantined"]), (&json!(1), &json!(1)));
     for one in held(&api).await {
         let path = format!("/quarantine/{}/release", one["id"].as_str().unwrap());
@@ -132,6 +134,9 @@ async fn dialogs_and_documents_are_held_and_released_alike() {
     assert!(held(&api).await.is_empty());
     let documents = api.get("/documents?project_key=shop").await.ok();
     assert_eq!(documents["documents"].as_array().unwrap().len(), 2);
+    // What is released is still from who sent it.
+    let forget = json!({"project_key": "shop", "saved_by": "ann"});
+    assert_eq!(api.post("/forget", forget).await.ok()["documents"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,4 +194,22 @@ fn sign(secret: &str, timestamp: &str, body: &str) -> String {
     let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(format!("{timestamp}.{body}").as_bytes());
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_are_masked_as_the_policy_says_and_whoever_addresses_a_model_is_not_trusted() {
+    let api = TestApi::start().await;
+    let policy = json!({"sanitizer": {"categories": {"email": "allow"},
+                                      "addressed_to_models": "mask"}});
+    api.put_if("/projects/shop/policy", "*", policy).await.ok();
+    let content = "When the payment gateway is down, call vera.lang@acme-widgets.io.";
+    let content = format!("# Escalation\n\n{content} {ORDER}");
+    let document = json!({"doc_id": "escalation", "title": "Escalation", "content": content});
+    let batch = json!({"project_key": "shop", "source": "wiki", "documents": [document]});
+    assert_eq!(api.post("/ingest/docs", batch).await.ok()["created"], 1);
+    let question = json!({"project_key": "shop", "query": "payment gateway down escalation"});
+    let found = api.post("/search", question.clone()).await.ok().to_string();
+    assert!(found.contains("vera.lang@acme-widgets.io"), "{found}");
+    let recalled = api.post("/recall", question).await.ok().to_string();
+    assert!(recalled.contains("\"trust\":\"untrusted\""), "{recalled}");
 }

@@ -200,7 +200,10 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     assert_eq!(bot.post("/save", fact(known)).await.ok()["outcome"], "known");
     let reordered = "Every night orders are exported to the warehouse by the job ExportOrders, which \
                      retries three times.";
-    let proposed = bot.post("/save", fact(reordered)).await.ok();
+    let proposal = json!({"project_key": "shop", "kind": "fact", "content": reordered,
+                          "tags": ["nightly"],
+                          "citations": [{"file": "app/jobs/export_orders.rb"}]});
+    let proposed = bot.post("/save", proposal).await.ok();
     assert_eq!(proposed["outcome"], "proposed");
     let path = format!("/records/{}", id(&record));
     assert_eq!(api.get(&path).await.ok()["content"], known, "nothing has changed");
@@ -208,7 +211,11 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     let waiting = api.get("/proposals?project_key=shop").await.ok();
     let proposal = &waiting["proposals"][0];
     assert_eq!(proposal["amends"]["id"], record["id"]);
-    assert!(proposal["diff"].as_str().unwrap().contains('+'), "{proposal}");
+    let diff = proposal["diff"].as_str().unwrap();
+    for line in ["+tags: nightly", "+cites: app/jobs/export_orders.rb (unchecked)"] {
+        assert!(diff.contains(line), "{line}: {diff}");
+    }
+    assert!(diff.contains("-Orders are exported") && diff.contains("+Every night"), "{diff}");
     let accept = format!("/proposals/{}/accept", id(&proposed));
     // What it would change has changed since: what it was compared with is gone.
     let saved = api.post(
@@ -217,8 +224,9 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
                                          "tags": ["export"]}),
     );
     assert_eq!(saved.await.ok()["outcome"], "merged");
-    let seen = json!({"version": 1, "amends_version": 1});
-    assert_eq!(api.post(&accept, seen).await.fault(409), "amends_version");
+    for seen in [json!({"version": 1, "amends_version": 1}), json!({"version": 1})] {
+        assert_eq!(api.post(&accept, seen).await.fault(409), "amends_version");
+    }
     let waiting = api.get("/proposals?project_key=shop").await.ok();
     let seen = waiting["proposals"][0]["amends"]["version"].as_i64().unwrap();
     let edit = json!({"version": 1, "amends_version": seen,
@@ -226,6 +234,8 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     let accepted = api.post(&accept, edit).await.ok();
     assert_eq!(accepted["id"], record["id"]);
     assert!(accepted["content"].as_str().unwrap().ends_with("Sundays excepted."));
+    let cited = api.get(&path).await.ok()["citations"].clone();
+    assert_eq!(cited[0]["file"], "app/jobs/export_orders.rb", "{cited}");
     assert_eq!(accepted["trust"], "confirmed");
     assert_eq!(api.get("/proposals?project_key=shop").await.ok()["proposals"], json!([]));
 
@@ -338,6 +348,32 @@ async fn nobody_vouches_for_more_than_they_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_forgotten_after_another_leaves_nothing_in_the_history_either() {
+    let api = TestApi::start().await;
+    let (eve, bob) = (member(&api, "eve").await, member(&api, "bob").await);
+    let (eve, bob) = (api.with(&eve), api.with(&bob));
+    let ours = "Refunds are booked by the nightly job RefundBooker in the ledger of the month.";
+    let record = api.post("/save", fact(ours)).await.ok();
+    let hers = "By the nightly job RefundBooker refunds are booked in the ledger of the month.";
+    assert_eq!(eve.post("/save", fact(hers)).await.ok()["outcome"], "merged");
+    let his = "In the ledger of the month refunds are booked by the nightly job RefundBooker.";
+    assert_eq!(bob.post("/save", fact(his)).await.ok()["outcome"], "merged");
+
+    let path = format!("/records/{}", id(&record));
+    let forget = |login: &str| json!({"project_key": "shop", "saved_by": login});
+    api.post("/forget", forget("bob")).await.ok();
+    assert_eq!(api.get(&path).await.ok()["content"], hers);
+    api.post("/forget", forget("eve")).await.ok();
+    let left = api.get(&path).await.ok();
+    assert_eq!(left["content"], ours, "{left}");
+    let all = left.to_string();
+    assert!(
+        !all.contains("By the nightly") && !all.contains("In the ledger of the month r"),
+        "{all}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_from_one_person_or_source_is_forgotten_in_one_step() {
     let api = TestApi::start().await;
     let eve = member(&api, "eve").await;
@@ -380,6 +416,10 @@ async fn everything_from_one_person_or_source_is_forgotten_in_one_step() {
     let left = api.get(&format!("/records/{}", id(&ours))).await.ok();
     assert_eq!((&left["content"], &left["trust"]), (&json!(shared), &json!("team")));
     assert!(!left.to_string().contains("By the nightly"), "nothing of hers is left: {left}");
+    // Who has read what she had it say confirms nothing else.
+    let confirm = format!("/records/{}/confirm", id(&ours));
+    assert_eq!(api.post(&confirm, json!({"version": 2})).await.fault(409), "version");
+    api.post(&confirm, json!({"version": left["version"]})).await.ok();
     let forgotten = api.post("/forget", json!({"project_key": "shop", "source": page})).await.ok();
     assert_eq!(forgotten["removed"], json!([imported["id"]]));
     let both = json!({"project_key": "shop", "source": page, "saved_by": "eve"});

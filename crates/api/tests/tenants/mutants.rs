@@ -210,16 +210,19 @@ async fn noticed(world: &Arc<World>, mutant: &Mutant, with_attempts: bool) -> Op
 }
 
 async fn lifted(world: &World, mutant: &Mutant) -> Option<&'static str> {
-    let hidden = "exists (select from memory_records r where r.id = record_id)";
+    let hidden = "private_to is null or private_to = (select mc.principal())";
     for table in OF_RECORDS {
-        change(world, table, &format!("alter policy private on {table} using (true)")).await;
+        let lift = format!("alter policy private on {table} using (true) with check (true)");
+        change(world, table, &lift).await;
     }
     probes::without_the_policy_of_records(world).await.unwrap();
     change(world, &mutant.name, &mutant.sql).await;
     let is_noticed = probes::without_the_policy_of_records(world).await.is_err();
     change(world, &mutant.name, &mutant.undo).await;
     for table in OF_RECORDS {
-        change(world, table, &format!("alter policy private on {table} using ({hidden})")).await;
+        let hide =
+            format!("alter policy private on {table} using ({hidden}) with check ({hidden})");
+        change(world, table, &hide).await;
     }
     is_noticed.then_some("a probe")
 }

@@ -1,5 +1,6 @@
 //! `memory-copilot audit`.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::pin::pin;
@@ -54,9 +55,14 @@ async fn verify(remote: &Remote, of: &AuditOf, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// The file is there once all of it is.
+/// The file is there once all of it is, for its owner alone. A pipe or a device is written to as it is.
 async fn to_file(remote: &Remote, of: &AuditOf, path: &Path) -> Result<()> {
     let unwritable = || format!("{} can't be written", path.display());
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut file = File::options().write(true).open(path).with_context(unwritable)?;
+        return export(remote, of, &mut file).await;
+    }
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;

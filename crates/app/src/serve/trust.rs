@@ -15,7 +15,7 @@ use crate::config::Config;
 
 /// How often notices that are due are looked for.
 const NOTICES_EVERY: Duration = Duration::from_secs(2);
-/// How often refused tokens are noted, and the ends of the audit written down.
+/// How often refusals are noted, and the ends of the audit written down.
 const NOTED_EVERY: Duration = Duration::from_secs(30);
 
 /// Sends notices about the quarantine, and notes what is not noted as it happens, until `stop`.
@@ -43,8 +43,8 @@ pub fn start(
         loop {
             let goes_on =
                 token.run_until_cancelled(tokio::time::sleep(NOTED_EVERY)).await.is_some();
-            if let Err(problem) = sign_in.note_refusals().await {
-                tracing::warn!(%problem, "refused tokens could not be noted");
+            if let Err(problem) = sign_in.note_refusals(&store).await {
+                tracing::warn!(%problem, "what was refused could not be noted; trying again");
             }
             if let Err(error) = heads::write(&path, &store.chains().heads()) {
                 tracing::warn!(%error, "the ends of the audit could not be written down");

@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use mc_domain::{FileId, ProjectId};
 use mc_store::Store;
 use mc_store::files::{self, KnownFile};
-use mc_store::ingests::{Counts, Ingest};
+use mc_store::ingests::{self, Counts, Ingest};
 use mc_store::policies;
 use mc_store::repositories::{self, Repository};
 use tokio::sync::mpsc;
@@ -141,6 +141,11 @@ async fn index(
         changed.extend(kept);
     }
     tell(ctx, &repository, changed).await?;
+    // What was set while this run was at work is for the next one.
+    let policy = policies::of(&ctx.store, repository.project_id).await?;
+    if policies::fingerprint(&policy) != job.masked_by {
+        ingests::enqueue(&ctx.store, &repository, &ingest.requested_ref).await?;
+    }
     Ok(repositories::indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
 }
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mc_sanitizer::{Class, Policy, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
-use mc_store::files::{NewChunk, NewFile, NewSymbol};
+use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 
 use super::Job;
@@ -32,6 +32,8 @@ pub(super) enum Seen {
 /// A file, ready to be written.
 pub(super) struct Prepared {
     pub file: NewFile,
+    /// Whether its bytes are those that are stored: only how they are masked or cut is new.
+    pub is_same_text: bool,
     pub body: Body,
 }
 
@@ -76,12 +78,10 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     }
     let bytes = job.root.read(path, job.ctx.walk.file_bytes)?;
     let content_hash = hash::of(&bytes);
-    let is_stored = job.known.get(path).is_some_and(|file| {
-        file.content_hash == content_hash
-            && file.chunker == cut::VERSION
-            && file.masked_by == job.masked_by
-    });
-    if is_stored {
+    let same = job.known.get(path).filter(|file| file.content_hash == content_hash);
+    let is_stored =
+        |file: &KnownFile| file.chunker == cut::VERSION && file.masked_by == job.masked_by;
+    if same.is_some_and(is_stored) {
         return Ok(Seen::Unchanged);
     }
     let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
@@ -109,7 +109,7 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
         chunker: cut::VERSION,
         masked_by: job.masked_by,
     };
-    Ok(Seen::Changed(Box::new(Prepared { file, body })))
+    Ok(Seen::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))
 }
 
 fn code_chunk(path: &str, language: &str, chunk: Chunk, sanitizing: &Policy) -> NewChunk {

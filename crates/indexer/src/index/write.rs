@@ -3,7 +3,7 @@
 use mc_domain::{Classified, ErrorKind};
 use mc_store::files::{self, Written};
 use mc_store::repositories::Repository;
-use mc_store::{Store, Tx, docs};
+use mc_store::{Store, Tx, citations, docs};
 
 use super::prepare::{Body, Prepared};
 use super::progress::Tracker;
@@ -99,6 +99,9 @@ impl<'a> Writer<'a> {
         tx: &mut Tx,
         prepared: &Prepared,
     ) -> Result<Written, mc_store::Error> {
+        if prepared.is_same_text {
+            citations::take_anew(tx, self.repository, &prepared.file.path).await?;
+        }
         let file = files::put(tx, self.repository, &prepared.file).await?;
         match &prepared.body {
             Body::Code { chunks, symbols } => {

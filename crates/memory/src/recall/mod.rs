@@ -9,7 +9,6 @@ use mc_domain::{BundleId, BundleSection, ProjectId, RecordId, RecordKind, Source
 use mc_search::{Hit, Options, Outcome, Query, search_all};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::passages::PassageFilter;
-use mc_store::policies::sanitizing;
 use mc_store::{bundles, tasks};
 use tokio::time::{Instant, timeout_at};
 
@@ -85,7 +84,7 @@ impl RecallRequest {
 pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bundle, Error> {
     let deadline = Instant::now() + request.time_budget;
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
-    let asked = question::read(request, task.as_ref(), &sanitizing(&ctx.policy));
+    let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
     let asked = asked.ok_or(Error::NothingAsked)?;
     let (hits, left_out) = find(ctx, request, &asked, deadline).await?;
     degraded.extend(left_out);

@@ -24,7 +24,7 @@ const NEWER_LENGTH_MIN: f32 = 0.9;
 /// Most scopes and most tags that a record gathers, as many as one save may bring.
 const WORDS_MAX: usize = 64;
 /// Most citations that a record gathers; the newest stay.
-const CITATIONS_MAX: usize = 32;
+pub(crate) const CITATIONS_MAX: usize = 32;
 
 /// What a record is linked to.
 #[derive(Debug, Clone, Copy)]
@@ -313,17 +313,19 @@ pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
 
 /// The old citations with the new ones, which count where both name the same place. Whoever says
 /// where it stands now settles what had drifted.
-pub(crate) fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
-    let same = |a: &Citation, b: &Citation| {
-        a.file_path == b.file_path
-            && a.symbol == b.symbol
-            && (a.symbol.is_some() || a.lines == b.lines)
-    };
+fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
     let is_bad = |a: &Citation| matches!(a.verdict, Verdict::Drifted | Verdict::Orphaned);
-    let kept = old.into_iter().filter(|a| !is_bad(a) && !new.iter().any(|b| same(a, b)));
+    let kept = old.into_iter().filter(|a| !is_bad(a) && !new.iter().any(|b| is_same_place(a, b)));
     let mut all: Vec<_> = kept.chain(new.iter().cloned()).collect();
     all.drain(..all.len().saturating_sub(CITATIONS_MAX));
     all
+}
+
+/// Whether two citations name the same place.
+pub(crate) fn is_same_place(one: &Citation, other: &Citation) -> bool {
+    one.file_path == other.file_path
+        && one.symbol == other.symbol
+        && (one.symbol.is_some() || one.lines == other.lines)
 }
 
 fn merged_meta(old: &Value, prepared: &Prepared) -> Value {

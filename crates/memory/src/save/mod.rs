@@ -29,7 +29,7 @@ use crate::normalise::content_hash;
 use crate::quarantine::{self, Holding};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
-pub(crate) use apply::{passage_of, united, united_citations};
+pub(crate) use apply::{CITATIONS_MAX, is_same_place, passage_of, united};
 use clean::Clean;
 pub(crate) use clean::mask_distilled;
 
@@ -399,7 +399,7 @@ async fn embed(
 ) -> Result<(ActiveModel, Vec<f32>), &'static str> {
     let model = ctx.search.models.usable().ok_or("the policy keeps texts on this machine")?;
     let passage = apply::passage(RecordKind::Fact, prepared);
-    let text = mc_sanitizer::mask(&passage.embedding_text()).text;
+    let text = mc_sanitizer::mask_with(&passage.embedding_text(), &ctx.search.sanitizing).text;
     let vectors = model.embedder.embed(vec![text], Purpose::Passage);
     match tokio::time::timeout(EMBEDDING_WAIT, vectors).await {
         Ok(Ok(mut vectors)) => vectors

@@ -50,6 +50,41 @@ async fn every_edit_of_cited_code_is_flagged_and_no_fresh_citation_is() {
     assert!(run.edited.len() >= 200 && fresh >= 200, "{} edited, {fresh} fresh", run.edited.len());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_masks_otherwise_turns_no_record_stale() {
+    let world = World::new().await;
+    let checkout = Checkout::new(world.store(), world.project);
+    let mut tree = Tree::generate(&mut StdRng::seed_from_u64(SEED), 1, 2);
+    for file in tree.files.values_mut() {
+        file.preamble.push("// ask vera.lang@acme-widgets.io".into());
+    }
+    checkout.push(&tree).await;
+    let mut cited = Vec::new();
+    for (path, file) in &tree.files {
+        cited.push(cite_file(&world, path, file).await);
+        cited.push(cite_method(&world, path, file, 0).await);
+    }
+    let hashes = async || {
+        let found = citations::of_records(world.store(), &cited).await.unwrap();
+        assert!(found.iter().all(|one| one.verdict == Verdict::Fresh), "{found:?}");
+        found.into_iter().map(|one| (one.id, one.content_hash)).collect::<BTreeMap<_, _>>()
+    };
+    let before = hashes().await;
+    let policy = r#"{"sanitizer": {"categories": {"email": "allow"}}}"#;
+    let set = format!("update projects set policy = '{policy}' where key = 'shop'");
+    mc_store::testing::execute(world.url(), &set).await.unwrap();
+    checkout.index(&tree).await;
+    let after = hashes().await;
+    assert_ne!(before, after, "the text is another one");
+
+    // It counts from then on: an edit is noticed.
+    let file = tree.files.values_mut().next().expect("a file");
+    file.preamble.push("// ask bo.berg@acme-widgets.io".into());
+    checkout.push(&tree).await;
+    let found = citations::of_records(world.store(), &cited[..1]).await.unwrap();
+    assert_eq!(found[0].verdict, Verdict::Drifted);
+}
+
 /// The tree, the records that cite its methods and files, and what the edits did to them.
 struct Run {
     world: World,

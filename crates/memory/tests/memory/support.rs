@@ -62,7 +62,10 @@ impl World {
                 .await
                 .unwrap();
         let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
-        let ctx = MemoryContext::new(SearchContext { store, keyword, models }, sealer());
+        let ctx = MemoryContext::new(
+            SearchContext { store, keyword, models, sanitizing: Arc::default() },
+            sealer(),
+        );
         Self { ctx, project, stop, _folder: folder, database }
     }
 

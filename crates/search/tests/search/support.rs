@@ -67,7 +67,12 @@ impl World {
             .await
             .expect("a model");
         let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
-        let context = SearchContext { store: self.store().clone(), keyword, models };
+        let context = SearchContext {
+            store: self.store().clone(),
+            keyword,
+            models,
+            sanitizing: Arc::default(),
+        };
         Node { context, task, stop }
     }
 

@@ -74,6 +74,19 @@ pub async fn newest(
     Ok(rows.into_iter().map(Row::into_event).collect())
 }
 
+/// Whether there is a chain that the store's auditor may read ([`Store::auditor`]): one with events, or one
+/// that had some when this service last added to it.
+pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
+    let may_read = sqlx::query_scalar!(
+        r#"select mc.curates() is not distinct from $1 as "may_read!""#,
+        chain.id()
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?;
+    let had_some = store.chains().known(chain).is_some();
+    Ok(may_read && (had_some || !after(store, chain, 0, 1).await?.is_empty()))
+}
+
 /// Events after a place in the chain, in its order.
 pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(

@@ -118,9 +118,24 @@ pub async fn records_of(
     Ok(touched.collect())
 }
 
-/// Takes a contributor's contributions to a record out of its provenance.
+/// Takes a contributor's contributions to a record out of its provenance, and what was theirs alone out of
+/// its history.
 pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
     let (user, source) = contributor.columns();
+    sqlx::query!(
+        "delete from memory_versions v where v.record_id = $1
+             and exists (select from record_sources s
+                         where s.record_id = $1 and s.version = v.version
+                             and (s.saved_by = $2 or s.source = $3))
+             and not exists (select from record_sources s
+                             where s.record_id = $1 and s.version = v.version
+                                 and not coalesce(s.saved_by = $2 or s.source = $3, false))",
+        record.0,
+        user,
+        source
+    )
+    .execute(&mut *tx.0)
+    .await?;
     sqlx::query!(
         "delete from record_sources where record_id = $1 and (saved_by = $2 or source = $3)",
         record.0,
@@ -180,14 +195,21 @@ pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<Origin>, Error
     Ok(rows.into_iter().map(|row| origin(row.saved_by, row.source)).collect())
 }
 
-/// Has a record say what it said before somebody's changes, which are not kept: neither in the record nor
-/// in its history. Its version stays, so that nothing else is taken for this one.
-pub async fn rewrite(tx: &mut Tx, id: RecordId, body: &RecordBody) -> Result<(), Error> {
+/// Has a record say what it said in the version `said` before somebody's changes, which are not kept:
+/// neither in the record nor in its history. It is a new version, which nobody takes for the one that they
+/// have read; who made `said` has made it.
+pub async fn rewrite(tx: &mut Tx, id: RecordId, said: i32, body: &RecordBody) -> Result<(), Error> {
     sqlx::query!(
-        "update memory_records set title = $2, content = $3, scope = $4, tags = $5, meta = $6,
-             content_hash = $7, simhash = $8, trust = case trust when 'confirmed' then 'team' else trust end, updated_at = now()
-         where id = $1",
+        "with rewritten as (
+             update memory_records set title = $3, content = $4, scope = $5, tags = $6, meta = $7,
+                 content_hash = $8, simhash = $9, version = version + 1,
+                 trust = case trust when 'confirmed' then 'team' else trust end, updated_at = now()
+             where id = $1 returning version),
+         said_now as (delete from memory_versions where record_id = $1 and version = $2)
+         update record_sources s set version = r.version from rewritten r
+         where s.record_id = $1 and s.version = $2",
         id.0,
+        said,
         body.title.as_str(),
         body.content.as_str(),
         &body.scope,

@@ -48,6 +48,14 @@ fn of<'a>(d: &mut Draw<'a>, path: &str) -> (Attempt, Target<'a>) {
         return (d.for_root(Attempt::get(path).places(Places::ALL)), Target::Missing);
     }
     let target = d.project();
+    if d.one_in(6) {
+        // As if the project had been removed: while it lives its audit is its own people's.
+        let id = if let Target::Of(project) = target { project.id } else { d.id() };
+        let attempt = Attempt::get(format!("{path}&project_id={id}").replace("?&", "?"));
+        let attempt = d.for_root(attempt);
+        let attempt = if attempt.is_allowed() { attempt.expect(404) } else { attempt };
+        return (attempt, Target::Missing);
+    }
     let attempt = Attempt::get(format!("{path}&project_key={}", d.key(target)).replace("?&", "?"));
     let attempt = d.in_project(attempt, OVERSEE, target);
     let (Target::Of(project), true) = (target, attempt.is_allowed()) else {

@@ -63,13 +63,13 @@ fn not_degraded(answer: &Answer) -> Result<(), String> {
     is_whole.then_some(()).ok_or_else(|| "an answer with a leg left out".to_owned())
 }
 
-/// Vectors that are waited for are counted in the project alone: two from the start, and those of what
-/// attempts add.
+/// Vectors that are waited for are counted in the project alone: two from the start, two of what the caller
+/// keeps to themselves, and those of what attempts add.
 pub fn waits_for_own(
     target: Target<'_>,
 ) -> impl Fn(&Answer) -> Result<(), String> + Send + Sync + use<> {
     let most =
-        if let Target::Of(project) = target { 2 + MOST_ADDED * project.docs.len() } else { 0 };
+        if let Target::Of(project) = target { 4 + MOST_ADDED * project.docs.len() } else { 0 };
     move |answer| {
         let waiting = answer.body["pending_vectors"].as_u64().unwrap_or_default();
         let is_own = usize::try_from(waiting).is_ok_and(|waiting| waiting <= most);

@@ -8,7 +8,7 @@ use crate::run::Fault;
 use crate::world::World;
 
 /// What an overview counts, and the rows that it counts.
-const COUNTED: [(&str, &str); 7] = [
+const COUNTED: [(&str, &str); 8] = [
     ("records", "memory_records where state in ('active', 'stale') and ttl > now() and"),
     ("docs", "docs where"),
     ("dialogs", "dialogs where"),
@@ -16,6 +16,7 @@ const COUNTED: [(&str, &str); 7] = [
     ("repositories", "repositories where"),
     ("files", "files where"),
     ("passages", "passages where"),
+    ("pending_vectors", "embedding_queue where"),
 ];
 
 /// Passages and vectors that others find than the record is for.
@@ -23,11 +24,13 @@ const MISPLACED: &str = "select concat_ws(' ',
     (select count(*) from passages p join memory_records r on r.id = p.record_id
      where r.visibility = 'proposed' or p.private_to is distinct from r.private_to),
     (select count(*) from embeddings e join passages p on p.id = e.passage_id
-     where e.private_to is distinct from p.private_to))";
+     where e.private_to is distinct from p.private_to),
+    (select count(*) from embedding_queue q join passages p on p.id = q.passage_id
+     where q.private_to is distinct from p.private_to))";
 
 pub async fn counts(world: &World) -> Result<(), Fault> {
     let misplaced = text(world.database.store(), MISPLACED).await.map_err(|e| e.to_string())?;
-    if misplaced != "0 0" {
+    if misplaced != "0 0 0" {
         return Err(format!("{misplaced} passages and vectors are for others than their records"));
     }
     for person in &world.people {
@@ -39,8 +42,8 @@ pub async fn counts(world: &World) -> Result<(), Fault> {
                 .header("authorization", format!("Bearer {}", credential.bearer));
             let answer = Answer::to(&request, world).await;
             let counted = COUNTED.map(|(_, rows)| {
-                let kept =
-                    ["memory_records", "passages"].iter().any(|table| rows.starts_with(table));
+                let kept = ["memory_records", "passages", "embedding_queue"];
+                let kept = kept.iter().any(|table| rows.starts_with(table));
                 let reader = if kept {
                     format!("and coalesce(private_to = '{}', true)", person.id)
                 } else {

@@ -94,7 +94,11 @@ async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
     }
     let waiting =
         vectors::queue_length(store, Some(here)).await.map_err(|error| error.to_string())?;
-    if waiting == 2 { Ok(()) } else { Err(format!("vectors::queue_length counts {waiting}")) }
+    if usize::try_from(waiting) == Ok(2 + private) {
+        Ok(())
+    } else {
+        Err(format!("vectors::queue_length counts {waiting}"))
+    }
 }
 
 /// The search by marks and words of another tenant.

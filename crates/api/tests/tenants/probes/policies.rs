@@ -17,16 +17,17 @@ const CURATED: [&str; 3] = ["quarantine", "audit_events", "audit_checkpoints"];
 /// What the service may only read: a function of the database writes it.
 const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.
-const PRIVATE: [&str; 6] = [
+const PRIVATE: [&str; 7] = [
     "memory_records",
     "passages",
     "embeddings",
+    "embedding_queue",
     "memory_versions",
     "memory_citations",
     "record_sources",
 ];
 /// How many of them are probed where the policies of what belongs to records are lifted.
-const OF_RECORDS: usize = 3;
+const OF_RECORDS: usize = 4;
 /// Tables of no project, which the service must not read: they hold ids of all.
 const FORBIDDEN: [&str; 2] = ["feed", "feed_pruned"];
 

@@ -40,7 +40,8 @@ pub async fn served(database: &TestDatabase) -> Service {
     let embedder = Arc::new(WordCounts::new());
     let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
     let store = database.service().clone();
-    let search = SearchContext { store: store.clone(), keyword, models };
+    let search =
+        SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     let sealer = Sealer::new(SealingKey::generate(), Vec::new());
     let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
     let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await);

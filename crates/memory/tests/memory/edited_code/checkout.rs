@@ -64,6 +64,11 @@ impl Checkout {
         git(self.folder.path(), &["add", "-A"]);
         let author = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
         git(self.folder.path(), &[&author[..], &["commit", "-q", "-m", "edit"]].concat());
+        self.index(tree).await;
+    }
+
+    /// Indexes the last commit, which is of this tree.
+    pub async fn index(&self, tree: &Tree) {
         let location = self.folder.path().to_str().unwrap();
         let store = &self.context.store;
         let repository =
