@@ -43,3 +43,7 @@ begin
     perform pg_notify('passages', '');
     return null;
 end $$;
+
+-- Who vouches for a piece of a repository's code, as for a document.
+alter table code_chunks
+    add column trust text not null default 'imported' check (trust in ('imported', 'untrusted'));

@@ -234,6 +234,27 @@ impl Drop for Service {
     }
 }
 
+/// Waits until a thread of the process stands in one of these system calls, each by its number and the
+/// arguments that it begins with, as `/proc` has them. Where the system doesn't tell, nobody waits.
+pub fn until_in_call(process: &Child, calls: &[&str]) {
+    let began = Instant::now();
+    while !is_in_call(process, calls).unwrap_or(true) {
+        assert!(began.elapsed() < READY_WITHIN, "the process stands in none of {calls:?}");
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn is_in_call(process: &Child, calls: &[&str]) -> Option<bool> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", process.id())).ok()?;
+    for thread in threads.flatten() {
+        let stands_in = std::fs::read_to_string(thread.path().join("syscall")).ok()?;
+        if calls.iter().any(|call| stands_in.starts_with(call)) {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
 /// A client that asks no proxy for the way to this machine.
 pub fn direct_client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().expect("a client")

@@ -4,6 +4,7 @@
 mod architecture;
 mod commands;
 mod crash;
+mod credentials;
 mod encryption;
 mod harness;
 mod logging;

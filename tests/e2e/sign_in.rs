@@ -1,6 +1,7 @@
 //! A terminal elsewhere signs in, works, makes a token and signs out.
 
 use std::io::{BufRead, BufReader};
+use std::iter::once;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -9,13 +10,17 @@ use tempfile::TempDir;
 use crate::harness::{Service, binary};
 
 /// A machine that knows the service's address and has nothing of its own.
-struct Elsewhere<'a> {
-    service: &'a Service,
-    home: TempDir,
+pub struct Elsewhere<'a> {
+    pub service: &'a Service,
+    pub home: TempDir,
 }
 
-impl Elsewhere<'_> {
-    fn command(&self, args: &[&str]) -> Command {
+impl<'a> Elsewhere<'a> {
+    pub fn of(service: &'a Service) -> Self {
+        Self { service, home: TempDir::new().unwrap() }
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command
             .args(args)
@@ -27,12 +32,27 @@ impl Elsewhere<'_> {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+
+    /// Signs in: here, where the local token is, somebody lets it in.
+    pub fn sign_in(&self, scopes: &[&str]) {
+        let scopes = scopes.iter().flat_map(|&scope| ["--scope", scope]);
+        let args: Vec<_> = once("login").chain(scopes).collect();
+        let mut login = self.command(&args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(login.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let code = lines.find_map(|line| line.strip_prefix("and type ").map(str::to_owned));
+        let approve = code.unwrap().to_lowercase();
+        let approved = self.service.command(&["login", "--approve", &approve]).output().unwrap();
+        assert!(approved.status.success(), "{}", said(&approved));
+        let rest: Vec<_> = lines.collect();
+        assert!(login.wait().unwrap().success(), "{rest:?}");
+        assert!(rest.iter().any(|line| line == "Signed in as local."), "{rest:?}");
     }
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -44,21 +64,11 @@ fn said(output: &Output) -> String {
 async fn a_terminal_elsewhere_signs_in_works_and_signs_out() {
     let service = Service::embedded().await;
     service.project("shop").await;
-    let elsewhere = Elsewhere { service: &service, home: TempDir::new().unwrap() };
+    let elsewhere = Elsewhere::of(&service);
     let out = elsewhere.run(&["whoami"]);
     assert!(!out.status.success() && said(&out).contains("token"), "{}", said(&out));
 
-    let mut login = elsewhere.command(&["login", "--scope", "memory:read", "--scope", "admin"]);
-    let mut login = login.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(login.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let code = lines.find_map(|line| line.strip_prefix("and type ").map(str::to_owned)).unwrap();
-    // Here, where the local token is, somebody lets it in.
-    let approved = service.command(&["login", "--approve", &code.to_lowercase()]).output().unwrap();
-    assert!(approved.status.success(), "{}", said(&approved));
-    let rest: Vec<_> = lines.collect();
-    assert!(login.wait().unwrap().success(), "{rest:?}");
-    assert!(rest.iter().any(|line| line == "Signed in as local."), "{rest:?}");
-
+    elsewhere.sign_in(&["memory:read", "admin"]);
     let me: Value = serde_json::from_slice(&elsewhere.run(&["--json", "whoami"]).stdout).unwrap();
     assert_eq!(me["scopes"], serde_json::json!(["memory:read", "admin"]));
     let search = elsewhere.run(&["search", "anything", "--project", "shop"]);

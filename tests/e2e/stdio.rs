@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::harness::binary;
+use crate::harness::{binary, until_in_call};
 
 /// How long a server that was told to stop may take; here hope ends.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
@@ -118,26 +118,9 @@ fn expect_answer(stream: &mut impl Read) {
 }
 
 /// Waits until a thread of the child stands in `read(0, ...)`, which is what a stop has to get past.
-/// Where the system doesn't tell, the stop is tried at once.
 fn until_it_reads(child: &Child) {
-    let began = Instant::now();
-    while !reads_input(child).unwrap_or(true) {
-        assert!(began.elapsed() < GONE_WITHIN, "the server doesn't read");
-        std::thread::sleep(LOOK);
-    }
-}
-
-fn reads_input(child: &Child) -> Option<bool> {
-    // `read` on x86-64 and on AArch64, and the descriptor.
-    const READ: [&str; 2] = ["0 0x0 ", "63 0x0 "];
-    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).ok()?;
-    for thread in threads.flatten() {
-        let call = std::fs::read_to_string(thread.path().join("syscall")).ok()?;
-        if READ.iter().any(|read| call.starts_with(read)) {
-            return Some(true);
-        }
-    }
-    Some(false)
+    // On x86-64 and on AArch64.
+    until_in_call(child, &["0 0x0 ", "63 0x0 "]);
 }
 
 fn signalled(child: &mut Child, name: &str) -> ExitStatus {

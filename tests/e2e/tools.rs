@@ -2,7 +2,7 @@
 //! the real service, over the real MCP server.
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ const DOCUMENT_URL: &str = "https://wiki.example.org/x/12";
 async fn every_argument_that_a_tool_lists_is_taken() {
     let service = Service::embedded().await;
     let world = World::new(&service).await;
-    let mut client = Client::start(&service);
+    let mut client = Client::start(service.command(&["mcp"]));
     let tools = client.request("tools/list", &json!({}));
     let tools = tools["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 7, "{tools:?}");
@@ -127,7 +127,7 @@ async fn saved(service: &Service, content: &str) -> Value {
 }
 
 /// An MCP client on the pipes of `memory-copilot mcp`, which ends with it.
-struct Client {
+pub struct Client {
     server: Child,
     input: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStdout>>,
@@ -135,8 +135,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(service: &Service) -> Self {
-        let mut command = service.command(&["mcp"]);
+    pub fn start(mut command: Command) -> Self {
         let mut server =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server");
         let input = server.stdin.take();
@@ -152,7 +151,7 @@ impl Client {
     }
 
     /// The result of a request.
-    fn request(&mut self, method: &str, params: &Value) -> Value {
+    pub fn request(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let id = self.last;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));

@@ -89,7 +89,7 @@ pub struct TlsSection {
 pub struct Limits {
     /// Requests a minute from one address.
     pub requests_per_address: u32,
-    /// Failed authentications a minute from one address.
+    /// Failed authentications a minute from one address, and as many logins that are begun.
     pub failures_per_address: u32,
     /// Units a minute for one caller.
     pub units_per_caller: u32,

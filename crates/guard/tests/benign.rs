@@ -6,7 +6,9 @@ use mc_guard::{Suspicion, inspect};
 
 /// Crates that talk about attacks in their code, or about tool calls in their tests.
 const ABOUT_ATTACKS: &[&str] = &[
+    "crates/api/tests/api/injection.rs",
     "crates/guard",
+    "crates/indexer/tests/pipeline.rs",
     "crates/mcp",
     "crates/memory/src/gate.rs",
     "crates/api/tests/api/quarantine.rs",

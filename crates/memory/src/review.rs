@@ -8,7 +8,7 @@ use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
     self, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
 };
-use mc_store::{Tx, citations};
+use mc_store::{Tx, citations, repositories};
 use serde_json::json;
 
 use crate::gate::{Gate, Looked, Verdict};
@@ -238,6 +238,8 @@ pub struct Forgotten {
     pub dialogs: u64,
     /// Documents that were deleted.
     pub docs: u64,
+    /// Files of a repository that were taken out, and it with them.
+    pub files: u64,
 }
 
 /// Takes out everything that came from one person or source alone, and from the rest what came from
@@ -265,6 +267,9 @@ pub async fn forget(
     }
     forgotten.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
     forgotten.docs = records::forget_docs(&mut tx, project, contributor).await?;
+    if let Contributor::Source(source) = contributor {
+        forgotten.files = repositories::remove(&mut tx, project, source).await?;
+    }
     if dry_run {
         // Rolled back: nothing of it happened.
         return Ok(forgotten);
@@ -281,6 +286,7 @@ pub async fn forget(
         "rolled_back": forgotten.rolled_back,
         "dialogs": forgotten.dialogs,
         "documents": forgotten.docs,
+        "files": forgotten.files,
     });
     audit::note(&mut tx, NewEvent::new(Act::RecordsForgotten, subject).with(detail)).await?;
     tx.commit().await?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mc_domain::{FileId, ProjectId, RepositoryId};
+use mc_domain::{FileId, ProjectId, RepositoryId, Trust};
 
 use crate::passages::{NewPassage, PassageSource};
 use crate::repositories::Repository;
@@ -45,6 +45,8 @@ pub struct NewFile {
 pub struct NewChunk {
     /// What search sees of it.
     pub passage: NewPassage,
+    /// Who vouches for it: [`Trust::Imported`] or [`Trust::Untrusted`].
+    pub trust: Trust,
     /// Position in the file, from 0.
     pub chunk_index: i32,
     /// First line, from 1.
@@ -155,13 +157,14 @@ pub async fn put_code(
         sqlx::query!(
             "insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index,
                  line_start, line_end, overlap_lines, chunk_hash, span_hash, summary,
-                 parent_symbol, source_ref)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                 parent_symbol, source_ref, trust)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
              on conflict (passage_id) do update set
                  chunk_index = excluded.chunk_index, line_start = excluded.line_start,
                  line_end = excluded.line_end, overlap_lines = excluded.overlap_lines,
                  span_hash = excluded.span_hash, summary = excluded.summary,
-                 parent_symbol = excluded.parent_symbol, source_ref = excluded.source_ref",
+                 parent_symbol = excluded.parent_symbol, source_ref = excluded.source_ref,
+                 trust = excluded.trust",
             id.0,
             project.0,
             repository.id.0,
@@ -174,7 +177,8 @@ pub async fn put_code(
             chunk.span_hash,
             chunk.summary,
             chunk.parent_symbol,
-            source_ref
+            source_ref,
+            chunk.trust.as_str()
         )
         .execute(&mut *tx.0)
         .await?;

@@ -141,6 +141,8 @@ pub struct RecordFacet {
 pub struct CodeFacet {
     /// File.
     pub file_id: FileId,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Repository.
     pub repository_id: RepositoryId,
     /// Position in the file, from 0.
@@ -313,7 +315,7 @@ pub async fn load(
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
                   exists(select from memory_citations m where m.record_id = r.id) as "cites!",
-                  c.file_id as "file_id?", c.repository_id as "repository_id?",
+                  c.file_id as "file_id?", c.trust as "code_trust?", c.repository_id as "repository_id?",
                   c.chunk_index as "chunk_index?", c.line_start as "line_start?",
                   c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
                   c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
@@ -351,9 +353,10 @@ pub async fn load(
                 }),
                 _ => None,
             };
-            let code = match (r.file_id, r.repository_id) {
-                (Some(file), Some(repository)) => Some(CodeFacet {
+            let code = match (r.file_id, r.repository_id, r.code_trust) {
+                (Some(file), Some(repository), Some(trust)) => Some(CodeFacet {
                     file_id: file.into(),
+                    trust: word(&trust)?,
                     repository_id: repository.into(),
                     chunk_index: r.chunk_index.unwrap_or_default(),
                     line_start: r.line_start.unwrap_or(1),

@@ -108,8 +108,8 @@ pub fn find_action(find: FindAction) -> Action {
     }
 }
 
-/// What is masked under a policy and what stays, as a number: another one for other rules. Whether a text is
-/// also held or refused is nothing to what is masked in it.
+/// What is masked under a policy, what stays and what nobody vouches for, as a number: another one for other
+/// rules. Whether a text is also held or refused is nothing to that.
 pub fn fingerprint(policy: &Policy) -> i64 {
     let stays = |find: &FindAction| *find == FindAction::Allow;
     let rules = &policy.sanitizer;
@@ -117,7 +117,7 @@ pub fn fingerprint(policy: &Policy) -> i64 {
     let categories = rules.categories.iter().map(|(name, find)| (name.as_str(), stays(find)));
     // Secrets never stay as a class: what is masked as its class is goes without saying.
     let categories: Vec<_> = categories.filter(|(_, stays)| *stays || personal).collect();
-    let rules = format!("{:?}", (personal, categories));
+    let rules = format!("{:?}", (personal, categories, stays(&rules.addressed_to_models)));
     let digest: [u8; 32] = Sha256::digest(rules).into();
     i64::from_be_bytes(digest[..8].try_into().expect("8 of 32 bytes"))
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ProjectId, RepositoryId};
+use mc_domain::{FileId, ProjectId, RepositoryId};
 
-use crate::{Error, Store};
+use crate::{Error, Store, Tx, files};
 
 /// A repository as stored.
 #[derive(Debug, Clone)]
@@ -135,6 +135,28 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, 
     )
     .fetch_all(&mut *store.read().await?)
     .await?)
+}
+
+/// Removes a repository, by its namespace, with all that was indexed of it; answers how many files.
+pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<u64, Error> {
+    let files = sqlx::query_scalar!(
+        "select f.id from files f join repositories r on r.id = f.repository_id
+         where r.project_id = $1 and r.namespace = $2",
+        project.0,
+        namespace
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let files: Vec<_> = files.into_iter().map(FileId::from).collect();
+    files::delete(tx, &files).await?;
+    sqlx::query!(
+        "delete from repositories where project_id = $1 and namespace = $2",
+        project.0,
+        namespace
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(files.len() as u64)
 }
 
 /// The repositories of a project with files that were masked by other rules than these

@@ -10,6 +10,12 @@ pub const MIN_POSTGRES: i32 = 16;
 /// Oldest pgvector that is supported: 0.8 brought iterative index scans.
 pub const MIN_PGVECTOR: (u32, u32) = (0, 8);
 
+/// Of major versions that are supported, the oldest minor one whose planner does not show a role samples of
+/// rows that row-level security hides from it (CVE-2025-8713).
+const MIN_MINOR: [(i32, i32); 2] = [(16, 10), (17, 6)];
+/// The oldest pgvector whose vacuum leaves its indexes whole.
+const ADVISED_PGVECTOR: (u32, u32, u32) = (0, 8, 4);
+
 /// What the server says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
@@ -17,6 +23,16 @@ pub struct Versions {
     pub postgres: String,
     /// pgvector as installed or installable, such as `0.8.5`.
     pub pgvector: String,
+}
+
+impl Versions {
+    /// What whoever runs the server should do about it.
+    pub fn advice(&self) -> Option<&'static str> {
+        let mut parts = self.pgvector.split('.').map(leading_number);
+        let mut part = || parts.next().unwrap_or(0);
+        ((part(), part(), part()) < ADVISED_PGVECTOR)
+            .then_some("before 0.8.4 a vacuum may damage vector indexes: upgrade the extension")
+    }
 }
 
 /// Reads the server's versions.
@@ -87,6 +103,14 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
             versions.postgres
         )));
     }
+    let minor = versions.postgres.split('.').nth(1).map_or(0, leading_number);
+    if let Some((_, least)) = MIN_MINOR.iter().find(|(of, least)| *of == major && minor < *least) {
+        return Err(Error::Unsuitable(format!(
+            "PostgreSQL {} shows its roles samples of rows that they must not see (CVE-2025-8713); \
+             upgrade it to {major}.{least} or newer, or unset DATABASE_URL to use the embedded server",
+            versions.postgres
+        )));
+    }
     let mut parts = versions.pgvector.split('.').map(leading_number);
     let (first, second) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     if (first, second) < MIN_PGVECTOR {
@@ -101,4 +125,18 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
 fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_that_a_vacuum_may_damage_is_told_of() {
+        let advice = |pgvector: &str| {
+            Versions { postgres: "18.1".into(), pgvector: pgvector.into() }.advice().is_some()
+        };
+        assert!(advice("0.8.0") && advice("0.8.3") && advice("0.8"));
+        assert!(!advice("0.8.4") && !advice("0.8.10") && !advice("1.0"));
+    }
 }

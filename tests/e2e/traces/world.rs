@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use reqwest::Method;
+use reqwest::{Method, Response, header};
 use serde_json::Value;
 
 use super::model;
@@ -12,6 +12,8 @@ use super::witness::Witness;
 use crate::harness::{Service, direct_client};
 
 pub const PROJECT: &str = "shop";
+/// Holds back what has secrets in it.
+pub const HOLDING: &str = "bank";
 
 /// A service on a database of its own, with a model server that tells what it was asked.
 pub struct World {
@@ -40,7 +42,8 @@ impl World {
         Self { service, model, sower, witness, client: direct_client() }
     }
 
-    /// Sends a request with the token; its answer is taken note of, head and body.
+    /// Sends a request with the token; its answer is taken note of, head and body. Null where that does not
+    /// say that it is JSON.
     pub async fn send(&mut self, method: Method, path: &str, body: &Value) -> (u16, Value) {
         let token = self.service.token();
         let request = self.client.request(method, format!("{}{path}", self.service.url));
@@ -66,20 +69,46 @@ impl World {
 
     async fn answer(&mut self, path: &str, request: reqwest::RequestBuilder) -> (u16, Value) {
         let answer = request.send().await.expect("an answer");
-        let status = answer.status().as_u16();
+        let (status, media) = (answer.status().as_u16(), media_type(&answer));
         let head = format!("{:?}", answer.headers());
         let text = answer.text().await.expect("a body");
         let route: String = path.chars().take_while(|c| *c != '?').take(24).collect();
         self.witness.note(format!("answer {status} of {route}, head"), head);
         self.witness.note(format!("answer {status} of {route}"), text.as_bytes());
-        (status, serde_json::from_str(&text).unwrap_or_default())
+        let read = |text: &str| -> Value {
+            let value = serde_json::from_str(text);
+            value.unwrap_or_else(|error| panic!("{path} answered {status}, {error}: {text}"))
+        };
+        let body = match media.as_str() {
+            "application/json" | "application/problem+json" => read(&text),
+            "application/x-ndjson" => text.lines().map(read).collect(),
+            _ => Value::Null,
+        };
+        (status, body)
     }
 
-    /// `POST`, expecting success.
+    /// `GET`, expecting success and JSON.
+    pub async fn get(&mut self, path: &str) -> Value {
+        let (status, answer) = self.send(Method::GET, path, &Value::Null).await;
+        assert!(status == 200 && !answer.is_null(), "{path} answered {status}: {answer}");
+        answer
+    }
+
+    /// `POST`, expecting success and JSON.
     pub async fn post(&mut self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.send(Method::POST, path, body).await;
-        assert!(status < 300, "{path} answered {status}: {answer}\n{body}");
+        let is_read = status < 300 && !answer.is_null();
+        assert!(is_read, "{path} answered {status}: {answer}\n{body}");
         answer
+    }
+
+    /// Sets a project's policy, whatever there was.
+    pub async fn set_policy(&mut self, project: &str, policy: &Value) {
+        let path = format!("/projects/{project}/policy");
+        let request = self.client.put(format!("{}{path}", self.service.url));
+        let request = request.bearer_auth(self.service.token()).header(header::IF_MATCH, "*");
+        let (status, answer) = self.answer(&path, request.json(policy)).await;
+        assert_eq!(status, 200, "{answer}");
     }
 
     /// Runs a command; what it prints is taken note of.
@@ -119,6 +148,13 @@ impl World {
         }
         fits.then_some(text)
     }
+}
+
+/// What the body says that it is, without parameters.
+fn media_type(answer: &Response) -> String {
+    let declared = answer.headers().get(header::CONTENT_TYPE);
+    let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    declared.split(';').next().unwrap_or_default().trim().to_owned()
 }
 
 /// What a process says on both outputs when it is given an input.

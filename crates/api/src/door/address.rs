@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use super::Door;
 use super::visit::{Network, Visit};
@@ -23,20 +23,43 @@ pub async fn limit_address(
         return Ok(next.run(request).await);
     }
     let visit = request.extensions().get::<Visit>().copied().ok_or_else(Problem::internal)?;
-    if let Err(refusal) = door.admit(visit.network) {
+    let admitted =
+        door.admit(visit.network).and_then(|()| door.admit_login(visit.network, &request));
+    if let Err(refusal) = admitted {
         drain_stranger(request.into_body()).await;
         return Err(refusal);
     }
     let response = next.run(request).await;
-    if response.status() == StatusCode::UNAUTHORIZED
-        && let Some(guesses) = &door.0.guesses
-    {
+    let has_failed = response.status() == StatusCode::UNAUTHORIZED
+        || response.extensions().get::<FailedGuess>().is_some();
+    if let (true, Some(guesses)) = (has_failed, &door.0.guesses) {
         guesses.failed(visit.network);
     }
     Ok(response)
 }
 
+/// Marks an answer that says in other words than 401 that a credential was wrong.
+#[derive(Debug, Clone, Copy)]
+pub struct FailedGuess;
+
+/// Whether a request begins a login: that writes a row, whoever asks.
+fn begins_login(request: &Request) -> bool {
+    let path = request.uri().path();
+    (request.method() == Method::POST && path == "/auth/device")
+        || (path.starts_with("/auth/oauth/") && path.ends_with("/start"))
+}
+
 impl Door {
+    fn admit_login(&self, network: Network, request: &Request) -> Result<(), Problem> {
+        let Some(logins) = self.0.logins.as_ref().filter(|_| begins_login(request)) else {
+            return Ok(());
+        };
+        logins.spend(&network, NonZeroU32::MIN).map_err(|wait| {
+            Problem::rate_limited("too many logins are begun from this address", wait)
+                .hint("finish one of them; the operator raises server.limits.failures_per_address")
+        })
+    }
+
     fn admit(&self, network: Network) -> Result<(), Problem> {
         if let Some(wait) = self.0.guesses.as_ref().and_then(|guesses| guesses.wait_of(network)) {
             return Err(Problem::rate_limited("too many requests without a valid token", wait)

@@ -20,6 +20,7 @@ use ipnet::IpNet;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::rates::Limiter;
+pub use address::FailedGuess;
 use address::limit_address;
 pub use authority::{Authority, NoAuthority};
 use guesses::Guesses;
@@ -43,7 +44,7 @@ pub struct DoorSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Requests a minute from one address; 0 for any number.
     pub requests_per_address: u32,
-    /// Failed authentications a minute from one address; 0 for any number.
+    /// Failed authentications a minute from one address, and as many logins that are begun; 0 for any number.
     pub failures_per_address: u32,
 }
 
@@ -67,6 +68,8 @@ struct Inner {
     settings: DoorSettings,
     requests: Option<Limiter<Network>>,
     guesses: Option<Guesses>,
+    /// Logins that are begun.
+    logins: Option<Limiter<Network>>,
 }
 
 impl Door {
@@ -74,7 +77,8 @@ impl Door {
     pub fn new(settings: DoorSettings) -> Self {
         let requests = Limiter::per_minute(settings.requests_per_address);
         let guesses = Limiter::per_minute(settings.failures_per_address).map(Guesses::new);
-        Self(Arc::new(Inner { settings, requests, guesses }))
+        let logins = Limiter::per_minute(settings.failures_per_address);
+        Self(Arc::new(Inner { settings, requests, guesses, logins }))
     }
 
     /// Permission for the allowed origins; `None` where there are none, as by default.

@@ -154,7 +154,7 @@ pub struct ForgetEntry {
     /// A user's login.
     #[schema(value_type = Option<shapes::Login>)]
     saved_by: Option<String>,
-    /// As `GET /records/{id}` names it, or the `source` of documents.
+    /// As `GET /records/{id}` names it, the `source` of documents, or the `namespace` of a repository.
     #[schema(value_type = Option<shapes::Reference>)]
     source: Option<String>,
     /// Only say what would be taken out.
@@ -236,6 +236,8 @@ pub struct ForgetAnswer {
     dialogs: u64,
     /// Documents that were deleted.
     documents: u64,
+    /// Files of the repository that was taken out.
+    files: u64,
 }
 
 /// See what waits for a person of the team.
@@ -341,7 +343,7 @@ pub async fn roll_back(
     Ok(Json(record.into()))
 }
 
-/// Take out everything that came from one person or one source.
+/// Take out everything that came from one person or one source, or a repository with all its files.
 #[utoipa::path(
     post, path = "/forget", tag = "review", request_body = ForgetEntry,
     responses((status = 200, description = "What was taken out, or would be", body = ForgetAnswer))
@@ -419,6 +421,7 @@ impl ForgetAnswer {
             kept: ids(forgotten.kept),
             dialogs: forgotten.dialogs,
             documents: forgotten.docs,
+            files: forgotten.files,
         }
     }
 }

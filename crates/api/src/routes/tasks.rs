@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Action, DialogId, Policy, ProjectKey, RecordId};
 use mc_memory::gate::{Gate, Verdict};
 use mc_memory::{LinkIssue, Looked};
-use mc_sanitizer::mask;
+use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,18 @@ pub struct LinkEntry {
 #[derive(Debug)]
 pub struct CheckedSync {
     project: ProjectKey,
-    tasks: Vec<NewTask>,
+    tasks: Vec<CheckedTask>,
+}
+
+/// A [`TaskEntry`] as checked, not masked yet.
+#[derive(Debug)]
+pub struct CheckedTask {
+    external_id: String,
+    title: String,
+    status: Option<String>,
+    assignee: Option<String>,
+    labels: Vec<String>,
+    links: Vec<TaskLink>,
 }
 
 impl Check for TaskSync {
@@ -92,19 +103,15 @@ impl Check for TaskSync {
 }
 
 impl Check for TaskEntry {
-    type Checked = NewTask;
+    type Checked = CheckedTask;
 
-    fn check(self) -> Result<NewTask, Invalid> {
-        let title = check::line("title", &self.title, limits::TITLE)?;
-        let status = check::optional_line("status", self.status, limits::NAME)?;
-        let assignee = check::optional_line("assignee", self.assignee, limits::NAME)?;
-        let labels = check::words("labels", self.labels)?;
-        Ok(NewTask {
+    fn check(self) -> Result<CheckedTask, Invalid> {
+        Ok(CheckedTask {
             external_id: check::identifier("external_id", &self.external_id, limits::EXTERNAL_ID)?,
-            title: mask(&title).text,
-            status: status.map_or_else(|| "unknown".to_owned(), |status| masked(&status)),
-            assignee: assignee.as_deref().map(masked),
-            labels: labels.iter().map(|label| masked(label)).collect(),
+            title: check::line("title", &self.title, limits::TITLE)?,
+            status: check::optional_line("status", self.status, limits::NAME)?,
+            assignee: check::optional_line("assignee", self.assignee, limits::NAME)?,
+            labels: check::words("labels", self.labels)?,
             links: check::records("links", self.links, limits::LINKS)?,
         })
     }
@@ -116,24 +123,39 @@ impl Check for LinkEntry {
     fn check(self) -> Result<TaskLink, Invalid> {
         let title = Some(self.title).filter(|title| !title.is_empty());
         let title = check::optional_line("title", title, limits::TITLE)?;
-        let url = check::http_url("url", &self.url)?;
-        Ok(TaskLink { title: title.as_deref().map(masked).unwrap_or_default(), url: masked(&url) })
+        Ok(TaskLink { title: title.unwrap_or_default(), url: check::http_url("url", &self.url)? })
     }
 }
 
-/// A title that addresses a model stands in bundles: it is not kept, unless the policy lets it.
-fn withhold(policy: &Policy, task: &mut NewTask) {
-    const WITHHELD: &str = "(withheld: it addresses a model)";
+impl CheckedTask {
+    /// The task as the project's policy has it.
+    fn taken(self, policy: &Policy) -> NewTask {
+        let plain = |text: &str| taken(policy, text).into_string();
+        let status = self.status.as_deref().unwrap_or("unknown");
+        let link = |TaskLink { title, url }| TaskLink { title: plain(&title), url: plain(&url) };
+        NewTask {
+            external_id: self.external_id,
+            title: taken(policy, &self.title),
+            status: plain(status),
+            assignee: self.assignee.as_deref().map(plain),
+            labels: self.labels.iter().map(|label| plain(label)).collect(),
+            links: self.links.into_iter().map(link).collect(),
+        }
+    }
+}
+
+/// A text of a tracker, masked. It stands in bundles, and no person decides about single fields: what the
+/// policy would hold or refuse, and what addresses a model, is not kept.
+fn taken(policy: &Policy, text: &str) -> Sanitized {
     let mut gate = Gate::new(policy, Looked::Nobody);
-    gate.pass(task.title.as_str());
-    if gate.verdict() != (Verdict::Take { suspicious: false }) {
-        task.title = mask(WITHHELD).text;
+    let masked = gate.pass(text);
+    match gate.verdict() {
+        Verdict::Take { suspicious: false } => masked,
+        Verdict::Take { suspicious: true } => gate.again("(withheld: it addresses a model)"),
+        Verdict::Hold(reasons) | Verdict::Refuse(reasons) => {
+            gate.again(&format!("(withheld: {})", reasons.join(", ")))
+        }
     }
-}
-
-/// Trackers hold keys in any field.
-fn masked(text: &str) -> String {
-    mask(text).text.into_string()
 }
 
 /// How many tasks a synchronisation touched.
@@ -274,14 +296,14 @@ pub struct TaskDetails {
 pub async fn sync(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(mut request): ValidJson<TaskSync>,
+    ValidJson(request): ValidJson<TaskSync>,
 ) -> Result<Json<SyncAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let mut answer = SyncAnswer::default();
     let mut tx = here.store.begin().await?;
-    for task in &mut request.tasks {
-        withhold(&here.memory.policy, task);
-        match tasks::upsert(&mut tx, here.project.id, task).await? {
+    for task in request.tasks {
+        let task = task.taken(&here.memory.policy);
+        match tasks::upsert(&mut tx, here.project.id, &task).await? {
             Upserted::Created => answer.created += 1,
             Upserted::Updated => answer.updated += 1,
             Upserted::Unchanged => answer.unchanged += 1,

@@ -19,6 +19,7 @@ use super::SignIn;
 use super::device::parameter;
 use super::page;
 use crate::ApiState;
+use crate::auth::Authenticate as _;
 use crate::problem::Problem;
 
 /// What a visit is stored as.
@@ -98,6 +99,7 @@ pub async fn callback(
     let begun_here =
         cookie(&headers, sign_in, "mc_login").and_then(|text| LoginState::parse(&text).ok());
     if begun_here.is_none_or(|state| state.hash() != callback.state().hash()) {
+        sign_in.refusals().token();
         return Err(mc_auth::login::Error::WrongState.into());
     }
     let state = callback.state();
@@ -106,6 +108,7 @@ pub async fn callback(
     let pending = Pending::open(&sign_in.0.sealer, state, &sealed)?;
     let identity = provider.finish(&callback, pending, Utc::now()).await?;
     let Some(user) = account(sign_in, &identity).await? else {
+        sign_in.refusals().token();
         let address = identity.email.as_deref().unwrap_or("the address you have there");
         let text = format!(
             "{name} says who you are, and no account here is yours. Ask an administrator to add a user \

@@ -23,6 +23,8 @@ use super::browser;
 use super::device::{judged, stored};
 use super::{CLI, SignIn};
 use crate::ApiState;
+use crate::auth::Authenticate as _;
+use crate::door::FailedGuess;
 use crate::extract::Form;
 use crate::problem::Problem;
 
@@ -76,6 +78,9 @@ pub struct TokenResponse {
     issued_token_type: Option<&'static str>,
 }
 
+/// What says that a grant is wrong, or no longer good.
+const INVALID_GRANT: &str = "invalid_grant";
+
 /// A refusal as RFC 6749, section 5.2, has it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OauthError {
@@ -118,7 +123,14 @@ impl<E: Into<Problem>> From<E> for Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         match self {
-            Self::Oauth(error) => (StatusCode::BAD_REQUEST, Json(error)).into_response(),
+            Self::Oauth(error) => {
+                let is_wrong = error.error == INVALID_GRANT;
+                let mut response = (StatusCode::BAD_REQUEST, Json(error)).into_response();
+                if is_wrong {
+                    response.extensions_mut().insert(FailedGuess);
+                }
+                response
+            }
             Self::Problem(problem) => problem.into_response(),
         }
     }
@@ -142,7 +154,7 @@ pub async fn token(
     let client = client(request.client_id.as_deref())?;
     let asked = request.scope.as_deref().map(Scopes::parse).transpose();
     let asked = asked.map_err(|error| Refused::new("invalid_scope", error.to_string()))?;
-    match request.grant_type.as_str() {
+    let given = match request.grant_type.as_str() {
         "refresh_token" => {
             let token = needed("refresh_token", request.refresh_token)?;
             refreshed(sign_in, &client, &token, asked).await
@@ -162,8 +174,11 @@ pub async fn token(
             "unsupported_grant_type",
             format!("`grant_type` must be refresh_token, {DEVICE_CODE} or {TOKEN_EXCHANGE}"),
         )),
+    };
+    if let Err(Refused::Oauth(OauthError { error: INVALID_GRANT, .. })) = &given {
+        sign_in.refusals().token();
     }
-    .map(Json)
+    given.map(Json)
 }
 
 /// Who asks; the command line where nothing is said.
@@ -182,7 +197,7 @@ fn needed(name: &str, value: Option<String>) -> Result<String, Refused> {
 }
 
 fn no_grant() -> Refused {
-    Refused::new("invalid_grant", "this is not valid, or no longer; sign in again")
+    Refused::new(INVALID_GRANT, "this is not valid, or no longer; sign in again")
 }
 
 async fn refreshed(

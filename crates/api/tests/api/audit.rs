@@ -4,7 +4,9 @@ use mc_store::testing;
 use serde_json::{Value, json};
 
 use crate::accounts::newcomer;
-use crate::client::TestApi;
+use crate::client::{As, TestApi};
+use crate::quarantine::hold;
+use crate::review::agent;
 
 async fn actions(api: &TestApi, path: &str) -> Vec<String> {
     let page = api.get(path).await.ok();
@@ -48,6 +50,69 @@ async fn saves_recalls_and_what_was_used_are_noted() {
     assert!(actions(&api, "/audit?project_key=shop&actor=nobody").await.is_empty());
     let unknown = api.get("/audit?project_key=shop&action=nonsense").await;
     assert_eq!(unknown.fault(400), "action");
+}
+
+/// Saves a note; answers its id.
+async fn saved(by: &As<'_>, note: Value) -> String {
+    by.post("/save", note).await.ok()["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_act_is_noted_with_who_did_it_and_to_what() {
+    const PAGE: &str = "https://wiki.example.org/queues";
+    let api = TestApi::start().await;
+    let (bot, ann) = (agent(&api).await, newcomer(&api, "ann").await);
+    api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
+    let (bot, ann) = (api.with(&bot), api.with(&ann));
+    let fact = |text: &str| json!({"project_key": "shop", "kind": "fact", "content": text});
+    let record = saved(&ann, fact("The cart expires after 45 minutes of silence.")).await;
+    let mut note = fact("The staging warehouse resets its stock counters every Thursday at noon.");
+    note["visibility"] = "private".into();
+    let note = saved(&ann, note).await;
+    let mut imported = fact("Queues are named after the team that reads them.");
+    imported["source"] = PAGE.into();
+    saved(&ann, imported).await;
+    let invoices = fact("The invoice numbering restarts on the first of January in Spain.");
+    let invoices = saved(&bot, invoices).await;
+    let prices = saved(&bot, fact("Prices are rounded half to even.")).await;
+
+    ann.post(&format!("/records/{record}/confirm"), json!({"version": 1})).await.ok();
+    ann.delete(&format!("/records/{record}")).await.ok();
+    ann.post(&format!("/records/{record}/rollback"), json!({})).await.ok();
+    ann.post(&format!("/records/{note}/share"), json!({})).await.ok();
+    ann.post(&format!("/proposals/{invoices}/accept"), json!({"version": 1})).await.ok();
+    ann.post(&format!("/proposals/{prices}/reject"), json!({"reason": "half up"})).await.ok();
+    ann.post("/forget", json!({"project_key": "shop", "source": PAGE})).await.ok();
+    let released = hold(&api).await;
+    ann.post(&format!("/quarantine/{released}/release"), json!({})).await.ok();
+    let destroyed = hold(&api).await;
+    ann.delete(&format!("/quarantine/{destroyed}")).await.ok();
+    api.put_if("/projects/shop/policy", "*", json!({"ttl_days": {"fact": 90}})).await.ok();
+    api.post("/teams", json!({"key": "platform"})).await.ok();
+    let token = api.post("/tokens", json!({"name": "r", "scopes": ["memory:read"]})).await.ok();
+    let token = token["id"].as_str().unwrap();
+    api.delete(&format!("/tokens/{token}")).await.ok();
+
+    let (here, service) = ("/audit?project_key=shop&", "/audit?");
+    for (path, action, actor, subject) in [
+        (here, "record.confirmed", "ann", record.as_str()),
+        (here, "record.removed", "ann", record.as_str()),
+        (here, "record.rolled_back", "ann", record.as_str()),
+        (here, "record.shared", "ann", note.as_str()),
+        (here, "proposal.accepted", "ann", invoices.as_str()),
+        (here, "proposal.rejected", "ann", prices.as_str()),
+        (here, "records.forgotten", "ann", PAGE),
+        (here, "quarantine.released", "ann", released.as_str()),
+        (here, "quarantine.destroyed", "ann", destroyed.as_str()),
+        (here, "policy.changed", "local", "shop"),
+        (service, "team.changed", "local", "platform"),
+        (service, "token.revoked", "local", token),
+    ] {
+        let page = api.get(&format!("{path}action={action}")).await.ok();
+        let events = page["events"].as_array().unwrap().iter();
+        let told: Vec<_> = events.map(|event| (&event["actor"], &event["subject"])).collect();
+        assert_eq!(told, [(&json!(actor), &json!(subject))], "{action}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -48,17 +48,21 @@ pub struct Answer {
 impl TestApi {
     /// Starts one, with a project `shop` in it.
     pub async fn start() -> Self {
+        Self::with_model(embedder().await, false).await
+    }
+
+    /// The same with another model, which texts may leave this machine for.
+    pub async fn with_model(embedder: Arc<dyn Embedder>, is_remote: bool) -> Self {
         let database = TestDatabase::create().await;
         let store = database.store().clone();
         let (index, stop) = (TempDir::new().unwrap(), CancellationToken::new());
         let (keyword, _follower) =
             mc_search::index::start(&store, index.path(), stop.clone()).await.unwrap();
         keyword.ready().await.unwrap();
-        let embedder = embedder().await;
         let id = embedder.model().clone();
         let model =
             vectors::register_model(&store, &id.name, id.dimensions, &json!({})).await.unwrap();
-        let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
+        let models = ActiveModels::new(ActiveModel { model, embedder, is_remote }, None);
         let service = database.service().clone();
         let token = Sha256::digest(SECRET).into();
         accounts::set_local_token(&service, "here", &token, "oken").await.unwrap();

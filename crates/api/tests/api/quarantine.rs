@@ -24,7 +24,7 @@ async fn held(api: &TestApi) -> Vec<Value> {
 }
 
 /// Holds the order as somebody else sent it; answers its id.
-async fn hold(api: &TestApi) -> String {
+pub async fn hold(api: &TestApi) -> String {
     let saved = api.post("/save", order()).await.ok();
     assert_eq!(saved["outcome"], "quarantined", "{saved}");
     assert!(saved["id"].is_null());
@@ -212,4 +212,21 @@ async fn documents_are_masked_as_the_policy_says_and_whoever_addresses_a_model_i
     assert!(found.contains("vera.lang@acme-widgets.io"), "{found}");
     let recalled = api.post("/recall", question).await.ok().to_string();
     assert!(recalled.contains("\"trust\":\"untrusted\""), "{recalled}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_tracker_says_is_masked_and_withheld_as_the_policy_has_it() {
+    let api = TestApi::start().await;
+    let policy = json!({"sanitizer": {"categories": {"email": "allow", "ip-address": "mask"}}});
+    api.put_if("/projects/shop/policy", "*", policy).await.ok();
+    let task = json!({"external_id": "CS-1", "title": "Ask vera.lang@acme-widgets.io about 10.3.7.21",
+                      "labels": ["bug", ORDER], "status": ORDER});
+    let synced = json!({"project_key": "shop", "tasks": [task]});
+    api.post("/tasks/sync", synced).await.ok();
+    let kept = api.get("/tasks/CS-1?project_key=shop").await.ok();
+    assert_eq!(kept["title"], "Ask vera.lang@acme-widgets.io about [personal:ip-address]");
+    assert_eq!(kept["labels"][0], "bug");
+    for text in [&kept["labels"][1], &kept["status"]] {
+        assert!(text.as_str().unwrap().starts_with("(withheld: "), "{kept}");
+    }
 }

@@ -348,6 +348,38 @@ async fn nobody_vouches_for_more_than_they_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_is_forgotten_with_all_that_was_indexed_of_it() {
+    let api = TestApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().to_str().unwrap();
+    let ingest = json!({"project_key": "shop", "location": location, "name": "shop"});
+    let run = api.post("/ingest/git", ingest).await.ok();
+    api.execute(
+        "with file as (
+             insert into files (id, repository_id, project_id, path, content_hash, size, language,
+                                line_count, chunker)
+             select gen_random_uuid(), id, project_id, 'a.md', sha256('a'), 1, 'markdown', 1, 1
+             from repositories returning id, project_id),
+         doc as (
+             insert into docs (id, project_id, file_id, source, doc_id, title, url, content)
+             select gen_random_uuid(), project_id, id, 'repo:local/shop', 'a.md', 'A', '', 'text'
+             from file returning id, project_id)
+         insert into passages (id, project_id, doc_id, title, place, symbols, tags, text, content_hash)
+         select gen_random_uuid(), project_id, id, 'A', 'a.md', '{}', '{}', 'text', sha256('text')
+         from doc",
+    )
+    .await;
+    let forget = json!({"project_key": "shop", "source": run["namespace"]});
+    assert_eq!(api.post("/forget", forget).await.ok()["files"], 1);
+    let left =
+        "select concat_ws(' ', (select count(*) from repositories), (select count(*) from files),
+                    (select count(*) from docs), (select count(*) from passages))";
+    assert_eq!(api.text(left).await, "0 0 0 0");
+    let path = format!("/ingest/{}", run["ingest_id"].as_str().unwrap());
+    assert_eq!(api.get(&path).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_forgotten_after_another_leaves_nothing_in_the_history_either() {
     let api = TestApi::start().await;
     let (eve, bob) = (member(&api, "eve").await, member(&api, "bob").await);

@@ -66,6 +66,7 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
         repositories::ensure(store, project.id, "acme", "shop", "/srv/shop").await.unwrap();
     let text: Vec<String> = (11..=90).map(|line| format!("line {line}")).collect();
     let chunk = NewChunk {
+        trust: mc_domain::Trust::Imported,
         passage: NewPassage {
             record_kind: None,
             title: symbols[0].0.to_owned(),

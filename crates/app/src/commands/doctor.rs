@@ -73,11 +73,11 @@ async fn postgres(config: &Config) -> Finding {
 /// Connects as the service does, which refuses a server that is too old.
 async fn configured_server(url: &str) -> Finding {
     let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, server::inspect(url)).await {
-        Ok(Ok(Versions { postgres, pgvector })) => {
-            return good(
-                "database",
-                format!("yours, PostgreSQL {postgres} with pgvector {pgvector}"),
-            );
+        Ok(Ok(versions)) => {
+            let advice = versions.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
+            let Versions { postgres, pgvector } = versions;
+            let says = format!("yours, PostgreSQL {postgres} with pgvector {pgvector}{advice}");
+            return good("database", says);
         }
         Ok(Err(error)) => error.to_string(),
         // The service itself tries for longer: its database may be starting beside it.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use mc_domain::{FileId, ProjectId};
+use mc_domain::{FileId, FindAction, ProjectId};
 use mc_store::Store;
 use mc_store::files::{self, KnownFile};
 use mc_store::ingests::{self, Counts, Ingest};
@@ -103,6 +103,7 @@ async fn index(
         // Who can write into the repository is trusted with comments that allow what stands there.
         sanitizing: policies::sanitizing(&policy).with_comments(true),
         masked_by: policies::fingerprint(&policy),
+        is_guarded: policy.sanitizer.addressed_to_models != FindAction::Allow,
     });
     tracker.begin(&job.tree);
 
@@ -161,6 +162,8 @@ struct Job {
     /// What the project's policy has masked; nothing of a file is held or refused.
     sanitizing: mc_sanitizer::Policy,
     masked_by: i64,
+    /// Whether nobody vouches for text that addresses a model.
+    is_guarded: bool,
 }
 
 async fn walk_tree(

@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mc_sanitizer::{Class, Policy, Sanitized, mask_with};
+use mc_domain::Trust;
+use mc_guard::Suspicion;
+use mc_sanitizer::{Class, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
@@ -91,12 +93,14 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     let (line_count, body) = if language == "markdown" {
         let line_count = text::Lines::of(text.as_str()).count();
         let page = Page::of_file(&job.namespace, path, text);
+        let trust = job.trust(page.content.as_str());
         let (doc, passages) = document::cut(page, job.ctx.cut, sanitizing);
+        let doc = NewDoc { trust, ..doc };
         (line_count, Body::Doc { doc, passages })
     } else {
         let Cut { chunks, symbols, line_count } =
             cut::cut(path, language, text.as_str(), job.ctx.cut);
-        let chunks = chunks.into_iter().map(|chunk| code_chunk(path, language, chunk, sanitizing));
+        let chunks = chunks.into_iter().map(|chunk| code_chunk(job, path, language, chunk));
         let chunks = chunks.collect();
         (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
     };
@@ -112,9 +116,19 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     Ok(Seen::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))
 }
 
-fn code_chunk(path: &str, language: &str, chunk: Chunk, sanitizing: &Policy) -> NewChunk {
+impl Job {
+    /// Who vouches for a text of the repository: nobody where it addresses a model. It is not held back
+    /// for that: the repository has it all the same.
+    fn trust(&self, text: &str) -> Trust {
+        let is_suspicious = || mc_guard::inspect(text).iter().any(Suspicion::quarantines);
+        if self.is_guarded && is_suspicious() { Trust::Untrusted } else { Trust::Imported }
+    }
+}
+
+fn code_chunk(job: &Job, path: &str, language: &str, chunk: Chunk) -> NewChunk {
     let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
     NewChunk {
+        trust: job.trust(&chunk.text),
         passage: NewPassage {
             record_kind: None,
             title,
@@ -126,7 +140,7 @@ fn code_chunk(path: &str, language: &str, chunk: Chunk, sanitizing: &Policy) -> 
             author: String::new(),
             context: Sanitized::default(),
             // Masking again changes nothing that was masked.
-            text: mask_with(&chunk.text, sanitizing).text,
+            text: mask_with(&chunk.text, &job.sanitizing).text,
             lines: None,
         },
         chunk_index: number(chunk.index),

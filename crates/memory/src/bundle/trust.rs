@@ -5,12 +5,11 @@ use mc_store::passages::Passage;
 
 /// Who vouches for a passage.
 pub fn trust(passage: &Passage) -> Trust {
-    match (&passage.record, &passage.doc) {
-        (Some(record), _) => record.trust,
-        (None, Some(doc)) => doc.trust,
-        (None, None) if passage.dialog.is_some() => Trust::Team,
-        (None, None) => Trust::Imported,
-    }
+    let record = passage.record.as_ref().map(|record| record.trust);
+    let doc = passage.doc.as_ref().map(|doc| doc.trust);
+    let code = passage.code.as_ref().map(|code| code.trust);
+    // What is left is what the team talked about.
+    record.or(doc).or(code).unwrap_or(Trust::Team)
 }
 
 /// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to

@@ -145,6 +145,7 @@ impl World {
             masked_by: 0,
         };
         let chunk = NewChunk {
+            trust: mc_domain::Trust::Imported,
             passage: NewPassage {
                 record_kind: None,
                 title: String::new(),

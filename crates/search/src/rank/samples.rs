@@ -61,6 +61,7 @@ pub(super) fn chunk(text: &str, file: mc_domain::FileId) -> Candidate {
     let mut candidate = doc(text);
     candidate.passage.indexed.source = SourceKind::Code;
     candidate.passage.code = Some(CodeFacet {
+        trust: Trust::Imported,
         file_id: file,
         repository_id: mc_domain::RepositoryId::generate(),
         chunk_index: 0,

@@ -85,6 +85,43 @@ async fn who_guesses_tokens_is_not_told_when_one_is_right() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_grant_is_a_guess_like_a_wrong_token() {
+    let api = TestApi::start().await;
+    let door = DoorSettings { failures_per_address: 2, ..DoorSettings::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    let wrong = "grant_type=refresh_token&refresh_token=wrong";
+    for _ in 0..3 {
+        let answer = service.ask(&form("/auth/token", wrong)).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+    }
+    assert_refused_for_now(&service.ask(&form("/auth/token", wrong)).await, 429);
+    assert_refused_for_now(&service.ask(&with_token("/status", SECRET)).await, 429);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_begins_only_so_many_logins_in_a_minute() {
+    let api = TestApi::start().await;
+    let door = DoorSettings { failures_per_address: 2, ..DoorSettings::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    for _ in 0..2 {
+        assert_eq!(service.ask(&form("/auth/device", "")).await.status, 200);
+    }
+    assert_refused_for_now(&service.ask(&form("/auth/device", "")).await, 429);
+    assert_refused_for_now(&service.get("/auth/oauth/any/start").await, 429);
+    assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
+    assert_eq!(api.text("select count(*)::text from device_grants").await, "2");
+}
+
+/// A request with a form as its body.
+fn form(path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_has_one_allowance_for_rest_and_mcp() {
     let api = TestApi::start().await;
     let settings = ApiSettings { units_per_caller: 2, ..ApiSettings::default() };

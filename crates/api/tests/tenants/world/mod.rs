@@ -145,7 +145,7 @@ impl World {
         let service = served(&database).await;
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
         sql.push_str(&people::sql(&people, &projects, &teams));
-        sql.push_str(&reviewed::sql(&projects, &people, service.model));
+        sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.sealer));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
         let owners = owners(&projects, &teams, &people);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mc_domain::{Act, ProjectId, RecordKind, Trust, UserId, Visibility};
 use mc_memory::SaveRequest;
-use mc_seal::Place;
+use mc_seal::{Place, Sealer};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_testkit::TestDatabase;
 use rand::rngs::StdRng;
@@ -46,12 +46,13 @@ pub fn privates(rng: &mut StdRng, projects: &mut [Project], people: &[Person]) {
 }
 
 /// All of it as statements. The people must be there already.
-pub fn sql(projects: &[Project], people: &[Person], model: i16) -> String {
+pub fn sql(projects: &[Project], people: &[Person], model: i16, sealer: &Sealer) -> String {
     let mut rows = Rows::default();
     for project in projects {
         let of_tenant =
             |one: &&Person| one.tenant == Some(project.tenant) && one.post == Post::Maintainer;
-        let author = people.iter().find(of_tenant).expect("a maintainer").id;
+        let maintainer = people.iter().find(of_tenant).expect("a maintainer");
+        let author = maintainer.id;
         let version = row![project.id, Plain(1), policy(project), author];
         rows.add("policy_versions (project_id, version, policy, changed_by)", &[version]);
         for (n, Thing { id, mark, .. }) in project.proposals.iter().enumerate() {
@@ -71,13 +72,19 @@ pub fn sql(projects: &[Project], people: &[Person], model: i16) -> String {
             "quarantine (id, project_id, kind, reasons, summary, sealed, sent_by, state, expires_at)",
             &project.holds,
             |n, Thing { id, mark, .. }| {
-                let (state, sealed) = [("held", "sealed"), ("destroyed", "")][n % 2];
+                let is_held = n % 2 == 0;
+                let state = if is_held { "held" } else { "destroyed" };
                 let expires = Plain("now() + interval '30 days'");
                 let reasons = vec![format!("reason {mark}")];
-                let sealed = Plain(format!("'{sealed}'::bytea"));
                 // What was decided leaves nothing of what it said.
-                let summary = if state == "held" { text(n, mark) } else { String::new() };
-                row![*id, project.id, "save", reasons, summary, sealed, author, state, expires]
+                let summary = if is_held { text(n, mark) } else { String::new() };
+                let envelope = if is_held {
+                    sealed(sealer, project, *id, maintainer, &text(n, mark))
+                } else {
+                    String::new()
+                };
+                let envelope = Plain(format!("'\\x{envelope}'::bytea"));
+                row![*id, project.id, "save", reasons, summary, envelope, author, state, expires]
             },
         );
     }
@@ -169,6 +176,22 @@ pub fn proposal(project: &Project, id: Uuid, words: &str, amends: Option<Uuid>) 
 
 /// A statement that holds a save of `sender`'s, sealed as the service does it.
 pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: &str) -> String {
+    let sealed = sealed(&world.sealer, project, id, sender, words);
+    let mut sql = String::new();
+    write!(
+        sql,
+        "insert into quarantine (id, project_id, kind, reasons, summary, sealed, sent_by, expires_at)
+         values ('{id}', '{}', 'save', array['override'], '{words}', '\\x{}', '{}', now() + interval '1 day')",
+        project.id,
+        sealed,
+        sender.id
+    )
+    .expect("text");
+    sql
+}
+
+/// A save as it is held, in hexadecimal.
+fn sealed(sealer: &Sealer, project: &Project, id: Uuid, sender: &Person, words: &str) -> String {
     let request = SaveRequest {
         saved_by: Some(UserId(sender.id)),
         visibility: Visibility::Proposed,
@@ -176,18 +199,7 @@ pub fn hold(world: &World, project: &Project, id: Uuid, sender: &Person, words: 
         ..SaveRequest::new(ProjectId(project.id), sender.login.as_str(), RecordKind::Fact, words)
     };
     let place = Place { purpose: "quarantine.sealed", row: id.as_bytes() };
-    let sealed = world.sealer.seal(place, &serde_json::to_vec(&request).expect("JSON"));
-    let mut sql = String::new();
-    write!(
-        sql,
-        "insert into quarantine (id, project_id, kind, reasons, summary, sealed, sent_by, expires_at)
-         values ('{id}', '{}', 'save', array['override'], '{words}', '\\x{}', '{}', now() + interval '1 day')",
-        project.id,
-        hex::encode(sealed),
-        sender.id
-    )
-    .expect("text");
-    sql
+    hex::encode(sealer.seal(place, &serde_json::to_vec(&request).expect("JSON")))
 }
 
 /// The first event of each project's audit with a checkpoint that nobody needs, and an event of the
