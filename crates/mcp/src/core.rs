@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, BodyDataStream, to_bytes};
+use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
 use futures::future::BoxFuture;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use serde_json::Value;
@@ -131,8 +131,7 @@ impl CoreClient {
         caller: Option<&HeaderValue>,
     ) -> Result<Value, CoreError> {
         let (status, body) = self.ask(call, caller).await?;
-        let body = to_bytes(body, MAX_ANSWER).await.map_err(|_| CoreError::BadAnswer { status })?;
-        read_answer(status, &body)
+        read_answer(status, &whole(status, body).await?)
     }
 
     /// Sends `call` and returns the body of a successful answer as it arrives, whatever it is made of. An
@@ -146,8 +145,7 @@ impl CoreClient {
         if status.is_success() {
             return Ok(body.into_data_stream());
         }
-        let body = to_bytes(body, MAX_ANSWER).await.map_err(|_| CoreError::BadAnswer { status })?;
-        Err(refused(status, &body))
+        Err(refused(status, &whole(status, body).await?))
     }
 
     async fn ask(
@@ -188,6 +186,10 @@ impl CoreClient {
         value.set_sensitive(true);
         Ok(value)
     }
+}
+
+async fn whole(status: StatusCode, body: Body) -> Result<Bytes, CoreError> {
+    to_bytes(body, MAX_ANSWER).await.map_err(|_| CoreError::BadAnswer { status })
 }
 
 fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, CoreError> {

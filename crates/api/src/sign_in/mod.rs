@@ -19,7 +19,7 @@ use mc_domain::{Scopes, SessionId, UserId};
 use mc_seal::Sealer;
 use mc_store::Store;
 use mc_store::accounts;
-use mc_store::audit;
+use mc_store::audit::{self, Chain, NewEvent};
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -102,18 +102,11 @@ impl SignIn {
     /// can't be noted is kept for the next. To be called now and then.
     pub async fn note_refusals(&self, background: &Store) -> Result<(), Problem> {
         let tally = self.0.refusals.take();
-        let mut tx = background.begin().await?;
-        for (chain, who, event) in tally.events() {
-            if let Err(error) = audit::add(&mut tx, chain, who, &[event]).await {
-                self.0.refusals.put_back(tally);
-                return Err(error.into());
-            }
-        }
-        if let Err(error) = tx.commit().await {
+        let noted = note_all(background, tally.events()).await;
+        if noted.is_err() {
             self.0.refusals.put_back(tally);
-            return Err(error.into());
         }
-        Ok(())
+        Ok(noted?)
     }
 
     /// Whether browsers reach it by TLS.
@@ -181,6 +174,21 @@ impl SignIn {
             Principal::from(holder)
         }))
     }
+}
+
+/// All of them, or none.
+async fn note_all(
+    store: &Store,
+    events: Vec<(Chain, Option<UserId>, NewEvent)>,
+) -> Result<(), mc_store::Error> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let mut tx = store.begin().await?;
+    for (chain, who, event) in events {
+        audit::add(&mut tx, chain, who, &[event]).await?;
+    }
+    tx.commit().await
 }
 
 impl Authenticate for SignIn {

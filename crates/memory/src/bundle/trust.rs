@@ -8,8 +8,8 @@ pub fn trust(passage: &Passage) -> Trust {
     let record = passage.record.as_ref().map(|record| record.trust);
     let doc = passage.doc.as_ref().map(|doc| doc.trust);
     let code = passage.code.as_ref().map(|code| code.trust);
-    // What is left is what the team talked about.
-    record.or(doc).or(code).unwrap_or(Trust::Team)
+    let talk = passage.dialog.map(|_| Trust::Team);
+    record.or(doc).or(code).or(talk).unwrap_or(Trust::Imported)
 }
 
 /// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to
