@@ -6,6 +6,7 @@ use mc_domain::{Action, ProjectKey, Role};
 use mc_memory::MemoryContext;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::projects::{self, Belonging, Project};
+use mc_store::vectors::{self, Queue};
 use mc_store::{Store, Tx};
 
 use crate::ApiState;
@@ -21,6 +22,14 @@ pub struct Here {
     pub store: Store,
     /// The use-cases of the memory, over that.
     pub memory: MemoryContext,
+}
+
+impl Here {
+    /// How many passages of the project wait for a vector of the model in use.
+    pub async fn queue(&self) -> Result<Queue, Problem> {
+        let model = self.memory.search.models.current();
+        Ok(vectors::queue(&self.store, Some(self.project.id), model.is_remote).await?)
+    }
 }
 
 impl ApiState {

@@ -24,6 +24,18 @@ vocabulary!(
     }
 );
 
+vocabulary!(
+    /// Which providers of models may see a project's texts.
+    Providers, "providers", {
+        /// Whichever the service is set up with.
+        Any = "any",
+        /// Those on the service's own machine.
+        Local = "local",
+        /// None: what a model would do for the project is left out.
+        Off = "off",
+    }
+);
+
 /// What a project keeps, masks and lets happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -42,7 +54,7 @@ pub struct Policy {
     /// Limits in tokens.
     pub tokens: Tokens,
     /// Commands that a dry run of a patch may start, each by its first words (`cargo test`); at most 100
-    /// of 200 characters.
+    /// of 200 characters. Kept for the tools that change code: nothing starts commands yet.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub commands: Vec<String>,
     /// Whom the project tells.
@@ -103,7 +115,7 @@ pub struct LeastRoles {
     /// Accept or turn down what was proposed, and say that a record holds.
     #[cfg_attr(feature = "openapi", schema(inline))]
     pub review: Role,
-    /// Agree to a write that leaves the service.
+    /// Agree to a write that leaves the service. Kept for the tools that change code, as `publish` is.
     #[cfg_attr(feature = "openapi", schema(inline))]
     pub confirm: Role,
     /// Push, open and merge.
@@ -134,14 +146,17 @@ pub struct RetentionDays {
     pub audit: u16,
 }
 
-/// Which models may see the project's texts.
+/// Which models may see the project's texts: with neither `any`, nothing of it leaves the machine for one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Models {
-    /// Whether models that are not on the service's own machine may. Where they may not and the service
-    /// has no other, search is by words.
-    pub remote: bool,
+    /// Those that make vectors for the search. Where the service has none that may, search is by words.
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    pub embedding: Providers,
+    /// Those that write: distil what was learnt, review, propose. Kept for what asks them: nothing does yet.
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    pub chat: Providers,
 }
 
 /// Limits in tokens.
@@ -256,6 +271,17 @@ impl Policy {
     }
 }
 
+impl Providers {
+    /// Whether a model may that is on another machine than the service (`is_remote`), or on the same.
+    pub fn allow(self, is_remote: bool) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Local => !is_remote,
+            Self::Off => false,
+        }
+    }
+}
+
 impl TtlDays {
     /// Days that a record of this kind lives.
     pub fn of(&self, kind: RecordKind) -> u16 {
@@ -334,7 +360,7 @@ impl Default for RetentionDays {
 
 impl Default for Models {
     fn default() -> Self {
-        Self { remote: true }
+        Self { embedding: Providers::Any, chat: Providers::Any }
     }
 }
 

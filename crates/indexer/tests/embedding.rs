@@ -107,9 +107,9 @@ async fn the_backlog_is_worked_off_in_batches() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("fine", 100)).await;
-    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 100);
+    assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 100);
     assert_eq!(drain(&ctx).await, 100);
-    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 0);
+    assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 0);
     assert_eq!(vectors::count(&ctx.store, &ctx.model).await.expect("a database"), 100);
 }
 
@@ -122,7 +122,7 @@ async fn a_poisonous_passage_holds_up_no_other() {
     add(&ctx, project, &all).await;
     assert_eq!(drain(&ctx).await, 40);
     assert_eq!(
-        vectors::queue_length(&ctx.store, None).await.expect("a database"),
+        vectors::queue_length(&ctx.store, None, false).await.expect("a database"),
         1,
         "it stays visible"
     );
@@ -131,8 +131,8 @@ async fn a_poisonous_passage_holds_up_no_other() {
         testing::execute(database.url(), now).await.expect("a database");
         assert_eq!(drain(&ctx).await, 0);
     }
-    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 0);
-    assert_eq!(vectors::failing(&ctx.store, None).await.expect("a database"), 1);
+    let queue = vectors::queue(&ctx.store, None, false).await.expect("a database");
+    assert_eq!((queue.pending, queue.failing), (0, 1));
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn a_provider_that_refuses_everything_is_told_from_a_poisonous_passage() {
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("poison", 40)).await;
     assert_eq!(embed::work_batch(&ctx).await, Batch::Refused);
-    assert_eq!(vectors::queue_length(&ctx.store, None).await.expect("a database"), 40);
+    assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 40);
 }
 
 #[tokio::test]

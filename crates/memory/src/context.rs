@@ -44,7 +44,7 @@ impl MemoryContext {
     pub fn over(&self, store: Store, policy: Arc<Policy>) -> Self {
         let search = SearchContext {
             store: store.clone(),
-            models: self.search.models.restricted_to(policy.models.remote),
+            models: self.search.models.restricted_to(policy.models.embedding),
             keyword: self.search.keyword.clone(),
             sanitizing: Arc::new(sanitizing(&policy)),
         };

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use mc_domain::policy::Providers;
 use mc_llm::Embedder;
 use mc_store::vectors::Model;
 
@@ -21,8 +22,8 @@ pub struct ActiveModel {
 #[derive(Clone)]
 pub struct ActiveModels {
     state: Arc<RwLock<State>>,
-    /// Whether models that are not on this machine may be asked.
-    takes_remote: bool,
+    /// Those of them that may be asked.
+    providers: Providers,
 }
 
 #[derive(Clone)]
@@ -34,17 +35,18 @@ struct State {
 impl ActiveModels {
     /// Answers with `current`, and with `previous` for passages that have no vector of it yet.
     pub fn new(current: ActiveModel, previous: Option<ActiveModel>) -> Self {
-        Self { state: Arc::new(RwLock::new(State { current, previous })), takes_remote: true }
+        let state = Arc::new(RwLock::new(State { current, previous }));
+        Self { state, providers: Providers::Any }
     }
 
-    /// The same for texts that may, or may not, leave this machine.
-    pub fn restricted_to(&self, takes_remote: bool) -> Self {
-        Self { takes_remote, ..self.clone() }
+    /// The same for texts that only these providers may see.
+    pub fn restricted_to(&self, providers: Providers) -> Self {
+        Self { providers, ..self.clone() }
     }
 
     /// The model in use, if it may see the texts at hand.
     pub fn usable(&self) -> Option<ActiveModel> {
-        Some(self.current()).filter(|model| self.takes_remote || !model.is_remote)
+        Some(self.current()).filter(|model| self.providers.allow(model.is_remote))
     }
 
     /// The model in use.
@@ -56,7 +58,7 @@ impl ActiveModels {
     pub fn all(&self) -> Vec<ActiveModel> {
         let State { current, previous } = self.state();
         let all = std::iter::once(current).chain(previous);
-        all.filter(|model| self.takes_remote || !model.is_remote).collect()
+        all.filter(|model| self.providers.allow(model.is_remote)).collect()
     }
 
     /// Lets go of the model before: the one in use has every vector now.

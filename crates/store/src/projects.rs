@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
-use crate::{Error, Store, policies, vectors};
+use crate::{Error, Store, policies};
 
 /// A project as someone sees it.
 #[derive(Debug, Clone)]
@@ -48,8 +48,6 @@ pub struct Overview {
     pub files: i64,
     /// Searchable passages.
     pub passages: i64,
-    /// Passages whose vector is not there yet.
-    pub pending_vectors: i64,
 }
 
 /// Creates the project, administered by who asks, and notes that in the service's audit, or finds it as
@@ -219,11 +217,8 @@ pub async fn overview(store: &Store, project: ProjectId) -> Result<Overview, Err
             (select count(*) from tasks where project_id = $1) as "tasks!",
             (select count(*) from repositories where project_id = $1) as "repositories!",
             (select count(*) from files where project_id = $1) as "files!",
-            (select count(*) from passages where project_id = $1) as "passages!",
-            (select count(*) from embedding_queue where project_id = $1
-                and attempts < $2) as "pending_vectors!""#,
-        project.0,
-        vectors::FAILING_AFTER
+            (select count(*) from passages where project_id = $1) as "passages!""#,
+        project.0
     )
     .fetch_one(&mut *store.read().await?)
     .await?)

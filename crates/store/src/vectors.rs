@@ -18,7 +18,7 @@ pub use nearest::{Extent, Extents, extents, nearest, nearest_in};
 const MAX_DIMENSIONS: i32 = 2_000;
 
 /// A passage that was refused this often is no longer waited for.
-pub(crate) const FAILING_AFTER: i32 = 3;
+const FAILING_AFTER: i32 = 3;
 
 /// An embedding model known to the database.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,15 +135,22 @@ pub struct Queue {
     pub failing: i64,
 }
 
-/// Counts the passages that have no current vector; of a project those that its reader may find.
-pub async fn queue(store: &Store, project: Option<ProjectId>) -> Result<Queue, Error> {
+/// Counts the passages that have no current vector; of a project those that its reader may find. Those
+/// that the model (on another machine: `is_remote`) may not see by the policy of their project don't count.
+pub async fn queue(
+    store: &Store,
+    project: Option<ProjectId>,
+    is_remote: bool,
+) -> Result<Queue, Error> {
     Ok(sqlx::query_as!(
         Queue,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failing!"
-           from embedding_queue q where $1::uuid is null or q.project_id = $1"#,
+           from embedding_queue q join projects p on p.id = q.project_id
+           where ($1::uuid is null or q.project_id = $1) and mc.may_embed(p.embedding_providers, $3)"#,
         project.map(|project| project.0),
-        FAILING_AFTER
+        FAILING_AFTER,
+        is_remote
     )
     .fetch_one(&mut *store.read().await?)
     .await?)
@@ -155,18 +162,17 @@ pub async fn listen(store: &Store) -> Result<Listener, Error> {
 }
 
 /// [`Queue::pending`].
-pub async fn queue_length(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
-    Ok(queue(store, project).await?.pending)
-}
-
-/// [`Queue::failing`].
-pub async fn failing(store: &Store, project: Option<ProjectId>) -> Result<i64, Error> {
-    Ok(queue(store, project).await?.failing)
+pub async fn queue_length(
+    store: &Store,
+    project: Option<ProjectId>,
+    is_remote: bool,
+) -> Result<i64, Error> {
+    Ok(queue(store, project, is_remote).await?.pending)
 }
 
 /// The next passages to embed, those that wait longest first, claimed for a minute so that two nodes
-/// don't do the same work. For a model that is not on this machine (`is_remote`), without those of
-/// projects that keep their texts on it.
+/// don't do the same work. Without those that the model (on another machine: `is_remote`) may not see by
+/// the policy of their project.
 pub async fn take_backlog(
     store: &Store,
     limit: i64,
@@ -175,8 +181,9 @@ pub async fn take_backlog(
     let rows = sqlx::query!(
         r#"with due as (
                select q.passage_id from embedding_queue q
-               where q.run_at <= now() and (not $2 or exists (
-                   select from projects p where p.id = q.project_id and p.remote_models))
+               where q.run_at <= now() and exists (
+                   select from projects p
+                   where p.id = q.project_id and mc.may_embed(p.embedding_providers, $2))
                order by q.run_at, q.passage_id limit $1
                for update skip locked),
            claimed as (

@@ -78,9 +78,9 @@ async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
     write(store, project, "docs/a.md", "x", "a").await;
     write(store, project, "docs/b.md", "y", "b").await;
     write(store, other, "docs/a.md", "x", "a").await;
-    assert_eq!(vectors::queue_length(store, None).await.unwrap(), 3);
+    assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 3);
     assert_eq!(embed_all(store, &model).await, 3);
-    assert_eq!(vectors::queue_length(store, None).await.unwrap(), 0);
+    assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 0);
 
     let query = axis(&model, b'a');
     let plain = PassageFilter::project(project);

@@ -12,7 +12,6 @@ use mc_indexer::source::{self, Origin};
 use mc_store::ingests::{self, Ingest};
 use mc_store::projects::Belonging;
 use mc_store::repositories::{self, Repository};
-use mc_store::{Store, vectors};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -20,6 +19,7 @@ use uuid::Uuid;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
+use crate::entry::Here;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
@@ -216,7 +216,7 @@ pub async fn git(
         ensured.map_err(taken)?
     };
     let run = ingests::enqueue(&here.store, &repository, &request.r#ref).await?;
-    Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here.store, run, repository).await?)))
+    Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here, run, repository).await?)))
 }
 
 fn taken(error: mc_store::Error) -> Problem {
@@ -264,10 +264,10 @@ pub async fn show(
 ) -> Result<Json<IngestView>, Problem> {
     let unknown = || Problem::not_found(format!("there is no ingest run {id}")).field("id");
     let here = api.enter_holding(&caller, Belonging::Ingest(id), Action::Read).await?;
-    let store = here.ok_or_else(unknown)?.store;
-    let run = ingests::find(&store, id).await?.ok_or_else(unknown)?;
-    let repository = repositories::by_id(&store, run.repository).await?.ok_or_else(unknown)?;
-    Ok(Json(IngestView::of(&store, run, repository).await?))
+    let here = here.ok_or_else(unknown)?;
+    let run = ingests::find(&here.store, id).await?.ok_or_else(unknown)?;
+    let repository = repositories::by_id(&here.store, run.repository).await?.ok_or_else(unknown)?;
+    Ok(Json(IngestView::of(&here, run, repository).await?))
 }
 
 /// See how far the newest run of a repository is.
@@ -292,12 +292,12 @@ pub async fn of_repository(
     let repository = repository.ok_or_else(unknown)?;
     let newest = ingests::of_repository(&here.store, repository.id, 1).await?.into_iter().next();
     let run = newest.ok_or_else(unknown)?;
-    Ok(Json(IngestView::of(&here.store, run, repository).await?))
+    Ok(Json(IngestView::of(&here, run, repository).await?))
 }
 
 impl IngestView {
-    async fn of(store: &Store, run: Ingest, repository: Repository) -> Result<Self, Problem> {
-        let queue = vectors::queue(store, Some(run.project)).await?;
+    async fn of(here: &Here, run: Ingest, repository: Repository) -> Result<Self, Problem> {
+        let queue = here.queue().await?;
         Ok(Self {
             eta_seconds: eta(&run, Utc::now()).map(|eta| eta.as_secs()),
             ingest_id: run.id.into(),

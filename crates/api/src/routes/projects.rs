@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Action, ProjectKey, Scope};
 use mc_store::projects::{self, Overview, Project};
+use mc_store::vectors::Queue;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -99,7 +100,8 @@ pub struct ProjectOverview {
     repositories: i64,
     files: i64,
     passages: i64,
-    /// Passages that keyword search finds and vector search does not yet.
+    /// Passages that keyword search finds and vector search does not yet; 0 where the project's policy keeps
+    /// them from the embedding model.
     pending_vectors: i64,
 }
 
@@ -147,9 +149,10 @@ pub async fn show(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::Read).await?;
-    let overview = projects::overview(&store, project.id).await?;
-    Ok(Json(ProjectOverview::of(project, &overview)))
+    let here = entered(&api, &caller, &key, Action::Read).await?;
+    let held = projects::overview(&here.store, here.project.id).await?;
+    let queue = here.queue().await?;
+    Ok(Json(ProjectOverview::of(here.project, &held, queue)))
 }
 
 /// Remove a project and all that belongs to it.
@@ -190,7 +193,7 @@ impl From<Project> for ProjectView {
 }
 
 impl ProjectOverview {
-    fn of(project: Project, held: &Overview) -> Self {
+    fn of(project: Project, held: &Overview, queue: Queue) -> Self {
         Self {
             project: project.into(),
             records: held.records,
@@ -201,7 +204,7 @@ impl ProjectOverview {
             repositories: held.repositories,
             files: held.files,
             passages: held.passages,
-            pending_vectors: held.pending_vectors,
+            pending_vectors: queue.pending,
         }
     }
 }

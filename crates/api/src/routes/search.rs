@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Action, ProjectId, ProjectKey};
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
-use mc_store::vectors;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -228,7 +227,7 @@ pub async fn search(
     Ok(Json(SearchAnswer {
         results,
         degraded: found.degraded,
-        pending_vectors: vectors::queue_length(&here.store, Some(here.project.id)).await?,
+        pending_vectors: here.queue().await?.pending,
     }))
 }
 

@@ -100,13 +100,14 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
 )]
 pub async fn show(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
     let versions = server::versions(&api.store).await?;
+    let current = api.memory.search.models.current();
     // How much all hold together is nobody's business who sees only some.
     let pending_vectors = if caller.administers() {
-        Some(vectors::queue_length(&api.background, None).await?)
+        Some(vectors::queue_length(&api.background, None, current.is_remote).await?)
     } else {
         None
     };
-    let model = api.memory.search.models.current().model;
+    let model = current.model;
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: (Utc::now() - api.started_at).num_seconds(),

@@ -1,4 +1,4 @@
-//! A project may forbid any cloud model: then nothing of it leaves the machine.
+//! A project says which models may see its texts; without any cloud model, nothing of it leaves the machine.
 
 use std::sync::{Arc, Mutex};
 
@@ -32,6 +32,11 @@ impl Recorder {
     fn texts_with(&self, mark: &str) -> Vec<String> {
         let texts = self.texts.lock().unwrap();
         texts.iter().filter(|text| text.to_lowercase().contains(mark)).cloned().collect()
+    }
+
+    #[track_caller]
+    fn assert_has_none_of(&self, mark: &str) {
+        assert_eq!(self.texts_with(mark), Vec::<String>::new());
     }
 
     #[track_caller]
@@ -90,6 +95,21 @@ pub async fn embed_all(api: &TestApi) {
     assert_eq!(batch, Batch::Empty);
 }
 
+/// Says which embedding models may see what is in `shop`.
+async fn set_embedding(api: &TestApi, providers: &str) {
+    let policy = json!({"models": {"embedding": providers, "chat": "off"}});
+    api.put_if(POLICY, "*", policy).await.ok();
+}
+
+/// Who waits for vectors (`memory-copilot ingest --wait-vectors`) does not wait for those that never come.
+async fn assert_nothing_is_awaited(api: &TestApi) {
+    let overview = api.get("/projects/shop").await.ok();
+    assert_eq!(overview["pending_vectors"], 0, "{overview}");
+    assert_ne!(overview["passages"], 0, "{overview}");
+    let status = api.get("/status").await.ok();
+    assert_eq!(status["pending_vectors"], 0, "{status}");
+}
+
 /// Searches and recalls; with or without a model, what is there is found by its words.
 async fn ask(caller: &As<'_>, project: &str, mark: &str) {
     let query = format!("how often does the {mark} order fail");
@@ -104,7 +124,7 @@ async fn nothing_of_a_project_that_forbids_it_is_sent_to_a_remote_model() {
     let recorder = Arc::new(Recorder::new());
     let api = TestApi::with_model(recorder.clone(), true).await;
     let caller = api.with(SECRET);
-    api.put_if(POLICY, "*", json!({"models": {"remote": false}})).await.ok();
+    set_embedding(&api, "local").await;
     api.post("/projects", json!({"key": "ledger"})).await.ok();
     for (project, mark) in [("shop", OURS), ("ledger", THEIRS)] {
         fill(&caller, project, mark).await;
@@ -112,9 +132,28 @@ async fn nothing_of_a_project_that_forbids_it_is_sent_to_a_remote_model() {
     }
     embed_all(&api).await;
     recorder.assert_has_all_of(THEIRS);
-    assert!(recorder.texts_with(OURS).is_empty(), "{:?}", recorder.texts_with(OURS));
+    recorder.assert_has_none_of(OURS);
+    assert_nothing_is_awaited(&api).await;
 
-    api.put_if(POLICY, "*", json!({"models": {"remote": true}})).await.ok();
+    set_embedding(&api, "any").await;
+    embed_all(&api).await;
+    ask(&caller, "shop", OURS).await;
+    recorder.assert_has_all_of(OURS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_on_this_machine_is_asked_unless_models_are_off() {
+    let recorder = Arc::new(Recorder::new());
+    let api = TestApi::with_model(recorder.clone(), false).await;
+    let caller = api.with(SECRET);
+    set_embedding(&api, "off").await;
+    fill(&caller, "shop", OURS).await;
+    ask(&caller, "shop", OURS).await;
+    embed_all(&api).await;
+    recorder.assert_has_none_of(OURS);
+    assert_nothing_is_awaited(&api).await;
+
+    set_embedding(&api, "local").await;
     embed_all(&api).await;
     ask(&caller, "shop", OURS).await;
     recorder.assert_has_all_of(OURS);

@@ -35,10 +35,11 @@ pub async fn open(config: &Config, store: &Store) -> Result<ActiveModels> {
 /// Lets go of the previous model once the new one has every vector.
 pub async fn retire_when_complete(search: &SearchContext, stop: &CancellationToken) {
     while search.models.all().len() > 1 {
-        match vectors::queue_length(&search.store, None).await {
+        let current = search.models.current();
+        match vectors::queue_length(&search.store, None, current.is_remote).await {
             Ok(0) => {
                 search.models.retire_previous();
-                tracing::info!(model = %search.models.current().model.name, "every vector is there");
+                tracing::info!(model = %current.model.name, "every vector is there");
                 return;
             }
             Ok(_) => {}
@@ -57,7 +58,7 @@ async fn previous(
     current: &ActiveModel,
     runtime: &RuntimeSettings,
 ) -> Result<Option<ActiveModel>> {
-    if vectors::queue_length(store, None).await? == 0 {
+    if vectors::queue_length(store, None, current.is_remote).await? == 0 {
         return Ok(None);
     }
     let mut best = None;

@@ -397,7 +397,8 @@ async fn embed(
     ctx: &MemoryContext,
     prepared: &Prepared,
 ) -> Result<(ActiveModel, Vec<f32>), &'static str> {
-    let model = ctx.search.models.usable().ok_or("the policy keeps texts on this machine")?;
+    let model =
+        ctx.search.models.usable().ok_or("the policy keeps texts from the embedding model")?;
     let passage = apply::passage(RecordKind::Fact, prepared);
     let text = mc_sanitizer::mask_with(&passage.embedding_text(), &ctx.search.sanitizing).text;
     let vectors = model.embedder.embed(vec![text], Purpose::Passage);

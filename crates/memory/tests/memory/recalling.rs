@@ -308,7 +308,7 @@ async fn what_was_recalled_is_on_record_when_the_service_stops() {
     }
     world.ctx.finish().await;
     assert_eq!(records::find(world.store(), id).await.unwrap().unwrap().hits, 5);
-    assert_eq!(vectors::queue_length(world.store(), Some(world.project)).await.unwrap(), 0);
+    assert_eq!(vectors::queue_length(world.store(), Some(world.project), false).await.unwrap(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

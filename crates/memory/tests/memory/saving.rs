@@ -273,7 +273,7 @@ async fn without_the_embedding_provider_a_note_is_kept_judged_and_found_by_its_w
     let id = outcome.decision.record().unwrap();
     assert!(outcome.vector_pending.unwrap().contains("follows from the queue"));
     let pending =
-        mc_store::vectors::queue_length(world.store(), Some(world.project)).await.unwrap();
+        mc_store::vectors::queue_length(world.store(), Some(world.project), false).await.unwrap();
     assert_eq!(pending, 1);
     let again = world
         .save(&world.note(&format!("Please note that {}", RETRY.replace("gateway", "gatewya"))))

@@ -93,7 +93,7 @@ async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
         return Err(format!("projects::overview counts {held:?}"));
     }
     let waiting =
-        vectors::queue_length(store, Some(here)).await.map_err(|error| error.to_string())?;
+        vectors::queue_length(store, Some(here), false).await.map_err(|error| error.to_string())?;
     if usize::try_from(waiting) == Ok(2 + private) {
         Ok(())
     } else {
