@@ -20,3 +20,50 @@ language sql immutable parallel safe as $$
 $$;
 revoke execute on function mc.may_embed(text, boolean) from public;
 grant execute on function mc.may_embed(text, boolean) to memory_copilot_service, memory_copilot_worker;
+
+-- What the model in use may not see is put off, so that nobody has to look past it: found by its project.
+drop index embedding_queue_project;
+create index embedding_queue_project on embedding_queue (project_id, run_at);
+
+-- The functions are the background role's; who brings the schema up to date may act as that role and does
+-- not have its rights by itself.
+grant create on schema mc to memory_copilot_worker;
+set local role memory_copilot_worker;
+-- As before, and what was put off is due again: the new policy may let a model see it.
+create or replace function mc.set_policy(principal uuid, project uuid, expected int, document jsonb) returns int
+language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
+declare
+    set_version int;
+begin
+    if mc.role_of(principal, project) >= 'maintainer' then
+        update projects p set policy = document, policy_version = p.policy_version + 1, updated_at = now()
+        where p.id = set_policy.project and (expected is null or p.policy_version = expected)
+        returning p.policy_version into set_version;
+        insert into policy_versions (project_id, version, policy, changed_by)
+        select set_policy.project, set_version, document, principal where set_version is not null;
+        update embedding_queue q set run_at = now()
+        where q.project_id = set_policy.project and q.run_at > now() and set_version is not null;
+    end if;
+    return set_version;
+end $$;
+
+-- As before, and what waits is for whom the passage is for, also when nothing but that has changed.
+create or replace function mc.passages_updated() returns trigger
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+    insert into feed (passage_id) select id from changed;
+    update embedding_queue q set private_to = c.private_to from changed c
+    where q.passage_id = c.id and q.private_to is distinct from c.private_to;
+    insert into embedding_queue (passage_id, project_id, private_to)
+        select c.id, c.project_id, c.private_to from changed c join previous p using (id)
+        where c.content_hash <> p.content_hash
+        on conflict (passage_id) do update
+            set attempts = 0, last_error = null, run_at = now(), private_to = excluded.private_to;
+    if found then
+        perform pg_notify('embedding_queue', '');
+    end if;
+    perform pg_notify('passages', '');
+    return null;
+end $$;
+reset role;
+revoke create on schema mc from memory_copilot_worker;

@@ -57,7 +57,8 @@ fn some_libraries_belong_to_one_place() {
 
 /// Each crate of the workspace and what it uses outside tests.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    let manifest = format!("{package}/Cargo.toml");
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",
@@ -65,7 +66,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
             "--offline",
             "--format-version=1",
             "--manifest-path",
-            manifest,
+            manifest.as_str(),
         ])
         .output()
         .expect("cargo metadata runs");

@@ -43,7 +43,8 @@ async fn indexed() -> (Service, tempfile::TempDir) {
 fn client(service: &Service) -> Command {
     let packages = cache().join("mcp-client");
     assert!(packages.is_dir(), "{} is missing; run `make test`", packages.display());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp/drive.py");
+    let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    let script = Path::new(&package).join("../../tests/mcp/drive.py");
     let mut command = Command::new("python3");
     command.arg(script).env("PYTHONPATH", packages);
     for (name, value) in service.environment() {

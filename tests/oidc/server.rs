@@ -46,9 +46,8 @@ impl Server {
 
     async fn run(arguments: &[&str], redirect_uris: &str) -> Self {
         let (node, folder) = installation();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oidc/provider.mjs");
         let mut process = Command::new(node)
-            .arg(script)
+            .arg(script("provider.mjs"))
             .arg(folder)
             .args(arguments)
             .env("CLIENT_SECRET", secret())
@@ -81,6 +80,12 @@ impl Server {
         let answer = reqwest::get(url).await.expect("an answer");
         assert_eq!(answer.status(), 204);
     }
+}
+
+/// A program for node of the checkout at hand, which need not be the one that this was built in.
+pub fn script(name: &str) -> PathBuf {
+    let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    Path::new(&package).join("../../tests/oidc").join(name)
 }
 
 /// Node, and the folder with its packages.

@@ -188,8 +188,8 @@ fn start_background(
     let token = stop.clone();
     tasks.spawn(async move { embed::run(&embedding, &token).await });
 
-    let (search, token) = (memory.search.clone(), stop.clone());
-    tasks.spawn(async move { models::retire_when_complete(&search, &token).await });
+    let (models, everything, token) = (memory.search.models.clone(), store.clone(), stop.clone());
+    tasks.spawn(async move { models::retire_when_complete(&models, &everything, &token).await });
     let (store, token) = (store.clone(), stop.clone());
     tasks.spawn(async move { upkeep::run(&store, &token).await });
     tasks.close();

@@ -188,8 +188,14 @@ vocabulary!(
         DialogSaved = "dialog.saved",
         /// Documents came in.
         DocumentsIngested = "documents.ingested",
+        /// A tracker's issues came in, or changed.
+        TasksSynced = "tasks.synced",
+        /// A dialog, and perhaps records, were linked to a task.
+        TaskLinked = "task.linked",
         /// An index run was asked for.
         IngestStarted = "ingest.started",
+        /// A repository is indexed from another place; `detail` says from where to where.
+        RepositoryRelocated = "repository.relocated",
         /// The project's policy was changed.
         PolicyChanged = "policy.changed",
         /// Somebody, or a team, was given or lost a role.

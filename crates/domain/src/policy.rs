@@ -112,7 +112,8 @@ pub struct LeastRoles {
     /// Save a record that counts for the team at once, or take one out.
     #[cfg_attr(feature = "openapi", schema(inline))]
     pub save: Role,
-    /// Accept or turn down what was proposed, and say that a record holds.
+    /// Accept or turn down what was proposed, and say that a record holds. Whoever may not save may not do
+    /// this either, whatever is said here: they would accept what they proposed.
     #[cfg_attr(feature = "openapi", schema(inline))]
     pub review: Role,
     /// Agree to a write that leaves the service. Kept for the tools that change code, as `publish` is.
@@ -242,7 +243,7 @@ impl Policy {
     pub fn least_role(&self, action: Action) -> Role {
         let here = match action {
             Action::Write => self.roles.save,
-            Action::Accept => self.roles.review,
+            Action::Accept => self.roles.review.max(self.roles.save),
             Action::Confirm => self.roles.confirm,
             Action::Publish => self.roles.publish,
             _ => Role::Viewer,
@@ -498,6 +499,15 @@ mod tests {
         for action in Action::ALL {
             assert!(strict.least_role(action) >= action.least_role(), "{action:?}");
         }
+    }
+
+    #[test]
+    fn whoever_may_not_save_accepts_nothing() {
+        let strict = read(json!({"roles": {"save": "maintainer"}}));
+        assert_eq!(strict.least_role(Action::Accept), Role::Maintainer);
+        let stricter = read(json!({"roles": {"save": "maintainer", "review": "admin"}}));
+        assert_eq!(stricter.least_role(Action::Accept), Role::Admin);
+        assert_eq!(stricter.least_role(Action::Write), Role::Maintainer);
     }
 
     #[test]

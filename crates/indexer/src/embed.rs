@@ -140,7 +140,7 @@ pub async fn work_batch(ctx: &Context) -> Batch {
 
 /// Embeds the passages; where the provider refuses a batch, its halves, down to the one passage at
 /// fault, which is put back with the reason. Answers how many were stored, or why the provider or
-/// the database is away.
+/// the database is away. A policy that came since they were claimed counts: the rest goes back.
 async fn store_vectors(
     ctx: &Context,
     backlog: Vec<Backlog>,
@@ -149,6 +149,11 @@ async fn store_vectors(
     let mut stored = 0;
     let mut todo = vec![backlog];
     while let Some(mut batch) = todo.pop() {
+        let passages: Vec<_> = batch.iter().map(|item| item.passage).collect();
+        let allowed = vectors::may_embed(&ctx.store, &passages, ctx.is_remote).await;
+        if !allowed.map_err(|error| error.to_string())? {
+            return Err("a project keeps its texts from the model since a moment ago".to_owned());
+        }
         let texts = batch.iter().map(|item| item.text.clone()).collect();
         match ctx.embedder.embed(texts, Purpose::Passage).await {
             Ok(embedded) => {

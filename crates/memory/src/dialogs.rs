@@ -7,6 +7,7 @@ use mc_store::dialogs::{self, Message, NewDialog};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::{Tx, tasks};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::distil::{MAX_CHARS, condense};
 use crate::gate::{Gate, Looked, Verdict};
@@ -103,6 +104,11 @@ pub async fn save_dialog(
     }
     let is_found = request.is_found && verdict == Verdict::Take { suspicious: false };
     let mut tx = ctx.store.begin().await?;
+    if let Looked::Released(hold) = looked
+        && dialogs::is_newer(&mut tx, id, hold).await?
+    {
+        return Err(Error::Overtaken(hold));
+    }
     let task = match &request.task_external_id {
         Some(external) => Some(tasks::ensure(&mut tx, request.project, external).await?),
         None => None,
@@ -125,6 +131,7 @@ pub async fn save_dialog(
         passages::remove(&mut tx, PassageSource::Dialog(id)).await?;
     }
     audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id)).await?;
+    quarantine::settle(&mut tx, looked).await?;
     tx.commit().await?;
     Ok(DialogKept::Kept(id))
 }
@@ -135,6 +142,8 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
     let task = tasks::ensure(&mut tx, request.project, &request.task_external_id).await?;
     let dialog = link_dialog(&mut tx, request, task).await?;
     let records = tasks::link_records(&mut tx, request.project, task, &request.records).await?;
+    let detail = json!({ "dialog": dialog, "records": records });
+    audit::note(&mut tx, NewEvent::new(Act::TaskLinked, task).with(detail)).await?;
     tx.commit().await?;
     let task = tasks::find(&ctx.store, request.project, &request.task_external_id)
         .await?

@@ -1,6 +1,6 @@
 //! What can go wrong between a request and the memory.
 
-use mc_domain::{BundleId, Classified, DialogId, ErrorKind, RecordId};
+use mc_domain::{BundleId, Classified, DialogId, ErrorKind, HoldId, RecordId};
 
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,14 @@ pub enum Error {
     /// The policy forbids what is in a text.
     #[error("the project's policy forbids {0}; take it out of the text and send it again")]
     Forbidden(String),
+    /// Something held that was decided about meanwhile.
+    #[error("{0} is not held any more: it was decided, or its time is over")]
+    NotHeld(HoldId),
+    /// Something held that is older than what is there by now.
+    #[error(
+        "what is there now is newer than what {0} holds; destroy that (DELETE /quarantine/{{id}})"
+    )]
+    Overtaken(HoldId),
     /// What is held can't be sealed or opened.
     #[error("what is held can't be opened with the service's sealing keys; its log says more")]
     Sealed,
@@ -86,6 +94,8 @@ impl Classified for Error {
             | Self::AmendmentUnseen(_)
             | Self::AmendsNothing
             | Self::NotPrivate(_)
+            | Self::NotHeld(_)
+            | Self::Overtaken(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
             Self::Sealed => ErrorKind::Internal,
             Self::NoRecord(_)
@@ -107,6 +117,8 @@ impl Classified for Error {
             Self::NoRecord(_)
             | Self::NotProposed(_)
             | Self::NotPrivate(_)
+            | Self::NotHeld(_)
+            | Self::Overtaken(_)
             | Self::NothingToRollBack(_) => Some("id".into()),
             Self::Forbidden(_) => Some("content".into()),
             Self::Sealed => None,

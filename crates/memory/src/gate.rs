@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mc_domain::{FindAction, Policy};
+use mc_domain::{FindAction, HoldId, Policy};
 use mc_guard::{FLAG, QUARANTINE};
 use mc_sanitizer::{Action, Masked, Sanitized, mask_with};
 use mc_store::policies::{find_action, sanitizing};
@@ -36,8 +36,10 @@ pub enum Verdict {
 pub enum Looked {
     /// Nobody.
     Nobody,
-    /// A person let them out of quarantine: what the policy would hold is masked and taken.
-    Released,
+    /// A person who decides about them: what the policy would hold is masked and taken.
+    Person,
+    /// A person who lets them out of quarantine, where they are held under this id. Likewise.
+    Released(HoldId),
 }
 
 /// Takes the texts of one request, masks each as the policy has it, and notes what was in them.
@@ -70,7 +72,7 @@ impl Gate {
 
     /// For what is only to be shown: masks everything there are rules for.
     pub fn strict() -> Self {
-        let gate = Self::new(&Policy::default(), Looked::Released);
+        let gate = Self::new(&Policy::default(), Looked::Person);
         Self { sanitizing: mc_sanitizer::Policy::strict(), ..gate }
     }
 
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn what_a_person_released_is_taken_and_still_masked() {
         let held = policy(&json!({ "secrets": "quarantine" }));
-        let mut gate = Gate::new(&held, Looked::Released);
+        let mut gate = Gate::new(&held, Looked::Person);
         let passed = gate.pass_text(&format!("{ORDER} {TOKEN}"));
         assert!(!passed.contains(TOKEN));
         assert_eq!(gate.verdict(), Verdict::Take { suspicious: false });

@@ -1,7 +1,7 @@
 //! Putting into quarantine what a policy forbids to be taken in, and opening it again.
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{Act, HoldId, ProjectId};
+use mc_domain::{Act, HoldId, HoldState, ProjectId};
 use mc_sanitizer::{Policy as Sanitizing, Sanitized, mask_with};
 use mc_seal::Place;
 use mc_store::Tx;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, Looked};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
@@ -80,6 +80,21 @@ pub async fn show(ctx: &MemoryContext, id: HoldId) -> Result<Option<Sanitized>, 
     let request = Gate::strict().pass_map(&request);
     let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
     Ok(Some(mask_with(&text, &Sanitizing::strict()).text))
+}
+
+/// Notes in the transaction that takes something in that it was held until now and is no more, where a
+/// person let it out: both are so, or neither.
+pub async fn settle(tx: &mut Tx, looked: Looked) -> Result<(), Error> {
+    let Looked::Released(id) = looked else { return Ok(()) };
+    decide(tx, id, HoldState::Released, Act::Released).await
+}
+
+/// Ends that something is held.
+pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState, act: Act) -> Result<(), Error> {
+    if !quarantine::decide(tx, id, state).await? {
+        return Err(Error::NotHeld(id));
+    }
+    Ok(audit::note(tx, NewEvent::new(act, id)).await?)
 }
 
 /// The request in an envelope, as it came.

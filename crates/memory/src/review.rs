@@ -1,12 +1,13 @@
 //! From a proposal or a private note to what the team knows, and back: a person decides.
 
+use chrono::Utc;
 use mc_domain::{Act, ProjectId, RecordId, RecordState, Trust, UserId, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
-    self, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
+    self, Change, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
 };
 use mc_store::{Tx, citations, repositories};
 use serde_json::json;
@@ -131,7 +132,7 @@ pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(
     if !records::decide(&mut tx, id, Decided::Rejected).await? {
         return Err(Error::NotProposed(id));
     }
-    let mut gate = Gate::new(&ctx.policy, Looked::Released);
+    let mut gate = Gate::new(&ctx.policy, Looked::Person);
     let detail = json!({ "reason": gate.pass_text(reason) });
     audit::note(&mut tx, NewEvent::new(Act::ProposalRejected, id).with(detail)).await?;
     Ok(tx.commit().await?)
@@ -140,6 +141,7 @@ pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(
 /// Lets the team see a private note: at once, or after a review.
 pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
+    records::lock(&mut tx, &[id]).await?;
     let record = records::find_in(&mut tx, id).await?.filter(is_live);
     let record = record.ok_or(Error::NoRecord(id))?;
     if record.standing.visibility != Visibility::Private {
@@ -183,8 +185,8 @@ pub async fn confirm(ctx: &MemoryContext, id: RecordId, version: i32) -> Result<
     find(ctx, id).await
 }
 
-/// Has a record say again what an earlier version said, or brings one back that was taken out or
-/// replaced. What it says now stays in its history.
+/// Makes a record again what it was in an earlier version, or brings one back that was taken out or
+/// replaced. What it is now stays in its history.
 pub async fn roll_back(
     ctx: &MemoryContext,
     id: RecordId,
@@ -193,10 +195,11 @@ pub async fn roll_back(
 ) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
     records::lock(&mut tx, &[id]).await?;
-    let record = records::find_in(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
+    let mut record = records::find_in(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
     let is_removed = !is_live(&record);
     if is_removed {
         records::restore(&mut tx, id).await?;
+        record = records::find_in(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
     }
     let said = match version {
         Some(version) => Some(earlier(&mut tx, id, version).await?),
@@ -207,11 +210,24 @@ pub async fn roll_back(
     };
     let body = match &said {
         Some(said) => {
-            let body = said_then(&record, said);
+            let mut body = said_then(&record, said);
+            if body.ttl <= Utc::now() {
+                // It would be taken out of the search at once.
+                (body.ttl, body.ttl_given) = (record.ttl, record.ttl_given);
+            }
+            let cited = citations::of_version(&mut tx, id, said.version).await?;
             let origin = Origin { saved_by: ctx.store.principal(), source: String::new() };
             let reason = format!("rolled back to version {}", said.version);
-            let trust = record.standing.trust.min(Trust::Team);
-            records::update(&mut tx, id, &body, trust, &origin, &reason, Some(principal)).await?;
+            let change = Change {
+                body: &body,
+                citations: Some(&cited),
+                trust: said.trust.min(Trust::Team),
+                origin: &origin,
+                reason: &reason,
+                changed_by: Some(principal),
+            };
+            records::update(&mut tx, &record, &change).await?;
+            citations::settle(&mut tx, id).await?;
             body
         }
         None => body_of(&record),
@@ -230,7 +246,7 @@ pub async fn roll_back(
 pub struct Forgotten {
     /// Records that came from there alone: deleted, with their history.
     pub removed: Vec<RecordId>,
-    /// Records that others had contributed to: they say what those said last.
+    /// Records that others had contributed to: they are what those made of them last.
     pub rolled_back: Vec<RecordId>,
     /// Records that say what others said: only their origin was changed.
     pub kept: Vec<RecordId>,
@@ -277,7 +293,7 @@ pub async fn forget(
     let (by, subject) = match contributor {
         Contributor::User(user) => ("user", user.to_string()),
         Contributor::Source(source) => {
-            ("source", Gate::new(&ctx.policy, Looked::Released).pass_text(source))
+            ("source", Gate::new(&ctx.policy, Looked::Person).pass_text(source))
         }
     };
     let detail = json!({
@@ -315,17 +331,20 @@ async fn forget_share(
     };
     let record = records::find_in(tx, one.id).await?.ok_or(Error::NoRecord(one.id))?;
     let body = said_then(&record, &said);
-    let same =
-        if is_live(&record) { records::same(tx, &record, &body.content_hash).await? } else { None };
+    let cited = citations::of_version(tx, one.id, said.version).await?;
+    let same = if is_live(&record) { records::same(tx, &record, &body).await? } else { None };
     if let Some(same) = same {
         records::supersede(tx, record.project, one.id, same).await?;
         passages::remove(tx, PassageSource::Record(one.id)).await?;
-    } else {
-        records::rewrite(tx, one.id, said.version, &body).await?;
-        // What is not recalled, or not any more, has no passage.
-        if is_live(&record) && record.standing.visibility != Visibility::Proposed {
-            index(tx, &record, &body, record.standing.private_to).await?;
-        }
+    }
+    // One that is replaced by another, too: it may be brought back.
+    records::rewrite(tx, one.id, &said, &body).await?;
+    citations::replace(tx, record.project, one.id, &cited).await?;
+    citations::settle(tx, one.id).await?;
+    // What is not recalled, or not any more, has no passage.
+    let is_found = is_live(&record) && record.standing.visibility != Visibility::Proposed;
+    if is_found && same.is_none() {
+        index(tx, &record, &body, record.standing.private_to).await?;
     }
     forgotten.rolled_back.push(one.id);
     Ok(())
@@ -351,7 +370,7 @@ fn is_live(record: &Record) -> bool {
 /// as a save, but for what would have to wait for a person.
 fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordBody, Error> {
     let mut body = body_of(proposal);
-    let mut gate = Gate::new(&ctx.policy, Looked::Released);
+    let mut gate = Gate::new(&ctx.policy, Looked::Person);
     if let Some(title) = &edit.title {
         gate.pass(title);
         body.title = mask_distilled(&mut gate, title, distil::TITLE_MAX_CHARS);
@@ -382,14 +401,18 @@ async fn amend(
     let body = amended(target, body);
     let known = citations::of_record_in(tx, target.id).await?;
     let brought = citations::of_record_in(tx, proposal.id).await?;
-    if !brought.is_empty() {
-        let all = joined(known, brought);
-        citations::replace(tx, target.project, target.id, &all).await?;
-    }
+    let cited = if brought.is_empty() { None } else { Some(joined(known, brought)) };
     let reason = format!("accepted proposal {}", proposal.id);
     for origin in records::origins(tx, proposal.id).await? {
-        records::update(tx, target.id, &body, Trust::Confirmed, &origin, &reason, Some(reviewer))
-            .await?;
+        let change = Change {
+            body: &body,
+            citations: cited.as_deref(),
+            trust: Trust::Confirmed,
+            origin: &origin,
+            reason: &reason,
+            changed_by: Some(reviewer),
+        };
+        records::update(tx, target, &change).await?;
     }
     index(tx, target, &body, None).await?;
     citations::derive_states(tx, &[target.id]).await?;
@@ -432,9 +455,15 @@ async fn count(
         body.content.as_str() != proposal.content || body.title.as_str() != proposal.title;
     if is_edited {
         let origin = records::origins(tx, proposal.id).await?.into_iter().next();
-        let origin = origin.unwrap_or_default();
-        let (trust, reason) = (proposal.standing.trust, "edited by the reviewer");
-        records::update(tx, proposal.id, body, trust, &origin, reason, Some(reviewer)).await?;
+        let change = Change {
+            body,
+            citations: None,
+            trust: proposal.standing.trust,
+            origin: &origin.unwrap_or_default(),
+            reason: "edited by the reviewer",
+            changed_by: Some(reviewer),
+        };
+        records::update(tx, proposal, &change).await?;
     }
     if !records::share(tx, proposal.id, Promotion::Team(Trust::Confirmed)).await? {
         return Err(Error::NotProposed(proposal.id));
@@ -480,9 +509,15 @@ fn body_of(record: &Record) -> RecordBody {
     }
 }
 
-/// What a record said in an earlier version.
+/// What a record was in an earlier version.
 fn said_then(record: &Record, said: &Version) -> RecordBody {
+    // An end that nobody named is where saves and recalls have moved it.
+    let moves = !said.ttl_given && !record.ttl_given;
     RecordBody {
+        kind: said.kind,
+        owner: said.owner.clone(),
+        ttl: if moves { record.ttl } else { said.ttl },
+        ttl_given: said.ttl_given,
         title: Sanitized::stored(said.title.clone()),
         content: Sanitized::stored(said.content.clone()),
         scope: said.scope.clone(),

@@ -32,10 +32,10 @@ pub struct Policy {
 }
 
 impl Default for Policy {
-    /// Masks secrets and personal data, but not IP addresses: in notes about systems they are mostly
-    /// those of machines. Honours comments that allow a line's secret.
+    /// Masks secrets and personal data, whatever comments say, but not IP addresses: in notes about systems
+    /// they are mostly those of machines.
     fn default() -> Self {
-        Self { comments: true, ..Self::strict() }.with("ip-address", Action::Allow)
+        Self::strict().with("ip-address", Action::Allow)
     }
 }
 
@@ -69,8 +69,8 @@ impl Policy {
 
     /// The same, with comments such as `memory-copilot:allow` honoured or not.
     ///
-    /// Whoever can write into a line can write the comment too, so text from outside the team (web
-    /// hooks, tickets, pages, the answers of models) must not be trusted with it. A comment spares
+    /// Whoever can write into a line can write the comment too, so only what is reviewed before it is there,
+    /// such as the files of a repository, is to be trusted with it. A comment spares
     /// the secrets on its own line; never a private key, and never personal data.
     pub fn with_comments(self, comments: bool) -> Self {
         Self { comments, ..self }

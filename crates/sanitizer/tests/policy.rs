@@ -59,25 +59,23 @@ fn a_comment_spares_the_secrets_of_its_line_and_nothing_else() {
     ] {
         let text = format!("{} # {comment}\npassword = \"hunter2!\"\n", line());
         let expected = text.replace("hunter2!", "[secret:password]");
-        assert_eq!(mask(&text).text.as_str(), expected);
+        let trusting = Policy::default().with_comments(true);
+        assert_eq!(mask_with(&text, &trusting).text.as_str(), expected);
         assert!(!mask_with(&text, &Policy::strict()).text.as_str().contains(VALUE));
-        assert!(
-            !mask_with(&text, &Policy::default().with_comments(false))
-                .text
-                .as_str()
-                .contains(VALUE)
-        );
+        assert!(!mask(&text).text.as_str().contains(VALUE));
     }
 }
 
 #[test]
 fn a_comment_spares_no_personal_data_and_no_key_block() {
+    let trusting = Policy::default().with_comments(true);
     let mail = "anna.berg@shop-team.io # memory-copilot:allow";
-    assert_eq!(mask(mail).text.as_str(), "[personal:email] # memory-copilot:allow");
+    let masked = mask_with(mail, &trusting).text;
+    assert_eq!(masked.as_str(), "[personal:email] # memory-copilot:allow");
     let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ";
     let block =
         format!("-----BEGIN PRIVATE KEY----- {body} -----END PRIVATE KEY----- # gitleaks:allow");
-    assert!(!mask(&block).text.as_str().contains(body));
+    assert!(!mask_with(&block, &trusting).text.as_str().contains(body));
 }
 
 const OWN: &str = "

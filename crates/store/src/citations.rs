@@ -1,5 +1,6 @@
 //! The places in the code that records cite, and the indexed code to hold them against.
 
+use chrono::{DateTime, Utc};
 use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
 
 use crate::error::word;
@@ -25,6 +26,8 @@ pub struct Citation {
     pub content_hash: Option<Vec<u8>>,
     /// Last verdict.
     pub verdict: Verdict,
+    /// When that was found; `None` for just now.
+    pub checked_at: Option<DateTime<Utc>>,
     /// Whether code that it is about may have changed since that verdict.
     pub outdated: bool,
 }
@@ -65,8 +68,8 @@ pub async fn add(
     for citation in citations {
         sqlx::query!(
             "insert into memory_citations (id, record_id, project_id, file_path, symbol, line_start,
-                 line_end, commit_sha, content_hash, verdict)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                 line_end, commit_sha, content_hash, verdict, checked_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11::timestamptz, now()))",
             CitationId::generate().0,
             record.0,
             project.0,
@@ -76,12 +79,50 @@ pub async fn add(
             citation.lines.map(|l| l.1),
             citation.commit,
             citation.content_hash,
-            citation.verdict.as_str()
+            citation.verdict.as_str(),
+            citation.checked_at
         )
         .execute(&mut *tx.0)
         .await?;
     }
     Ok(())
+}
+
+/// Whether a record cites anything else than `citations`: other places, or another text there.
+pub(crate) async fn differ(
+    tx: &mut Tx,
+    record: RecordId,
+    citations: &[Citation],
+) -> Result<bool, Error> {
+    let now = of_record_in(tx, record).await?;
+    let is_same = |(a, b): (&Citation, &Citation)| {
+        (&a.file_path, &a.symbol, a.lines) == (&b.file_path, &b.symbol, b.lines)
+            && (&a.commit, &a.content_hash) == (&b.commit, &b.content_hash)
+    };
+    Ok(now.len() != citations.len() || !now.iter().zip(citations).all(is_same))
+}
+
+/// What a record cited in an earlier version, with the verdicts of that time.
+pub async fn of_version(
+    tx: &mut Tx,
+    record: RecordId,
+    version: i32,
+) -> Result<Vec<Citation>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select c.id as "id!", v.record_id as "record_id!", c.file_path as "file_path!",
+                  c.symbol as "symbol?", c.line_start as "line_start?", c.line_end as "line_end?",
+                  c.commit_sha as "commit_sha?", c.content_hash as "content_hash?",
+                  c.verdict as "verdict!", c.checked_at as "checked_at!", false as "outdated!"
+           from memory_versions v
+           cross join lateral jsonb_populate_recordset(null::memory_citations, v.citations) as c
+           where v.record_id = $1 and v.version = $2 order by c.id"#,
+        record.0,
+        version
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    rows.into_iter().map(Row::into_citation).collect()
 }
 
 /// Has the fresh citations of a file take their text from what is about to be written: its bytes are those
@@ -139,7 +180,7 @@ async fn fetch(
     let rows = sqlx::query_as!(
         Row,
         r#"select c.id, c.record_id, c.file_path, c.symbol, c.line_start, c.line_end, c.commit_sha,
-                  c.content_hash, c.verdict,
+                  c.content_hash, c.verdict, c.checked_at,
                   (exists (select 1 from files f
                            where f.project_id = c.project_id and f.path = c.file_path
                              and f.updated_at > c.checked_at - interval '10 minutes')
@@ -182,6 +223,19 @@ pub async fn derive_states(
     .fetch_all(&mut *tx.0)
     .await?;
     Ok(turned.into_iter().map(|row| (row.id.into(), row.stale)).collect())
+}
+
+/// Sets a live record, held with [`records::lock`](crate::records::lock), stale or active by what it cites
+/// now that this was put back, and by nothing else: what had made it stale may be cited no longer.
+pub async fn settle(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_records set state = 'active' where id = $1 and state = 'stale'",
+        record.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    derive_states(tx, &[record]).await?;
+    Ok(())
 }
 
 /// Live records of the project that cite one of these files, or a symbol that is defined in one of
@@ -302,6 +356,7 @@ struct Row {
     commit_sha: Option<String>,
     content_hash: Option<Vec<u8>>,
     verdict: String,
+    checked_at: DateTime<Utc>,
     outdated: bool,
 }
 
@@ -316,6 +371,7 @@ impl Row {
             commit: self.commit_sha,
             content_hash: self.content_hash,
             verdict: word(&self.verdict)?,
+            checked_at: Some(self.checked_at),
             outdated: self.outdated,
         })
     }

@@ -1,6 +1,6 @@
 //! Conversations between a developer and an assistant.
 
-use mc_domain::{DialogId, ProjectId, TaskId, UserId};
+use mc_domain::{DialogId, HoldId, ProjectId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::{Error, Store, Tx};
@@ -62,6 +62,19 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
     .execute(&mut *tx.0)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Whether the dialog was saved since something was put into quarantine.
+pub async fn is_newer(tx: &mut Tx, dialog: DialogId, than: HoldId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from dialogs d join quarantine q on q.id = $2
+               where d.id = $1 and d.updated_at > q.created_at and d.messages <> '[]')
+           as "is_newer!""#,
+        dialog.0,
+        than.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
 }
 
 /// Links an existing dialog to a task; `false` when the project has no such dialog.

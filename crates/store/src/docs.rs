@@ -1,7 +1,7 @@
 //! Documents: ADRs, wiki pages, the Markdown of indexed repositories.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DocId, FileId, ProjectId, Trust, UserId};
+use mc_domain::{DocId, FileId, HoldId, ProjectId, Trust, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::passages::{NewPassage, PassageSource};
@@ -118,6 +118,26 @@ pub async fn upsert(
     // Also for an unchanged document: a newer version of the chunker may cut it otherwise.
     passages::replace(tx, project, PassageSource::Doc(id.into()), passages).await?;
     Ok((id.into(), outcome))
+}
+
+/// Whether what is there of the document was written since something was put into quarantine.
+pub async fn is_newer(
+    tx: &mut Tx,
+    project: ProjectId,
+    doc: &NewDoc,
+    than: HoldId,
+) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from docs d join quarantine q on q.id = $4
+               where d.project_id = $1 and d.source = $2 and d.doc_id = $3
+                   and d.updated_at > q.created_at) as "is_newer!""#,
+        project.0,
+        doc.source,
+        doc.doc_id,
+        than.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
 }
 
 /// The document with this id.

@@ -7,7 +7,7 @@ use mc_domain::{Act, IngestId, IngestStatus, ProjectId, RepositoryId};
 
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
-use crate::repositories::Repository;
+use crate::repositories::{self, Repository};
 use crate::{Error, Store, Tx};
 
 /// A run as stored.
@@ -60,18 +60,15 @@ pub struct Counts {
     pub chunks_reused: i32,
 }
 
-/// Asks for a run, and notes that in the audit; one of the same repository and ref that still waits is returned instead. One that
-/// is at work may have passed what changed, so another is queued behind it.
+/// Asks for a run, and notes that in the audit; one of the same repository and ref that still waits is
+/// returned instead. One that is at work may have passed what changed, so another is queued behind it.
 pub async fn enqueue(
-    store: &Store,
+    tx: &mut Tx,
     repository: &Repository,
     requested_ref: &str,
 ) -> Result<Ingest, Error> {
-    let mut tx = store.begin().await?;
     // One at a time per repository decides, so that two callers can't both find nothing open.
-    sqlx::query!("select id from repositories where id = $1 for update", repository.id.0)
-        .fetch_one(&mut *tx.0)
-        .await?;
+    repositories::lock(tx, repository.id).await?;
     let open = sqlx::query_scalar!(
         "select id from ingest_runs
          where repository_id = $1 and requested_ref = $2 and status = 'QUEUED'
@@ -83,26 +80,46 @@ pub async fn enqueue(
     .await?;
     let id = match open {
         Some(id) => id,
-        None => {
-            sqlx::query_scalar!(
-                "insert into ingest_runs (id, project_id, repository_id, requested_ref)
-                 values ($1, $2, $3, $4) returning id",
-                IngestId::generate().0,
-                repository.project_id.0,
-                repository.id.0,
-                requested_ref
-            )
-            .fetch_one(&mut *tx.0)
-            .await?
-        }
+        None => insert(tx, repository, requested_ref).await?,
     };
-    if open.is_none() {
-        let chain = Chain::Project(repository.project_id);
-        let event = NewEvent::new(Act::IngestStarted, id);
-        audit::add(&mut tx, chain, store.principal(), &[event]).await?;
-    }
-    tx.commit().await?;
-    find(store, id.into()).await?.ok_or(Error::Gone)
+    fetch(&mut *tx.0, id.into()).await?.ok_or(Error::Gone)
+}
+
+/// Asks for the repository to be read again, as [`enqueue`] does: at the ref that was asked for last. That is
+/// the one of the newest run that has not failed, which may still wait or be at work; another would take
+/// the place of what is in the index, or is about to be.
+pub async fn read_again(tx: &mut Tx, repository: &Repository) -> Result<Ingest, Error> {
+    // First, so that a ref that somebody else asks for meanwhile counts.
+    repositories::lock(tx, repository.id).await?;
+    let asked_for = sqlx::query_scalar!(
+        "select requested_ref from ingest_runs where repository_id = $1
+         order by status = 'FAILED', queued_at desc limit 1",
+        repository.id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    enqueue(tx, repository, &asked_for.unwrap_or_default()).await
+}
+
+async fn insert(
+    tx: &mut Tx,
+    repository: &Repository,
+    requested_ref: &str,
+) -> Result<uuid::Uuid, Error> {
+    let id = sqlx::query_scalar!(
+        "insert into ingest_runs (id, project_id, repository_id, requested_ref)
+         values ($1, $2, $3, $4) returning id",
+        IngestId::generate().0,
+        repository.project_id.0,
+        repository.id.0,
+        requested_ref
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    let actor = tx.1.entry.map(|entry| entry.principal);
+    let event = NewEvent::new(Act::IngestStarted, id);
+    audit::add(tx, Chain::Project(repository.project_id), actor, &[event]).await?;
+    Ok(id)
 }
 
 /// Takes the next run that is due, or one whose worker has not been heard of for
@@ -264,6 +281,10 @@ pub async fn fail(
 
 /// The run with this id.
 pub async fn find(store: &Store, id: IngestId) -> Result<Option<Ingest>, Error> {
+    fetch(&mut *store.read().await?, id).await
+}
+
+async fn fetch(executor: impl sqlx::PgExecutor<'_>, id: IngestId) -> Result<Option<Ingest>, Error> {
     let row = sqlx::query_as!(
         Row,
         "select id, project_id, repository_id, status, attempt, max_attempts, requested_ref,
@@ -272,7 +293,7 @@ pub async fn find(store: &Store, id: IngestId) -> Result<Option<Ingest>, Error> 
          from ingest_runs where id = $1",
         id.0
     )
-    .fetch_optional(&mut *store.read().await?)
+    .fetch_optional(executor)
     .await?;
     row.map(Row::into_ingest).transpose()
 }

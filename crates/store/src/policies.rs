@@ -87,9 +87,7 @@ pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
 /// The sanitizer's policy, as a project's policy has it.
 pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
     let rules = &policy.sanitizer;
-    // Whoever sends a text could write the comment that allows what is in it.
     let classes = mc_sanitizer::Policy::default()
-        .with_comments(false)
         .with_class(Class::Secret, find_action(rules.secrets))
         .with_class(Class::Personal, find_action(rules.personal));
     // What the default lets pass, the document says by itself.

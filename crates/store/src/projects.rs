@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
-use crate::{Error, Store, policies};
+use crate::{Error, Store, Tx, policies};
 
 /// A project as someone sees it.
 #[derive(Debug, Clone)]
@@ -50,34 +50,42 @@ pub struct Overview {
     pub passages: i64,
 }
 
+/// Whether somebody may create projects. Programs may not: whoever creates one administers it, and no program
+/// does, so nobody would.
+pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from users where id = $1 and not is_agent) as "may!""#,
+        principal.0
+    )
+    .fetch_one(&store.pool)
+    .await?)
+}
+
 /// Creates the project, administered by who asks, and notes that in the service's audit, or finds it as
-/// it is; the flag says which. One that
-/// exists and that the principal may not see is [`Error::Exists`].
+/// it is; the flag says which. One that exists and that the principal may not see is [`Error::Exists`], and
+/// so is any other for who may not create one ([`may_create`]).
 pub async fn create(
     store: &Store,
     principal: UserId,
     key: &ProjectKey,
     name: &str,
 ) -> Result<(Project, bool), Error> {
-    let id = ProjectId::generate();
     let mut tx = store.begin().await?;
     let created = sqlx::query_scalar!(
         "select mc.create_project($1, $2, $3, $4)",
         principal.0,
-        id.0,
+        ProjectId::generate().0,
         key.as_str(),
         name
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    if let Some(created_at) = created {
-        let event = NewEvent::new(Act::ProjectCreated, key).with(json!({ "id": id }));
+    if created.is_some() {
+        let project = named(&mut *tx.0, principal, key).await?.ok_or(Error::Gone)?;
+        let event = NewEvent::new(Act::ProjectCreated, key).with(json!({ "id": project.id }));
         audit::add(&mut tx, Chain::Service, Some(principal), &[event]).await?;
         tx.commit().await?;
-        let (key, name) = (key.to_string(), name.to_owned());
-        let (role, policy) = (Role::Admin, Policy::default());
-        let created = Project { id, key, name, created_at, role, policy, policy_version: 0 };
-        return Ok((created, true));
+        return Ok((project, true));
     }
     drop(tx);
     match find(store, principal, key).await? {
@@ -92,6 +100,14 @@ pub async fn find(
     principal: UserId,
     key: &ProjectKey,
 ) -> Result<Option<Project>, Error> {
+    named(&store.pool, principal, key).await
+}
+
+async fn named(
+    executor: impl sqlx::PgExecutor<'_>,
+    principal: UserId,
+    key: &ProjectKey,
+) -> Result<Option<Project>, Error> {
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
@@ -100,9 +116,19 @@ pub async fn find(
         principal.0,
         key.as_str()
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(executor)
     .await?;
     row.map(Row::into_project).transpose()
+}
+
+/// The policy of a project once nobody is about to set another, `None` where it is gone. Until the transaction
+/// ends nobody sets one: who does then sees all that was written before.
+pub async fn settled_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Policy>, Error> {
+    let document =
+        sqlx::query_scalar!("select policy from projects where id = $1 for share", project.0)
+            .fetch_optional(&mut *tx.0)
+            .await?;
+    document.map(policies::read).transpose()
 }
 
 /// Something that belongs to a project, named by its id alone.

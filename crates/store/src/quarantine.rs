@@ -124,25 +124,13 @@ pub async fn find(store: &Store, id: HoldId) -> Result<Option<Hold>, Error> {
     row.map(Row::into_hold).transpose()
 }
 
-/// The envelope of something that is still held, to look at; `None` where nothing is.
+/// The envelope of something that is still held; `None` where nothing is.
 pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
         "select sealed from quarantine where id = $1 and state = 'held' and expires_at > now()",
         id.0
     )
     .fetch_optional(&mut *store.read().await?)
-    .await?)
-}
-
-/// The envelope of something that is still held, about which nobody else decides until the transaction
-/// ends.
-pub async fn claim(tx: &mut Tx, id: HoldId) -> Result<Option<Vec<u8>>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select sealed from quarantine where id = $1 and state = 'held' and expires_at > now()
-         for update",
-        id.0
-    )
-    .fetch_optional(&mut *tx.0)
     .await?)
 }
 
@@ -166,7 +154,7 @@ pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, E
     let done = sqlx::query!(
         "update quarantine set state = $2, sealed = '', summary = '', decided_by = $3,
              decided_at = now(), notify_at = null
-         where id = $1 and state = 'held'",
+         where id = $1 and state = 'held' and expires_at > now()",
         id.0,
         state.as_str(),
         by

@@ -3,6 +3,7 @@
 mod create;
 mod promotion;
 mod provenance;
+mod versions;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
@@ -10,6 +11,7 @@ use mc_domain::{
 };
 use mc_sanitizer::Sanitized;
 
+use crate::citations::{self, Citation};
 use crate::error::word;
 use crate::vectors::Model;
 use crate::{Error, Store, Tx};
@@ -22,6 +24,7 @@ pub use provenance::{
     Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,
     forget_docs, forget_history, origins, records_of, rewrite, same,
 };
+pub use versions::{Version, last_version, version, versions};
 
 /// Days that a record lives after it was saved or last recalled, unless its end was named, or the policy
 /// has others.
@@ -169,67 +172,36 @@ pub struct Fingerprint<'a> {
     pub max_distance: i32,
 }
 
-/// An earlier state of a record.
-#[derive(Debug, Clone)]
-pub struct Version {
-    /// Which state, from 1.
-    pub version: i32,
-    /// Title then.
-    pub title: String,
-    /// Content then.
-    pub content: String,
-    /// Tags then.
-    pub tags: Vec<String>,
-    /// Scope then.
-    pub scope: Vec<String>,
-    /// What came beside the content then.
-    pub meta: serde_json::Value,
-    /// Why it was changed.
-    pub reason: String,
-    /// Who changed it.
-    pub changed_by: Option<String>,
-    /// When it was changed.
-    pub changed_at: DateTime<Utc>,
+/// A change of a live record.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    /// What it says from now on.
+    pub body: &'a RecordBody,
+    /// What it cites from now on; what it did before where absent.
+    pub citations: Option<&'a [Citation]>,
+    /// Who vouches for it from now on.
+    pub trust: Trust,
+    /// Where the change came from.
+    pub origin: &'a Origin,
+    /// Why it is changed.
+    pub reason: &'a str,
+    /// Who changes it.
+    pub changed_by: Option<&'a str>,
 }
 
-/// Changes a live record, keeping what it said before under its old version number. One that says
-/// the same still gets its new date and counts, and no new version.
-pub async fn update(
-    tx: &mut Tx,
-    id: RecordId,
-    body: &RecordBody,
-    trust: Trust,
-    origin: &Origin,
-    reason: &str,
-    changed_by: Option<&str>,
-) -> Result<(), Error> {
-    let kept = sqlx::query!(
-        "insert into memory_versions (record_id, project_id, version, title, content, scope, tags,
-             meta, reason, changed_by)
-         select id, project_id, version, title, content, scope, tags, meta, $2, $3
-         from memory_records
-         where id = $1 and (kind, title, content, scope, tags, meta)
-             is distinct from ($4, $5, $6, $7::text[], $8::text[], $9::jsonb)",
-        id.0,
-        reason,
-        changed_by,
-        body.kind.as_str(),
-        body.title.as_str(),
-        body.content.as_str(),
-        &body.scope,
-        &body.tags,
-        body.meta
-    )
-    .execute(&mut *tx.0)
-    .await?;
+/// Changes a live record, keeping what it was before under its old version number. One that stays the
+/// same still gets its new date and counts, and no new version.
+pub async fn update(tx: &mut Tx, record: &Record, change: &Change<'_>) -> Result<(), Error> {
+    let is_another = versions::keep(tx, record, change).await?;
+    let Change { body, trust, .. } = *change;
     sqlx::query!(
         "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
-             owner = coalesce($7, owner), ttl = $8, ttl_given = $9, quality = $10, meta = $11,
+             owner = $7, ttl = $8, ttl_given = $9, quality = $10, meta = $11,
              task_id = coalesce($12, task_id), dialog_id = coalesce($13, dialog_id),
              content_hash = $14, simhash = $15, version = version + $16, trust = $17,
              updated_at = now()
          where id = $1",
-        id.0,
+        record.id.0,
         body.kind.as_str(),
         body.title.as_str(),
         body.content.as_str(),
@@ -244,12 +216,15 @@ pub async fn update(
         body.dialog.map(|d| d.0),
         body.content_hash,
         body.simhash.cast_signed(),
-        i32::from(kept.rows_affected() > 0),
+        i32::from(is_another),
         trust.as_str()
     )
     .execute(&mut *tx.0)
     .await?;
-    contributed(tx, id, origin).await
+    if let Some(cited) = change.citations {
+        citations::replace(tx, record.project, record.id, cited).await?;
+    }
+    contributed(tx, record.id, change.origin).await
 }
 
 /// Marks a live record of the project as replaced; `false` when there is none. The caller takes
@@ -443,43 +418,6 @@ pub async fn list(
     let mut records = by_ids(store, &ids).await?;
     records.sort_by_key(|r| r.id);
     Ok(records)
-}
-
-/// Earlier states, newest first.
-pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error> {
-    Ok(sqlx::query_as!(
-        Version,
-        "select version, title, content, tags, scope, meta, reason, changed_by, changed_at
-         from memory_versions where record_id = $1 order by version desc",
-        id.0
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?)
-}
-
-/// An earlier state, as the transaction sees it.
-pub async fn version(tx: &mut Tx, id: RecordId, version: i32) -> Result<Option<Version>, Error> {
-    Ok(sqlx::query_as!(
-        Version,
-        "select version, title, content, tags, scope, meta, reason, changed_by, changed_at
-         from memory_versions where record_id = $1 and version = $2",
-        id.0,
-        version
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?)
-}
-
-/// The state before the present one.
-pub async fn last_version(tx: &mut Tx, id: RecordId) -> Result<Option<Version>, Error> {
-    Ok(sqlx::query_as!(
-        Version,
-        "select version, title, content, tags, scope, meta, reason, changed_by, changed_at
-         from memory_versions where record_id = $1 order by version desc limit 1",
-        id.0
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?)
 }
 
 async fn fetch(

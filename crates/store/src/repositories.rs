@@ -1,10 +1,11 @@
 //! Indexed repositories.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, Utc};
-use mc_domain::{FileId, ProjectId, RepositoryId};
+use mc_domain::{Act, FileId, ProjectId, RepositoryId};
+use mc_sanitizer::mask;
+use serde_json::json;
 
+use crate::audit::{self, Chain, NewEvent};
 use crate::{Error, Store, Tx, files};
 
 /// A repository as stored.
@@ -31,13 +32,12 @@ pub struct Repository {
 /// Finds the repository by owner and name, or adds it. [`Error::OtherLocation`] where the name
 /// stands for another location: a run from here would delete all that was indexed from there.
 pub async fn ensure(
-    store: &Store,
+    tx: &mut Tx,
     project: ProjectId,
     owner: &str,
     name: &str,
     location: &str,
 ) -> Result<Repository, Error> {
-    let mut tx = store.begin().await?;
     let repository = sqlx::query_as!(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
@@ -53,7 +53,6 @@ pub async fn ensure(
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    tx.commit().await?;
     if repository.location == location {
         Ok(repository)
     } else {
@@ -62,16 +61,24 @@ pub async fn ensure(
     }
 }
 
-/// Like [`ensure`], for a repository that moved: the location replaces the one it had, and the next
-/// run deletes what is not there.
+/// Like [`ensure`], for a repository that moved: the location replaces the one it had, which is noted in the
+/// audit, and the next run deletes what is not there.
 pub async fn relocate(
-    store: &Store,
+    tx: &mut Tx,
     project: ProjectId,
     owner: &str,
     name: &str,
     location: &str,
 ) -> Result<Repository, Error> {
-    let mut tx = store.begin().await?;
+    let before = sqlx::query_scalar!(
+        "select location from repositories where (project_id, owner, name) = ($1, $2, $3)
+         for no key update",
+        project.0,
+        owner,
+        name
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
     let repository = sqlx::query_as!(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
@@ -87,7 +94,14 @@ pub async fn relocate(
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    tx.commit().await?;
+    if let Some(before) = before.filter(|before| before != location) {
+        // A path may have somebody's address in it.
+        let [from, to] = [before.as_str(), location].map(|place| mask(place).text.into_string());
+        let event = NewEvent::new(Act::RepositoryRelocated, repository.id)
+            .with(json!({ "from": from, "to": to }));
+        let actor = tx.1.entry.map(|entry| entry.principal);
+        audit::add(tx, Chain::Project(project), actor, &[event]).await?;
+    }
     Ok(repository)
 }
 
@@ -160,32 +174,36 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
 }
 
 /// The repositories of a project with files that were masked by other rules than these
-/// ([`crate::policies::fingerprint`]), and the ref at which each was read last.
+/// ([`crate::policies::fingerprint`]), held until the transaction ends. To be called before the audit is added
+/// to: who asks for a run of one of them holds it first and waits for the audit then.
 pub async fn masked_otherwise(
-    store: &Store,
+    tx: &mut Tx,
     project: ProjectId,
     rules: i64,
-) -> Result<Vec<(Repository, String)>, Error> {
-    let rows = sqlx::query!(
-        r#"select r.id, coalesce(
-                (select requested_ref from ingest_runs where repository_id = r.id
-                 order by (status = 'SUCCEEDED') desc, queued_at desc limit 1), '') as "read_at!"
+) -> Result<Vec<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
+               indexed_at
            from repositories r
-           where r.project_id = $1
-               and exists (select from files f where f.repository_id = r.id and f.masked_by <> $2)"#,
+           where project_id = $1
+               and exists (select from files f where f.repository_id = r.id and f.masked_by <> $2)
+           order by owner, name for no key update of r"#,
         project.0,
         rules
     )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    let read_at: HashMap<_, _> = rows.into_iter().map(|row| (row.id, row.read_at)).collect();
-    let mut found = Vec::with_capacity(read_at.len());
-    for repository in list(store, project).await? {
-        if let Some(read_at) = read_at.get(&repository.id.0) {
-            found.push((repository, read_at.clone()));
-        }
-    }
-    Ok(found)
+    .fetch_all(&mut *tx.0)
+    .await?)
+}
+
+/// Holds a repository until the transaction ends, so that nobody else decides about its runs. Files of it may
+/// be written meanwhile.
+pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
+    let held =
+        sqlx::query_scalar!("select id from repositories where id = $1 for no key update", id.0)
+            .fetch_optional(&mut *tx.0)
+            .await?;
+    if held.is_some() { Ok(()) } else { Err(Error::Gone) }
 }
 
 /// Notes that all of the repository is in, as of a commit.

@@ -92,7 +92,7 @@ pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
     Ok(pool.connect_lazy_with(options).acquire().await?.detach())
 }
 
-/// Refuses a server that is too old, saying what to do.
+/// Refuses a server that is too old or lacks pgvector, saying what to do.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     let versions = versions_of(connection).await?;
     let major: i32 = leading_number(&versions.postgres);
@@ -119,7 +119,26 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
             versions.pgvector
         )));
     }
+    if !can_have_pgvector(connection).await? {
+        return Err(Error::Unsuitable(
+            "only a superuser adds the extension \"vector\"; let one run, in the service's database: create \
+             extension vector"
+                .into(),
+        ));
+    }
     Ok(())
+}
+
+/// Whether pgvector is in the database, or the role may add it.
+async fn can_have_pgvector(connection: &mut PgConnection) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from pg_extension where extname = 'vector')
+               or (select rolsuper from pg_roles where rolname = current_user)
+               or exists (select from pg_available_extension_versions
+                          where name = 'vector' and trusted) as "can!""#
+    )
+    .fetch_one(connection)
+    .await?)
 }
 
 fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {

@@ -113,8 +113,8 @@ pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
 /// queue.
 pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "insert into embedding_queue (passage_id, project_id)
-         select p.id, p.project_id from passages p
+        "insert into embedding_queue (passage_id, project_id, private_to)
+         select p.id, p.project_id, p.private_to from passages p
          where not exists (select 1 from embeddings e where e.model_id = $1
              and e.passage_id = p.id and e.text_hash = p.content_hash)
          on conflict do nothing",
@@ -171,15 +171,23 @@ pub async fn queue_length(
 }
 
 /// The next passages to embed, those that wait longest first, claimed for a minute so that two nodes
-/// don't do the same work. Without those that the model (on another machine: `is_remote`) may not see by
-/// the policy of their project.
+/// don't do the same work. Those that the model (on another machine: `is_remote`) may not see by the policy
+/// of their project are put off for an hour, a thousand at a time, or until the policy changes.
 pub async fn take_backlog(
     store: &Store,
     limit: i64,
     is_remote: bool,
 ) -> Result<Vec<Backlog>, Error> {
     let rows = sqlx::query!(
-        r#"with due as (
+        r#"with put_off as (
+               select q.passage_id from embedding_queue q
+               where q.run_at <= now() and q.project_id in (
+                   select p.id from projects p where not mc.may_embed(p.embedding_providers, $2))
+               limit 1000 for update skip locked),
+           later as (
+               update embedding_queue q set run_at = now() + interval '1 hour'
+               where q.passage_id = any(array(select passage_id from put_off))),
+           due as (
                select q.passage_id from embedding_queue q
                where q.run_at <= now() and exists (
                    select from projects p
@@ -209,6 +217,26 @@ pub async fn take_backlog(
             })
         })
         .collect()
+}
+
+/// Whether the model may still see all these passages, whatever the policies of their projects have become
+/// since they were claimed.
+pub async fn may_embed(
+    store: &Store,
+    passages: &[PassageId],
+    is_remote: bool,
+) -> Result<bool, Error> {
+    let ids: Vec<_> = passages.iter().map(|passage| passage.0).collect();
+    Ok(sqlx::query_scalar!(
+        r#"select not exists (
+               select from embedding_queue q join projects p on p.id = q.project_id
+               where q.passage_id = any($1) and not mc.may_embed(p.embedding_providers, $2))
+           as "all!""#,
+        &ids,
+        is_remote
+    )
+    .fetch_one(&store.pool)
+    .await?)
 }
 
 /// Stores the vectors of a batch and takes it off the queue. A passage that changed or went away

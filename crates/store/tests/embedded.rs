@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mc_domain::{Classified, ErrorKind};
 use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
+use mc_store::logins;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -42,6 +43,29 @@ async fn the_server_offers_the_extensions_and_listens_on_no_port() {
     }
     assert_eq!(word(server.url(), "show listen_addresses").await, "");
     assert_eq!(word(server.url(), "show server_encoding").await, "UTF8");
+    server.stop().await;
+}
+
+/// The role of a configured URL owns its database and may make roles; nothing more is asked of it.
+#[tokio::test]
+async fn the_schema_is_brought_up_to_date_by_an_owner_that_is_no_superuser() {
+    let dir = folder();
+    let server = start(dir.path()).await;
+    execute(server.url(), "create role team login createrole password 'of-the-team'").await;
+    execute(server.url(), "create database team owner team").await;
+    let mut url = url::Url::parse(server.url()).unwrap();
+    url.set_path("team");
+    let superuser = url.clone();
+    url.set_username("team").unwrap();
+    url.set_password(Some("of-the-team")).unwrap();
+    let refused = logins::prepare(url.as_str()).await.unwrap_err();
+    assert!(refused.to_string().contains("create extension vector"), "{refused}");
+    execute(superuser.as_str(), "create extension vector").await;
+
+    let logins = logins::prepare(url.as_str()).await.unwrap();
+    assert_eq!(word(&logins.service, "select count(*)::text from projects").await, "0");
+    let again = logins::prepare(url.as_str()).await.unwrap();
+    assert_eq!(again.worker, logins.worker);
     server.stop().await;
 }
 

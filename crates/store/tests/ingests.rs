@@ -1,23 +1,38 @@
 //! The queue of index runs.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_domain::IngestStatus;
-use mc_store::ingests::{self, Counts};
-use mc_store::repositories;
+use mc_domain::{IngestStatus, ProjectId};
+use mc_store::Store;
+use mc_store::ingests::{self, Counts, Ingest};
+use mc_store::repositories::{self, Repository};
 use mc_testkit::TestDatabase;
+
+async fn repository(store: &Store, project: ProjectId) -> Repository {
+    let mut tx = store.begin().await.unwrap();
+    let repository = repositories::ensure(&mut tx, project, "o", "n", "/src").await.unwrap();
+    tx.commit().await.unwrap();
+    repository
+}
+
+async fn enqueue(store: &Store, repository: &Repository) -> Ingest {
+    let mut tx = store.begin().await.unwrap();
+    let run = ingests::enqueue(&mut tx, repository, "").await.unwrap();
+    tx.commit().await.unwrap();
+    run
+}
 
 #[tokio::test]
 async fn a_repository_has_one_run_at_a_time_and_one_waiting() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("queue").await.id;
-    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
-    let first = ingests::enqueue(store, &repository, "").await.unwrap();
-    assert_eq!(ingests::enqueue(store, &repository, "").await.unwrap().id, first.id);
+    let repository = repository(store, project).await;
+    let first = enqueue(store, &repository).await;
+    assert_eq!(enqueue(store, &repository).await.id, first.id);
 
     let claimed = ingests::claim(store, "w1", 30.0).await.unwrap().unwrap();
     assert_eq!((claimed.id, claimed.attempt), (first.id, 1));
-    let second = ingests::enqueue(store, &repository, "").await.unwrap();
+    let second = enqueue(store, &repository).await;
     assert_ne!(second.id, first.id, "what is asked for during a run is a run of its own");
     assert!(ingests::claim(store, "w2", 30.0).await.unwrap().is_none());
 
@@ -31,8 +46,8 @@ async fn a_silent_worker_loses_its_run_and_can_no_longer_report() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("silent").await.id;
-    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
-    let run = ingests::enqueue(store, &repository, "").await.unwrap();
+    let repository = repository(store, project).await;
+    let run = enqueue(store, &repository).await;
     ingests::claim(store, "dead", 30.0).await.unwrap().unwrap();
     // Zero seconds of silence are allowed: every running run counts as abandoned.
     let taken = ingests::claim(store, "alive", 0.0).await.unwrap().unwrap();
@@ -47,8 +62,8 @@ async fn a_failing_run_ends_after_its_attempts() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("failing").await.id;
-    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
-    let run = ingests::enqueue(store, &repository, "").await.unwrap();
+    let repository = repository(store, project).await;
+    let run = enqueue(store, &repository).await;
     let mut statuses = vec![];
     while let Some(claimed) = ingests::claim(store, "w", 30.0).await.unwrap() {
         let status = ingests::fail(store, claimed.id, "w", "no such path", Some(0.0)).await;
@@ -65,8 +80,8 @@ async fn a_run_whose_process_died_in_its_last_attempt_is_not_taken_over() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("deadly").await.id;
-    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
-    let run = ingests::enqueue(store, &repository, "").await.unwrap();
+    let repository = repository(store, project).await;
+    let run = enqueue(store, &repository).await;
     for attempt in 1..=run.max_attempts {
         let claimed = ingests::claim(store, "dies", 0.0).await.unwrap().unwrap();
         assert_eq!((claimed.attempt, claimed.is_resumed), (attempt, attempt > 1));
@@ -86,8 +101,8 @@ async fn a_clean_stop_gives_the_attempt_back_and_a_crash_does_not() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("stops").await.id;
-    let repository = repositories::ensure(store, project, "o", "n", "/src").await.unwrap();
-    ingests::enqueue(store, &repository, "").await.unwrap();
+    let repository = repository(store, project).await;
+    enqueue(store, &repository).await;
     ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
     assert_eq!(ingests::release(store, "w").await.unwrap(), 1);
     let again = ingests::claim(store, "w", 30.0).await.unwrap().unwrap();

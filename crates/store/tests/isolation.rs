@@ -246,6 +246,9 @@ async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere()
     assert!(elsewhere.unwrap().is_none(), "an agent is nothing where it was given nothing");
     let listed = projects::list(world.db.service(), bot).await.unwrap();
     assert_eq!(listed.len(), 1, "{listed:?}");
+    assert!(!projects::may_create(world.db.service(), bot).await.unwrap());
+    let made = projects::create(world.db.service(), bot, &"own".parse().unwrap(), "Own").await;
+    assert!(made.is_err(), "it could not administer one of its own: {made:?}");
     let all_powerful = NewUser { login: "god", is_admin: true, ..new };
     assert!(added(world.db.service(), &all_powerful).await.is_err());
 }

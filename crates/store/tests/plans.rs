@@ -324,7 +324,11 @@ async fn index_runs(db: &mut Watched) {
     let newest =
         async |store: &Store| ingests::of_repository(store, repository.id, 5).await.unwrap();
     db.reads_at_most("ingests::of_repository", A_FEW, newest).await;
-    let enqueue = async |store: &Store| ingests::enqueue(store, &repository, "").await.unwrap();
+    let enqueue = async |store: &Store| {
+        let mut tx = store.begin().await.unwrap();
+        ingests::enqueue(&mut tx, &repository, "").await.unwrap();
+        tx.commit().await.unwrap();
+    };
     db.reads_at_most("ingests::enqueue", A_FEW, enqueue).await;
 
     db.leave();

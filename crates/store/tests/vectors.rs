@@ -5,6 +5,7 @@ use mc_domain::{ProjectId, SourceKind};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
+use mc_store::testing::{execute, text};
 use mc_store::vectors::{self, Model};
 use mc_store::{Error, Store};
 use mc_testkit::TestDatabase;
@@ -151,6 +152,42 @@ async fn a_second_model_fills_in_while_the_first_one_answers() {
     let hits = vectors::nearest(store, &new, &axis(&new, b'a'), &filter, 5).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(vectors::models(store).await.unwrap().len(), 2);
+}
+
+/// What a project keeps from the model holds up nobody else's, and is due as soon as its policy allows.
+#[tokio::test]
+async fn passages_that_no_model_may_see_are_put_off_until_the_policy_changes() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let [closed, open] = [db.project("closed").await.id, db.project("open").await.id];
+    let set = async |embedding: &str| {
+        let set = format!(
+            "select mc.set_policy('{}', '{}', null, '{{\"models\":{{\"embedding\":\"{embedding}\"}}}}')",
+            mc_domain::UserId::LOCAL.0,
+            closed.0
+        );
+        execute(db.url(), &set).await.unwrap();
+    };
+    set("local").await;
+    for n in 0..3 {
+        write(store, closed, &format!("{n}.md"), "x", &format!("a {n}")).await;
+    }
+    write(store, open, "open.md", "x", "b").await;
+    let taken = vectors::take_backlog(store, 2, true).await.unwrap();
+    assert_eq!(taken.iter().map(|item| item.project).collect::<Vec<_>>(), [open]);
+    let due = "select count(*)::text from embedding_queue where run_at <= now()";
+    assert_eq!(text(store, due).await.unwrap(), "0", "nobody looks past them again");
+    assert_eq!(vectors::queue_length(store, Some(closed), true).await.unwrap(), 0);
+    assert_eq!(vectors::queue_length(store, Some(closed), false).await.unwrap(), 3);
+
+    set("any").await;
+    let taken: Vec<_> = vectors::take_backlog(store, 2, true).await.unwrap();
+    let passages: Vec<_> = taken.iter().map(|item| item.passage).collect();
+    assert_eq!(passages.len(), 2);
+    assert!(vectors::may_embed(store, &passages, true).await.unwrap());
+    set("off").await;
+    assert!(!vectors::may_embed(store, &passages, true).await.unwrap(), "claimed as they are");
+    assert!(!vectors::may_embed(store, &passages, false).await.unwrap());
 }
 
 #[tokio::test]

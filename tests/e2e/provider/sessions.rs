@@ -1,12 +1,11 @@
 //! What becomes of tokens.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::server::installation;
+use super::server::{installation, script};
 use super::world::{Answer, World};
 
 async fn refreshed(world: &World, token: &str) -> Answer {
@@ -108,9 +107,8 @@ async fn read_by_others(world: &World, token: &str) -> Result<Value, String> {
     let question = json!({
         "token": token, "jwks": keys, "issuer": issuer, "audience": issuer, "now": now });
     let (node, folder) = installation();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oidc/verify.mjs");
     let mut command = Command::new(node);
-    command.arg(script).arg(folder);
+    command.arg(script("verify.mjs")).arg(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("node runs");
     serde_json::to_writer(process.stdin.take().unwrap(), &question).unwrap();

@@ -208,14 +208,16 @@ pub async fn git(
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
+    let mut tx = here.store.begin().await?;
     let repository = if request.relocate {
-        repositories::relocate(&here.store, here.project.id, &owner, &name, &location).await?
+        repositories::relocate(&mut tx, here.project.id, &owner, &name, &location).await?
     } else {
         let ensured =
-            repositories::ensure(&here.store, here.project.id, &owner, &name, &location).await;
+            repositories::ensure(&mut tx, here.project.id, &owner, &name, &location).await;
         ensured.map_err(taken)?
     };
-    let run = ingests::enqueue(&here.store, &repository, &request.r#ref).await?;
+    let run = ingests::enqueue(&mut tx, &repository, &request.r#ref).await?;
+    tx.commit().await?;
     Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here, run, repository).await?)))
 }
 

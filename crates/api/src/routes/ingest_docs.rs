@@ -11,6 +11,7 @@ use mc_memory::Looked;
 use mc_memory::gate::{Gate, Verdict};
 use mc_memory::quarantine::{self, Holding};
 use mc_sanitizer::{Sanitized, mask};
+use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
 use mc_store::docs::{self, NewDoc, Outcome};
 use mc_store::passages::NewPassage;
@@ -243,9 +244,7 @@ pub async fn ingest(
         let (id, outcome) = docs::upsert(&mut tx, here.project.id, doc, passages).await?;
         answer.note(one.doc.doc_id, id.into(), outcome);
     }
-    let (created, updated) = (answer.created, answer.updated);
-    let event = NewEvent::new(Act::DocumentsIngested, mask(&source).text);
-    audit::note(&mut tx, event.with(json!({ "created": created, "updated": updated }))).await?;
+    note(&mut tx, mask(&source).text.as_str(), &answer).await?;
     for (document, doc, reasons) in held {
         let holding = Holding {
             project: here.project.id,
@@ -261,17 +260,36 @@ pub async fn ingest(
     Ok(Json(answer))
 }
 
-/// Takes a document in that was held; answers its id and what was done with it.
-pub async fn take(here: &Here, held: HeldDocument) -> Result<(Uuid, &'static str), Problem> {
-    let mut prepared = cut_all(here, vec![held], Looked::Released).await;
+async fn note(tx: &mut Tx, source: &str, answer: &DocsAnswer) -> Result<(), Problem> {
+    let (created, updated) = (answer.created, answer.updated);
+    let event = NewEvent::new(Act::DocumentsIngested, source);
+    Ok(audit::note(tx, event.with(json!({ "created": created, "updated": updated }))).await?)
+}
+
+/// Takes a document in that was held, and is no more; answers its id and what was done with it.
+pub async fn take(
+    here: &Here,
+    id: HoldId,
+    held: HeldDocument,
+) -> Result<(Uuid, &'static str), Problem> {
+    let looked = Looked::Released(id);
+    let mut prepared = cut_all(here, vec![held], looked).await;
     let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
     if let Verdict::Refuse(reasons) = one.verdict {
         return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
     }
     let mut tx = here.store.begin().await?;
-    let (id, outcome) = docs::upsert(&mut tx, here.project.id, &one.doc, &one.passages).await?;
+    if docs::is_newer(&mut tx, here.project.id, &one.doc, id).await? {
+        return Err(mc_memory::Error::Overtaken(id).into());
+    }
+    let (doc, outcome) = docs::upsert(&mut tx, here.project.id, &one.doc, &one.passages).await?;
+    let mut answer = DocsAnswer::default();
+    let source = one.doc.source.clone();
+    answer.note(one.doc.doc_id, doc.into(), outcome);
+    note(&mut tx, &source, &answer).await?;
+    quarantine::settle(&mut tx, looked).await?;
     tx.commit().await?;
-    Ok((id.into(), word(outcome)))
+    Ok((doc.into(), word(outcome)))
 }
 
 /// A document with its source: what is kept of it in quarantine.

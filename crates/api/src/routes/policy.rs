@@ -5,9 +5,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, header};
-use mc_domain::{Act, Action, Policy, ProjectId, ProjectKey};
+use mc_domain::{Act, Action, Policy, ProjectKey};
 use mc_sanitizer::Sanitizer;
-use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::policies::{self, Version};
 use mc_store::{ingests, repositories};
@@ -183,30 +182,18 @@ pub async fn set(
     let mut tx = store.begin().await?;
     let version = policies::set(&mut tx, project.id, expected, &policy).await?;
     let version = version.ok_or_else(|| changed_meanwhile(&key))?;
+    // In this transaction: in force without its runs, it would say what is not so, and nobody would know.
+    let rules = policies::fingerprint(&policy);
+    let masked_otherwise = repositories::masked_otherwise(&mut tx, project.id, rules).await?;
     let changes: Vec<_> =
         policy.changes_from(&project.policy).into_iter().map(|change| change.field).collect();
     let detail = json!({ "version": version, "changes": changes });
     audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail)).await?;
+    for repository in &masked_otherwise {
+        ingests::read_again(&mut tx, repository).await?;
+    }
     tx.commit().await?;
-    if let Err(error) = read_again(&store, project.id, &policy).await {
-        // It is in force, and the next run does it.
-        let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "the repositories are not read again by the new policy");
-    }
     Ok(answer(version, policy))
-}
-
-/// Has the repositories read again that have files which were masked by other rules, as they were read last.
-async fn read_again(
-    store: &Store,
-    project: ProjectId,
-    policy: &Policy,
-) -> Result<(), mc_store::Error> {
-    let rules = policies::fingerprint(policy);
-    for (repository, read_at) in repositories::masked_otherwise(store, project, rules).await? {
-        ingests::enqueue(store, &repository, &read_at).await?;
-    }
-    Ok(())
 }
 
 /// See how a project's policy came to be: every version with what it changed.

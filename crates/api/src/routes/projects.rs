@@ -105,7 +105,8 @@ pub struct ProjectOverview {
     pending_vectors: i64,
 }
 
-/// Create a project, or find it as it is.
+/// Create a project, or find it as it is. A program only finds those on which it has a role: one of its own
+/// would be nobody's to administer.
 #[utoipa::path(
     post, path = "/projects", tag = "projects", request_body = NewProject,
     responses(
@@ -119,10 +120,24 @@ pub async fn create(
     ValidJson(new): ValidJson<NewProject>,
 ) -> Result<(StatusCode, Json<ProjectView>), Problem> {
     caller.require(Scope::Ingest)?;
+    if !projects::may_create(&api.store, caller.user).await? {
+        let found = projects::find(&api.store, caller.user, &new.key).await?;
+        let found = found.ok_or_else(|| for_people(&new.key))?;
+        return Ok((StatusCode::OK, Json(found.into())));
+    }
     let created = projects::create(&api.store, caller.user, &new.key, &new.name).await;
     let (project, created) = created.map_err(|error| Problem::from(error).field("key"))?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(project.into())))
+}
+
+/// The same whether the key is taken or not.
+fn for_people(key: &ProjectKey) -> Problem {
+    let detail = "a program can't create a project: nobody would administer it";
+    Problem::forbidden(detail).field("key").hint(format!(
+        "have a person create it (POST /projects {{\"key\": \"{key}\"}}) and give the program a role: \
+         PUT /projects/{key}/members/<its login> {{\"role\": \"agent\"}}"
+    ))
 }
 
 /// List the projects on which the caller has a role.

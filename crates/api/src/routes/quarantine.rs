@@ -7,8 +7,6 @@ use http::StatusCode;
 use mc_domain::{Act, Action, HoldId, HoldState, ProjectKey, Visibility};
 use mc_memory::{DialogKept, Looked, SaveDialog, SaveRequest, quarantine as held};
 use mc_sanitizer::Sanitized;
-use mc_store::Tx;
-use mc_store::audit::{self, NewEvent};
 use mc_store::projects::Belonging;
 use mc_store::quarantine::{self, Hold};
 use serde::{Deserialize, Serialize};
@@ -184,19 +182,18 @@ pub async fn release(
 ) -> Result<Json<ReleaseAnswer>, Problem> {
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    // Nobody else decides while it is taken in; what fails, or is not taken, stays held.
-    let mut tx = here.store.begin().await?;
-    let sealed = quarantine::claim(&mut tx, id).await?.ok_or_else(|| decided(id))?;
+    let sealed = quarantine::sealed(&here.store, id).await?;
+    let sealed = sealed.ok_or(mc_memory::Error::NotHeld(id))?;
+    // Each settles it in the transaction that takes it in; what fails, or is not taken, stays held.
     let answer = match hold.kind.as_str() {
-        "dialog" => released_dialog(&here, held::open(&here.memory, id, &sealed)?).await?,
-        "document" => released_document(&here, held::open(&here.memory, id, &sealed)?).await?,
-        _ => released_save(&here, held::open(&here.memory, id, &sealed)?).await?,
+        "dialog" => released_dialog(&here, id, held::open(&here.memory, id, &sealed)?).await?,
+        "document" => released_document(&here, id, held::open(&here.memory, id, &sealed)?).await?,
+        _ => released_save(&here, id, held::open(&here.memory, id, &sealed)?).await?,
     };
     if answer.id.is_none() {
         let detail = format!("it was not taken in, and is still held: {}", answer.reason);
         return Err(Problem::conflict(detail).field("id"));
     }
-    settle(tx, id, HoldState::Released, Act::Released).await?;
     Ok(Json(answer))
 }
 
@@ -211,8 +208,9 @@ pub async fn destroy(
     ValidPath(id): ValidPath<HoldPath>,
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, id).await?;
-    let tx = here.store.begin().await?;
-    settle(tx, id, HoldState::Destroyed, Act::Destroyed).await?;
+    let mut tx = here.store.begin().await?;
+    held::decide(&mut tx, id, HoldState::Destroyed, Act::Destroyed).await?;
+    tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -221,16 +219,12 @@ async fn entered(api: &ApiState, caller: &Principal, id: HoldId) -> Result<Here,
     here.ok_or_else(|| unknown(id))
 }
 
-async fn settle(mut tx: Tx, id: HoldId, state: HoldState, act: Act) -> Result<(), Problem> {
-    if !quarantine::decide(&mut tx, id, state).await? {
-        return Err(decided(id));
-    }
-    audit::note(&mut tx, NewEvent::new(act, id)).await?;
-    Ok(tx.commit().await?)
-}
-
 /// Whoever releases a record answers for it: where they may not save for the team, it is a proposal.
-async fn released_save(here: &Here, request: SaveRequest) -> Result<ReleaseAnswer, Problem> {
+async fn released_save(
+    here: &Here,
+    id: HoldId,
+    request: SaveRequest,
+) -> Result<ReleaseAnswer, Problem> {
     let decides = here.project.role >= here.project.policy.roles.save;
     let is_for_the_team = request.visibility == Visibility::Team;
     let visibility =
@@ -238,7 +232,7 @@ async fn released_save(here: &Here, request: SaveRequest) -> Result<ReleaseAnswe
     // An end that came while it was held is no end that anybody would name now.
     let ttl = request.ttl.filter(|end| *end > Utc::now());
     let request = SaveRequest { visibility, ttl, ..request };
-    let saved = mc_memory::save_looked(&here.memory, &request, Looked::Released).await?;
+    let saved = mc_memory::save_looked(&here.memory, &request, Looked::Released(id)).await?;
     Ok(ReleaseAnswer {
         outcome: saved.decision.as_str(),
         id: saved.decision.record().map(Into::into),
@@ -246,8 +240,12 @@ async fn released_save(here: &Here, request: SaveRequest) -> Result<ReleaseAnswe
     })
 }
 
-async fn released_dialog(here: &Here, request: SaveDialog) -> Result<ReleaseAnswer, Problem> {
-    let kept = mc_memory::save_dialog(&here.memory, &request, Looked::Released).await?;
+async fn released_dialog(
+    here: &Here,
+    id: HoldId,
+    request: SaveDialog,
+) -> Result<ReleaseAnswer, Problem> {
+    let kept = mc_memory::save_dialog(&here.memory, &request, Looked::Released(id)).await?;
     let dialog = match kept {
         DialogKept::Kept(id) => Some(id.into()),
         DialogKept::Quarantined(_) => None,
@@ -255,8 +253,12 @@ async fn released_dialog(here: &Here, request: SaveDialog) -> Result<ReleaseAnsw
     Ok(ReleaseAnswer { outcome: "kept", id: dialog, reason: "a maintainer released it".into() })
 }
 
-async fn released_document(here: &Here, held: HeldDocument) -> Result<ReleaseAnswer, Problem> {
-    let (doc, outcome) = ingest_docs::take(here, held).await?;
+async fn released_document(
+    here: &Here,
+    id: HoldId,
+    held: HeldDocument,
+) -> Result<ReleaseAnswer, Problem> {
+    let (doc, outcome) = ingest_docs::take(here, id, held).await?;
     Ok(ReleaseAnswer { outcome, id: Some(doc), reason: "a maintainer released it".into() })
 }
 
@@ -264,11 +266,6 @@ fn unknown(id: HoldId) -> Problem {
     Problem::not_found(format!("there is nothing {id} in quarantine, or it is not yours to see"))
         .field("id")
         .hint("GET /quarantine lists what is in that of a project, for its maintainers")
-}
-
-fn decided(id: HoldId) -> Problem {
-    let detail = format!("{id} is not held any more: it was decided, or its time is over");
-    Problem::conflict(detail).field("id")
 }
 
 impl From<Hold> for HoldView {

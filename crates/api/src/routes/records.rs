@@ -11,7 +11,7 @@ use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, PassageSource};
-use mc_store::projects::Belonging;
+use mc_store::projects::{Belonging, Project};
 use mc_store::records::{self, Contribution, Record, RecordFilter, Version};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::users;
 use crate::ApiState;
-use crate::auth::Principal;
+use crate::auth::{Authenticate as _, Principal};
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
@@ -271,7 +271,7 @@ pub(super) async fn cited(
     Ok(records.into_iter().map(with_citations).collect())
 }
 
-/// Take a record out of memory.
+/// Take a record out of memory. A private one takes no more than saving it did.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
     responses((status = 204, description = "No longer recalled"))
@@ -281,9 +281,15 @@ pub async fn remove(
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = api.enter_holding(&caller, Belonging::Record(id), Action::Write).await?;
-    let mut tx = here.ok_or_else(|| unknown(id))?.store.begin().await?;
+    let here = api.enter_holding(&caller, Belonging::Record(id), Action::Propose).await?;
+    let here = here.ok_or_else(|| unknown(id))?;
+    let mut tx = here.store.begin().await?;
+    // Held, or it could be shared between the look and the removal.
+    records::lock(&mut tx, &[id]).await?;
     let record = records::find_in(&mut tx, id).await?.ok_or_else(|| unknown(id))?;
+    if record.standing.private_to != Some(caller.user) {
+        may_write(&api, &caller, &here.project)?;
+    }
     if record.standing.visibility == mc_domain::Visibility::Proposed {
         let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
         return Err(
@@ -297,6 +303,19 @@ pub async fn remove(
     audit::note(&mut tx, NewEvent::new(Act::RecordRemoved, id)).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses who may not take out what others know, too.
+fn may_write(api: &ApiState, caller: &Principal, project: &Project) -> Result<(), Problem> {
+    let needed = project.policy.least_role(Action::Write);
+    if project.role >= needed {
+        return Ok(());
+    }
+    api.sign_in.refusals().role_too_low(project.id, caller.user, Action::Write);
+    let Project { key, role, .. } = project;
+    let detail = format!("this takes the role {needed}, and yours on \"{key}\" is {role}");
+    Err(Problem::forbidden(detail)
+        .hint("an administrator of the project can give you another role"))
 }
 
 pub(super) fn unknown(id: RecordId) -> Problem {

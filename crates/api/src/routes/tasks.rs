@@ -3,13 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, DialogId, Policy, ProjectKey, RecordId};
+use mc_domain::{Act, Action, DialogId, Policy, ProjectKey, RecordId};
 use mc_memory::gate::{Gate, Verdict};
 use mc_memory::{LinkIssue, Looked};
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
+use mc_store::audit::{self, NewEvent};
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -308,6 +310,13 @@ pub async fn sync(
             Upserted::Updated => answer.updated += 1,
             Upserted::Unchanged => answer.unchanged += 1,
         }
+    }
+    // Trackers send all of it again and again.
+    let SyncAnswer { created, updated, .. } = answer;
+    if created + updated > 0 {
+        let event = NewEvent::new(Act::TasksSynced, &here.project.key);
+        let detail = json!({ "created": created, "updated": updated });
+        audit::note(&mut tx, event.with(detail)).await?;
     }
     tx.commit().await?;
     Ok(Json(answer))

@@ -1,7 +1,10 @@
 //! Who did what, and that it can't be rewritten.
 
+use std::path::Path;
+
 use mc_store::testing;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::accounts::newcomer;
 use crate::client::{As, TestApi};
@@ -57,6 +60,27 @@ async fn saved(by: &As<'_>, note: Value) -> String {
     by.post("/save", note).await.ok()["id"].as_str().unwrap().to_owned()
 }
 
+/// What a tracker says of an issue.
+fn issue(title: &str) -> Value {
+    let task = json!({"external_id": "CS-214", "title": title});
+    json!({"project_key": "shop", "tasks": [task]})
+}
+
+/// What asks for a run of the repository `api` in a folder, which may be another than before.
+fn relocated(folder: &Path) -> Value {
+    json!({"project_key": "shop", "location": folder, "name": "api", "relocate": true})
+}
+
+/// Has a repository indexed, and then from another place.
+async fn moved(api: &TestApi) {
+    let folder = TempDir::new().unwrap();
+    for name in ["before", "after"] {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        api.post("/ingest/git", relocated(&folder)).await.ok();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_act_is_noted_with_who_did_it_and_to_what() {
     const PAGE: &str = "https://wiki.example.org/queues";
@@ -88,6 +112,11 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
     let destroyed = hold(&api).await;
     ann.delete(&format!("/quarantine/{destroyed}")).await.ok();
     api.put_if("/projects/shop/policy", "*", json!({"ttl_days": {"fact": 90}})).await.ok();
+    ann.post("/tasks/sync", issue("Nil delay")).await.ok();
+    let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
+    let task = ann.post("/tasks/link", link).await.ok()["task"]["id"].clone();
+    moved(&api).await;
+    let repository = api.text("select id::text from repositories").await;
     api.post("/teams", json!({"key": "platform"})).await.ok();
     let token = api.post("/tokens", json!({"name": "r", "scopes": ["memory:read"]})).await.ok();
     let token = token["id"].as_str().unwrap();
@@ -105,6 +134,9 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
         (here, "quarantine.released", "ann", released.as_str()),
         (here, "quarantine.destroyed", "ann", destroyed.as_str()),
         (here, "policy.changed", "local", "shop"),
+        (here, "tasks.synced", "ann", "shop"),
+        (here, "task.linked", "ann", task.as_str().unwrap()),
+        (here, "repository.relocated", "local", repository.as_str()),
         (service, "team.changed", "local", "platform"),
         (service, "token.revoked", "local", token),
     ] {
@@ -113,6 +145,42 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
         let told: Vec<_> = events.map(|event| (&event["actor"], &event["subject"])).collect();
         assert_eq!(told, [(&json!(actor), &json!(subject))], "{action}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_trackers_and_repositories_become_is_told_by_ids_counts_and_masked_places() {
+    let api = TestApi::start().await;
+    let detail = async |action: &str| {
+        let page = api.get(&format!("/audit?project_key=shop&action={action}")).await.ok();
+        let events = page["events"].as_array().unwrap().iter();
+        events.map(|event| event["detail"].clone()).collect::<Vec<_>>()
+    };
+    for title in ["Nil delay", "Nil delay", "Nil trigger delay"] {
+        api.post("/tasks/sync", issue(title)).await.ok();
+    }
+    let (created, updated) =
+        (json!({"created": 1, "updated": 0}), json!({"created": 0, "updated": 1}));
+    assert_eq!(detail("tasks.synced").await, [updated, created], "what stays is nothing to tell");
+
+    let fact = "The cart expires after 45 minutes of silence.";
+    let fact = json!({"project_key": "shop", "kind": "fact", "content": fact});
+    let record = api.post("/save", fact).await.ok()["id"].clone();
+    let link = json!({"project_key": "shop", "task_external_id": "CS-214", "record_ids": [record]});
+    let dialog = api.post("/tasks/link", link).await.ok()["dialog_id"].clone();
+    let linked = detail("task.linked").await;
+    assert_eq!(linked, [json!({"dialog": dialog, "records": [record]})]);
+
+    let folder = TempDir::new().unwrap();
+    let [from, to] = ["vera.lang@acme-widgets.io", "shared"].map(|name| folder.path().join(name));
+    for folder in [&from, &to, &to] {
+        std::fs::create_dir_all(folder).unwrap();
+        api.post("/ingest/git", relocated(folder)).await.ok();
+    }
+    let places = detail("repository.relocated").await;
+    assert_eq!(places.len(), 1, "it moved once: {places:?}");
+    let [from, to] = ["from", "to"].map(|name| places[0][name].as_str().unwrap());
+    assert!(from.contains("[personal:email]") && !from.contains("vera"), "{from}");
+    assert!(to.ends_with("/shared"), "{to}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -173,6 +241,8 @@ async fn what_can_not_be_noted_does_not_happen() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
     api.post("/teams", json!({"key": "platform"})).await.ok();
+    let folder = TempDir::new().unwrap();
+    api.post("/ingest/git", relocated(folder.path())).await.ok();
     let full = "alter table audit_events add constraint is_full check (false) not valid";
     api.execute(full).await;
     let role = json!({"role": "member"});
@@ -186,6 +256,12 @@ async fn what_can_not_be_noted_does_not_happen() {
     assert_eq!(api.post("/tokens", token).await.status, 500);
     assert_eq!(api.delete("/projects/shop").await.status, 500);
     assert_eq!(api.delete("/teams/platform").await.status, 500);
+    assert_eq!(api.post("/tasks/sync", issue("Nil delay")).await.status, 500);
+    let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
+    assert_eq!(api.post("/tasks/link", link).await.status, 500);
+    let elsewhere = TempDir::new().unwrap();
+    assert_eq!(api.post("/ingest/git", relocated(elsewhere.path())).await.status, 500);
+    assert_eq!(api.put_if("/projects/shop/policy", "*", json!({})).await.status, 500);
 
     let members = api.get("/projects/shop/members").await.ok();
     assert_eq!(members["users"].as_array().unwrap().len(), 1, "{members}");
@@ -198,6 +274,12 @@ async fn what_can_not_be_noted_does_not_happen() {
     assert_eq!(api.get("/projects").await.ok()["projects"].as_array().unwrap().len(), 1);
     let tokens = api.get("/tokens").await.ok().to_string();
     assert!(!tokens.contains("laptop"), "{tokens}");
+    let held = api.get("/projects/shop").await.ok();
+    assert_eq!((&held["tasks"], &held["dialogs"]), (&json!(0), &json!(0)));
+    let location = api.text("select location from repositories").await;
+    let stays = folder.path().canonicalize().unwrap();
+    assert_eq!(location, stays.to_str().unwrap());
+    assert_eq!(api.get("/projects/shop/policy").await.ok()["version"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

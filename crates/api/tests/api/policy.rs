@@ -130,12 +130,15 @@ async fn who_may_save_is_for_the_policy_to_say() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
-    set(&api, json!({"roles": {"save": "maintainer", "review": "maintainer"}})).await;
+    // Members may still review, but not what would get their own saves past this.
+    set(&api, json!({"roles": {"save": "maintainer", "review": "member"}})).await;
     let ann = api.with(&ann);
     let saved = ann.post("/save", fact("Refunds above 500 euros need two approvals.")).await.ok();
     assert_eq!(saved["outcome"], "proposed");
     let accept = format!("/proposals/{}/accept", saved["id"].as_str().unwrap());
     assert_eq!(ann.post(&accept, json!({"version": 1})).await.status, 403);
+    let waiting = ann.get("/proposals?project_key=shop").await.ok();
+    assert_eq!(waiting["proposals"][0]["id"], saved["id"], "it waits still");
     assert_eq!(ann.put(POLICY, json!({})).await.status, 403);
     assert_eq!(ann.get(POLICY).await.ok()["version"], 1);
     api.post(&accept, json!({"version": 1})).await.ok();
@@ -152,16 +155,16 @@ async fn a_project_keeps_an_administrator() {
     api.delete(local).await.ok();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repositories_are_read_again_once_other_things_are_masked() {
-    let api = TestApi::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let location = folder.path().to_str().unwrap();
-    let ingest = json!({"project_key": "shop", "location": location, "name": "shop"});
-    let run = api.post("/ingest/git", ingest).await.ok();
-    // As if it had been worked off.
-    let done = "update ingest_runs set status = 'SUCCEEDED', requested_ref = 'main'";
-    api.execute(done).await;
+/// Asks for a run of a repository, which nobody works off here.
+async fn asked_for(api: &TestApi, requested_ref: &str) {
+    let ingest = json!({"project_key": "shop", "location": std::env::temp_dir(), "name": "shop",
+                        "ref": requested_ref});
+    api.post("/ingest/git", ingest).await.ok();
+}
+
+/// As if the runs there are had been worked off, with a file that is masked by no policy's rules.
+async fn worked_off(api: &TestApi) {
+    api.execute("update ingest_runs set status = 'SUCCEEDED'").await;
     api.execute(
         "insert into files (id, repository_id, project_id, path, content_hash, size, language,
                             line_count, chunker, masked_by)
@@ -169,17 +172,26 @@ async fn repositories_are_read_again_once_other_things_are_masked() {
          from repositories",
     )
     .await;
-    let queued = async || {
-        let runs = api
-            .text("select coalesce(string_agg(requested_ref, ','), '') from ingest_runs where status = 'QUEUED'");
-        let started = api.get("/audit?project_key=shop&action=ingest.started").await.ok();
-        (runs.await, started["events"].as_array().unwrap().len())
-    };
+}
+
+/// The refs of the runs that wait, and how many runs were asked for in all.
+async fn queued(api: &TestApi) -> (String, usize) {
+    let runs = "select coalesce(string_agg(requested_ref, ',' order by queued_at), '')
+                from ingest_runs where status = 'QUEUED'";
+    let started = api.get("/audit?project_key=shop&action=ingest.started").await.ok();
+    (api.text(runs).await, started["events"].as_array().unwrap().len())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repositories_are_read_again_once_other_things_are_masked() {
+    let api = TestApi::start().await;
+    asked_for(&api, "main").await;
+    worked_off(&api).await;
     set(&api, json!({"sanitizer": {"categories": {"email": "allow"}}})).await;
-    assert_eq!(queued().await, ("main".to_owned(), 2), "at the ref of {run}");
+    assert_eq!(queued(&api).await, ("main".to_owned(), 2), "at the ref that it was read at");
     set(&api, json!({"sanitizer": {"categories": {"email": "allow"}}})).await;
-    assert_eq!(queued().await, ("main".to_owned(), 2), "it waits already");
-    api.execute(done).await;
+    assert_eq!(queued(&api).await, ("main".to_owned(), 2), "it waits already");
+    api.execute("update ingest_runs set status = 'SUCCEEDED'").await;
     let rules = mc_store::policies::fingerprint(
         &serde_json::from_value(json!({"sanitizer": {"categories": {"email": "allow"}}})).unwrap(),
     );
@@ -187,5 +199,39 @@ async fn repositories_are_read_again_once_other_things_are_masked() {
     let held = json!({"sanitizer": {"categories": {"email": "allow", "jwt": "reject"},
                                     "addressed_to_models": "reject"}});
     set(&api, held).await;
-    assert_eq!(queued().await, (String::new(), 2), "what is masked is the same");
+    assert_eq!(queued(&api).await, (String::new(), 2), "what is masked is the same");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_read_again_is_what_was_asked_for_last() {
+    let api = TestApi::start().await;
+    asked_for(&api, "main").await;
+    worked_off(&api).await;
+    asked_for(&api, "dev").await;
+    set(&api, json!({})).await;
+    assert_eq!(queued(&api).await, ("dev".to_owned(), 2), "it waits, and main would follow it");
+    api.execute("update ingest_runs set status = 'RUNNING' where requested_ref = 'dev'").await;
+    set(&api, json!({})).await;
+    assert_eq!(queued(&api).await, ("dev".to_owned(), 3), "behind the one that is at work");
+    api.execute("update ingest_runs set status = 'FAILED' where requested_ref = 'dev'").await;
+    set(&api, json!({})).await;
+    assert_eq!(queued(&api).await, ("main".to_owned(), 4), "dev was never read");
+    api.execute("update ingest_runs set status = 'FAILED'").await;
+    set(&api, json!({})).await;
+    assert_eq!(queued(&api).await, ("main".to_owned(), 5), "as it was asked for last");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_is_set_with_the_runs_that_it_takes_or_not_at_all() {
+    let api = TestApi::start().await;
+    asked_for(&api, "main").await;
+    worked_off(&api).await;
+    api.execute("alter table ingest_runs add constraint is_full check (false) not valid").await;
+    assert_eq!(api.put_if(POLICY, "*", json!({})).await.status, 500);
+    assert_eq!(api.get(POLICY).await.ok()["version"], 0);
+    let changed = api.get("/audit?project_key=shop&action=policy.changed").await.ok();
+    assert_eq!(changed["events"], json!([]));
+    api.execute("alter table ingest_runs drop constraint is_full").await;
+    set(&api, json!({})).await;
+    assert_eq!(queued(&api).await, ("main".to_owned(), 2));
 }

@@ -45,3 +45,27 @@ async fn a_removed_project_is_gone_with_all_it_held() {
     assert_eq!(api.get(&record).await.status, 404);
     assert_eq!(api.delete("/projects/gone").await.fault(404), "key");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_creates_no_project_that_nobody_would_administer() {
+    let api = TestApi::start().await;
+    api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
+    let entry = json!({"name": "b", "scopes": ["memory:read", "ingest"], "agent": "bot"});
+    let token = api.post("/tokens", entry).await.ok()["token"].as_str().unwrap().to_owned();
+    let bot = api.with(&token);
+    // Whether the key is taken is not told either.
+    for key in ["own", "shop"] {
+        let refused = bot.post("/projects", json!({ "key": key })).await;
+        assert_eq!(refused.fault(403), "key");
+        let hint = refused.body["hint"].as_str().unwrap();
+        for way_out in ["POST /projects", &format!("PUT /projects/{key}/members/")] {
+            assert!(hint.contains(way_out), "{hint}");
+        }
+    }
+    assert_eq!(api.get("/projects/own").await.fault(404), "key");
+
+    api.put("/projects/shop/members/bot", json!({"role": "admin"})).await.ok();
+    let found = bot.post("/projects", json!({"key": "shop"})).await;
+    assert_eq!(found.status, 200, "{}", found.body);
+    assert_eq!(found.body["role"], "agent");
+}

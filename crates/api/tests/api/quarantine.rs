@@ -139,6 +139,57 @@ async fn dialogs_and_documents_are_held_and_released_alike() {
     assert_eq!(api.post("/forget", forget).await.ok()["documents"], 2);
 }
 
+/// What came since it was held stays: it is what the author wanted to be known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_takes_nothing_back() {
+    let api = TestApi::start().await;
+    let page = |text: &str| {
+        json!({"project_key": "shop", "source": "wiki", "documents": [
+            {"doc_id": "1", "title": "Orders", "content": format!("# Orders\n\n{text}")}]})
+    };
+    api.post("/ingest/docs", page(ORDER)).await.ok();
+    let said = |text: &str, id: &Value| json!({"project_key": "shop", "id": id, "messages": [{"role": "user", "content": text}]});
+    let first = api.post("/dialogs", said("Who makes orders?", &Value::Null)).await.body;
+    assert_eq!(api.post("/dialogs", said(ORDER, &first["id"])).await.status, 202);
+    assert_eq!(held(&api).await.len(), 2);
+    api.post("/ingest/docs", page("An order has one customer.")).await.ok();
+    api.post("/dialogs", said("Why has an order one customer?", &first["id"])).await.ok();
+    for one in held(&api).await {
+        let path = format!("/quarantine/{}/release", one["id"].as_str().unwrap());
+        assert_eq!(api.post(&path, json!({})).await.fault(409), "id");
+    }
+    assert_eq!(held(&api).await.len(), 2);
+    let kept =
+        api.text("select concat((select content from docs), (select messages from dialogs))");
+    let kept = kept.await;
+    assert_eq!(kept.matches("one customer").count(), 2, "{kept}");
+}
+
+/// As many as the service has connections: each takes in and decides in one transaction.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_are_released_at_once() {
+    let api = TestApi::start().await;
+    let order = |n: usize| {
+        json!({"project_key": "shop", "source": "wiki", "documents": [
+            {"doc_id": n.to_string(), "title": "Orders", "content": format!("# Order {n}\n\n{ORDER}")}]})
+    };
+    for n in 0..16 {
+        api.post("/ingest/docs", order(n)).await.ok();
+    }
+    let paths: Vec<_> = held(&api)
+        .await
+        .iter()
+        .map(|one| format!("/quarantine/{}/release", one["id"].as_str().unwrap()))
+        .collect();
+    let answers =
+        futures::future::join_all(paths.iter().map(|path| api.post(path, json!({})))).await;
+    for answer in answers {
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    let released = "select count(*)::text from audit_events where action = 'quarantine.released'";
+    assert_eq!(api.text(released).await, "16");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_decides_in_time_and_it_is_thrown_away() {
     let api = TestApi::start().await;

@@ -82,6 +82,40 @@ async fn a_private_note_is_its_owners_alone_until_it_is_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_keeps_a_note_to_themselves_takes_it_out_whatever_they_may_do_to_the_teams() {
+    let api = TestApi::start().await;
+    let (ann, bot) = (member(&api, "ann").await, agent(&api).await);
+    let ours = api.post("/save", fact("Refunds above 500 euros need two approvals.")).await.ok();
+    let ours = format!("/records/{}", id(&ours));
+    let strict = json!({"roles": {"save": "maintainer", "review": "maintainer"}});
+    api.put_if("/projects/shop/policy", "*", strict).await.ok();
+    let note = fact("The staging warehouse resets its stock counters every Thursday at noon.");
+    let note = with(note, "visibility", "private");
+    let query = "when does the warehouse reset stock counters";
+    for (caller, other) in [(&ann, &bot), (&bot, &ann)] {
+        let (caller, other) = (api.with(caller), api.with(other));
+        let saved = caller.post("/save", note.clone()).await.ok();
+        let path = format!("/records/{}", id(&saved));
+        for another in [&other, &api.with(crate::client::SECRET)] {
+            assert_eq!(another.delete(&path).await.fault(404), "id");
+        }
+        assert!(finds(&caller, query, "Thursday").await);
+        assert_eq!(caller.delete(&path).await.status, 204);
+        assert!(!finds(&caller, query, "Thursday").await);
+        assert_eq!(caller.get(&path).await.ok()["state"], "deleted");
+        assert_eq!(caller.delete(&path).await.fault(404), "id", "it is out already");
+        assert_eq!(caller.delete(&ours).await.status, 403);
+        // What is put before the reviewers is theirs to decide about.
+        let saved = caller.post("/save", note.clone()).await.ok();
+        let path = format!("/records/{}", id(&saved));
+        caller.post(&format!("{path}/share"), json!({})).await.ok();
+        assert_eq!(caller.delete(&path).await.status, 403);
+        api.post(&format!("/proposals/{}/reject", id(&saved)), json!({"reason": "no"})).await.ok();
+    }
+    assert_eq!(api.get(&ours).await.ok()["state"], "active");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_private_note_that_expired_and_is_saved_again_is_private_still() {
     let api = TestApi::start().await;
     let (ann, bob) = (member(&api, "ann").await, member(&api, "bob").await);

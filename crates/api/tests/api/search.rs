@@ -62,8 +62,10 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let store = api.database.store();
     let key = mc_domain::ProjectKey::parse("shop").unwrap();
     let project = projects::find(store, mc_domain::UserId::LOCAL, &key).await.unwrap().unwrap();
+    let mut tx = store.begin().await.unwrap();
     let repository =
-        repositories::ensure(store, project.id, "acme", "shop", "/srv/shop").await.unwrap();
+        repositories::ensure(&mut tx, project.id, "acme", "shop", "/srv/shop").await.unwrap();
+    tx.commit().await.unwrap();
     let text: Vec<String> = (11..=90).map(|line| format!("line {line}")).collect();
     let chunk = NewChunk {
         trust: mc_domain::Trust::Imported,

@@ -47,6 +47,27 @@ async fn a_key_in_a_title_is_masked() {
     assert!(task["title"].as_str().unwrap().contains("[secret:"), "{task}");
 }
 
+/// Whoever sends a text could write the comment by which scanners are told that a secret is none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comment_spares_nothing_that_comes_in_by_the_api() {
+    let api = TestApi::start().await;
+    let name = format!("ghp_{} # nosec", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let mut tasks = sync("Nil delay");
+    tasks["tasks"][0]["external_id"] = name.as_str().into();
+    assert_eq!(api.post("/tasks/sync", tasks).await.fault(400), "tasks[0].external_id");
+    let fact = json!({"project_key": "shop", "kind": "fact", "task_external_id": name,
+                      "content": "The delay was nil because the two units differed."});
+    assert_eq!(api.post("/save", fact).await.fault(400), "task_external_id");
+    let pages = json!({"project_key": "shop", "source": name, "documents": [
+        {"doc_id": "1", "title": "Units", "content": "# Units\n\nThey differ."}]});
+    api.post("/ingest/docs", pages).await.ok();
+    for table in ["docs", "audit_events", "passages"] {
+        let rows =
+            api.text(&format!("select coalesce(json_agg(t)::text, '') from {table} t")).await;
+        assert!(!rows.contains("ghp_"), "{table}: {rows}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dialog_is_kept_linked_and_replaced_by_its_id() {
     let api = TestApi::start().await;

@@ -73,6 +73,7 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
         "false",
     ),
     ("create_project", " and u.disabled_at is null", ""),
+    ("create_project", " and not u.is_agent", ""),
 ];
 
 const AS_ADMIN: &str =

@@ -64,6 +64,11 @@ pub fn decides(person: &Person, project: &Project) -> bool {
     role(person, project) >= Some(least_to_decide(project))
 }
 
+/// Whether somebody makes projects of their own: no program does, which could not administer them.
+pub fn makes_projects(person: &Person) -> bool {
+    person.post != Post::Agent
+}
+
 /// What a person is in a project; `None` is a stranger, to whom it does not exist.
 pub fn role(person: &Person, project: &Project) -> Option<Rank> {
     let (post, is_main) = (person.post, project.is_main);

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result};
-use mc_sanitizer::{Policy, find, mask};
+use mc_sanitizer::{Policy, find, mask_with};
 use serde_json::{Value, json};
 
 use crate::cli::SanitizeArgs;
@@ -19,11 +19,13 @@ pub fn run(args: &SanitizeArgs, format: Format) -> Result<()> {
             .with_context(|| format!("{} can't be read", args.file.display()))?;
     }
     let content = String::from_utf8_lossy(&bytes);
+    // As the file of a repository would be.
+    let policy = Policy::default().with_comments(true);
     if args.masked {
-        crate::output::line(mask(&content).text.as_str());
+        crate::output::line(mask_with(&content, &policy).text.as_str());
         return Ok(());
     }
-    let finds: Vec<Value> = find(&content, &Policy::default())
+    let finds: Vec<Value> = find(&content, &policy)
         .iter()
         .map(|found| {
             let before = &content[..found.span.start];

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Comments that allow a secret are not honoured: whoever is logged can write one. Addresses of
 /// machines stay, as it is by them that an attack is told.
-static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::default().with_comments(false));
+static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
 /// An event for people, without the break at its end: one line, masked.
 pub fn text(event: &str) -> Cow<'_, str> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mc_llm::{Embedder, ProviderSettings, RuntimeSettings};
-use mc_search::{ActiveModel, ActiveModels, SearchContext};
+use mc_search::{ActiveModel, ActiveModels};
 use mc_store::{Store, vectors};
 use tokio_util::sync::CancellationToken;
 
@@ -32,22 +32,28 @@ pub async fn open(config: &Config, store: &Store) -> Result<ActiveModels> {
     Ok(ActiveModels::new(current, previous))
 }
 
-/// Lets go of the previous model once the new one has every vector.
-pub async fn retire_when_complete(search: &SearchContext, stop: &CancellationToken) {
-    while search.models.all().len() > 1 {
-        let current = search.models.current();
-        match vectors::queue_length(&search.store, None, current.is_remote).await {
-            Ok(0) => {
-                search.models.retire_previous();
-                tracing::info!(model = %current.model.name, "every vector is there");
-                return;
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "the queue of passages can't be read"),
+/// Lets go of the previous model once the new one has every vector; those that a policy keeps from the new
+/// one are not waited for. `store` is that of the background, which sees every project.
+pub async fn retire_when_complete(models: &ActiveModels, store: &Store, stop: &CancellationToken) {
+    while models.all().len() > 1 && !retire_if_complete(models, store).await {
+        if stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_none() {
+            return;
         }
-        tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
-            () = stop.cancelled() => return,
+    }
+}
+
+async fn retire_if_complete(models: &ActiveModels, store: &Store) -> bool {
+    let current = models.current();
+    match vectors::queue_length(store, None, current.is_remote).await {
+        Ok(0) => {
+            models.retire_previous();
+            tracing::info!(model = %current.model.name, "every vector is there");
+            true
+        }
+        Ok(_) => false,
+        Err(error) => {
+            tracing::warn!(%error, "the queue of passages can't be read");
+            false
         }
     }
 }
@@ -130,5 +136,92 @@ fn runtime(embedding: &Embedding) -> RuntimeSettings {
         onnx_library: Some(embedding.onnx_library.clone()),
         threads: (embedding.threads > 0).then_some(embedding.threads),
         ..RuntimeSettings::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::BoxFuture;
+    use mc_domain::Trust;
+    use mc_llm::{ModelId, Purpose};
+    use mc_sanitizer::{Sanitized, mask};
+    use mc_store::docs::{self, NewDoc};
+    use mc_store::passages::NewPassage;
+    use mc_testkit::TestDatabase;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Never asked.
+    struct Silent(ModelId);
+
+    impl Embedder for Silent {
+        fn model(&self) -> &ModelId {
+            &self.0
+        }
+
+        fn embed(
+            &self,
+            _: Vec<Sanitized>,
+            _: Purpose,
+        ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    async fn active(store: &Store, name: &str) -> ActiveModel {
+        let model = vectors::register_model(store, name, 3, &json!({})).await.expect("a model");
+        let id = ModelId { name: name.to_owned(), dimensions: 3 };
+        ActiveModel { model, embedder: std::sync::Arc::new(Silent(id)), is_remote: false }
+    }
+
+    async fn write(store: &Store, project: mc_domain::ProjectId) {
+        let text = || mask("The units differ.").text;
+        let passage = NewPassage {
+            record_kind: None,
+            title: String::new(),
+            place: "units.md".into(),
+            symbols: vec![],
+            scope: vec![],
+            tags: vec![],
+            language: String::new(),
+            author: String::new(),
+            context: Sanitized::default(),
+            text: text(),
+            lines: None,
+        };
+        let doc = NewDoc {
+            file: None,
+            saved_by: None,
+            trust: Trust::Imported,
+            source: "wiki".into(),
+            doc_id: "1".into(),
+            title: text(),
+            url: String::new(),
+            content: text(),
+            scope: vec![],
+            tags: vec![],
+        };
+        let mut tx = store.begin().await.expect("a transaction");
+        docs::upsert(&mut tx, project, &doc, &[passage]).await.expect("a document");
+        tx.commit().await.expect("a commit");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_model_before_answers_until_every_vector_is_there() {
+        let database = TestDatabase::create().await;
+        let store = database.store();
+        write(store, database.project("shop").await.id).await;
+        let (old, new) = (active(store, "old").await, active(store, "new").await);
+        let models = ActiveModels::new(new.clone(), Some(old));
+        assert!(!retire_if_complete(&models, store).await);
+        assert_eq!(models.all().len(), 2);
+
+        let backlog = vectors::take_backlog(store, 10, false).await.expect("a backlog");
+        let batch: Vec<_> =
+            backlog.into_iter().map(|passage| (passage, vec![1.0, 0.0, 0.0])).collect();
+        vectors::store_batch(store, &new.model, &batch).await.expect("vectors");
+        assert!(retire_if_complete(&models, store).await);
+        assert_eq!(models.all().len(), 1);
     }
 }

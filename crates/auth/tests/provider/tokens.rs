@@ -1,6 +1,5 @@
 //! Access tokens of this project, read by a library of others.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use chrono::{DateTime, Utc};
@@ -10,7 +9,7 @@ use mc_domain::{SessionId, UserId};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
-use crate::server::installation;
+use crate::server::{installation, script};
 
 struct Service {
     party: Party,
@@ -52,9 +51,8 @@ impl Service {
             "now": now().timestamp(),
         });
         let (node, folder) = installation();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oidc/verify.mjs");
         let mut process = Command::new(node)
-            .arg(script)
+            .arg(script("verify.mjs"))
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

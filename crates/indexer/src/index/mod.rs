@@ -15,11 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
 use mc_domain::{FileId, FindAction, ProjectId};
-use mc_store::Store;
 use mc_store::files::{self, KnownFile};
 use mc_store::ingests::{self, Counts, Ingest};
-use mc_store::policies;
 use mc_store::repositories::{self, Repository};
+use mc_store::{Store, policies, projects};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -143,10 +142,12 @@ async fn index(
     }
     tell(ctx, &repository, changed).await?;
     // What was set while this run was at work is for the next one.
-    let policy = policies::of(&ctx.store, repository.project_id).await?;
-    if policies::fingerprint(&policy) != job.masked_by {
-        ingests::enqueue(&ctx.store, &repository, &ingest.requested_ref).await?;
+    let mut tx = ctx.store.begin().await?;
+    let policy = projects::settled_policy(&mut tx, repository.project_id).await?;
+    if policy.is_some_and(|policy| policies::fingerprint(&policy) != job.masked_by) {
+        ingests::read_again(&mut tx, &repository).await?;
     }
+    tx.commit().await?;
     Ok(repositories::indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
 }
 

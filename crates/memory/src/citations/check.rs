@@ -195,6 +195,7 @@ mod tests {
             commit: None,
             content_hash: None,
             verdict: Verdict::Unchecked,
+            checked_at: None,
             outdated: true,
         }
     }

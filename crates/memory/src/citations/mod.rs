@@ -66,6 +66,7 @@ fn draft(new: &NewCitation) -> Citation {
         commit: new.commit.clone(),
         content_hash: new.content_hash.clone(),
         verdict: Verdict::Unchecked,
+        checked_at: None,
         outdated: true,
     }
 }

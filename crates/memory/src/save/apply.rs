@@ -7,7 +7,7 @@ use mc_domain::{
 use mc_sanitizer::Sanitized;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, NewPassage, PassageSource};
-use mc_store::records::{self, NewRecord, Origin, Record, RecordBody, Standing};
+use mc_store::records::{self, Change, NewRecord, Origin, Record, RecordBody, Standing};
 use mc_store::{Tx, vectors};
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ async fn add(
 }
 
 /// Brings the twin up to date: unites tags, scope, meta and citations, extends its life, moves it
-/// to the front by its age, and keeps what it said before in its history.
+/// to the front by its age, and keeps what it was before in its history.
 pub(super) async fn merge(
     tx: &mut Tx,
     request: &SaveRequest,
@@ -148,14 +148,17 @@ pub(super) async fn merge(
         dialog: links.dialog,
     };
     let trust = merged_trust(&old, &body, prepared.trust);
-    let origin = origin(request, prepared);
-    let (reason, by) = (&judgement.reason, Some(request.principal.as_str()));
-    records::update(tx, old.id, &body, trust, &origin, reason, by).await?;
     let known = citations::of_record_in(tx, old.id).await?;
     let citations = united_citations(known, &prepared.citations);
-    if !prepared.citations.is_empty() {
-        citations::replace(tx, request.project, old.id, &citations).await?;
-    }
+    let change = Change {
+        body: &body,
+        citations: (!prepared.citations.is_empty()).then_some(citations.as_slice()),
+        trust,
+        origin: &origin(request, prepared),
+        reason: &judgement.reason,
+        changed_by: Some(request.principal.as_str()),
+    };
+    records::update(tx, &old, &change).await?;
     let has_vector = index(tx, &old, &body, prepared, &citations).await?;
     citations::derive_states(tx, &[old.id]).await?;
     let record = records::find_in(tx, old.id).await?.ok_or(Error::UnknownRecord(old.id))?;

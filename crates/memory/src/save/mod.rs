@@ -213,6 +213,7 @@ pub(crate) struct Prepared {
     pub usefulness: f32,
     pub citations: Vec<Citation>,
     pub trust: Trust,
+    pub looked: Looked,
     pub vector: Option<(ActiveModel, Vec<f32>)>,
 }
 
@@ -252,6 +253,7 @@ pub async fn save_looked(
     let (mut prepared, vector_pending) =
         prepare(ctx, request, clean, distilled, ttl, &mut gate).await?;
     prepared.trust = trust;
+    prepared.looked = looked;
     // Distilling may have laid open what was hidden from the first look.
     match gate.verdict() {
         Verdict::Refuse(reasons) => {
@@ -380,6 +382,7 @@ async fn prepare(
         usefulness,
         citations,
         trust: request.trust,
+        looked: Looked::Nobody,
         vector: None,
     };
     let pending = match embed(ctx, &prepared).await {
@@ -484,6 +487,7 @@ async fn write(
         (_, replaced) => Decision::Superseded { by: id, replaced },
     };
     note(&mut tx, request, &decision, id).await?;
+    quarantine::settle(&mut tx, prepared.looked).await?;
     tx.commit().await?;
     Ok(Written {
         record: applied.record,
@@ -531,6 +535,8 @@ async fn propose(
         Action::Merge { into, exact: true } => {
             let record =
                 records::find_in(&mut tx, into).await?.ok_or(Error::UnknownRecord(into))?;
+            quarantine::settle(&mut tx, prepared.looked).await?;
+            tx.commit().await?;
             let reason = "the team knows this already".to_owned();
             return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
         }
@@ -541,6 +547,8 @@ async fn propose(
     if let Some(same) = records::same_proposal(&mut tx, request.project, request.kind, hash).await?
     {
         let record = records::find_in(&mut tx, same).await?.ok_or(Error::UnknownRecord(same))?;
+        quarantine::settle(&mut tx, prepared.looked).await?;
+        tx.commit().await?;
         let reason = "it was proposed already and waits for a person of the team".to_owned();
         return Ok(unchanged(record, Decision::Proposed(same), reason, judgement.scores));
     }
@@ -548,6 +556,7 @@ async fn propose(
         apply::propose(&mut tx, request, prepared, links, amends, judgement.scores).await?;
     let decision = Decision::Proposed(applied.record.id);
     note(&mut tx, request, &decision, applied.record.id).await?;
+    quarantine::settle(&mut tx, prepared.looked).await?;
     tx.commit().await?;
     let reason = match amends {
         Some(id) => format!("a person of the team decides whether record {id} is to say this"),

@@ -10,5 +10,6 @@ mod dialogs;
 mod edited_code;
 mod freshness;
 mod recalling;
+mod reviewing;
 mod saving;
 mod support;

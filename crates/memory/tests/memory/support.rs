@@ -127,7 +127,11 @@ impl World {
     }
 
     async fn repository(&self) -> Repository {
-        repositories::ensure(self.store(), self.project, "acme", "shop", "/srv/shop").await.unwrap()
+        let mut tx = self.store().begin().await.unwrap();
+        let ensured =
+            repositories::ensure(&mut tx, self.project, "acme", "shop", "/srv/shop").await;
+        tx.commit().await.unwrap();
+        ensured.unwrap()
     }
 
     /// Indexes a file of one chunk, as the indexer does, with a definition on `symbol`'s lines.

@@ -1,9 +1,9 @@
 //! Who and what each record was made of, and forgetting all that came from one of them.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ProjectId, RecordId, UserId};
+use mc_domain::{ProjectId, RecordId, Trust, UserId};
 
-use super::{Origin, Record, RecordBody};
+use super::{Origin, Record, RecordBody, Version};
 use crate::{Error, Store, Tx};
 
 /// A save that went into a record.
@@ -165,15 +165,15 @@ pub async fn forget_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
 pub async fn same(
     tx: &mut Tx,
     record: &Record,
-    content_hash: &[u8],
+    body: &RecordBody,
 ) -> Result<Option<RecordId>, Error> {
     let id = sqlx::query_scalar!(
         "select id from memory_records
          where project_id = $1 and kind = $2 and content_hash = $3 and visibility = $4
              and private_to is not distinct from $5 and id <> $6 and state in ('active', 'stale')",
         record.project.0,
-        record.kind.as_str(),
-        content_hash,
+        body.kind.as_str(),
+        body.content_hash,
         record.standing.visibility.as_str(),
         record.standing.private_to.map(|user| user.0),
         record.id.0
@@ -195,28 +195,38 @@ pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<Origin>, Error
     Ok(rows.into_iter().map(|row| origin(row.saved_by, row.source)).collect())
 }
 
-/// Has a record say what it said in the version `said` before somebody's changes, which are not kept:
-/// neither in the record nor in its history. It is a new version, which nobody takes for the one that they
-/// have read; who made `said` has made it.
-pub async fn rewrite(tx: &mut Tx, id: RecordId, said: i32, body: &RecordBody) -> Result<(), Error> {
+/// Makes a record what it was in the version `said` before somebody's changes, which are not kept: neither
+/// in the record nor in its history. It is a new version, which nobody takes for the one that they have
+/// read; who made `said` has made it. What it cited is the caller's to put back.
+pub async fn rewrite(
+    tx: &mut Tx,
+    id: RecordId,
+    said: &Version,
+    body: &RecordBody,
+) -> Result<(), Error> {
     sqlx::query!(
         "with rewritten as (
              update memory_records set title = $3, content = $4, scope = $5, tags = $6, meta = $7,
-                 content_hash = $8, simhash = $9, version = version + 1,
-                 trust = case trust when 'confirmed' then 'team' else trust end, updated_at = now()
+                 content_hash = $8, simhash = $9, kind = $10, owner = $11, ttl = $12, ttl_given = $13,
+                 trust = $14, version = version + 1, updated_at = now()
              where id = $1 returning version),
          said_now as (delete from memory_versions where record_id = $1 and version = $2)
          update record_sources s set version = r.version from rewritten r
          where s.record_id = $1 and s.version = $2",
         id.0,
-        said,
+        said.version,
         body.title.as_str(),
         body.content.as_str(),
         &body.scope,
         &body.tags,
         body.meta,
         body.content_hash,
-        body.simhash.cast_signed()
+        body.simhash.cast_signed(),
+        body.kind.as_str(),
+        body.owner,
+        body.ttl,
+        body.ttl_given,
+        said.trust.min(Trust::Team).as_str()
     )
     .execute(&mut *tx.0)
     .await?;

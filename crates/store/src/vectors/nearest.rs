@@ -171,10 +171,11 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String 
         filtered(model, &asked, extent)
     };
     // The sum makes PostgreSQL sort: it takes what comes out of the graph for sorted, which in relaxed
-    // order it isn't, and would merge the parts.
+    // order it isn't, and would merge the parts. The ids, so that equals come in the same order whatever
+    // else is written.
     format!(
         "{with} select passage_id, (1 - distance)::real from ({parts}) as found
-         order by distance + 0 limit $3"
+         order by distance + 0, passage_id limit $3"
     )
 }
 
@@ -232,7 +233,7 @@ fn compared(model: &Model, candidates: &str) -> String {
               (select e.passage_id,
                       e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
                {candidates} offset 0) as compared
-          order by distance limit $3)"
+          order by distance, passage_id limit $3)"
     )
 }
 

@@ -4,8 +4,8 @@ insert into tasks (id, project_id, external_id, title) values (gen_random_uuid()
 insert into dialogs (id, project_id) values (gen_random_uuid(), :project);
 insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
 values (gen_random_uuid(), :project, 'fact', 'secret fact', now() + interval '1 day', '\x:n0', 1);
-insert into memory_versions (record_id, project_id, version, title, content, scope, tags, meta, reason)
-select id, project_id, 1, '', 'older fact', '{}', '{}', '{}', 'merged' from memory_records where project_id = :project;
+insert into memory_versions (record_id, project_id, version, kind, title, content, scope, tags, ttl, ttl_given, trust, meta, citations, reason)
+select id, project_id, 1, kind, '', 'older fact', '{}', '{}', ttl, false, trust, '{}', '[]', 'merged' from memory_records where project_id = :project;
 insert into memory_citations (id, record_id, project_id, file_path)
 select gen_random_uuid(), id, project_id, 'a.rs' from memory_records where project_id = :project;
 insert into repositories (id, project_id, owner, name, location)

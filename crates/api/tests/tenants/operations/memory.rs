@@ -340,7 +340,7 @@ pub fn record(d: &mut Draw<'_>) -> Attempt {
 pub fn forget(d: &mut Draw<'_>) -> Attempt {
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(4)) {
         let attempt = Attempt::delete(format!("/records/{}", thing.id));
-        let attempt = d.holding_private(attempt, oracle::review(project), (project, of, thing));
+        let attempt = d.holding_private(attempt, PROPOSE, (project, of, thing));
         if !attempt.is_allowed() {
             return attempt;
         }

@@ -22,14 +22,20 @@ pub fn create(d: &mut Draw<'_>) -> Attempt {
     if !attempt.is_allowed() {
         return attempt;
     }
+    let makes = oracle::makes_projects(d.who);
     match target {
-        Target::Missing => attempt.expect(201),
         Target::Of(project) if oracle::role(d.who, project).is_some() => {
             let places = d.world.around(d.who, project);
             attempt.places(places)
         }
-        // That a key is taken is all that is said.
-        Target::Of(_) => refused(attempt, 409),
+        Target::Missing if makes => attempt.expect(201),
+        Target::Missing => refused(attempt, 403),
+        // That a key is taken is all that is said, and not even that to who makes none.
+        Target::Of(_) if makes => refused(attempt, 409),
+        Target::Of(project) => {
+            let twin = (project.key.clone(), d.name());
+            Attempt { twin: Some(twin), ..refused(attempt, 403) }
+        }
     }
 }
 

@@ -69,8 +69,8 @@ pub async fn decisions(world: &World) -> Result<(), Fault> {
         ));
         let seen = seen.join(",");
         expected.push(&seen);
-        // Somebody who is shut out makes nothing; others are not asked to.
-        if person.post == Post::Disabled {
+        // Somebody who is shut out makes nothing, and no program does; others are not asked to.
+        if person.post == Post::Disabled || !oracle::makes_projects(person) {
             asked.push(format!("coalesce(mc.create_project('{}', gen_random_uuid(), 'shut-out-{0}', '')::text, '-')", person.id));
             expected.push("-");
         }

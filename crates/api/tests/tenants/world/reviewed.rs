@@ -12,7 +12,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::rows::{Hash, Plain, Rows, row};
-use super::seed::{policy, text};
+use super::seed::{formerly_cited, policy, text};
 use super::{FIRST_PRIVATE, Person, Post, Private, Project, Thing, World, execute, vector};
 use crate::marks::{id, mark};
 
@@ -120,9 +120,12 @@ fn kept_to_themselves(rows: &mut Rows, project: &Project, model: i16) {
             );
             rows.0.push_str(&set);
             rows.add(
-                "memory_versions (record_id, project_id, version, title, content, scope, tags, meta, reason)",
-                &[row![*id, project.id, Plain(0), format!("before {mark}"), text.as_str(),
-                    Vec::<String>::new(), Vec::<String>::new(), json!({}), "merged"]],
+                "memory_versions (record_id, project_id, version, kind, title, content, scope, tags, owner,
+                     ttl, ttl_given, trust, meta, citations, reason)",
+                &[row![*id, project.id, Plain(0), "fact", format!("before {mark}"), text.as_str(),
+                    Vec::<String>::new(), Vec::<String>::new(), format!("former owner {mark}"),
+                    Plain("now() + interval '1 day'"), Plain("false"), "untrusted", json!({}),
+                    formerly_cited(*id, mark), "merged"]],
             );
             rows.add(
                 "memory_citations (id, record_id, project_id, file_path, symbol, line_start, line_end,

@@ -128,15 +128,37 @@ fn worked_on(rows: &mut Rows, project: &Project) {
         |n, thing| record(project, n, thing),
     );
     rows.each(
-        "memory_versions (record_id, project_id, version, title, content, scope, tags, meta, reason,
-             changed_by)",
+        "memory_versions (record_id, project_id, version, kind, title, content, scope, tags, owner, ttl,
+             ttl_given, trust, meta, citations, reason, changed_by)",
         &project.records[..2],
         |n, Thing { id, mark, .. }| {
-            let (title, editor) = (format!("before {mark}"), format!("editor {mark}"));
             let none = || Vec::<String>::new();
-            row![*id, p, Plain(0), title, text(n, mark), none(), none(), json!({}), "merged", editor]
+            row![
+                *id,
+                p,
+                Plain(0),
+                KINDS[n % KINDS.len()],
+                format!("before {mark}"),
+                text(n, mark),
+                none(),
+                none(),
+                format!("former owner {mark}"),
+                Plain("now() + interval '90 days'"),
+                Plain("false"),
+                "team",
+                json!({}),
+                formerly_cited(*id, mark),
+                "merged",
+                format!("editor {mark}")
+            ]
         },
     );
+}
+
+/// What a record cited in an earlier version, as that keeps it.
+pub fn formerly_cited(id: uuid::Uuid, mark: &str) -> serde_json::Value {
+    json!([{"id": id.to_string(), "file_path": format!("src/before_{mark}.rs"),
+        "symbol": format!("Before#{mark}"), "verdict": "unchecked", "checked_at": "2026-11-20T00:00:00Z"}])
 }
 
 /// The policy of a project.

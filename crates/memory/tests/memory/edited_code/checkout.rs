@@ -71,9 +71,11 @@ impl Checkout {
     pub async fn index(&self, tree: &Tree) {
         let location = self.folder.path().to_str().unwrap();
         let store = &self.context.store;
-        let repository =
-            repositories::ensure(store, self.project, "acme", "ledger", location).await.unwrap();
-        let run = ingests::enqueue(store, &repository, BRANCH).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        let repository = repositories::ensure(&mut tx, self.project, "acme", "ledger", location);
+        let repository = repository.await.unwrap();
+        let run = ingests::enqueue(&mut tx, &repository, BRANCH).await.unwrap();
+        tx.commit().await.unwrap();
         assert!(worker::work_one(&self.context, &CancellationToken::new()).await.unwrap());
         let run = ingests::find(store, run.id).await.unwrap().unwrap();
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);

@@ -1,0 +1,198 @@
+//! What a person decides about a record: rolling back and forgetting restore all of what it was.
+
+use chrono::{TimeDelta, Utc};
+use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
+use mc_memory::review::{forget, roll_back, share};
+use mc_memory::{Decision, NewCitation, SaveRequest, recheck_files, save};
+use mc_store::citations::{self, Citation};
+use mc_store::records::{self, Contributor, Record};
+use mc_store::testing;
+
+use crate::support::World;
+
+const RETRY: &str = "The payments worker retries a failed charge 3 times with jitter, because the \
+                     gateway drops connections under load";
+const RETOLD: &str = "Hi team, please note that because the gateway drops connections under load, the \
+                      payments worker retries failed charges three times with jitter!";
+const WORKER: &str = "app/workers/payments.rb";
+const PATH: &str = "app/models/cart.rb";
+const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\nend";
+const TOTAL: Option<(&str, usize, usize)> = Some(("Cart#total", 2, 4));
+
+fn file(path: &str) -> NewCitation {
+    NewCitation { file: path.into(), symbol: None, lines: None, commit: None, content_hash: None }
+}
+
+fn cart_total() -> NewCitation {
+    NewCitation { symbol: Some("Cart#total".into()), ..file(PATH) }
+}
+
+async fn somebody(world: &World) -> UserId {
+    let id = UserId::generate();
+    let sql = format!("insert into users (id, login) values ('{}', 'eve')", id.0);
+    testing::execute(world.url(), &sql).await.unwrap();
+    id
+}
+
+async fn record(world: &World, id: RecordId) -> Record {
+    records::find(world.store(), id).await.unwrap().unwrap()
+}
+
+async fn cited(world: &World, id: RecordId) -> Vec<Citation> {
+    citations::of_records(world.store(), &[id]).await.unwrap()
+}
+
+/// What search sees of the only record.
+async fn passage(world: &World) -> String {
+    let sql = "select concat_ws('|', record_kind, author, place, symbols::text)
+               from passages where record_id is not null";
+    testing::text(world.store(), sql).await.unwrap()
+}
+
+/// Forgets what somebody did to the only record.
+async fn forgotten(world: &World, whose: UserId, id: RecordId) -> Record {
+    let whose = Contributor::User(whose);
+    let forgotten = forget(&world.ctx, world.project, &whose, false).await.unwrap();
+    assert_eq!(forgotten.rolled_back, [id], "{forgotten:?}");
+    record(world, id).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_nothing_but_the_kind_is_rolled_back() {
+    let world = World::new().await;
+    let id = world.created(&world.note(RETRY)).await;
+    let rule = SaveRequest { kind: RecordKind::Rule, ..world.note(RETRY) };
+    let made = world.save(&rule).await.record.unwrap();
+    assert_eq!((made.id, made.kind, made.version), (id, RecordKind::Rule, 2));
+
+    let back = roll_back(&world.ctx, id, None, "ann").await.unwrap();
+    assert_eq!((back.kind, back.version), (RecordKind::Fact, 3));
+    assert_eq!(passage(&world).await, "fact|||{}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_roll_back_restores_owner_and_citations_and_can_be_rolled_back() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, TOTAL).await;
+    let id = world.created(&world.note(RETRY)).await;
+    let second = SaveRequest {
+        kind: RecordKind::Gotcha,
+        owner: Some("billing".into()),
+        citations: vec![cart_total()],
+        ..world.note(RETOLD)
+    };
+    assert_eq!(world.save(&second).await.decision, Decision::Merged(id));
+    let before = cited(&world, id).await.remove(0);
+    assert_eq!(before.verdict, Verdict::Fresh);
+
+    let first = roll_back(&world.ctx, id, None, "ann").await.unwrap();
+    assert_eq!((first.kind, first.owner, first.content.as_str()), (RecordKind::Fact, None, RETRY));
+    assert!(cited(&world, id).await.is_empty());
+    assert_eq!(passage(&world).await, "fact|||{}");
+
+    let second = roll_back(&world.ctx, id, Some(2), "ann").await.unwrap();
+    assert_eq!((second.kind, second.owner.as_deref()), (RecordKind::Gotcha, Some("billing")));
+    let after = cited(&world, id).await.remove(0);
+    assert_eq!((after.verdict, after.checked_at), (before.verdict, before.checked_at));
+    assert_eq!((after.lines, after.content_hash), (before.lines, before.content_hash));
+    assert_eq!(passage(&world).await, "gotcha|billing|app/models/cart.rb|{Cart#total}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgetting_restores_kind_owner_end_and_citations() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, TOTAL).await;
+    let eve = somebody(&world).await;
+    let end = Utc::now() + TimeDelta::days(30);
+    let ours = SaveRequest {
+        owner: Some("billing".into()),
+        ttl: Some(end),
+        citations: vec![file(WORKER)],
+        ..world.note(RETRY)
+    };
+    let id = world.created(&ours).await;
+    let hers = SaveRequest {
+        saved_by: Some(eve),
+        kind: RecordKind::Rule,
+        owner: Some("eve".into()),
+        ttl: Some(Utc::now() + TimeDelta::days(1)),
+        citations: vec![cart_total()],
+        ..world.note(RETOLD)
+    };
+    assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
+    // What she cites makes it stale.
+    world.index_file(PATH, &CART.replace("price_in_cents", "amount"), TOTAL).await;
+    recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
+    let made = record(&world, id).await;
+    assert_eq!((made.kind, made.state), (RecordKind::Rule, RecordState::Stale));
+    assert_eq!(passage(&world).await, format!("rule|eve|{WORKER}|{{Cart#total}}"));
+
+    let left = forgotten(&world, eve, id).await;
+    assert_eq!((left.kind, left.state), (RecordKind::Fact, RecordState::Active));
+    assert_eq!((left.content.as_str(), left.owner.as_deref()), (RETRY, Some("billing")));
+    assert_eq!((left.ttl.timestamp(), left.ttl_given), (end.timestamp(), true));
+    let paths: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.file_path).collect();
+    assert_eq!(paths, [WORKER]);
+    assert_eq!(passage(&world).await, format!("fact|billing|{WORKER}|{{}}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_adds_to_the_same_words_is_forgotten_too() {
+    let world = World::new().await;
+    let eve = somebody(&world).await;
+    let ours =
+        SaveRequest { trust: Trust::Untrusted, citations: vec![file(WORKER)], ..world.note(RETRY) };
+    let id = world.created(&ours).await;
+    let same = || SaveRequest { saved_by: Some(eve), trust: Trust::Untrusted, ..world.note(RETRY) };
+    for hers in [
+        SaveRequest { owner: Some("eve".into()), ..same() },
+        SaveRequest { ttl: Some(Utc::now() + TimeDelta::days(1)), ..same() },
+        SaveRequest { trust: Trust::Team, ..same() },
+        SaveRequest {
+            citations: vec![NewCitation { lines: Some((1, 9)), ..file(WORKER) }],
+            ..same()
+        },
+    ] {
+        assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
+        let left = forgotten(&world, eve, id).await;
+        assert_eq!((left.owner, left.standing.trust), (None, Trust::Untrusted), "{hers:?}");
+        assert!(!left.ttl_given && left.ttl > Utc::now() + TimeDelta::days(100), "{hers:?}");
+        let lines: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.lines).collect();
+        assert_eq!(lines, [None], "{hers:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_note_is_shared_as_it_is_once_the_save_before_is_through() {
+    let world = World::new().await;
+    let private = |content: &str, trust: Trust| SaveRequest {
+        saved_by: Some(UserId::LOCAL),
+        visibility: Visibility::Private,
+        trust,
+        ..world.note(content)
+    };
+    let id = world.created(&private(RETRY, Trust::Team)).await;
+    // Both wait for the record, and get it in the order in which they came.
+    let mut tx = world.store().begin().await.unwrap();
+    records::lock(&mut tx, &[id]).await.unwrap();
+    let (ctx, retold) = (world.ctx.clone(), private(RETOLD, Trust::Untrusted));
+    let saved = tokio::spawn(async move { save(&ctx, &retold).await });
+    waits(&world, 1).await;
+    let ctx = world.ctx.clone();
+    let shared = tokio::spawn(async move { share(&ctx, id, Visibility::Team).await });
+    waits(&world, 2).await;
+    tx.commit().await.unwrap();
+
+    assert_eq!(saved.await.unwrap().unwrap().decision, Decision::Merged(id));
+    let shared = shared.await.unwrap().unwrap();
+    assert_eq!(shared.standing.trust, Trust::Untrusted);
+    let found = "select text from passages where record_id is not null";
+    assert_eq!(testing::text(world.store(), found).await.unwrap(), shared.content);
+}
+
+/// Until this many sessions wait for a lock.
+async fn waits(world: &World, sessions: i64) {
+    while testing::waiting_for_a_lock(world.store()).await.unwrap() < sessions {
+        tokio::task::yield_now().await;
+    }
+}
