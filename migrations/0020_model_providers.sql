@@ -29,11 +29,13 @@ create index embedding_queue_project on embedding_queue (project_id, run_at);
 -- not have its rights by itself.
 grant create on schema mc to memory_copilot_worker;
 set local role memory_copilot_worker;
--- As before, and what was put off is due again: the new policy may let a model see it.
+-- As before, and where other models may see the passages, those that were put off are due again. One that
+-- somebody is just writing is passed over: it is due within the hour.
 create or replace function mc.set_policy(principal uuid, project uuid, expected int, document jsonb) returns int
 language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
     set_version int;
+    providers text := (select p.embedding_providers from projects p where p.id = set_policy.project);
 begin
     if mc.role_of(principal, project) >= 'maintainer' then
         update projects p set policy = document, policy_version = p.policy_version + 1, updated_at = now()
@@ -41,8 +43,13 @@ begin
         returning p.policy_version into set_version;
         insert into policy_versions (project_id, version, policy, changed_by)
         select set_policy.project, set_version, document, principal where set_version is not null;
-        update embedding_queue q set run_at = now()
-        where q.project_id = set_policy.project and q.run_at > now() and set_version is not null;
+        if providers <> (select p.embedding_providers from projects p where p.id = set_policy.project) then
+            update embedding_queue q set run_at = now()
+            where q.passage_id in (
+                select w.passage_id from embedding_queue w
+                where w.project_id = set_policy.project and w.run_at > now() for update skip locked);
+            perform pg_notify('embedding_queue', '');
+        end if;
     end if;
     return set_version;
 end $$;

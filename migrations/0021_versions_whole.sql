@@ -1,6 +1,7 @@
--- A version keeps the whole of what a record was: its kind, who answered for it, when it was to end, who
--- vouched for it and what it cited, too, so that rolling back and forgetting restore all of it. Of versions
--- from before nothing else is known than what their records are now.
+-- A version keeps, beside what a record said, its kind, who answered for it, when it was to end, who vouched
+-- for it and what it cited, so that rolling back and forgetting restore these, too. Scores and the links to a
+-- task and a dialog are of the record, of no version. Of versions from before nothing else is known than what
+-- their records are now.
 alter table memory_versions
     add column kind text,
     add column owner text,

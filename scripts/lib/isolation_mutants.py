@@ -10,8 +10,8 @@ STORE = "crates/store/src/"
 MUTANTS = [
     # Who may do what.
     ("scope", API + "auth.rs", "if self.scopes.contains(scope) {", "if self.scopes.contains(scope) || ON(scope) {"),
-    ("role", API + "entry.rs", "if here.project.role < needed {", "if here.project.role < needed && !ON(role) {"),
-    ("policy-role", API + "entry.rs", "let needed = here.project.policy.least_role(action);", "let needed = if ON(policy-role) { action.least_role() } else { here.project.policy.least_role(action) };"),
+    ("role", API + "entry.rs", "if project.role >= needed {", "if project.role >= needed || ON(role) {"),
+    ("policy-role", API + "entry.rs", "let needed = project.policy.least_role(action);", "let needed = if ON(policy-role) { action.least_role() } else { project.policy.least_role(action) };"),
     ("presence", API + "auth.rs", "if self.by != By::Token {", "if self.by != By::Token || ON(presence) {"),
     ("administers", API + "auth.rs", "self.is_admin && self.scopes.contains(Scope::Admin)", "ON(administers) || self.is_admin && self.scopes.contains(Scope::Admin)"),
     ("administers-scope", API + "auth.rs", "ON(administers) || self.is_admin && self.scopes.contains(Scope::Admin)", "ON(administers) || self.is_admin && (self.scopes.contains(Scope::Admin) || ON(administers-scope))"),

@@ -63,13 +63,23 @@ impl ApiState {
         let store = self.store.enter(caller.user, project.id);
         let policy = Arc::new(project.policy.clone());
         let memory = self.memory.over(store.clone(), policy);
-        let here = Here { project, store, memory };
-        let needed = here.project.policy.least_role(action);
-        if here.project.role < needed {
-            self.sign_in.refusals().role_too_low(here.project.id, caller.user, action);
-            return Err(too_low(&here.project, needed));
+        self.require(caller, &project, action)?;
+        Ok(Here { project, store, memory })
+    }
+
+    /// Refuses a caller whose role in the project is not enough for something, and counts that.
+    pub fn require(
+        &self,
+        caller: &Principal,
+        project: &Project,
+        action: Action,
+    ) -> Result<(), Problem> {
+        let needed = project.policy.least_role(action);
+        if project.role >= needed {
+            return Ok(());
         }
-        Ok(here)
+        self.sign_in.refusals().role_too_low(project.id, caller.user, action);
+        Err(too_low(project, needed))
     }
 }
 

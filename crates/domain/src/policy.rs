@@ -153,10 +153,8 @@ pub struct RetentionDays {
 #[serde(default, deny_unknown_fields)]
 pub struct Models {
     /// Those that make vectors for the search. Where the service has none that may, search is by words.
-    #[cfg_attr(feature = "openapi", schema(inline))]
     pub embedding: Providers,
     /// Those that write: distil what was learnt, review, propose. Kept for what asks them: nothing does yet.
-    #[cfg_attr(feature = "openapi", schema(inline))]
     pub chat: Providers,
 }
 

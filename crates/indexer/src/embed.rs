@@ -149,8 +149,8 @@ async fn store_vectors(
     let mut stored = 0;
     let mut todo = vec![backlog];
     while let Some(mut batch) = todo.pop() {
-        let passages: Vec<_> = batch.iter().map(|item| item.passage).collect();
-        let allowed = vectors::may_embed(&ctx.store, &passages, ctx.is_remote).await;
+        let projects: Vec<_> = batch.iter().map(|item| item.project).collect();
+        let allowed = vectors::may_embed(&ctx.store, &projects, ctx.is_remote).await;
         if !allowed.map_err(|error| error.to_string())? {
             return Err("a project keeps its texts from the model since a moment ago".to_owned());
         }

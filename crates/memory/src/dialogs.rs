@@ -104,6 +104,7 @@ pub async fn save_dialog(
     }
     let is_found = request.is_found && verdict == Verdict::Take { suspicious: false };
     let mut tx = ctx.store.begin().await?;
+    quarantine::claim(&mut tx, looked).await?;
     if let Looked::Released(hold) = looked
         && dialogs::is_newer(&mut tx, id, hold).await?
     {
@@ -130,8 +131,11 @@ pub async fn save_dialog(
     } else {
         passages::remove(&mut tx, PassageSource::Dialog(id)).await?;
     }
-    audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id)).await?;
+    if let Looked::Released(hold) = looked {
+        dialogs::sent_with(&mut tx, id, hold).await?;
+    }
     quarantine::settle(&mut tx, looked).await?;
+    audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id)).await?;
     tx.commit().await?;
     Ok(DialogKept::Kept(id))
 }

@@ -82,6 +82,13 @@ pub async fn show(ctx: &MemoryContext, id: HoldId) -> Result<Option<Sanitized>, 
     Ok(Some(mask_with(&text, &Sanitizing::strict()).text))
 }
 
+/// Has nobody else decide about what a person lets out, until the transaction ends that takes it in. First of
+/// all, as whoever forgets somebody takes what they sent before what they made.
+pub async fn claim(tx: &mut Tx, looked: Looked) -> Result<(), Error> {
+    let Looked::Released(id) = looked else { return Ok(()) };
+    if quarantine::lock(tx, id).await? { Ok(()) } else { Err(Error::NotHeld(id)) }
+}
+
 /// Notes in the transaction that takes something in that it was held until now and is no more, where a
 /// person let it out: both are so, or neither.
 pub async fn settle(tx: &mut Tx, looked: Looked) -> Result<(), Error> {

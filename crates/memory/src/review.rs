@@ -1,6 +1,6 @@
 //! From a proposal or a private note to what the team knows, and back: a person decides.
 
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{Act, ProjectId, RecordId, RecordState, Trust, UserId, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
@@ -9,7 +9,7 @@ use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
     self, Change, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
 };
-use mc_store::{Tx, citations, repositories};
+use mc_store::{Tx, citations, quarantine, repositories};
 use serde_json::json;
 
 use crate::gate::{Gate, Looked, Verdict};
@@ -198,7 +198,7 @@ pub async fn roll_back(
     let mut record = records::find_in(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
     let is_removed = !is_live(&record);
     if is_removed {
-        records::restore(&mut tx, id).await?;
+        restore(&mut tx, id).await?;
         record = records::find_in(&mut tx, id).await?.ok_or(Error::NoRecord(id))?;
     }
     let said = match version {
@@ -210,11 +210,7 @@ pub async fn roll_back(
     };
     let body = match &said {
         Some(said) => {
-            let mut body = said_then(&record, said);
-            if body.ttl <= Utc::now() {
-                // It would be taken out of the search at once.
-                (body.ttl, body.ttl_given) = (record.ttl, record.ttl_given);
-            }
+            let body = said_then(&record, said);
             let cited = citations::of_version(&mut tx, id, said.version).await?;
             let origin = Origin { saved_by: ctx.store.principal(), source: String::new() };
             let reason = format!("rolled back to version {}", said.version);
@@ -250,12 +246,17 @@ pub struct Forgotten {
     pub rolled_back: Vec<RecordId>,
     /// Records that say what others said: only their origin was changed.
     pub kept: Vec<RecordId>,
+    /// Records of others that one of the removed had replaced, and that are there again.
+    pub restored: Vec<RecordId>,
     /// Dialogs that were deleted.
     pub dialogs: u64,
     /// Documents that were deleted.
     pub docs: u64,
     /// Files of a repository that were taken out, and it with them.
     pub files: u64,
+    /// What a person had sent and nobody had decided about yet: destroyed. Where something held came from is
+    /// sealed with it, so that nothing is found by a source.
+    pub holds: u64,
 }
 
 /// Takes out everything that came from one person or source alone, and from the rest what came from
@@ -267,20 +268,12 @@ pub async fn forget(
     dry_run: bool,
 ) -> Result<Forgotten, Error> {
     let mut tx = ctx.store.begin_in_memory(project).await?;
-    let touched = records::records_of(&mut tx, project, contributor).await?;
-    let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
-    records::lock(&mut tx, &ids).await?;
     let mut forgotten = Forgotten::default();
-    // Those of nobody else first: what remains may be about to say the same.
-    let (own, shared): (Vec<Touched>, Vec<Touched>) =
-        touched.iter().partition(|one| one.others.is_none());
-    for one in own {
-        records::erase(&mut tx, one.id).await?;
-        forgotten.removed.push(one.id);
+    if let Contributor::User(user) = contributor {
+        // First: a release of one that is under way has ended then, and what it took in is found below.
+        forgotten.holds = quarantine::destroy_sent_by(&mut tx, project, *user).await?;
     }
-    for one in shared {
-        forget_share(&mut tx, &one, contributor, &mut forgotten).await?;
-    }
+    forget_records(&mut tx, project, contributor, &mut forgotten).await?;
     forgotten.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
     forgotten.docs = records::forget_docs(&mut tx, project, contributor).await?;
     if let Contributor::Source(source) = contributor {
@@ -300,13 +293,65 @@ pub async fn forget(
         "by": by,
         "removed": forgotten.removed,
         "rolled_back": forgotten.rolled_back,
+        "restored": forgotten.restored,
         "dialogs": forgotten.dialogs,
         "documents": forgotten.docs,
         "files": forgotten.files,
+        "holds": forgotten.holds,
     });
     audit::note(&mut tx, NewEvent::new(Act::RecordsForgotten, subject).with(detail)).await?;
     tx.commit().await?;
     Ok(forgotten)
+}
+
+async fn forget_records(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+    forgotten: &mut Forgotten,
+) -> Result<(), Error> {
+    let touched = records::records_of(tx, project, contributor).await?;
+    let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
+    let replaced = records::replaced_by(tx, &ids).await?;
+    records::lock(tx, &[ids, replaced].concat()).await?;
+    // Those of nobody else first: what remains may be about to say the same.
+    let (own, shared): (Vec<Touched>, Vec<Touched>) =
+        touched.iter().partition(|one| one.others.is_none());
+    for one in own {
+        erase(tx, one.id, forgotten).await?;
+    }
+    for one in shared {
+        forget_share(tx, &one, contributor, forgotten).await?;
+    }
+    // Last: until here what comes back may be somebody's share, too, and what says the same may go.
+    forgotten.restored = bring_back(tx, &forgotten.restored).await?;
+    Ok(())
+}
+
+/// Deletes a record, and notes which ones nothing replaces now.
+async fn erase(tx: &mut Tx, id: RecordId, forgotten: &mut Forgotten) -> Result<(), Error> {
+    forgotten.restored.extend(records::erase(tx, id).await?);
+    forgotten.removed.push(id);
+    Ok(())
+}
+
+/// Brings back the records that nothing replaces any more, as far as they are still there and no live one says
+/// the same; answers which.
+async fn bring_back(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>, Error> {
+    let mut restored = Vec::new();
+    for id in replaced {
+        let Some(record) = records::find_in(tx, *id).await? else { continue };
+        let body = body_of(&record);
+        if let Some(same) = records::same(tx, &record, &body).await? {
+            // It comes back once that is forgotten, too.
+            records::hand_on(tx, *id, same).await?;
+            continue;
+        }
+        restore(tx, *id).await?;
+        index(tx, &record, &body, record.standing.private_to).await?;
+        restored.push(*id);
+    }
+    Ok(restored)
 }
 
 async fn forget_share(
@@ -322,8 +367,7 @@ async fn forget_share(
     records::forget(tx, one.id, contributor).await?;
     let Some(said) = before else {
         if says_theirs {
-            records::erase(tx, one.id).await?;
-            forgotten.removed.push(one.id);
+            erase(tx, one.id, forgotten).await?;
         } else {
             forgotten.kept.push(one.id);
         }
@@ -352,6 +396,13 @@ async fn forget_share(
 
 async fn find(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
     records::find(&ctx.store, id).await?.ok_or(Error::NoRecord(id))
+}
+
+/// Brings a record back that was taken out or replaced, stale or active by what it cites. The caller makes its
+/// passage.
+async fn restore(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
+    records::restore(tx, id).await?;
+    Ok(citations::settle(tx, id).await?)
 }
 
 /// The proposal, which nobody else decides about until the transaction ends.
@@ -511,13 +562,12 @@ fn body_of(record: &Record) -> RecordBody {
 
 /// What a record was in an earlier version.
 fn said_then(record: &Record, said: &Version) -> RecordBody {
-    // An end that nobody named is where saves and recalls have moved it.
-    let moves = !said.ttl_given && !record.ttl_given;
+    let (ttl, ttl_given) = end_then(record, said);
     RecordBody {
         kind: said.kind,
         owner: said.owner.clone(),
-        ttl: if moves { record.ttl } else { said.ttl },
-        ttl_given: said.ttl_given,
+        ttl,
+        ttl_given,
         title: Sanitized::stored(said.title.clone()),
         content: Sanitized::stored(said.content.clone()),
         scope: said.scope.clone(),
@@ -526,5 +576,23 @@ fn said_then(record: &Record, said: &Version) -> RecordBody {
         content_hash: content_hash(&said.content).to_vec(),
         simhash: simhash(&said.content),
         ..body_of(record)
+    }
+}
+
+/// When a record is to end that is what it was in an earlier version, and whether that was named. None ends
+/// by becoming so.
+fn end_then(record: &Record, said: &Version) -> (DateTime<Utc>, bool) {
+    let now = Utc::now();
+    match (said.ttl_given, record.ttl_given) {
+        // An end that nobody named is where saves and recalls have moved it,
+        (false, false) => (record.ttl, false),
+        // which they have not done since somebody named one.
+        (false, true) => {
+            let least = now + TimeDelta::days(i64::from(records::RESTORED_DAYS));
+            (said.ttl.max(least), false)
+        }
+        (true, _) if said.ttl > now => (said.ttl, true),
+        // One that was named and is over: as it is.
+        (true, _) => (record.ttl, record.ttl_given),
     }
 }

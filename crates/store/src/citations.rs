@@ -1,5 +1,7 @@
 //! The places in the code that records cite, and the indexed code to hold them against.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
 
@@ -88,18 +90,24 @@ pub async fn add(
     Ok(())
 }
 
-/// Whether a record cites anything else than `citations`: other places, or another text there.
+/// Whether a record cites anything else than `citations`: other places, or another text there. Their order is
+/// no difference, and neither is the commit at which the same text was seen.
 pub(crate) async fn differ(
     tx: &mut Tx,
     record: RecordId,
     citations: &[Citation],
 ) -> Result<bool, Error> {
-    let now = of_record_in(tx, record).await?;
-    let is_same = |(a, b): (&Citation, &Citation)| {
-        (&a.file_path, &a.symbol, a.lines) == (&b.file_path, &b.symbol, b.lines)
-            && (&a.commit, &a.content_hash) == (&b.commit, &b.content_hash)
-    };
-    Ok(now.len() != citations.len() || !now.iter().zip(citations).all(is_same))
+    let known = of_record_in(tx, record).await?;
+    let now: BTreeSet<_> = known.iter().map(place_and_text).collect();
+    let then: BTreeSet<_> = citations.iter().map(place_and_text).collect();
+    Ok(now != then)
+}
+
+/// What two citations are compared by.
+fn place_and_text(citation: &Citation) -> impl Ord {
+    // A definition is found by its name, on whichever lines it stands.
+    let lines = citation.lines.filter(|_| citation.symbol.is_none());
+    (&citation.file_path, &citation.symbol, lines, &citation.content_hash)
 }
 
 /// What a record cited in an earlier version, with the verdicts of that time.
@@ -108,21 +116,53 @@ pub async fn of_version(
     record: RecordId,
     version: i32,
 ) -> Result<Vec<Citation>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
-        r#"select c.id as "id!", v.record_id as "record_id!", c.file_path as "file_path!",
-                  c.symbol as "symbol?", c.line_start as "line_start?", c.line_end as "line_end?",
-                  c.commit_sha as "commit_sha?", c.content_hash as "content_hash?",
-                  c.verdict as "verdict!", c.checked_at as "checked_at!", false as "outdated!"
+    let cited = fetch_of_versions(&mut *tx.0, record, Some(version)).await?;
+    Ok(cited.into_iter().map(|(_, citation)| citation).collect())
+}
+
+/// What a record cited in each of its earlier versions, with the verdicts of those times.
+pub async fn of_versions(store: &Store, record: RecordId) -> Result<Vec<(i32, Citation)>, Error> {
+    fetch_of_versions(&mut *store.read().await?, record, None).await
+}
+
+async fn fetch_of_versions(
+    executor: impl sqlx::PgExecutor<'_>,
+    record: RecordId,
+    version: Option<i32>,
+) -> Result<Vec<(i32, Citation)>, Error> {
+    let rows = sqlx::query!(
+        r#"select v.version as "version!", c.id as "id!", v.record_id as "record_id!",
+                  c.file_path as "file_path!", c.symbol as "symbol?", c.line_start as "line_start?",
+                  c.line_end as "line_end?", c.commit_sha as "commit_sha?",
+                  c.content_hash as "content_hash?", c.verdict as "verdict!",
+                  c.checked_at as "checked_at!"
            from memory_versions v
            cross join lateral jsonb_populate_recordset(null::memory_citations, v.citations) as c
-           where v.record_id = $1 and v.version = $2 order by c.id"#,
+           where v.record_id = $1 and ($2::int is null or v.version = $2)
+           order by v.version, c.id"#,
         record.0,
         version
     )
-    .fetch_all(&mut *tx.0)
+    .fetch_all(executor)
     .await?;
-    rows.into_iter().map(Row::into_citation).collect()
+    rows.into_iter()
+        .map(|row| {
+            let cited = Row {
+                id: row.id,
+                record_id: row.record_id,
+                file_path: row.file_path,
+                symbol: row.symbol,
+                line_start: row.line_start,
+                line_end: row.line_end,
+                commit_sha: row.commit_sha,
+                content_hash: row.content_hash,
+                verdict: row.verdict,
+                checked_at: row.checked_at,
+                outdated: false,
+            };
+            Ok((row.version, cited.into_citation()?))
+        })
+        .collect()
 }
 
 /// Has the fresh citations of a file take their text from what is about to be written: its bytes are those

@@ -47,7 +47,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
              messages = excluded.messages, distilled = excluded.distilled,
-             saved_by = excluded.saved_by, updated_at = now()
+             saved_by = excluded.saved_by, updated_at = now(), sent_at = now()
          where dialogs.project_id = excluded.project_id
              and ($8 or dialogs.saved_by is null or dialogs.saved_by = excluded.saved_by)",
         dialog.id.0,
@@ -64,17 +64,30 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
     Ok(done.rows_affected() == 1)
 }
 
-/// Whether the dialog was saved since something was put into quarantine.
+/// Whether what the dialog says was sent after what was put into quarantine then. Nobody writes it until the
+/// transaction ends.
 pub async fn is_newer(tx: &mut Tx, dialog: DialogId, than: HoldId) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar!(
-        r#"select exists (select from dialogs d join quarantine q on q.id = $2
-               where d.id = $1 and d.updated_at > q.created_at and d.messages <> '[]')
-           as "is_newer!""#,
+    let newer = sqlx::query_scalar!(
+        r#"select d.sent_at > q.created_at and d.messages <> '[]' as "is_newer!"
+           from dialogs d join quarantine q on q.id = $2 where d.id = $1 for update of d"#,
         dialog.0,
         than.0
     )
-    .fetch_one(&mut *tx.0)
-    .await?)
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(newer.unwrap_or(false))
+}
+
+/// Notes that a dialog says what was sent when something was put into quarantine.
+pub async fn sent_with(tx: &mut Tx, dialog: DialogId, hold: HoldId) -> Result<(), Error> {
+    sqlx::query!(
+        "update dialogs d set sent_at = q.created_at from quarantine q where d.id = $1 and q.id = $2",
+        dialog.0,
+        hold.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Links an existing dialog to a task; `false` when the project has no such dialog.

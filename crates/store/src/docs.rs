@@ -80,7 +80,7 @@ pub async fn upsert(
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
-               saved_by = excluded.saved_by, trust = excluded.trust, updated_at = now()
+               saved_by = excluded.saved_by, trust = excluded.trust, updated_at = now(), sent_at = now()
            where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags, docs.trust)
                is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
                                  excluded.scope, excluded.tags, excluded.trust)
@@ -105,7 +105,8 @@ pub async fn upsert(
         Some(row) => (row.id, Outcome::Updated),
         None => {
             let id = sqlx::query_scalar!(
-                "select id from docs where project_id = $1 and source = $2 and doc_id = $3",
+                "update docs set sent_at = now()
+                 where project_id = $1 and source = $2 and doc_id = $3 returning id",
                 project.0,
                 doc.source,
                 doc.doc_id
@@ -120,24 +121,37 @@ pub async fn upsert(
     Ok((id.into(), outcome))
 }
 
-/// Whether what is there of the document was written since something was put into quarantine.
+/// Whether what is there of the document was sent after what was put into quarantine then. Nobody writes it
+/// until the transaction ends.
 pub async fn is_newer(
     tx: &mut Tx,
     project: ProjectId,
     doc: &NewDoc,
     than: HoldId,
 ) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar!(
-        r#"select exists (select from docs d join quarantine q on q.id = $4
-               where d.project_id = $1 and d.source = $2 and d.doc_id = $3
-                   and d.updated_at > q.created_at) as "is_newer!""#,
+    let newer = sqlx::query_scalar!(
+        r#"select d.sent_at > q.created_at as "is_newer!" from docs d join quarantine q on q.id = $4
+           where d.project_id = $1 and d.source = $2 and d.doc_id = $3 for update of d"#,
         project.0,
         doc.source,
         doc.doc_id,
         than.0
     )
-    .fetch_one(&mut *tx.0)
-    .await?)
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(newer.unwrap_or(false))
+}
+
+/// Notes that a document says what was sent when something was put into quarantine.
+pub async fn sent_with(tx: &mut Tx, id: DocId, hold: HoldId) -> Result<(), Error> {
+    sqlx::query!(
+        "update docs d set sent_at = q.created_at from quarantine q where d.id = $1 and q.id = $2",
+        id.0,
+        hold.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// The document with this id.

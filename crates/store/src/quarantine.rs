@@ -1,7 +1,7 @@
 //! What a policy forbids to be taken in, sealed, until somebody decides about it.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{HoldId, HoldState, ProjectId, UserId};
+use mc_domain::{HoldId, HoldState, ProjectId, RecordId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::error::word;
@@ -164,6 +164,30 @@ pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, E
     Ok(done.rows_affected() == 1)
 }
 
+/// Has nobody else decide about something until the transaction ends; `false` where it is not held any more.
+pub async fn lock(tx: &mut Tx, id: HoldId) -> Result<bool, Error> {
+    let held = sqlx::query!(
+        "select id from quarantine where id = $1 and state = 'held' and expires_at > now() for update",
+        id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(held.is_some())
+}
+
+/// Whether any of these records was changed after something was put into quarantine.
+pub async fn is_overtaken(tx: &mut Tx, id: HoldId, by: &[RecordId]) -> Result<bool, Error> {
+    let records: Vec<_> = by.iter().map(|record| record.0).collect();
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from memory_records r join quarantine q on q.id = $1
+               where r.id = any($2) and r.updated_at > q.created_at) as "is_overtaken!""#,
+        id.0,
+        &records
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
+}
+
 /// Throws away what nobody decided about in time; answers what. For the background.
 pub async fn expire(tx: &mut Tx) -> Result<Vec<(HoldId, ProjectId)>, Error> {
     let gone = sqlx::query!(
@@ -237,6 +261,27 @@ pub async fn notified(store: &Store, id: HoldId) -> Result<(), Error> {
         .execute(&store.pool)
         .await?;
     Ok(())
+}
+
+/// Destroys what somebody sent to the project and nobody has decided about, as [`decide`] does; answers how
+/// much that was.
+pub async fn destroy_sent_by(
+    tx: &mut Tx,
+    project: ProjectId,
+    sender: UserId,
+) -> Result<u64, Error> {
+    let by = tx.1.entry.map(|entry| entry.principal.0);
+    let gone = sqlx::query!(
+        "update quarantine set state = 'destroyed', sealed = '', summary = '', decided_by = $3,
+             decided_at = now(), notify_at = null
+         where project_id = $1 and sent_by = $2 and state = 'held'",
+        project.0,
+        sender.0,
+        by
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected())
 }
 
 struct Row {

@@ -18,11 +18,11 @@ use crate::{Error, Store, Tx};
 
 pub use create::{NewRecord, create};
 pub use promotion::{
-    Decided, Promotion, confirm, decide, proposals, restore, same_proposal, share,
+    Decided, Promotion, RESTORED_DAYS, confirm, decide, proposals, restore, same_proposal, share,
 };
 pub use provenance::{
     Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,
-    forget_docs, forget_history, origins, records_of, rewrite, same,
+    forget_docs, forget_history, hand_on, origins, records_of, replaced_by, rewrite, same,
 };
 pub use versions::{Version, last_version, version, versions};
 

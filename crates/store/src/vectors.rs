@@ -219,19 +219,18 @@ pub async fn take_backlog(
         .collect()
 }
 
-/// Whether the model may still see all these passages, whatever the policies of their projects have become
-/// since they were claimed.
+/// Whether the model may still see what was claimed of all these projects, whatever their policies have
+/// become since. One that is gone has nothing to be seen.
 pub async fn may_embed(
     store: &Store,
-    passages: &[PassageId],
+    projects: &[ProjectId],
     is_remote: bool,
 ) -> Result<bool, Error> {
-    let ids: Vec<_> = passages.iter().map(|passage| passage.0).collect();
+    let ids: Vec<_> = projects.iter().map(|project| project.0).collect();
     Ok(sqlx::query_scalar!(
         r#"select not exists (
-               select from embedding_queue q join projects p on p.id = q.project_id
-               where q.passage_id = any($1) and not mc.may_embed(p.embedding_providers, $2))
-           as "all!""#,
+               select from unnest($1::uuid[]) as asked (id) left join projects p using (id)
+               where coalesce(not mc.may_embed(p.embedding_providers, $2), true)) as "all!""#,
         &ids,
         is_remote
     )

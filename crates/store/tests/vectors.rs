@@ -182,12 +182,12 @@ async fn passages_that_no_model_may_see_are_put_off_until_the_policy_changes() {
 
     set("any").await;
     let taken: Vec<_> = vectors::take_backlog(store, 2, true).await.unwrap();
-    let passages: Vec<_> = taken.iter().map(|item| item.passage).collect();
-    assert_eq!(passages.len(), 2);
-    assert!(vectors::may_embed(store, &passages, true).await.unwrap());
+    let projects: Vec<_> = taken.iter().map(|item| item.project).collect();
+    assert_eq!(projects, [closed; 2]);
+    assert!(vectors::may_embed(store, &projects, true).await.unwrap());
     set("off").await;
-    assert!(!vectors::may_embed(store, &passages, true).await.unwrap(), "claimed as they are");
-    assert!(!vectors::may_embed(store, &passages, false).await.unwrap());
+    assert!(!vectors::may_embed(store, &projects, true).await.unwrap(), "claimed as they are");
+    assert!(!vectors::may_embed(store, &[open, closed], false).await.unwrap());
 }
 
 #[tokio::test]

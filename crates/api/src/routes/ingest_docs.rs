@@ -279,6 +279,7 @@ pub async fn take(
         return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
     }
     let mut tx = here.store.begin().await?;
+    quarantine::claim(&mut tx, looked).await?;
     if docs::is_newer(&mut tx, here.project.id, &one.doc, id).await? {
         return Err(mc_memory::Error::Overtaken(id).into());
     }
@@ -286,8 +287,9 @@ pub async fn take(
     let mut answer = DocsAnswer::default();
     let source = one.doc.source.clone();
     answer.note(one.doc.doc_id, doc.into(), outcome);
-    note(&mut tx, &source, &answer).await?;
+    docs::sent_with(&mut tx, doc, id).await?;
     quarantine::settle(&mut tx, looked).await?;
+    note(&mut tx, &source, &answer).await?;
     tx.commit().await?;
     Ok((doc.into(), word(outcome)))
 }

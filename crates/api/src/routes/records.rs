@@ -11,7 +11,7 @@ use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, PassageSource};
-use mc_store::projects::{Belonging, Project};
+use mc_store::projects::Belonging;
 use mc_store::records::{self, Contribution, Record, RecordFilter, Version};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::users;
 use crate::ApiState;
-use crate::auth::{Authenticate as _, Principal};
+use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
@@ -152,14 +152,26 @@ pub struct CitationView {
     pub(super) verdict: CitationVerdict,
 }
 
-/// What a record said before.
+/// What a record was before.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VersionView {
     version: i32,
+    kind: Kind,
     title: String,
     content: String,
     scope: Vec<String>,
     tags: Vec<String>,
+    /// Who vouched for it.
+    trust: Trust,
+    owner: Option<String>,
+    /// When it was to expire.
+    ttl: DateTime<Utc>,
+    /// Whether that end was named.
+    ttl_given: bool,
+    #[schema(value_type = Object)]
+    meta: serde_json::Value,
+    /// What it cited, with the verdicts of that time.
+    citations: Vec<CitationView>,
     /// Why it was changed.
     reason: String,
     changed_by: Option<String>,
@@ -234,7 +246,7 @@ pub async fn list(
     Ok(Json(RecordPage { records: cited(&here.store, records).await?, next }))
 }
 
-/// See a record, what it cites and what it said before.
+/// See a record, what it cites and what it was before.
 #[utoipa::path(
     get, path = "/records/{id}", tag = "memory", params(RecordPath),
     responses((status = 200, description = "The record, whatever its state", body = RecordDetails))
@@ -247,11 +259,23 @@ pub async fn show(
     let here = api.enter_holding(&caller, Belonging::Record(id), Action::Read).await?;
     let store = here.ok_or_else(|| unknown(id))?.store;
     let record = records::find(&store, id).await?.ok_or_else(|| unknown(id))?;
-    let versions = records::versions(&store, id).await?;
+    let versions = versions(&store, id).await?;
     let sources = records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
     let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
-    let versions = versions.into_iter().map(Into::into).collect();
     Ok(Json(RecordDetails { record, versions, sources }))
+}
+
+/// The earlier versions of a record, each with what it cited.
+async fn versions(store: &Store, id: RecordId) -> Result<Vec<VersionView>, Problem> {
+    let mut by_version: HashMap<i32, Vec<CitationView>> = HashMap::new();
+    for (version, citation) in citations::of_versions(store, id).await? {
+        by_version.entry(version).or_default().push(citation.into());
+    }
+    let with_citations = |version: Version| {
+        let citations = by_version.remove(&version.version).unwrap_or_default();
+        VersionView::of(version, citations)
+    };
+    Ok(records::versions(store, id).await?.into_iter().map(with_citations).collect())
 }
 
 /// The records, each with what it cites.
@@ -288,7 +312,7 @@ pub async fn remove(
     records::lock(&mut tx, &[id]).await?;
     let record = records::find_in(&mut tx, id).await?.ok_or_else(|| unknown(id))?;
     if record.standing.private_to != Some(caller.user) {
-        may_write(&api, &caller, &here.project)?;
+        api.require(&caller, &here.project, Action::Write)?;
     }
     if record.standing.visibility == mc_domain::Visibility::Proposed {
         let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
@@ -303,19 +327,6 @@ pub async fn remove(
     audit::note(&mut tx, NewEvent::new(Act::RecordRemoved, id)).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Refuses who may not take out what others know, too.
-fn may_write(api: &ApiState, caller: &Principal, project: &Project) -> Result<(), Problem> {
-    let needed = project.policy.least_role(Action::Write);
-    if project.role >= needed {
-        return Ok(());
-    }
-    api.sign_in.refusals().role_too_low(project.id, caller.user, Action::Write);
-    let Project { key, role, .. } = project;
-    let detail = format!("this takes the role {needed}, and yours on \"{key}\" is {role}");
-    Err(Problem::forbidden(detail)
-        .hint("an administrator of the project can give you another role"))
 }
 
 pub(super) fn unknown(id: RecordId) -> Problem {
@@ -378,14 +389,21 @@ impl From<Contribution> for SourceView {
     }
 }
 
-impl From<Version> for VersionView {
-    fn from(version: Version) -> Self {
+impl VersionView {
+    fn of(version: Version, citations: Vec<CitationView>) -> Self {
         Self {
             version: version.version,
+            kind: version.kind.into(),
             title: version.title,
             content: version.content,
             scope: version.scope,
             tags: version.tags,
+            trust: version.trust.into(),
+            owner: version.owner,
+            ttl: version.ttl,
+            ttl_given: version.ttl_given,
+            meta: version.meta,
+            citations,
             reason: version.reason,
             changed_by: version.changed_by,
             changed_at: version.changed_at,

@@ -232,12 +232,17 @@ pub struct ForgetAnswer {
     rolled_back: Vec<Uuid>,
     /// Records that say what others said: only where they came from was changed.
     kept: Vec<Uuid>,
+    /// Records of others that one of the removed had replaced: they are there again.
+    restored: Vec<Uuid>,
     /// Dialogs that were deleted.
     dialogs: u64,
     /// Documents that were deleted.
     documents: u64,
     /// Files of the repository that was taken out.
     files: u64,
+    /// What the person had sent that was held in quarantine: destroyed. None for a source: where something held
+    /// came from is sealed with it.
+    holds: u64,
 }
 
 /// See what waits for a person of the team.
@@ -344,6 +349,10 @@ pub async fn roll_back(
 }
 
 /// Take out everything that came from one person or one source, or a repository with all its files.
+///
+/// What others had said is there again, also where a record that is taken out had replaced it. What the person
+/// has in quarantine is destroyed. What is held of a *source* is not found so, since where it came from is
+/// sealed with it: look through `GET /quarantine` for that.
 #[utoipa::path(
     post, path = "/forget", tag = "review", request_body = ForgetEntry,
     responses((status = 200, description = "What was taken out, or would be", body = ForgetAnswer))
@@ -419,9 +428,11 @@ impl ForgetAnswer {
             removed: ids(forgotten.removed),
             rolled_back: ids(forgotten.rolled_back),
             kept: ids(forgotten.kept),
+            restored: ids(forgotten.restored),
             dialogs: forgotten.dialogs,
             documents: forgotten.docs,
             files: forgotten.files,
+            holds: forgotten.holds,
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::accounts::newcomer;
 use crate::client::{As, TestApi};
+use crate::quarantine::ORDER;
 
 fn fact(content: &str) -> Value {
     json!({"project_key": "shop", "kind": "fact", "content": content})
@@ -437,6 +438,80 @@ async fn who_is_forgotten_after_another_leaves_nothing_in_the_history_either() {
         !all.contains("By the nightly") && !all.contains("In the ledger of the month r"),
         "{all}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_forgotten_leaves_nothing_replaced_and_nothing_held() {
+    let api = TestApi::start().await;
+    let (eve, mia) = (member(&api, "eve").await, newcomer(&api, "mia").await);
+    api.put("/projects/shop/members/mia", json!({"role": "maintainer"})).await.ok();
+    let (eve, mia) = (api.with(&eve), api.with(&mia));
+    let ours = api.post("/save", fact("The nightly export of orders runs at 2:00.")).await.ok();
+    let hers = fact("The nightly export of orders runs at 4:30.");
+    let hers = eve.post("/save", with(hers, "supersedes", ours["id"].clone())).await.ok();
+    assert_eq!(hers["outcome"], "superseded", "{hers}");
+    let order = format!("The export is down on Sundays. {ORDER}");
+    for sender in [&eve, &mia] {
+        assert_eq!(sender.post("/save", fact(&order)).await.ok()["outcome"], "quarantined");
+    }
+    let held = async || {
+        let page = mia.get("/quarantine?project_key=shop&state=held").await.ok();
+        page["held"].as_array().unwrap().clone()
+    };
+    let forget = |dry_run: bool| {
+        let request = json!({"project_key": "shop", "saved_by": "eve", "dry_run": dry_run});
+        mia.post("/forget", request)
+    };
+
+    let would = forget(true).await.ok();
+    assert_eq!(would["removed"], json!([hers["id"]]));
+    assert_eq!((&would["restored"], &would["holds"]), (&json!([ours["id"]]), &json!(1)));
+    let both = held().await;
+    assert_eq!((both.len(), &both[1]["sent_by"]), (2, &json!("eve")), "nothing has happened");
+    let of_eve = format!("/quarantine/{}", both[1]["id"].as_str().unwrap());
+
+    assert_eq!(forget(false).await.ok(), with(would.clone(), "dry_run", false));
+    let left = held().await;
+    assert_eq!((left.len(), &left[0]["sent_by"]), (1, &json!("mia")));
+    let gone = mia.get(&of_eve).await.ok();
+    assert_eq!((&gone["state"], &gone["decided_by"]), (&json!("destroyed"), &json!("mia")));
+    assert!(!gone.to_string().contains("Sundays"), "{gone}");
+    assert_eq!(mia.post(&format!("{of_eve}/release"), json!({})).await.fault(409), "id");
+    let back = mia.get(&format!("/records/{}", id(&ours))).await.ok();
+    assert_eq!((&back["state"], &back["superseded_by"]), (&json!("active"), &Value::Null));
+    assert!(recalls(&mia, "when does the nightly export of orders run", "2:00").await);
+    let told = mia.get("/audit?project_key=shop&action=records.forgotten").await.ok();
+    let told = &told["events"][0]["detail"];
+    assert_eq!((&told["restored"], &told["holds"]), (&would["restored"], &would["holds"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_shows_what_rolling_back_to_it_brings_back() {
+    let api = TestApi::start().await;
+    let text = "The search index is rebuilt by the task search:rebuild, which takes nine minutes.";
+    let first = json!({"project_key": "shop", "kind": "fact", "content": text, "owner": "search",
+                       "ttl": "2030-06-01", "trust": "untrusted", "meta": {"patch_sha": "5d41402"},
+                       "citations": [{"file": "lib/tasks/search.rake", "line_start": 3, "line_end": 9}]});
+    let saved = api.post("/save", first).await.ok();
+    let second = json!({"project_key": "shop", "kind": "rule", "content": text, "owner": "platform",
+                        "ttl": "2031-06-01", "citations": [{"file": "lib/search.rb"}]});
+    assert_eq!(api.post("/save", second).await.ok()["outcome"], "merged");
+
+    let path = format!("/records/{}", id(&saved));
+    let version = api.get(&path).await.ok()["versions"][0].clone();
+    let shown = ["version", "kind", "owner", "ttl", "ttl_given", "trust", "meta", "citations"];
+    let shown = json!(shown.map(|field| &version[field]));
+    let cited = json!([{"file": "lib/tasks/search.rake", "line_start": 3, "line_end": 9,
+                        "verdict": "unchecked"}]);
+    let ends = "2030-06-02T00:00:00Z";
+    let meta = json!({"patch_sha": "5d41402"});
+    assert_eq!(shown, json!([1, "fact", "search", ends, true, "untrusted", meta, cited]));
+
+    let back = api.post(&format!("{path}/rollback"), json!({"version": 1})).await.ok();
+    for field in ["kind", "owner", "ttl", "ttl_given", "trust", "meta"] {
+        assert_eq!(back[field], version[field], "{field}");
+    }
+    assert_eq!(api.get(&path).await.ok()["citations"], cited);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

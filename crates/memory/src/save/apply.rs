@@ -314,13 +314,28 @@ pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
     all
 }
 
-/// The old citations with the new ones, which count where both name the same place. Whoever says
-/// where it stands now settles what had drifted.
+/// The old citations with the new ones, each of which stands where an old one named the same place.
+/// Whoever says where it stands now settles what had drifted.
 fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
-    let is_bad = |a: &Citation| matches!(a.verdict, Verdict::Drifted | Verdict::Orphaned);
-    let kept = old.into_iter().filter(|a| !is_bad(a) && !new.iter().any(|b| is_same_place(a, b)));
-    let mut all: Vec<_> = kept.chain(new.iter().cloned()).collect();
-    all.drain(..all.len().saturating_sub(CITATIONS_MAX));
+    let is_bad = |one: &Citation| matches!(one.verdict, Verdict::Drifted | Verdict::Orphaned);
+    let is_named = |one: &Citation| new.iter().any(|other| is_same_place(one, other));
+    let mut left = new.to_vec();
+    let mut all = Vec::with_capacity(old.len() + left.len());
+    for one in old {
+        match left.iter().position(|other| is_same_place(&one, other)) {
+            Some(at) => all.push(left.remove(at)),
+            None if is_bad(&one) || is_named(&one) => {}
+            None => all.push(one),
+        }
+    }
+    all.append(&mut left);
+    // The first go, but for what is named just now.
+    let mut excess = all.len().saturating_sub(CITATIONS_MAX);
+    all.retain(|one| {
+        let goes = excess > 0 && !is_named(one);
+        excess -= usize::from(goes);
+        !goes
+    });
     all
 }
 

@@ -438,6 +438,7 @@ async fn write(
 ) -> Result<Written, Error> {
     let _turn = ctx.turns.of(request.project).await;
     let mut tx = ctx.store.begin_in_memory(request.project).await?;
+    quarantine::claim(&mut tx, prepared.looked).await?;
     let task = match &request.task_external_id {
         Some(id) => Some(tasks::ensure(&mut tx, request.project, id).await?),
         None => None,
@@ -453,7 +454,14 @@ async fn write(
     };
     let judgement = judge(&incoming, &known);
     let links = apply::Links { task, dialog };
-    if request.visibility == Visibility::Proposed {
+    // What was held may be older than what would be changed: a person decides with both before them.
+    let is_overtaken = match prepared.looked {
+        Looked::Released(hold) => {
+            mc_store::quarantine::is_overtaken(&mut tx, hold, &judgement.touches()).await?
+        }
+        _ => false,
+    };
+    if request.visibility == Visibility::Proposed || is_overtaken {
         return propose(tx, request, prepared, links, judgement).await;
     }
     // All of them now and in one order: recalls count their hits on several records at once.
@@ -486,8 +494,8 @@ async fn write(
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
         (_, replaced) => Decision::Superseded { by: id, replaced },
     };
-    note(&mut tx, request, &decision, id).await?;
     quarantine::settle(&mut tx, prepared.looked).await?;
+    note(&mut tx, request, &decision, id).await?;
     tx.commit().await?;
     Ok(Written {
         record: applied.record,
@@ -522,6 +530,15 @@ fn private_to(request: &SaveRequest) -> Option<UserId> {
     request.saved_by.filter(|_| request.visibility == Visibility::Private)
 }
 
+/// Ends a save that has nothing to write: what was held is settled all the same.
+async fn settled_alone(mut tx: Tx, looked: Looked) -> Result<(), Error> {
+    if matches!(looked, Looked::Released(_)) {
+        quarantine::settle(&mut tx, looked).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
 /// Puts a note before the reviewers. It is never merged into what the team has: where it comes close to
 /// one record, it is a proposal to change that.
 async fn propose(
@@ -535,8 +552,7 @@ async fn propose(
         Action::Merge { into, exact: true } => {
             let record =
                 records::find_in(&mut tx, into).await?.ok_or(Error::UnknownRecord(into))?;
-            quarantine::settle(&mut tx, prepared.looked).await?;
-            tx.commit().await?;
+            settled_alone(tx, prepared.looked).await?;
             let reason = "the team knows this already".to_owned();
             return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
         }
@@ -547,16 +563,15 @@ async fn propose(
     if let Some(same) = records::same_proposal(&mut tx, request.project, request.kind, hash).await?
     {
         let record = records::find_in(&mut tx, same).await?.ok_or(Error::UnknownRecord(same))?;
-        quarantine::settle(&mut tx, prepared.looked).await?;
-        tx.commit().await?;
+        settled_alone(tx, prepared.looked).await?;
         let reason = "it was proposed already and waits for a person of the team".to_owned();
         return Ok(unchanged(record, Decision::Proposed(same), reason, judgement.scores));
     }
     let applied =
         apply::propose(&mut tx, request, prepared, links, amends, judgement.scores).await?;
     let decision = Decision::Proposed(applied.record.id);
-    note(&mut tx, request, &decision, applied.record.id).await?;
     quarantine::settle(&mut tx, prepared.looked).await?;
+    note(&mut tx, request, &decision, applied.record.id).await?;
     tx.commit().await?;
     let reason = match amends {
         Some(id) => format!("a person of the team decides whether record {id} is to say this"),

@@ -1,8 +1,8 @@
-//! What a person decides about a record: rolling back and forgetting restore all of what it was.
+//! What a person decides about a record: rolling back and forgetting restore what it was.
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
-use mc_memory::review::{forget, roll_back, share};
+use mc_memory::review::{Forgotten, confirm, forget, roll_back, share};
 use mc_memory::{Decision, NewCitation, SaveRequest, recheck_files, save};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Contributor, Record};
@@ -14,6 +14,7 @@ const RETRY: &str = "The payments worker retries a failed charge 3 times with ji
                      gateway drops connections under load";
 const RETOLD: &str = "Hi team, please note that because the gateway drops connections under load, the \
                       payments worker retries failed charges three times with jitter!";
+const EXPORT: &str = "The nightly export runs at 2:00";
 const WORKER: &str = "app/workers/payments.rb";
 const PATH: &str = "app/models/cart.rb";
 const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\nend";
@@ -29,9 +30,14 @@ fn cart_total() -> NewCitation {
 
 async fn somebody(world: &World) -> UserId {
     let id = UserId::generate();
-    let sql = format!("insert into users (id, login) values ('{}', 'eve')", id.0);
-    testing::execute(world.url(), &sql).await.unwrap();
+    let sql = format!("insert into users (id, login) values ('{0}', 'user {0}')", id.0);
+    execute(world, &sql).await;
     id
+}
+
+/// Runs a statement to bring about what takes days.
+async fn execute(world: &World, sql: &str) {
+    testing::execute(world.url(), sql).await.unwrap();
 }
 
 async fn record(world: &World, id: RecordId) -> Record {
@@ -49,10 +55,13 @@ async fn passage(world: &World) -> String {
     testing::text(world.store(), sql).await.unwrap()
 }
 
+async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> Forgotten {
+    forget(&world.ctx, world.project, &Contributor::User(whose), dry_run).await.unwrap()
+}
+
 /// Forgets what somebody did to the only record.
 async fn forgotten(world: &World, whose: UserId, id: RecordId) -> Record {
-    let whose = Contributor::User(whose);
-    let forgotten = forget(&world.ctx, world.project, &whose, false).await.unwrap();
+    let forgotten = forgetting(world, whose, false).await;
     assert_eq!(forgotten.rolled_back, [id], "{forgotten:?}");
     record(world, id).await
 }
@@ -160,6 +169,147 @@ async fn what_somebody_adds_to_the_same_words_is_forgotten_too() {
         let lines: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.lines).collect();
         assert_eq!(lines, [None], "{hers:?}");
     }
+}
+
+/// Has somebody replace a record.
+async fn replaced(world: &World, whose: UserId, content: &str, replaced: RecordId) -> RecordId {
+    let request =
+        SaveRequest { saved_by: Some(whose), supersedes: Some(replaced), ..world.note(content) };
+    match world.save(&request).await.decision {
+        Decision::Superseded { by, replaced: all } if all == [replaced] => by,
+        other => panic!("expected to replace {replaced}, got {other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_replaced_is_there_again_once_they_are_forgotten() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, TOTAL).await;
+    let eve = somebody(&world).await;
+    let note = SaveRequest { citations: vec![cart_total()], ..world.note(EXPORT) };
+    let id = world.created(&note).await;
+    world.index_file(PATH, &CART.replace("price_in_cents", "amount"), TOTAL).await;
+    recheck_files(world.store(), world.project, &[PATH.to_owned()]).await.unwrap();
+    let hers = replaced(&world, eve, "The nightly export runs at 4:30", id).await;
+    let hers_too = replaced(&world, eve, "The nightly export runs at 5:45", hers).await;
+    // Its end comes while it is replaced.
+    execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
+
+    let announced = forgetting(&world, eve, true).await;
+    assert_eq!((&announced.removed, &announced.restored), (&vec![hers, hers_too], &vec![id]));
+    assert_eq!(record(&world, id).await.superseded_by, Some(hers), "nothing has happened");
+
+    assert_eq!(forgetting(&world, eve, false).await, announced);
+    let back = record(&world, id).await;
+    assert_eq!((back.state, back.superseded_by), (RecordState::Stale, None), "it cites old code");
+    assert!(back.ttl > Utc::now() + TimeDelta::days(29));
+    assert_eq!(passage(&world).await, format!("fact||{PATH}|{{Cart#total}}"));
+    assert_eq!(world.recalled("when does the nightly export run").await, [id]);
+    assert_eq!(forgetting(&world, eve, false).await, Forgotten::default());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_else_replaced_in_turn_stays_replaced() {
+    let world = World::new().await;
+    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
+    let id = world.created(&world.note(EXPORT)).await;
+    let hers = replaced(&world, eve, "The nightly export runs at 4:30", id).await;
+    let his = replaced(&world, bob, "The nightly export runs at 5:45", hers).await;
+    let gone = forgetting(&world, eve, false).await;
+    assert_eq!((gone.removed, gone.restored), (vec![hers], vec![]));
+    let ours = record(&world, id).await;
+    assert_eq!((ours.state, ours.superseded_by), (RecordState::Superseded, Some(his)));
+    assert_eq!(forgetting(&world, bob, false).await.restored, [id]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_record_says_meanwhile_comes_back_once_that_is_forgotten_too() {
+    let world = World::new().await;
+    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
+    let id = world.created(&world.note(EXPORT)).await;
+    replaced(&world, eve, "The nightly export runs at 4:30", id).await;
+    let again = SaveRequest { saved_by: Some(bob), ..world.note(EXPORT) };
+    let again = world.created(&again).await;
+    assert!(forgetting(&world, eve, false).await.restored.is_empty());
+    assert_eq!(record(&world, id).await.superseded_by, Some(again));
+    assert_eq!(forgetting(&world, bob, false).await.restored, [id]);
+    assert_eq!(world.recalled("when does the nightly export run").await, [id]);
+}
+
+/// Recalls had not moved the end since somebody named one: it lies in the past, and nobody meant that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_know_does_not_end_by_forgetting_or_rolling_back() {
+    let days = |days| Utc::now() + TimeDelta::days(days);
+    for named in [false, true] {
+        for rolls_back in [false, true] {
+            let world = World::new().await;
+            let eve = somebody(&world).await;
+            let ttl = named.then(|| days(60));
+            let id = world.created(&SaveRequest { ttl, ..world.note(RETRY) }).await;
+            let hers = SaveRequest {
+                saved_by: Some(eve),
+                ttl: Some(days(1_500)),
+                kind: RecordKind::Rule,
+                ..world.note(RETRY)
+            };
+            assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
+            execute(&world, "update memory_versions set ttl = now() - interval '20 days'").await;
+            let left = if rolls_back {
+                roll_back(&world.ctx, id, None, "ann").await.unwrap()
+            } else {
+                forgotten(&world, eve, id).await
+            };
+            assert_eq!(left.kind, RecordKind::Fact);
+            // One that somebody named, and that is over, is no end to go back to.
+            let least = if named { days(1_499) } else { days(29) };
+            let most = if named { days(1_501) } else { days(31) };
+            assert_eq!(left.ttl_given, named, "{rolls_back}");
+            assert!(least < left.ttl && left.ttl < most, "{} {rolls_back}", left.ttl);
+            assert_eq!(world.recalled("payments worker retries failed charge").await, [id]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn citing_the_same_again_makes_no_version() {
+    let world = World::new().await;
+    world.index_file(PATH, CART, TOTAL).await;
+    let citing = |citations| SaveRequest { citations, ..world.note(RETRY) };
+    let id = world.created(&citing(vec![file(WORKER), cart_total()])).await;
+    let at =
+        |commit: &str, one: NewCitation| NewCitation { commit: Some(commit.to_owned()), ..one };
+    for again in [
+        vec![file(WORKER)],
+        vec![cart_total(), file(WORKER)],
+        vec![at("5d41402", file(WORKER)), at("5d41402", cart_total())],
+        vec![at("7d79303", cart_total())],
+    ] {
+        let saved = world.save(&citing(again.clone())).await.record.unwrap();
+        assert_eq!((saved.id, saved.version), (id, 1), "{again:?}");
+    }
+    let cites = cited(&world, id).await;
+    let cites: Vec<_> =
+        cites.iter().map(|one| (one.file_path.as_str(), one.commit.as_deref())).collect();
+    assert_eq!(cites, [(WORKER, Some("5d41402")), (PATH, Some("7d79303"))]);
+    assert_eq!(confirm(&world.ctx, id, 1).await.unwrap().standing.trust, Trust::Confirmed);
+
+    let elsewhere = NewCitation { lines: Some((1, 2)), ..file(PATH) };
+    assert_eq!(world.save(&citing(vec![elsewhere])).await.record.unwrap().version, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_cited_again_is_not_what_too_many_push_out() {
+    let world = World::new().await;
+    let path = |n: usize| format!("app/models/part_{n:02}.rb");
+    let citing = |parts: Vec<usize>| {
+        let citations = parts.into_iter().map(|n| file(&path(n))).collect();
+        SaveRequest { citations, ..world.note(RETRY) }
+    };
+    let id = world.created(&citing((0..32).collect())).await;
+    world.save(&citing(vec![0, 32])).await;
+    let cites: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.file_path).collect();
+    let kept: Vec<_> = std::iter::once(0).chain(2..=32).map(path).collect();
+    assert_eq!(cites, kept);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,9 @@ use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
 use super::{Record, fetch};
 use crate::{Error, Store, Tx};
 
+/// Days that a record lives at least once it was brought back.
+pub const RESTORED_DAYS: i32 = 30;
+
 /// What becomes of a proposal or a private note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promotion {
@@ -118,9 +121,10 @@ pub async fn decide(tx: &mut Tx, id: RecordId, decided: Decided) -> Result<bool,
 pub async fn restore(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update memory_records set state = 'active', superseded_by = null, updated_at = now(),
-             ttl = greatest(ttl, now() + interval '30 days')
+             ttl = greatest(ttl, now() + make_interval(days => $2))
          where id = $1 and state in ('superseded', 'deleted')",
-        id.0
+        id.0,
+        RESTORED_DAYS
     )
     .execute(&mut *tx.0)
     .await?;

@@ -147,9 +147,44 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
     Ok(())
 }
 
-/// Deletes a record, with its history and what search sees of it.
-pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
+/// The records that these replaced.
+pub async fn replaced_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>, Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    let replaced =
+        sqlx::query_scalar!("select id from memory_records where superseded_by = any($1)", &ids)
+            .fetch_all(&mut *tx.0)
+            .await?;
+    Ok(replaced.into_iter().map(RecordId::from).collect())
+}
+
+/// Deletes a record, with its history and what search sees of it. What it had replaced is replaced by what
+/// replaced it in turn; answers the records that nothing replaces now, which come back if the caller
+/// restores them.
+pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>, Error> {
+    let freed = sqlx::query_scalar!(
+        r#"with handed_on as (
+               update memory_records r set superseded_by = e.superseded_by
+               from memory_records e
+               where e.id = $1 and r.superseded_by = e.id and r.visibility <> 'proposed'
+               returning r.id, r.superseded_by)
+           select id as "id!" from handed_on where superseded_by is null"#,
+        id.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
     sqlx::query!("delete from memory_records where id = $1", id.0).execute(&mut *tx.0).await?;
+    Ok(freed.into_iter().map(RecordId::from).collect())
+}
+
+/// Names what replaces a record that is replaced already.
+pub async fn hand_on(tx: &mut Tx, id: RecordId, by: RecordId) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_records set superseded_by = $2 where id = $1 and state = 'superseded'",
+        id.0,
+        by.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! What a record was before it was changed: kept whole, so that all of it can come back.
+//! What a record was before it was changed: what it said, of which kind, who answered and who vouched for it,
+//! when it was to end and what it cited. Its scores, its task and its dialog are the record's, of no version.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{RecordId, RecordKind, Trust};
