@@ -10,7 +10,7 @@ use serde_json::Value;
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
     &["mc-sanitizer", "mc-guard", "mc-seal", "mc-store", "mc-llm", "mc-auth"],
-    &["mc-search", "mc-indexer"],
+    &["mc-search", "mc-indexer", "mc-jobs"],
     &["mc-memory"],
     &["mc-mcp", "mc-api"],
     &["mc-app"],
@@ -20,6 +20,8 @@ const LAYERS: &[&[&str]] = &[
 /// Which crates alone may name a library.
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
+    ("apalis", &["mc-jobs"]),
+    ("apalis-postgres", &["mc-jobs", "mc-store"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),

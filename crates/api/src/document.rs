@@ -33,6 +33,7 @@ use crate::shapes::MetaValue;
         (name = "documents", description = "Documents, whole"),
         (name = "projects", description = "The unit of isolation"),
         (name = "accounts", description = "Users, teams and tokens"),
+        (name = "jobs", description = "Background work"),
         (name = "service", description = "How the service is"),
     )
 )]

@@ -99,6 +99,8 @@ pub const DEFAULT_SEARCH_BUDGET_MS: i64 = 2_000;
 pub const SEARCH_LIMIT: RangeInclusive<i64> = 1..=100;
 /// Results of a search when the caller names no limit.
 pub const DEFAULT_SEARCH_LIMIT: i64 = 10;
+/// The id of a piece of background work.
+pub const JOB_ID: usize = 64;
 /// Rows of one page of a list.
 pub const PAGE_LIMIT: RangeInclusive<i64> = 1..=200;
 /// Rows of one page when the caller names no limit.

@@ -15,7 +15,7 @@ use crate::door::{Door, behind};
 use crate::middleware::{around_everything, bounded, guarded, guarded_streams};
 use crate::problem::Problem;
 use crate::routes::{
-    audit, dialogs, documents, feedback, ingest, ingest_docs, members, policy, projects,
+    audit, dialogs, documents, feedback, ingest, ingest_docs, jobs, members, policy, projects,
     quarantine, recall, records, review, save, search, status, tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
@@ -69,6 +69,9 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(users::change))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::show, jobs::discard))
+        .routes(routes!(jobs::retry))
         .routes(routes!(device::decide))
         .routes(routes!(status::show))
 }

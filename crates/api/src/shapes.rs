@@ -51,6 +51,8 @@ shapes! {
     TeamKey = text(Key::MAX_LEN).pattern(Some(SHORT_NAME));
     /// A user's login; unique whatever the case.
     Login = text(Key::MAX_LEN).pattern(Some(SHORT_NAME));
+    /// The id of a piece of background work.
+    JobId = text(limits::JOB_ID);
     /// What a member may do.
     MemberRole = word_of(Role::ALL.iter().map(|role| role.as_str()));
     /// What a token may be used for.

@@ -2,8 +2,8 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{
-    HoldState as DomainHoldState, IngestStatus, RecordKind, RecordState, SourceKind,
-    Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+    HoldState as DomainHoldState, IngestStatus, JobState as DomainJobState, RecordKind,
+    RecordState, SourceKind, Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -90,6 +90,21 @@ mirror! {
         Destroyed,
         /// Thrown away because nobody decided in time.
         Expired,
+    }
+}
+
+mirror! {
+    /// Where a piece of background work is in its life.
+    #[serde(rename_all = "snake_case")]
+    JobState of DomainJobState {
+        /// It will begin when it is due and a worker is free.
+        Waiting,
+        /// A worker has it.
+        Running,
+        /// It was done.
+        Done,
+        /// It was given up.
+        Dead,
     }
 }
 

@@ -52,6 +52,9 @@ pub enum Command {
     /// Who did what.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// The background work; for administrators of the service.
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Show what of a file would be masked before it is stored. Needs no service.
     Sanitize(SanitizeArgs),
     /// Check the installation and say how to mend it.
@@ -269,6 +272,38 @@ pub enum TokenCommand {
     /// Revoke one at once.
     Revoke {
         /// Its id, as `token list` shows it.
+        id: String,
+    },
+}
+
+/// Subcommands of `jobs`.
+#[derive(Debug, Subcommand)]
+pub enum JobsCommand {
+    /// Show the newest.
+    List {
+        /// Only those in this state: waiting, running, done or dead.
+        #[arg(long)]
+        state: Option<String>,
+        /// Only those of this kind.
+        #[arg(long)]
+        kind: Option<String>,
+        /// At most so many, 200 at most.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one with all that is known of it.
+    Show {
+        /// Its id, as `jobs list` shows it.
+        id: String,
+    },
+    /// Have one that was given up begin anew.
+    Retry {
+        /// Its id.
+        id: String,
+    },
+    /// Throw one away that was given up, or has not begun.
+    Discard {
+        /// Its id.
         id: String,
     },
 }

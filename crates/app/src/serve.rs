@@ -5,7 +5,6 @@ mod edge;
 mod heads;
 mod models;
 mod trust;
-mod upkeep;
 
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
@@ -190,8 +189,7 @@ fn start_background(
 
     let (models, everything, token) = (memory.search.models.clone(), store.clone(), stop.clone());
     tasks.spawn(async move { models::retire_when_complete(&models, &everything, &token).await });
-    let (store, token) = (store.clone(), stop.clone());
-    tasks.spawn(async move { upkeep::run(&store, &token).await });
+    tasks.spawn(mc_jobs::workers(store).run(stop.clone()));
     tasks.close();
     tasks
 }

@@ -62,6 +62,20 @@ macro_rules! vocabulary {
 }
 
 vocabulary!(
+    /// Where a piece of background work is in its life.
+    JobState, "state", {
+        /// It will begin when it is due and a worker is free.
+        Waiting = "waiting",
+        /// A worker has it.
+        Running = "running",
+        /// It was done.
+        Done = "done",
+        /// It was given up; a person may have it begin anew.
+        Dead = "dead",
+    }
+);
+
+vocabulary!(
     /// What sort of knowledge a memory record holds (seed 001, section 3).
     RecordKind, "kind", {
         /// Something that is true of the code or the domain.
@@ -226,6 +240,10 @@ vocabulary!(
         Destroyed = "quarantine.destroyed",
         /// Something in quarantine was thrown away because nobody decided.
         Expired = "quarantine.expired",
+        /// Background work that was given up began anew.
+        JobRetried = "job.retried",
+        /// Background work was thrown away.
+        JobDiscarded = "job.discarded",
         /// Somebody was refused.
         Refused = "access.refused",
         /// The audit was read, verified or exported.

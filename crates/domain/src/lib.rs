@@ -15,8 +15,8 @@ pub use ids::{
     RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
 };
 pub use kinds::{
-    Act, BundleSection, HoldState, IngestStatus, RecordKind, RecordState, SourceKind, Trust,
-    UnknownValue, Verdict, Visibility,
+    Act, BundleSection, HoldState, IngestStatus, JobState, RecordKind, RecordState, SourceKind,
+    Trust, UnknownValue, Verdict, Visibility,
 };
 pub use policy::{FindAction, InvalidPolicy, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};

@@ -12,6 +12,7 @@ mod error;
 pub mod feed;
 pub mod files;
 pub mod ingests;
+pub mod jobs;
 mod listener;
 pub mod logins;
 pub mod members;

@@ -2,6 +2,7 @@
 //! bring it up to date; what serves requests and what works in the background log in as two others that
 //! own nothing, each a member of its group in `migrations/0009_isolation.sql`.
 
+use apalis_postgres::PostgresStorage;
 use hmac::{Hmac, Mac};
 use postgres_protocol::password::scram_sha_256;
 use sha2::Sha256;
@@ -42,10 +43,24 @@ pub async fn prepare(owner: &str) -> Result<Logins, Error> {
     let mut connection = server::connect(owner).await?;
     server::check(&mut connection).await?;
     MIGRATIONS.run(&mut connection).await?;
+    prepare_queue(&mut connection).await?;
     let service = login(&mut connection, &mut url, &password, SERVICE).await?;
     let worker = login(&mut connection, &mut url, &password, WORKER).await?;
     connection.close().await?;
     Ok(Logins { service, worker })
+}
+
+/// Brings the queue's own schema up to date, and lets those who work in the background use it.
+async fn prepare_queue(owner: &mut PgConnection) -> Result<(), Error> {
+    PostgresStorage::migrations().run(&mut *owner).await?;
+    for grant in [
+        "usage on schema apalis",
+        "select, insert, update, delete on all tables in schema apalis",
+        "execute on all functions in schema apalis",
+    ] {
+        run(owner, &format!("grant {grant} to {WORKER}")).await?;
+    }
+    Ok(())
 }
 
 /// Makes sure that the database's own member of `group` exists and can log in; answers its URL.

@@ -6,6 +6,7 @@ pub mod documents;
 pub mod feedback;
 pub mod ingest;
 pub mod ingest_docs;
+pub mod jobs;
 mod matched;
 pub mod members;
 pub mod policy;

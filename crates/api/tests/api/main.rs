@@ -10,6 +10,7 @@ mod door;
 mod hostile;
 mod ingest;
 mod injection;
+mod jobs;
 mod memory;
 mod openapi;
 mod poisoning;

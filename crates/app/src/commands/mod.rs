@@ -8,6 +8,7 @@ pub mod eval;
 pub mod export;
 pub mod import;
 pub mod ingest;
+pub mod jobs;
 pub mod login;
 pub mod mcp;
 pub mod recall;

@@ -1,7 +1,11 @@
 //! What anybody may ask, and how the service is.
 
+use serde_json::json;
+
 use super::Draw;
+use super::draw::refused;
 use crate::attempt::Attempt;
+use crate::marks::Places;
 use crate::oracle::Scope;
 
 pub fn public(d: &mut Draw<'_>) -> Attempt {
@@ -25,4 +29,29 @@ pub fn status(d: &mut Draw<'_>) -> Attempt {
             .then_some(())
             .ok_or_else(|| "the counts of all tenants are for administrators".into())
     })
+}
+
+/// The background work is that of all tenants.
+pub fn jobs(d: &mut Draw<'_>) -> Attempt {
+    d.for_root(Attempt::get("/jobs?limit=200").places(Places::ALL))
+}
+
+pub fn job(d: &mut Draw<'_>) -> Attempt {
+    unknown(d, Attempt::get(JOB))
+}
+
+pub fn retry_job(d: &mut Draw<'_>) -> Attempt {
+    unknown(d, Attempt::post(format!("{JOB}/retry"), &json!({})))
+}
+
+pub fn discard_job(d: &mut Draw<'_>) -> Attempt {
+    unknown(d, Attempt::new(http::Method::DELETE, JOB))
+}
+
+/// One that nobody asked for.
+const JOB: &str = "/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
+fn unknown(d: &Draw<'_>, attempt: Attempt) -> Attempt {
+    let attempt = d.for_root(attempt);
+    if attempt.is_allowed() { refused(attempt, 404) } else { attempt }
 }

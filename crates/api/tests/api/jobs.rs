@@ -1,0 +1,72 @@
+//! The background work, as administrators of the service see it.
+
+use std::time::Duration;
+
+use mc_store::jobs::{self, NewJob};
+use serde_json::json;
+
+use crate::accounts::newcomer;
+use crate::client::TestApi;
+
+async fn put(api: &TestApi, kind: &str, n: i32) {
+    let mut tx = api.background().begin().await.unwrap();
+    let job = NewJob { kind, key: None, args: json!({"n": n}), delay: Duration::ZERO, starts: 3 };
+    assert!(jobs::enqueue(&mut tx, &job).await.unwrap());
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_up_is_seen_begun_anew_and_thrown_away() {
+    let api = TestApi::start().await;
+    for n in 0..3 {
+        put(&api, "note", n).await;
+    }
+    put(&api, "other", 9).await;
+    api.execute(
+        r#"update apalis.jobs set status = 'Killed', done_at = now(), last_result = '{"Err": "no such thing"}'
+           where job_type = 'note'"#,
+    )
+    .await;
+    let page = api.get("/jobs?state=dead&limit=2").await.ok();
+    assert_eq!(page["jobs"].as_array().unwrap().len(), 2);
+    let newest = &page["jobs"][0];
+    assert_eq!((&newest["kind"], &newest["args"]["n"]), (&json!("note"), &json!(2)));
+    assert_eq!((&newest["error"], &newest["starts_max"]), (&json!("no such thing"), &json!(3)));
+    let next = page["next"].as_str().unwrap();
+    let rest = api.get(&format!("/jobs?state=dead&limit=2&before={next}")).await.ok();
+    assert_eq!(rest["jobs"][0]["args"]["n"], 0);
+    assert!(rest["next"].is_null());
+    assert_eq!(api.get("/jobs?kind=other").await.ok()["jobs"][0]["state"], "waiting");
+
+    let id = newest["id"].as_str().unwrap();
+    let path = format!("/jobs/{id}");
+    assert_eq!(api.post(&format!("{path}/retry"), json!({})).await.ok()["state"], "waiting");
+    assert_eq!(api.post(&format!("{path}/retry"), json!({})).await.fault(409), "id");
+    assert_eq!(api.delete(&path).await.status, 204);
+    assert_eq!(api.get(&path).await.fault(404), "id");
+    assert_eq!(api.delete(&path).await.fault(404), "id");
+    let events = api.get(&format!("/audit?subject={id}")).await.ok();
+    let actions: Vec<_> =
+        events["events"].as_array().unwrap().iter().map(|event| event["action"].clone()).collect();
+    assert_eq!(actions, [json!("job.discarded"), json!("job.retried")]);
+
+    let other = api.get("/jobs?kind=other").await.ok()["jobs"][0]["id"].clone();
+    api.execute("update apalis.jobs set status = 'Running' where job_type = 'other'").await;
+    let other = format!("/jobs/{}", other.as_str().unwrap());
+    assert_eq!(api.delete(&other).await.fault(409), "id");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_administrators_of_the_service_see_the_background_work() {
+    let api = TestApi::start().await;
+    put(&api, "note", 1).await;
+    let ann = newcomer(&api, "ann").await;
+    api.put("/projects/shop/members/ann", json!({"role": "admin"})).await.ok();
+    let ann = api.with(&ann);
+    assert_eq!(ann.get("/jobs").await.status, 403);
+    let id = api.get("/jobs").await.ok()["jobs"][0]["id"].clone();
+    let path = format!("/jobs/{}", id.as_str().unwrap());
+    assert_eq!(ann.get(&path).await.status, 403);
+    assert_eq!(ann.post(&format!("{path}/retry"), json!({})).await.status, 403);
+    assert_eq!(ann.delete(&path).await.status, 403);
+}

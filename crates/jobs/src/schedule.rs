@@ -1,0 +1,98 @@
+//! Work by the clock: asked for once, however many nodes there are.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::BoxFuture;
+use mc_store::{Error, Store};
+use tokio_util::sync::CancellationToken;
+
+use crate::work::{Request, Work};
+
+/// The clock may jump, so nobody sleeps for longer than this before looking at it again.
+const LOOK: Duration = Duration::from_secs(20);
+/// How far back the last time that passed is looked for: as little as will do, since each is stepped through.
+const LOOK_BACK: [TimeDelta; 4] =
+    [TimeDelta::minutes(2), TimeDelta::hours(2), TimeDelta::days(2), TimeDelta::days(32)];
+/// What could not be asked for is asked for again after this.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// When work of a kind is asked for.
+pub struct Schedule {
+    cron: cron::Schedule,
+    kind: &'static str,
+    ask: Ask,
+}
+
+type Ask = Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<bool, Error>> + Send + Sync>;
+
+impl std::fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Schedule")
+            .field("kind", &self.kind)
+            .field("cron", &self.cron.to_string())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Schedule {
+    /// Work at the times of a cron expression (second, minute, hour, day, month, weekday; UTC). The last time
+    /// that passed while no node was there is made up for; of several, the last alone.
+    ///
+    /// # Panics
+    /// When the expression is none: schedules are part of the program.
+    pub fn new<W: Work + Clone>(cron: &str, work: W) -> Self {
+        let cron = cron.parse().expect("a cron expression");
+        let ask: Ask = Box::new(move |store, key| {
+            let work = work.clone();
+            Box::pin(async move {
+                let mut tx = store.begin().await?;
+                let is_first = Request::new(&work).once(&key).put(&mut tx).await?;
+                tx.commit().await?;
+                Ok(is_first)
+            })
+        });
+        Self { cron, kind: W::KIND, ask }
+    }
+
+    /// Asks for the work of each time until `stop`, that of the last one that passed first.
+    pub(crate) async fn run(self, store: Store, stop: CancellationToken) {
+        let mut due = self.last_before(Utc::now());
+        while !stop.is_cancelled() {
+            let now = Utc::now();
+            let pause = match due {
+                Some(tick) if tick <= now => match (self.ask)(store.clone(), key(tick)).await {
+                    Ok(_) => {
+                        due = self.cron.after(&tick).next();
+                        continue;
+                    }
+                    Err(error) => {
+                        tracing::warn!(job.kind = self.kind, %error, "work that is due could not be asked for");
+                        AGAIN
+                    }
+                },
+                Some(tick) => (tick - now).to_std().unwrap_or_default().min(LOOK),
+                None => return,
+            };
+            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The last time of the schedule that has passed; the next one where none has for long.
+    fn last_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        for back in LOOK_BACK {
+            let passed = self.cron.after(&(now - back)).take_while(|tick| *tick <= now);
+            if let Some(last) = passed.last() {
+                return Some(last);
+            }
+        }
+        self.cron.after(&now).next()
+    }
+}
+
+/// The same on every node.
+fn key(tick: DateTime<Utc>) -> String {
+    format!("tick {}", tick.format("%Y-%m-%dT%H:%M:%SZ"))
+}

@@ -1,0 +1,372 @@
+//! Those who do the work: for each kind a worker of apalis's, watched, and what the queue needs besides.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use apalis::prelude::{
+    AbortError, BackendExt, BoxDynError, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt,
+    WorkerContext,
+};
+use apalis_postgres::{Config, PostgresStorage};
+use futures::channel::mpsc;
+use futures::future::BoxFuture;
+use mc_store::Store;
+use mc_store::jobs::{self, Start, Swept};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use crate::schedule::Schedule;
+use crate::work::{Failure, Work};
+
+/// After so many days what was done is forgotten; what is dead stays.
+const KEPT_DAYS: i32 = 14;
+/// A worker that ended is made again after this, and after twice as long each time that follows soon.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// The library may be looking into the queue while a job comes, and then waits without having seen it. So it
+/// is told once more, after any such look is over.
+const ECHO: Duration = Duration::from_millis(25);
+/// Signs of life that may be missed before the library itself takes a worker for dead: a year of them.
+const NEVER: usize = 6_000_000;
+/// No pause between two starts is longer.
+const MAX_DELAY: Duration = Duration::from_hours(1);
+
+/// How often, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// Between two looks into the queue that nobody called for.
+    pub look: Duration,
+    /// Between two signs of life of a worker.
+    pub heartbeat: Duration,
+    /// A worker that gave none for so long is dead, and others take what it had.
+    pub silence: Duration,
+    /// Between two sweeps of what the dead left.
+    pub sweep: Duration,
+    /// What was at work in a process that died is begun again at different times within this, and within twice
+    /// as much after each start: whatever ends the process soon does so alone.
+    pub apart: Duration,
+    /// For so long work may go on after it was told to stop; less than the silence, or others begin it.
+    pub grace: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_secs(1),
+            heartbeat: Duration::from_secs(5),
+            silence: Duration::from_secs(30),
+            sweep: Duration::from_secs(15),
+            apart: Duration::from_secs(2),
+            grace: Duration::from_secs(20),
+        }
+    }
+}
+
+/// The workers of one node.
+pub struct Workers {
+    store: Store,
+    timing: Timing,
+    kinds: Vec<Kind>,
+    schedules: Vec<Schedule>,
+}
+
+type Kind = Box<dyn FnOnce(Arc<Node>, CancellationToken) -> BoxFuture<'static, ()> + Send>;
+
+impl std::fmt::Debug for Workers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workers")
+            .field("timing", &self.timing)
+            .field("kinds", &self.kinds.len())
+            .field("schedules", &self.schedules)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Workers {
+    /// Workers that do nothing yet, over connections that see every project.
+    pub fn new(store: Store) -> Self {
+        Self { store, timing: Timing::default(), kinds: Vec::new(), schedules: Vec::new() }
+    }
+
+    /// The same at another pace.
+    pub fn timed(self, timing: Timing) -> Self {
+        Self { timing, ..self }
+    }
+
+    /// The same, doing work of a kind.
+    pub fn with<W, F, Fut>(mut self, run: F) -> Self
+    where
+        W: Work,
+        F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+    {
+        self.kinds.push(Box::new(move |node, stop| Box::pin(keep_working(node, run, stop))));
+        self
+    }
+
+    /// The same, asking for work by the clock.
+    pub fn scheduled(mut self, schedule: Schedule) -> Self {
+        self.schedules.push(schedule);
+        self
+    }
+
+    /// Works until `stop`; then lets what is at work end, gives back the rest and returns.
+    pub async fn run(self, stop: CancellationToken) {
+        let node = Arc::new(Node {
+            name: node_name(),
+            store: self.store,
+            timing: self.timing,
+            bells: Mutex::default(),
+        });
+        let mut tasks = JoinSet::new();
+        for kind in self.kinds {
+            tasks.spawn(kind(Arc::clone(&node), stop.clone()));
+        }
+        for schedule in self.schedules {
+            tasks.spawn(schedule.run(node.store.clone(), stop.clone()));
+        }
+        tasks.spawn(listen(Arc::clone(&node), stop.clone()));
+        tasks.spawn(sweep(Arc::clone(&node), stop));
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a part of the background work ended by a fault");
+            }
+        }
+    }
+}
+
+/// What the workers of a node share.
+struct Node {
+    name: String,
+    store: Store,
+    timing: Timing,
+    bells: Mutex<HashMap<&'static str, Arc<Bell>>>,
+}
+
+impl Node {
+    /// Wakes the workers of a kind, or all.
+    fn wake(&self, kind: Option<&str>) {
+        let bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, bell) in bells.iter().filter(|(of, _)| kind.is_none_or(|kind| kind == **of)) {
+            bell.ring();
+            bell.again.notify_one();
+        }
+    }
+}
+
+/// Wakes the workers of one kind.
+struct Bell {
+    woken: Mutex<mpsc::Sender<()>>,
+    again: Notify,
+}
+
+impl Bell {
+    fn ring(&self) {
+        // One that is full wakes them already.
+        let _ = self.woken.lock().unwrap_or_else(PoisonError::into_inner).try_send(());
+    }
+
+    /// Rings once more after each time.
+    async fn echo(&self) -> ! {
+        loop {
+            self.again.notified().await;
+            tokio::time::sleep(ECHO).await;
+            self.ring();
+        }
+    }
+}
+
+/// One that no other process has, nor ever had.
+fn node_name() -> String {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy().into_owned();
+    format!("{host} {} {}", std::process::id(), Uuid::now_v7())
+}
+
+/// Does the work of a kind, by a new worker whenever the one before has failed.
+async fn keep_working<W, F, Fut>(node: Arc<Node>, run: F, stop: CancellationToken)
+where
+    W: Work,
+    F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    let (mut pause, mut number) = (FIRST_PAUSE, 0);
+    while !stop.is_cancelled() {
+        number += 1;
+        let worker = format!("{} {} {number}", node.name, W::KIND);
+        let begun = Instant::now();
+        let ended = work_as(&worker, &node, run.clone(), &stop).await;
+        if let Err(error) = jobs::release(&node.store, &worker).await {
+            tracing::warn!(job.worker = worker, %error, "what a worker held is free when it was silent for long");
+        }
+        let Err(error) = ended else { continue };
+        tracing::warn!(job.kind = W::KIND, error, "a worker ended; another takes its place");
+        pause = if begun.elapsed() > MAX_PAUSE { FIRST_PAUSE } else { (pause * 2).min(MAX_PAUSE) };
+        let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
+    }
+}
+
+/// Works under a name until `stop`, or until the queue can't be reached.
+async fn work_as<W, F, Fut>(
+    name: &str,
+    node: &Arc<Node>,
+    run: F,
+    stop: &CancellationToken,
+) -> Result<(), String>
+where
+    W: Work,
+    F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    let timing = node.timing;
+    let (sender, woken) = mpsc::channel(1);
+    let bell = Arc::new(Bell { woken: Mutex::new(sender), again: Notify::new() });
+    let bells = || node.bells.lock().unwrap_or_else(PoisonError::into_inner);
+    bells().insert(W::KIND, Arc::clone(&bell));
+
+    let config = Config::default()
+        .queue(W::KIND)
+        .batch_size(W::AT_ONCE)
+        .heartbeat_interval(timing.heartbeat)
+        // `sweep` looks after the dead, and `begin` makes sure of a job before it runs and not beside it.
+        .missed_heartbeats(NEVER)
+        .lock_tasks(false);
+    let strategy = Strategy::new().interval(timing.look).stream(woken);
+    let queue = PostgresStorage::<W>::new(jobs::queue(&node.store)).with_config(config);
+    let worker = Arc::<str>::from(name);
+    let context = WorkerContext::new(name);
+    let service = {
+        let node = Arc::clone(node);
+        move |work: W, id: TaskId| {
+            begin(Arc::clone(&node), Arc::clone(&worker), id.to_string(), work, run.clone())
+        }
+    };
+    let worker = WorkerBuilder::new(&context)
+        .backend(queue.poll_with_strategy(strategy))
+        .concurrency(W::AT_ONCE)
+        .build(service);
+
+    let mut working = std::pin::pin!(worker.run());
+    tokio::select! {
+        ended = &mut working => return ended.map_err(|error| error.to_string()),
+        () = stop.cancelled() => {}
+        never = bell.echo() => never,
+    }
+    if let Err(error) = context.stop() {
+        tracing::debug!(job.worker = name, %error, "a worker had not begun yet");
+        return Ok(());
+    }
+    let ended = tokio::time::timeout(timing.grace, working).await;
+    ended
+        .unwrap_or_else(|_| {
+            tracing::info!(job.kind = W::KIND, "work was cut short; it is begun anew");
+            Ok(())
+        })
+        .map_err(|error| error.to_string())
+}
+
+/// Begins a job, if the worker still has it.
+async fn begin<W, F, Fut>(
+    node: Arc<Node>,
+    worker: Arc<str>,
+    id: String,
+    work: W,
+    run: F,
+) -> Result<(), BoxDynError>
+where
+    W: Work,
+    F: Fn(W) -> Fut + Send,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    let Some(start) = jobs::start(&node.store, &id, &worker).await? else {
+        tracing::debug!(job.id = id, "another worker has it by now");
+        return Ok(());
+    };
+    if start.number > start.most {
+        return Err(given_up::<W>(&id, "the process died each time it was begun"));
+    }
+    // A task of its own: it may be busy, or panic, without the others, and ends with who waits for it.
+    let done = AbortOnDropHandle::new(tokio::spawn(run(work)));
+    let failure = match tokio::time::timeout(W::TIME, done).await {
+        Ok(Ok(Ok(()))) => return Ok(()),
+        Ok(Ok(Err(failure))) => failure,
+        Ok(Err(_)) => Failure::ForNow("it panicked; the service's log says where".to_owned()),
+        Err(_) => Failure::ForNow(format!("it was not done after {} s", W::TIME.as_secs())),
+    };
+    let reason = mc_sanitizer::mask(&failure.to_string()).text.into_string();
+    if matches!(failure, Failure::ForGood(_)) || start.number == start.most {
+        return Err(given_up::<W>(&id, &reason));
+    }
+    let pause = pause_after::<W>(start);
+    tracing::warn!(
+        job.kind = W::KIND,
+        job.id = id,
+        start = start.number,
+        ?pause,
+        reason,
+        "a job failed"
+    );
+    jobs::put_off(&node.store, &id, pause).await?;
+    Err(reason.into())
+}
+
+fn given_up<W: Work>(id: &str, reason: &str) -> BoxDynError {
+    tracing::error!(
+        job.kind = W::KIND,
+        job.id = id,
+        reason,
+        "a job was given up; see it with memory-copilot jobs show"
+    );
+    AbortError::new(reason.to_owned()).into()
+}
+
+/// Twice as long after each start, and up to a quarter more, so that what failed together does not come back
+/// together.
+fn pause_after<W: Work>(start: Start) -> Duration {
+    let times = u32::try_from(start.number - 1).unwrap_or_default().min(16);
+    let pause = W::PAUSE.saturating_mul(1 << times).min(MAX_DELAY);
+    pause.mul_f64(rand::random_range(1.0..1.25))
+}
+
+/// Wakes the workers when jobs come. While nobody can be listened to they look by themselves.
+async fn listen(node: Arc<Node>, stop: CancellationToken) {
+    while let Some(ended) = stop.run_until_cancelled(be_told(&node)).await {
+        let Err(error) = ended;
+        tracing::warn!(%error, "nobody tells of new jobs; they are looked for");
+        let _ = stop.run_until_cancelled(tokio::time::sleep(node.timing.look)).await;
+    }
+}
+
+async fn be_told(node: &Node) -> Result<Infallible, mc_store::Error> {
+    let mut inserted = jobs::listen(&node.store).await?;
+    // Some may have come before.
+    node.wake(None);
+    loop {
+        node.wake(inserted.next().await?.as_deref());
+    }
+}
+
+/// Looks after what the queue leaves lying.
+async fn sweep(node: Arc<Node>, stop: CancellationToken) {
+    let timing = node.timing;
+    let mut due = tokio::time::interval(timing.sweep);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(due.tick()).await.is_some() {
+        match jobs::sweep(&node.store, timing.silence, timing.apart, KEPT_DAYS).await {
+            Ok(swept) if swept == Swept::default() => {}
+            Ok(Swept { freed, killed, pruned }) => {
+                tracing::info!(freed, killed, pruned, "looked after the queue");
+                if freed > 0 {
+                    node.wake(None);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the queue could not be looked after"),
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Jobs on a real queue: done, failed, given up, left by the dead, and by the clock.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+use std::collections::HashSet;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use mc_domain::JobState;
+use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
+use mc_store::Store;
+use mc_store::jobs::{self, Job, JobFilter};
+use mc_store::testing::{execute, text};
+use mc_testkit::TestDatabase;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Longer than any of this takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Names the database for [`a_worker_that_waits_to_be_killed`].
+const HELPER: &str = "MC_TEST_JOBS_DATABASE";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Note {
+    n: u32,
+}
+
+impl Work for Note {
+    const KIND: &'static str = "note";
+    const AT_ONCE: usize = 4;
+    const STARTS: u16 = 3;
+    const TIME: Duration = Duration::from_secs(30);
+    const PAUSE: Duration = Duration::from_millis(50);
+}
+
+/// Ends the process that begins it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Poison {}
+
+impl Work for Poison {
+    const KIND: &'static str = "poison";
+    const AT_ONCE: usize = 1;
+    const STARTS: u16 = 3;
+    const TIME: Duration = Duration::from_secs(30);
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Tick {}
+
+impl Work for Tick {
+    const KIND: &'static str = "tick";
+    const AT_ONCE: usize = 2;
+    const TIME: Duration = Duration::from_secs(30);
+}
+
+fn quick() -> Timing {
+    Timing {
+        look: Duration::from_millis(300),
+        heartbeat: Duration::from_millis(200),
+        silence: Duration::from_secs(1),
+        sweep: Duration::from_millis(500),
+        apart: Duration::from_millis(300),
+        grace: Duration::from_millis(500),
+    }
+}
+
+struct Running {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    fn start(workers: Workers) -> Self {
+        let stop = CancellationToken::new();
+        Self { task: tokio::spawn(workers.timed(quick()).run(stop.clone())), stop }
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap();
+    }
+}
+
+async fn put<W: Work>(store: &Store, work: &W, key: Option<&str>) -> bool {
+    let mut tx = store.begin().await.unwrap();
+    let request = Request::new(work);
+    let request = match key {
+        Some(key) => request.once(key),
+        None => request,
+    };
+    let is_new = request.put(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    is_new
+}
+
+async fn of_kind(store: &Store, kind: &str) -> Vec<Job> {
+    let filter = JobFilter { kind: Some(kind.to_owned()), ..JobFilter::default() };
+    jobs::list(store, &filter, 10_000).await.unwrap()
+}
+
+/// Returns when all jobs of a kind are in this state.
+async fn all(store: &Store, kind: &str, state: JobState) -> Vec<Job> {
+    let begun = Instant::now();
+    loop {
+        let jobs = of_kind(store, kind).await;
+        if !jobs.is_empty() && jobs.iter().all(|job| job.state == state) {
+            return jobs;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_job_is_done_by_one_of_two_nodes() {
+    let db = TestDatabase::create().await;
+    let (sender, mut done) = mpsc::unbounded_channel();
+    let node = || {
+        let sender = sender.clone();
+        Workers::new(db.store().clone()).with(move |note: Note| {
+            let sent = sender.send(note.n);
+            async move { sent.map_err(|_| Failure::ForGood("nobody asks".into())) }
+        })
+    };
+    let nodes = [Running::start(node()), Running::start(node())];
+    for n in 0..200 {
+        assert!(put(db.store(), &Note { n }, None).await);
+    }
+    all(db.store(), "note", JobState::Done).await;
+    for node in nodes {
+        node.stop().await;
+    }
+    drop(sender);
+    let mut seen = Vec::new();
+    while let Some(n) = done.recv().await {
+        seen.push(n);
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (0..200).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_rolled_back_is_not_asked_for_and_a_key_is_asked_for_once() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let mut tx = store.begin().await.unwrap();
+    assert!(Request::new(&Note { n: 1 }).put(&mut tx).await.unwrap());
+    drop(tx);
+    assert!(of_kind(store, "note").await.is_empty());
+    assert!(put(store, &Note { n: 1 }, Some("one")).await);
+    assert!(!put(store, &Note { n: 2 }, Some("one")).await);
+    assert!(put(store, &Tick {}, Some("one")).await, "a key is one among its kind");
+    let jobs = of_kind(store, "note").await;
+    assert_eq!(jobs.len(), 1);
+    assert_eq!((jobs[0].args["n"].as_u64(), jobs[0].key.as_deref()), (Some(1), Some("one")));
+    let mut tx = store.begin().await.unwrap();
+    assert!(jobs::discard(&mut tx, &jobs[0].id).await.unwrap());
+    assert!(!jobs::discard(&mut tx, &jobs[0].id).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says() {
+    let db = TestDatabase::create().await;
+    let store = db.store().clone();
+    let starts = Arc::new(Mutex::new(Vec::new()));
+    let heals = Arc::new(Mutex::new(false));
+    let (times, healed) = (Arc::clone(&starts), Arc::clone(&heals));
+    let workers = Workers::new(store.clone()).with(move |note: Note| {
+        times.lock().unwrap().push((note.n, Instant::now()));
+        let is_well = *healed.lock().unwrap();
+        async move {
+            match note.n {
+                _ if is_well => Ok(()),
+                0 => Err(Failure::ForNow(
+                    "the disk is full, token ghp_16C7e42F292c6912E7710c838347Ae178B4a".into(),
+                )),
+                1 => panic!("not at all"),
+                _ => Err(Failure::ForGood("there is no such thing".into())),
+            }
+        }
+    });
+    let running = Running::start(workers);
+    for n in 0..3 {
+        put(&store, &Note { n }, None).await;
+    }
+    let mut jobs = all(&store, "note", JobState::Dead).await;
+    jobs.reverse();
+    assert_eq!(jobs.iter().map(|job| job.starts).collect::<Vec<_>>(), [3, 3, 1]);
+    let reasons: Vec<_> = jobs.iter().map(|job| job.error.clone().unwrap()).collect();
+    assert_eq!(reasons[0], "the disk is full, token [secret:github-token]");
+    assert!(reasons[1].contains("panicked"), "{reasons:?}");
+    assert_eq!(reasons[2], "there is no such thing");
+    let first: Vec<_> =
+        starts.lock().unwrap().iter().filter(|(n, _)| *n == 0).map(|(_, at)| *at).collect();
+    assert!(first[1] - first[0] >= Duration::from_millis(50));
+    assert!(first[2] - first[1] >= Duration::from_millis(100));
+
+    *heals.lock().unwrap() = true;
+    let mut tx = store.begin().await.unwrap();
+    for job in &jobs {
+        assert!(jobs::retry(&mut tx, &job.id).await.unwrap());
+    }
+    assert!(!jobs::retry(&mut tx, &jobs[0].id).await.unwrap(), "it is not dead any more");
+    tx.commit().await.unwrap();
+    all(&store, "note", JobState::Done).await;
+    running.stop().await;
+}
+
+/// Nobody tells of new jobs: they are found all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_notices_jobs_are_looked_for() {
+    let db = TestDatabase::create().await;
+    execute(db.url(), "drop trigger notify_workers on apalis.jobs").await.unwrap();
+    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+    put(db.store(), &Note { n: 1 }, None).await;
+    all(db.store(), "note", JobState::Done).await;
+    running.stop().await;
+}
+
+/// What is at work when a node stops is done, or begun anew by another at once; that start counts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_stops_gives_back_what_it_can_not_finish() {
+    let db = TestDatabase::create().await;
+    let (begun, mut seen) = mpsc::unbounded_channel();
+    let stuck = Workers::new(db.store().clone()).with(move |note: Note| {
+        let _ = begun.send(note.n);
+        std::future::pending()
+    });
+    let running = Running::start(stuck);
+    put(db.store(), &Note { n: 7 }, None).await;
+    assert_eq!(tokio::time::timeout(PATIENCE, seen.recv()).await.unwrap(), Some(7));
+    running.stop().await;
+    let jobs = all(db.store(), "note", JobState::Waiting).await;
+    assert_eq!(jobs[0].starts, 1);
+    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+    assert_eq!(all(db.store(), "note", JobState::Done).await[0].starts, 2);
+    running.stop().await;
+}
+
+/// Three nodes, one of which goes and comes: each tick is asked for once, and done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_tick_is_one_job_on_any_number_of_nodes() {
+    let db = TestDatabase::create().await;
+    let node = || {
+        Running::start(
+            Workers::new(db.store().clone())
+                .with(|_: Tick| async { Ok(()) })
+                .scheduled(Schedule::new("* * * * * *", Tick {})),
+        )
+    };
+    let (first, second, mut third) = (node(), node(), node());
+    while of_kind(db.store(), "tick").await.len() < 8 {
+        third.stop().await;
+        third = node();
+        tokio::time::sleep(Duration::from_millis(400)).await;
+    }
+    for node in [first, second, third] {
+        node.stop().await;
+    }
+    let jobs = of_kind(db.store(), "tick").await;
+    let mut ticks: Vec<_> = jobs.iter().map(|job| job.key.clone().unwrap()).collect();
+    ticks.sort();
+    assert_eq!(ticks.iter().collect::<HashSet<_>>().len(), jobs.len());
+    let missing = "select count(*)::text from (
+        select substr(idempotency_key, 6)::timestamptz as at,
+            lag(substr(idempotency_key, 6)::timestamptz) over (order by idempotency_key) as before
+        from apalis.jobs where job_type = 'tick') as ticks where at - before > interval '1 second'";
+    assert_eq!(text(db.store(), missing).await.unwrap(), "0", "{ticks:?}");
+}
+
+/// A job that ends its process each time is given up after as many starts as it has, and those that wait
+/// beside it are done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
+    let db = TestDatabase::create().await;
+    put(db.store(), &Poison {}, None).await;
+    for n in 0..20 {
+        put(db.store(), &Note { n }, None).await;
+    }
+    let mut deaths = 0;
+    let mut helper = Helper::start(&db);
+    let begun = Instant::now();
+    let poisoned = loop {
+        if helper.0.try_wait().unwrap().is_some() {
+            deaths += 1;
+            helper = Helper::start(&db);
+        }
+        let jobs = of_kind(db.store(), "poison").await;
+        if jobs[0].state == JobState::Dead {
+            break jobs;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!((deaths, poisoned[0].starts), (3, 3));
+    assert!(poisoned[0].error.as_deref().unwrap().contains("died"), "{poisoned:?}");
+    let notes = all(db.store(), "note", JobState::Done).await;
+    assert_eq!(notes.len(), 20);
+}
+
+/// What a worker held that was killed is done by whoever comes next, soon or late.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_strands_nothing() {
+    for wait in [0, 100, 2000] {
+        let db = TestDatabase::create().await;
+        for n in 1000..1010 {
+            put(db.store(), &Note { n }, None).await;
+        }
+        let helper = Helper::start(&db);
+        let begun = Instant::now();
+        while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
+            assert!(begun.elapsed() < PATIENCE);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        drop(helper);
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+        let running =
+            Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+        let jobs = all(db.store(), "note", JobState::Done).await;
+        assert!(jobs.iter().all(|job| job.starts <= 2), "{jobs:?}");
+        running.stop().await;
+    }
+}
+
+/// A node in a process of its own; killed with the value.
+struct Helper(Child);
+
+impl Helper {
+    fn start(db: &TestDatabase) -> Self {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_worker_that_waits_to_be_killed", "--ignored", "--nocapture"])
+            .env(HELPER, &db.logins().worker)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Self(child.unwrap())
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the process that other tests start and kill"]
+async fn a_worker_that_waits_to_be_killed() {
+    let Ok(url) = std::env::var(HELPER) else { return };
+    let store = Store::connect(&url, 8, mc_store::testing::chains()).await.unwrap();
+    let workers = Workers::new(store)
+        .with(|note: Note| async move {
+            // Those are held until the process is killed.
+            if note.n >= 1000 {
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        })
+        .with(|_: Poison| async { std::process::abort() });
+    workers.timed(quick()).run(CancellationToken::new()).await;
+}

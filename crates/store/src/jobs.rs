@@ -1,0 +1,263 @@
+//! Background work as rows: asked for, begun, put off, looked at. The rows are those of apalis's queue,
+//! reached by the functions of `migrations/0024_jobs.sql`; what takes them off it is `mc-jobs`.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use mc_domain::JobState;
+use serde::Deserialize;
+use serde_json::Value;
+use sqlx::postgres::{PgListener, PgPool};
+
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// The channel on which the queue tells of what was put into it.
+const INSERTED: &str = "apalis::job::insert";
+
+/// Work to be done.
+#[derive(Debug, Clone)]
+pub struct NewJob<'a> {
+    /// Which.
+    pub kind: &'a str,
+    /// What makes it the same as another of its kind, which is then not asked for again as long as that
+    /// one is kept.
+    pub key: Option<&'a str>,
+    /// What it needs to know. For people who look at the queue, too: no secrets.
+    pub args: Value,
+    /// When it may begin, from now.
+    pub delay: Duration,
+    /// How often it is begun before it is given up.
+    pub starts: i32,
+}
+
+/// A job as it is kept.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Identifier, in the order of asking.
+    pub id: String,
+    /// What it does.
+    pub kind: String,
+    /// What it is known by among its kind.
+    pub key: Option<String>,
+    /// What it was told.
+    pub args: Value,
+    /// Where it is in its life.
+    pub state: JobState,
+    /// How often it was begun.
+    pub starts: i32,
+    /// How often it is begun at most.
+    pub starts_max: i32,
+    /// When it may begin, or might have.
+    pub due_at: DateTime<Utc>,
+    /// Who has it, or had it last.
+    pub worker: Option<String>,
+    /// When that one took or began it.
+    pub taken_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub ended_at: Option<DateTime<Utc>>,
+    /// Why its last start failed.
+    pub error: Option<String>,
+}
+
+/// Which jobs to list.
+#[derive(Debug, Clone, Default)]
+pub struct JobFilter {
+    /// In this state.
+    pub state: Option<JobState>,
+    /// Of this kind.
+    pub kind: Option<String>,
+    /// Asked for before this one.
+    pub before: Option<String>,
+}
+
+/// What a [`sweep`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Jobs that a worker held which is no more.
+    pub freed: i64,
+    /// Jobs that were given up: the process had died each time they were begun.
+    pub killed: i64,
+    /// Jobs forgotten that had ended long ago.
+    pub pruned: i64,
+}
+
+/// The start of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// The how-manyth.
+    pub number: i32,
+    /// Of how many.
+    pub most: i32,
+}
+
+/// Connections for the library that takes jobs off the queue; nothing else is to use them.
+pub fn queue(store: &Store) -> &PgPool {
+    &store.pool
+}
+
+/// Asks for work within a transaction, with which it is done or not; `false` where the same was asked for
+/// already.
+pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
+    let asked = sqlx::query_scalar!(
+        "select mc.enqueue($1, $2, $3, now() + make_interval(secs => $4), $5)",
+        job.kind,
+        job.key,
+        job.args,
+        job.delay.as_secs_f64(),
+        job.starts
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    Ok(asked.is_some())
+}
+
+/// Begins a job that `worker` took; `None` where another has it by now.
+pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<Start>, Error> {
+    Ok(sqlx::query_as!(
+        Start,
+        r#"select start as "number!", most as "most!" from mc.start_job($1, $2)"#,
+        id,
+        worker
+    )
+    .fetch_optional(&store.pool)
+    .await?)
+}
+
+/// Says when a job whose present start is about to fail may begin again.
+pub async fn put_off(store: &Store, id: &str, by: Duration) -> Result<(), Error> {
+    sqlx::query!("select mc.put_off_job($1, $2)::text", id, by.as_secs_f64())
+        .fetch_one(&store.pool)
+        .await?;
+    Ok(())
+}
+
+/// Gives back all that a worker holds that works no more; its starts count.
+pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
+    sqlx::query!("select mc.release_jobs($1)::text", worker).fetch_one(&store.pool).await?;
+    Ok(())
+}
+
+/// Takes the one effect of some work: `false` where it was taken before. To be called in the transaction of
+/// the effect.
+pub async fn take_effect(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Error> {
+    let taken = sqlx::query!(
+        "insert into job_effects (kind, key) values ($1, $2) on conflict do nothing",
+        kind,
+        key
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(taken.rows_affected() == 1)
+}
+
+/// Jobs, the newest first.
+pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<Job>, Error> {
+    select(store, None, filter, limit).await
+}
+
+/// One job.
+pub async fn find(store: &Store, id: &str) -> Result<Option<Job>, Error> {
+    let found = select(store, Some(id), &JobFilter::default(), 1).await?;
+    Ok(found.into_iter().next())
+}
+
+async fn select(
+    store: &Store,
+    only: Option<&str>,
+    filter: &JobFilter,
+    limit: i64,
+) -> Result<Vec<Job>, Error> {
+    let rows = sqlx::query!(
+        r#"select id as "id!", kind as "kind!", key, args as "args!", state as "state!",
+                  starts as "starts!", starts_most as "starts_most!", due_at as "due_at!", worker,
+                  taken_at, ended_at, outcome ->> 'Err' as error
+           from mc.find_jobs($1, $2, $3, $4, $5)"#,
+        only,
+        filter.state.map(JobState::as_str),
+        filter.kind.as_deref(),
+        filter.before.as_deref(),
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Job {
+                id: row.id,
+                kind: row.kind,
+                key: row.key,
+                args: row.args,
+                state: word(&row.state)?,
+                starts: row.starts,
+                starts_max: row.starts_most,
+                due_at: row.due_at,
+                worker: row.worker,
+                taken_at: row.taken_at,
+                ended_at: row.ended_at,
+                // How the library says that a job is not to be begun again.
+                error: row.error.map(|error| error.trim_start_matches("AbortError: ").to_owned()),
+            })
+        })
+        .collect()
+}
+
+/// Has a job that is dead begin anew; `false` where it is not dead.
+pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(r#"select mc.retry_job($1) as "done!""#, id)
+        .fetch_one(&mut *tx.0)
+        .await?)
+}
+
+/// Throws a job away that is dead or has not begun; `false` where there is none.
+pub async fn discard(tx: &mut Tx, id: &str) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(r#"select mc.discard_job($1) as "done!""#, id)
+        .fetch_one(&mut *tx.0)
+        .await?)
+}
+
+/// Frees what workers held that were silent for so long, those that were at work a little `apart` from each
+/// other; gives up what ends the process of whoever begins it; and forgets what ended so many days ago.
+pub async fn sweep(
+    store: &Store,
+    silence: Duration,
+    apart: Duration,
+    kept_days: i32,
+) -> Result<Swept, Error> {
+    Ok(sqlx::query_as!(
+        Swept,
+        r#"select freed as "freed!", killed as "killed!", pruned as "pruned!"
+           from mc.sweep_jobs($1, $2, $3)"#,
+        silence.as_secs_f64(),
+        apart.as_secs_f64(),
+        kept_days
+    )
+    .fetch_one(&store.pool)
+    .await?)
+}
+
+/// Tells of jobs as they are asked for, on any node.
+#[derive(Debug)]
+pub struct Inserted(PgListener);
+
+/// What the queue says of a new job.
+#[derive(Debug, Deserialize)]
+struct Told {
+    job_type: String,
+}
+
+/// Begins to listen, on a connection of its own.
+pub async fn listen(store: &Store) -> Result<Inserted, Error> {
+    let mut listener = PgListener::connect_with(&store.listening).await?;
+    listener.listen(INSERTED).await?;
+    Ok(Inserted(listener))
+}
+
+impl Inserted {
+    /// The kind of the next new job; `None` where some may have come unseen, since the connection was lost
+    /// and made again.
+    pub async fn next(&mut self) -> Result<Option<String>, Error> {
+        let Some(told) = self.0.try_recv().await? else { return Ok(None) };
+        Ok(serde_json::from_str::<Told>(told.payload()).ok().map(|told| told.job_type))
+    }
+}
