@@ -3,6 +3,7 @@
 mod endpoint;
 mod harness;
 mod ingest;
+mod queue;
 mod recall;
 mod sanitizer;
 mod text;
@@ -24,6 +25,8 @@ enum Command {
     Recall(recall::Args),
     /// A repository through the service: searchable, embedded, re-indexed after a push
     Ingest(ingest::Args),
+    /// The queue of background work: jobs a second, and how soon one begins
+    Queue(queue::Args),
     /// Vector search under filters against an exact scan
     Vectors(vectors::Args),
     /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
@@ -37,6 +40,7 @@ async fn main() -> Result<()> {
     match Cli::parse().command {
         Command::Recall(args) => recall::run(args).await,
         Command::Ingest(args) => ingest::run(args).await,
+        Command::Queue(args) => queue::run(args).await,
         Command::Vectors(args) => vectors::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
         Command::Endpoint(args) => endpoint::run(args).await,
