@@ -52,7 +52,7 @@ shapes! {
     /// A user's login; unique whatever the case.
     Login = text(Key::MAX_LEN).pattern(Some(SHORT_NAME));
     /// The id of a piece of background work.
-    JobId = text(limits::JOB_ID);
+    JobId = text(limits::JOB_ID).pattern(Some("^[0-9A-Za-z]+$"));
     /// What a member may do.
     MemberRole = word_of(Role::ALL.iter().map(|role| role.as_str()));
     /// What a token may be used for.

@@ -6,6 +6,7 @@ use apalis_postgres::PostgresStorage;
 use hmac::{Hmac, Mac};
 use postgres_protocol::password::scram_sha_256;
 use sha2::Sha256;
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection};
 use url::Url;
@@ -42,12 +43,23 @@ pub async fn prepare(owner: &str) -> Result<Logins, Error> {
     }
     let mut connection = server::connect(owner).await?;
     server::check(&mut connection).await?;
-    MIGRATIONS.run(&mut connection).await?;
+    MIGRATIONS.run(&mut connection).await.map_err(other_build)?;
     prepare_queue(&mut connection).await?;
     let service = login(&mut connection, &mut url, &password, SERVICE).await?;
     let worker = login(&mut connection, &mut url, &password, WORKER).await?;
     connection.close().await?;
     Ok(Logins { service, worker })
+}
+
+/// Until there is a release, its migrations may still change.
+fn other_build(error: MigrateError) -> Error {
+    match error {
+        MigrateError::VersionMismatch(migration) => Error::Unsuitable(format!(
+            "the schema was made by another build (its migration {migration} differs): save what is in it with \
+             that build (memory-copilot export), set an empty database or another data_dir, and import it there"
+        )),
+        error => error.into(),
+    }
 }
 
 /// Brings the queue's own schema up to date, and lets those who work in the background use it.

@@ -34,8 +34,15 @@ impl Check for JobPath {
     type Checked = String;
 
     fn check(self) -> Result<String, Invalid> {
-        check::line("id", &self.id, limits::JOB_ID)
+        job_id("id", self.id)
     }
+}
+
+fn job_id(field: &str, id: String) -> Result<String, Invalid> {
+    let is_one = !id.is_empty()
+        && id.len() <= limits::JOB_ID
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_one { Ok(id) } else { Err(Invalid::new(field, "is not the id of a job")) }
 }
 
 /// Which jobs.
@@ -60,11 +67,10 @@ impl Check for JobQuery {
     type Checked = (JobFilter, i64);
 
     fn check(self) -> Result<(JobFilter, i64), Invalid> {
-        let id = |field: &str, id: String| check::line(field, &id, limits::JOB_ID);
         let filter = JobFilter {
             state: self.state.map(Into::into),
             kind: check::optional_line("kind", self.kind, limits::NAME)?,
-            before: check::optional("before", self.before, id)?,
+            before: check::optional("before", self.before, job_id)?,
         };
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok((filter, check::range("limit", limit, &limits::PAGE_LIMIT)?))
