@@ -38,10 +38,7 @@ end $$;
 revoke execute on procedure mc.run_as_worker(regprocedure[]) from public;
 
 -- As before, with two more of what a role is enough for: a member decides what counts, a maintainer
--- looks into quarantine and audit. The function is the background role's; who brings the schema up to date
--- may act as that role and does not have its rights by itself.
-grant create on schema mc to memory_copilot_worker;
-set local role memory_copilot_worker;
+-- looks into quarantine and audit.
 create or replace function mc.enter(principal uuid, project uuid) returns mc.role
 language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
@@ -55,8 +52,6 @@ begin
             set_config('memory_copilot.manages', case when role >= 'admin' then project::text else '' end, true);
     return role;
 end $$;
-reset role;
-revoke create on schema mc from memory_copilot_worker;
 create function mc.decides() returns uuid language sql stable parallel safe as
     $$ select nullif(current_setting('memory_copilot.decides', true), '')::uuid $$;
 create function mc.curates() returns uuid language sql stable parallel safe as

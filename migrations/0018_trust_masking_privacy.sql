@@ -13,10 +13,6 @@ update embedding_queue q set private_to = p.private_to from passages p where p.i
 create policy private on embedding_queue as restrictive to memory_copilot_service
     using (private_to is null or private_to = (select mc.principal()))
     with check (private_to is null or private_to = (select mc.principal()));
--- The functions are the background role's; who brings the schema up to date may act as that role and does
--- not have its rights by itself.
-grant create on schema mc to memory_copilot_worker;
-set local role memory_copilot_worker;
 create or replace function mc.passages_inserted() returns trigger
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -47,8 +43,6 @@ begin
     perform pg_notify('passages', '');
     return null;
 end $$;
-reset role;
-revoke create on schema mc from memory_copilot_worker;
 
 -- Who vouches for a piece of a repository's code, as for a document.
 alter table code_chunks

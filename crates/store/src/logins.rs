@@ -17,6 +17,8 @@ use crate::{Error, MIGRATIONS, server};
 const SERVICE: &str = "memory_copilot_service";
 /// The group whose members see every row.
 const WORKER: &str = "memory_copilot_worker";
+/// The migration that makes both.
+const ROLES_MADE: i64 = 9;
 /// An arbitrary key: who makes roles of a database does so alone.
 const LOCK: i64 = 0x006d_635f_6c6f_6769;
 
@@ -43,12 +45,30 @@ pub async fn prepare(owner: &str) -> Result<Logins, Error> {
     }
     let mut connection = server::connect(owner).await?;
     server::check(&mut connection).await?;
-    MIGRATIONS.run(&mut connection).await.map_err(other_build)?;
+    migrate(&mut connection).await?;
     prepare_queue(&mut connection).await?;
     let service = login(&mut connection, &mut url, &password, SERVICE).await?;
     let worker = login(&mut connection, &mut url, &password, WORKER).await?;
     connection.close().await?;
     Ok(Logins { service, worker })
+}
+
+/// Brings the schema up to date. Some migrations replace functions of the background's role without acting as
+/// it, which an owner that is no superuser may not; so it has that role's rights meanwhile.
+async fn migrate(owner: &mut PgConnection) -> Result<(), Error> {
+    MIGRATIONS.run_to(ROLES_MADE, &mut *owner).await.map_err(other_build)?;
+    let is_superuser: bool =
+        sqlx::query_scalar("select rolsuper from pg_roles where rolname = current_user")
+            .fetch_one(&mut *owner)
+            .await?;
+    if is_superuser {
+        return MIGRATIONS.run(owner).await.map_err(other_build);
+    }
+    let inherit = |does| format!("grant {WORKER} to current_user with inherit {does}");
+    run(owner, &inherit("true")).await?;
+    let migrated = MIGRATIONS.run(&mut *owner).await;
+    run(owner, &inherit("false")).await?;
+    migrated.map_err(other_build)
 }
 
 /// Until there is a release, its migrations may still change.
