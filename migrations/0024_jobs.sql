@@ -2,8 +2,9 @@
 -- migrations make; what this project asks of it besides stands here, late bound, so that neither set of
 -- migrations waits for the other.
 --
--- The library counts an attempt whenever a worker dies that had taken a job, begun or not, and begins what
--- failed at once and without end. So what counts here are starts, kept with the job: `most` of them.
+-- The library counts an attempt whenever a worker dies that had taken a job, begun or not, begins what failed at
+-- once and without end, and writes down how a job ended some time later, if at all. So what counts here are
+-- starts, kept with the job: `most` of them; and how one ended is written by whoever did it.
 
 -- Asks for work; null where the same (its key) was asked for already. For whoever is in a transaction: the
 -- work is there once that is committed.
@@ -12,6 +13,9 @@ language plpgsql volatile security definer set search_path = pg_catalog, public,
 declare
     asked text;
 begin
+    if enqueue.most is null or enqueue.most not between 1 and 100 then
+        raise exception 'a job is begun 1 to 100 times';
+    end if;
     insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, metadata,
                              idempotency_key)
     values (apalis.generate_ulid(), enqueue.kind, convert_to(enqueue.args::text, 'UTF8'), 'Pending', 0,
@@ -42,19 +46,33 @@ begin
     returning held.start, held.most;
 end $$;
 
--- The next start of a job whose present one is about to fail.
-create function mc.put_off_job(wanted text, seconds float8) returns void
+-- Ends a start: the job is done (no reason), is begun again after a pause, or is given up (no pause). False where
+-- that start is not under way any more.
+create function mc.end_job(wanted text, holder text, started int, reason text, pause float8) returns boolean
 language plpgsql volatile set search_path = pg_catalog, public, pg_temp as $$
 begin
-    update apalis.jobs set run_at = now() + make_interval(secs => seconds) where id = wanted;
+    update apalis.jobs j
+    set status = case when reason is null then 'Done' when pause is null then 'Killed' else 'Pending' end,
+        done_at = case when reason is null or pause is null then now() end,
+        run_at = case when reason is null or pause is null then j.run_at
+                 else now() + make_interval(secs => pause) end,
+        last_result = case when reason is not null then jsonb_build_object('Err', reason) end
+    where j.id = wanted and j.lock_by = holder and j.status = 'Running'
+        and (j.metadata -> 'starts')::int = started;
+    return found;
 end $$;
 
--- Gives back what a worker holds that works no more.
+-- Gives back what a worker holds that works no more though its process lives: what it had begun is as if it had
+-- not been.
 create function mc.release_jobs(holder text) returns void
 language plpgsql volatile set search_path = pg_catalog, public, pg_temp as $$
 begin
-    update apalis.jobs set status = 'Pending', lock_by = null, lock_at = null
-    where lock_by = holder and status in ('Queued', 'Running');
+    update apalis.jobs j
+    set status = 'Pending', lock_by = null, lock_at = null,
+        metadata = case when j.status = 'Running'
+                   then j.metadata || hstore('starts', ((j.metadata -> 'starts')::int - 1)::text)
+                   else j.metadata end
+    where j.lock_by = holder and j.status in ('Queued', 'Running');
 end $$;
 
 -- The library's own words, by what will come of a job.
@@ -67,6 +85,9 @@ create function mc.find_jobs(wanted text, of_state text, of_kind text, before te
 returns table (id text, kind text, key text, args jsonb, state text, starts int, starts_most int,
                due_at timestamptz, worker text, taken_at timestamptz, ended_at timestamptz, outcome jsonb)
 language plpgsql stable set search_path = pg_catalog, public, pg_temp as $$
+declare
+    words constant text[] := case of_state when 'done' then array['Done'] when 'dead' then array['Killed']
+        when 'running' then array['Queued', 'Running'] when 'waiting' then array['Pending', 'Failed'] end;
 begin
     return query
     select j.id, j.job_type, j.idempotency_key, convert_from(j.job, 'UTF8')::jsonb, mc.job_state(j.status),
@@ -76,7 +97,7 @@ begin
     where (find_jobs.wanted is null or j.id = find_jobs.wanted)
         and (find_jobs.before is null or j.id < find_jobs.before)
         and (find_jobs.of_kind is null or j.job_type = find_jobs.of_kind)
-        and (find_jobs.of_state is null or mc.job_state(j.status) = find_jobs.of_state)
+        and (words is null or j.status = any(words))
     order by j.id desc limit find_jobs.most;
 end $$;
 
@@ -134,6 +155,7 @@ begin
 
     delete from apalis.jobs j where j.status = 'Done' and j.done_at < now() - make_interval(days => kept);
     get diagnostics pruned = row_count;
+    delete from job_effects where done_at < now() - interval '1 year';
     delete from apalis.workers w
     where w.last_seen < now() - interval '1 day'
         and not exists (select from apalis.jobs j where j.lock_by = w.id);
@@ -145,7 +167,7 @@ declare
     function regprocedure;
 begin
     foreach function in array array[
-        'mc.start_job(text, text)', 'mc.put_off_job(text, float8)', 'mc.release_jobs(text)',
+        'mc.start_job(text, text)', 'mc.end_job(text, text, int, text, float8)', 'mc.release_jobs(text)',
         'mc.job_state(text)',
         'mc.find_jobs(text, text, text, text, bigint)', 'mc.retry_job(text)', 'mc.discard_job(text)',
         'mc.sweep_jobs(float8, float8, int)']::regprocedure[] loop
@@ -164,3 +186,4 @@ create table job_effects (
     primary key (kind, key)
 );
 create index job_effects_done on job_effects (done_at);
+grant select, insert, delete on job_effects to memory_copilot_worker;

@@ -44,6 +44,7 @@ struct Nothing {
 impl Work for Nothing {
     const KIND: &'static str = "nothing";
     const AT_ONCE: usize = 32;
+    const BATCH: usize = 32;
     const TIME: Duration = Duration::from_secs(30);
 }
 

@@ -60,6 +60,7 @@ impl Schedule {
         let mut due = self.last_before(Utc::now());
         while !stop.is_cancelled() {
             let now = Utc::now();
+            due = self.in_time(due, now);
             let pause = match due {
                 Some(tick) if tick <= now => match (self.ask)(store.clone(), key(tick)).await {
                     Ok(_) => {
@@ -78,6 +79,13 @@ impl Schedule {
                 return;
             }
         }
+    }
+
+    /// What is due by a clock that may have jumped: not later than the next time, and of many that have passed the
+    /// last.
+    fn in_time(&self, due: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let due = due.min(self.cron.after(&now).next());
+        if due.is_some_and(|tick| now - tick > LOOK_BACK[0]) { self.last_before(now) } else { due }
     }
 
     /// The last time of the schedule that has passed; the next one where none has for long.

@@ -17,6 +17,9 @@ pub trait Work: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const AT_ONCE: usize;
     /// How often one is begun before it is given up.
     const STARTS: u16 = 6;
+    /// How many a worker takes off the queue at a time. More than one is for jobs that are over in a moment: who
+    /// waits in a worker's hands waits for what that does, and gives no sign of life meanwhile.
+    const BATCH: usize = 1;
     /// How long one may take; then it has failed.
     const TIME: Duration;
     /// How long the second start waits for after the first has failed; each later one twice as long.

@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use apalis::prelude::{
-    AbortError, BackendExt, BoxDynError, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt,
-    WorkerContext,
+    BackendExt, BoxDynError, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt, WorkerContext,
 };
 use apalis_postgres::{Config, PostgresStorage};
+use futures::FutureExt as _;
 use futures::channel::mpsc;
 use futures::future::BoxFuture;
 use mc_store::Store;
-use mc_store::jobs::{self, Start, Swept};
+use mc_store::jobs::{self, End, Start, Swept};
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -24,11 +26,13 @@ use uuid::Uuid;
 use crate::schedule::Schedule;
 use crate::work::{Failure, Work};
 
-/// After so many days what was done is forgotten; what is dead stays.
-const KEPT_DAYS: i32 = 14;
+/// After so many days what was done is forgotten, later than any schedule looks back; what is dead stays.
+const KEPT_DAYS: i32 = 40;
 /// A worker that ended is made again after this, and after twice as long each time that follows soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// How a job ended is written down so often until the database takes it.
+const WRITE_TRIES: u32 = 20;
 /// The library may be looking into the queue while a job comes, and then waits without having seen it. So it
 /// is told once more, after any such look is over.
 const ECHO: Duration = Duration::from_millis(25);
@@ -51,7 +55,8 @@ pub struct Timing {
     /// What was at work in a process that died is begun again at different times within this, and within twice
     /// as much after each start: whatever ends the process soon does so alone.
     pub apart: Duration,
-    /// For so long work may go on after it was told to stop; less than the silence, or others begin it.
+    /// For so long work may go on after it was told to stop. With a heartbeat less than the silence, or others
+    /// begin it: a worker that stops gives no sign of life.
     pub grace: Duration,
 }
 
@@ -201,7 +206,9 @@ where
         number += 1;
         let worker = format!("{} {} {number}", node.name, W::KIND);
         let begun = Instant::now();
-        let ended = work_as(&worker, &node, run.clone(), &stop).await;
+        // A fault of the library is no reason to work no more.
+        let working = AssertUnwindSafe(work_as(&worker, &node, run.clone(), &stop)).catch_unwind();
+        let ended = working.await.unwrap_or_else(|_| Err("it panicked".to_owned()));
         if let Err(error) = jobs::release(&node.store, &worker).await {
             tracing::warn!(job.worker = worker, %error, "what a worker held is free when it was silent for long");
         }
@@ -232,19 +239,27 @@ where
 
     let config = Config::default()
         .queue(W::KIND)
-        .batch_size(W::AT_ONCE)
+        .batch_size(W::BATCH)
         .heartbeat_interval(timing.heartbeat)
         // `sweep` looks after the dead, and `begin` makes sure of a job before it runs and not beside it.
         .missed_heartbeats(NEVER)
-        .lock_tasks(false);
+        .lock_tasks(false)
+        .persist_results(false);
     let strategy = Strategy::new().interval(timing.look).stream(woken);
-    let queue = PostgresStorage::<W>::new(jobs::queue(&node.store)).with_config(config);
+    // Read in `begin`: for the library one that can't be read is the end of the worker.
+    let queue = PostgresStorage::<Value>::new(jobs::queue(&node.store)).with_config(config);
     let worker = Arc::<str>::from(name);
     let context = WorkerContext::new(name);
     let service = {
         let node = Arc::clone(node);
-        move |work: W, id: TaskId| {
-            begin(Arc::clone(&node), Arc::clone(&worker), id.to_string(), work, run.clone())
+        move |args: Value, id: TaskId| {
+            begin::<W, F, Fut>(
+                Arc::clone(&node),
+                Arc::clone(&worker),
+                id.to_string(),
+                args,
+                run.clone(),
+            )
         }
     };
     let worker = WorkerBuilder::new(&context)
@@ -271,59 +286,94 @@ where
         .map_err(|error| error.to_string())
 }
 
-/// Begins a job, if the worker still has it.
+/// Begins a job, if the worker still has it, and writes down how that ended.
 async fn begin<W, F, Fut>(
     node: Arc<Node>,
     worker: Arc<str>,
     id: String,
-    work: W,
+    args: Value,
     run: F,
 ) -> Result<(), BoxDynError>
 where
     W: Work,
-    F: Fn(W) -> Fut + Send,
+    F: Fn(W) -> Fut + Send + 'static,
     Fut: Future<Output = Result<(), Failure>> + Send + 'static,
 {
     let Some(start) = jobs::start(&node.store, &id, &worker).await? else {
         tracing::debug!(job.id = id, "another worker has it by now");
         return Ok(());
     };
-    if start.number > start.most {
-        return Err(given_up::<W>(&id, "the process died each time it was begun"));
-    }
-    // A task of its own: it may be busy, or panic, without the others, and ends with who waits for it.
-    let done = AbortOnDropHandle::new(tokio::spawn(run(work)));
-    let failure = match tokio::time::timeout(W::TIME, done).await {
-        Ok(Ok(Ok(()))) => return Ok(()),
-        Ok(Ok(Err(failure))) => failure,
-        Ok(Err(_)) => Failure::ForNow("it panicked; the service's log says where".to_owned()),
-        Err(_) => Failure::ForNow(format!("it was not done after {} s", W::TIME.as_secs())),
+    let ended = if start.number > start.most {
+        Err(Failure::ForGood("the process died each time it was begun".to_owned()))
+    } else {
+        done(args, run).await
+    };
+    let Err(failure) = ended else {
+        return written(&node, &worker, &id, start, &End::Done).await;
     };
     let reason = mc_sanitizer::mask(&failure.to_string()).text.into_string();
-    if matches!(failure, Failure::ForGood(_)) || start.number == start.most {
-        return Err(given_up::<W>(&id, &reason));
+    let is_last = matches!(failure, Failure::ForGood(_)) || start.number >= start.most;
+    let again_in = (!is_last).then(|| pause_after::<W>(start));
+    let (kind, number) = (W::KIND, start.number);
+    if again_in.is_some() {
+        tracing::warn!(
+            job.kind = kind,
+            job.id = id,
+            start = number,
+            ?again_in,
+            reason,
+            "a job failed"
+        );
+    } else {
+        tracing::error!(
+            job.kind = kind,
+            job.id = id,
+            reason,
+            "a job was given up; see it with memory-copilot jobs show"
+        );
     }
-    let pause = pause_after::<W>(start);
-    tracing::warn!(
-        job.kind = W::KIND,
-        job.id = id,
-        start = start.number,
-        ?pause,
-        reason,
-        "a job failed"
-    );
-    jobs::put_off(&node.store, &id, pause).await?;
-    Err(reason.into())
+    written(&node, &worker, &id, start, &End::Failed { reason: &reason, again_in }).await
 }
 
-fn given_up<W: Work>(id: &str, reason: &str) -> BoxDynError {
-    tracing::error!(
-        job.kind = W::KIND,
-        job.id = id,
-        reason,
-        "a job was given up; see it with memory-copilot jobs show"
-    );
-    AbortError::new(reason.to_owned()).into()
+/// Does the work, in a task of its own: it may be busy, or panic, without the others, and ends with who waits
+/// for it.
+async fn done<W, F, Fut>(args: Value, run: F) -> Result<(), Failure>
+where
+    W: Work,
+    F: Fn(W) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    let work: W = serde_json::from_value(args)
+        .map_err(|error| Failure::ForGood(format!("what it was told can't be read: {error}")))?;
+    let task = AbortOnDropHandle::new(tokio::spawn(async move { run(work).await }));
+    match tokio::time::timeout(W::TIME, task).await {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(_)) => Err(Failure::ForNow("it panicked; the service's log says where".to_owned())),
+        Err(_) => Err(Failure::ForNow(format!("it was not done after {} s", W::TIME.as_secs()))),
+    }
+}
+
+/// Writes down how a start ended, for as long as the database may be away for a moment.
+async fn written(
+    node: &Node,
+    worker: &str,
+    id: &str,
+    start: Start,
+    end: &End<'_>,
+) -> Result<(), BoxDynError> {
+    let mut tries = 0;
+    loop {
+        match jobs::end(&node.store, id, worker, start, end).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {
+                tracing::warn!(job.id = id, "another worker took a job for left that was not");
+                return Ok(());
+            }
+            Err(error) if tries == WRITE_TRIES => return Err(error.into()),
+            Err(_) => tries += 1,
+        }
+        tokio::time::sleep(FIRST_PAUSE).await;
+    }
 }
 
 /// Twice as long after each start, and up to a quarter more, so that what failed together does not come back

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mc_domain::JobState;
 use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
 use mc_store::Store;
-use mc_store::jobs::{self, Job, JobFilter};
+use mc_store::jobs::{self, Job, JobFilter, NewJob};
 use mc_store::testing::{execute, text};
 use mc_testkit::TestDatabase;
 use serde::{Deserialize, Serialize};
@@ -214,12 +214,16 @@ async fn without_notices_jobs_are_looked_for() {
     let db = TestDatabase::create().await;
     execute(db.url(), "drop trigger notify_workers on apalis.jobs").await.unwrap();
     let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
-    put(db.store(), &Note { n: 1 }, None).await;
-    all(db.store(), "note", JobState::Done).await;
+    for n in 0..3 {
+        put(db.store(), &Note { n }, None).await;
+        // The worker has seen it, so that it sees the next by looking again.
+        all(db.store(), "note", JobState::Done).await;
+        tokio::time::sleep(quick().look * 2).await;
+    }
     running.stop().await;
 }
 
-/// What is at work when a node stops is done, or begun anew by another at once; that start counts.
+/// What is at work when a node stops is done, or begun anew by another at once; that start does not count.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_stops_gives_back_what_it_can_not_finish() {
     let db = TestDatabase::create().await;
@@ -233,10 +237,75 @@ async fn a_node_that_stops_gives_back_what_it_can_not_finish() {
     assert_eq!(tokio::time::timeout(PATIENCE, seen.recv()).await.unwrap(), Some(7));
     running.stop().await;
     let jobs = all(db.store(), "note", JobState::Waiting).await;
-    assert_eq!(jobs[0].starts, 1);
+    assert_eq!(jobs[0].starts, 0);
     let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
-    assert_eq!(all(db.store(), "note", JobState::Done).await[0].starts, 2);
+    assert_eq!(all(db.store(), "note", JobState::Done).await[0].starts, 1);
     running.stop().await;
+}
+
+/// Jobs that last longer than a silent worker is given stay with theirs, also while others wait behind them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_that_last_are_begun_once() {
+    let db = TestDatabase::create().await;
+    for n in 0..9 {
+        put(db.store(), &Note { n }, None).await;
+    }
+    let node = || {
+        Workers::new(db.store().clone()).with(|_: Note| async {
+            tokio::time::sleep(quick().silence * 2).await;
+            Ok(())
+        })
+    };
+    let nodes = [Running::start(node()), Running::start(node())];
+    let jobs = all(db.store(), "note", JobState::Done).await;
+    assert!(jobs.iter().all(|job| job.starts == 1), "{jobs:?}");
+    for node in nodes {
+        node.stop().await;
+    }
+}
+
+/// As one that another version asked for may be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
+    let db = TestDatabase::create().await;
+    let args = serde_json::json!({"no": 1});
+    let odd = NewJob { kind: Note::KIND, key: None, args, delay: Duration::ZERO, starts: 3 };
+    let mut tx = db.store().begin().await.unwrap();
+    assert!(jobs::enqueue(&mut tx, &NewJob { starts: 0, ..odd.clone() }).await.is_err());
+    drop(tx);
+    let mut tx = db.store().begin().await.unwrap();
+    assert!(jobs::enqueue(&mut tx, &odd).await.unwrap());
+    tx.commit().await.unwrap();
+    put(db.store(), &Note { n: 1 }, None).await;
+    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+    let begun = Instant::now();
+    let jobs = loop {
+        let jobs = of_kind(db.store(), "note").await;
+        if jobs.iter().all(|job| job.ended_at.is_some()) {
+            break jobs;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let states: Vec<_> = jobs.iter().map(|job| job.state).collect();
+    assert_eq!(states, [JobState::Done, JobState::Dead]);
+    assert!(jobs[1].error.as_deref().unwrap().contains("missing field"), "{jobs:?}");
+    running.stop().await;
+}
+
+/// Work is done at least once, its effect once: a second start finds that it was taken, unless that was undone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_effect_is_taken_once() {
+    let db = TestDatabase::create().await;
+    let mut tx = db.store().begin().await.unwrap();
+    assert!(jobs::take_effect(&mut tx, "note", "one").await.unwrap());
+    drop(tx);
+    for is_first in [true, false] {
+        let mut tx = db.store().begin().await.unwrap();
+        assert_eq!(jobs::take_effect(&mut tx, "note", "one").await.unwrap(), is_first);
+        assert_eq!(jobs::take_effect(&mut tx, "other", "one").await.unwrap(), is_first);
+        tx.commit().await.unwrap();
+    }
 }
 
 /// Three nodes, one of which is killed again and again: each tick is asked for once, and done. As many ticks as

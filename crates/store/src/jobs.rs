@@ -91,6 +91,20 @@ pub struct Start {
     pub most: i32,
 }
 
+/// How a start ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End<'a> {
+    /// The work is done.
+    Done,
+    /// It is not, and is begun again after a while, or given up.
+    Failed {
+        /// Why, without secrets.
+        reason: &'a str,
+        /// After how long; never when absent.
+        again_in: Option<Duration>,
+    },
+}
+
 /// Connections for the library that takes jobs off the queue; nothing else is to use them.
 pub fn queue(store: &Store) -> &PgPool {
     &store.pool
@@ -124,15 +138,33 @@ pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<Start
     .await?)
 }
 
-/// Says when a job whose present start is about to fail may begin again.
-pub async fn put_off(store: &Store, id: &str, by: Duration) -> Result<(), Error> {
-    sqlx::query!("select mc.put_off_job($1, $2)::text", id, by.as_secs_f64())
-        .fetch_one(&store.pool)
-        .await?;
-    Ok(())
+/// Writes down how the start of a job ended; `false` where it is not under way any more.
+pub async fn end(
+    store: &Store,
+    id: &str,
+    worker: &str,
+    start: Start,
+    end: &End<'_>,
+) -> Result<bool, Error> {
+    let (reason, pause) = match end {
+        End::Done => (None, None),
+        End::Failed { reason, again_in } => {
+            (Some(*reason), again_in.map(|pause| pause.as_secs_f64()))
+        }
+    };
+    Ok(sqlx::query_scalar!(
+        r#"select mc.end_job($1, $2, $3, $4, $5) as "is_ended!""#,
+        id,
+        worker,
+        start.number,
+        reason,
+        pause
+    )
+    .fetch_one(&store.pool)
+    .await?)
 }
 
-/// Gives back all that a worker holds that works no more; its starts count.
+/// Gives back all that a worker holds that works no more; what it had begun is as if it had not been.
 pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
     sqlx::query!("select mc.release_jobs($1)::text", worker).fetch_one(&store.pool).await?;
     Ok(())
@@ -195,8 +227,7 @@ async fn select(
                 worker: row.worker,
                 taken_at: row.taken_at,
                 ended_at: row.ended_at,
-                // How the library says that a job is not to be begun again.
-                error: row.error.map(|error| error.trim_start_matches("AbortError: ").to_owned()),
+                error: row.error,
             })
         })
         .collect()

@@ -85,13 +85,22 @@ fn other_build(error: MigrateError) -> Error {
 /// Brings the queue's own schema up to date, and lets those who work in the background use it.
 async fn prepare_queue(owner: &mut PgConnection) -> Result<(), Error> {
     PostgresStorage::migrations().run(&mut *owner).await?;
-    for grant in [
-        "usage on schema apalis",
-        "select, insert, update, delete on all tables in schema apalis",
-        "execute on all functions in schema apalis",
+    let mut tx = owner.begin().await?;
+    // Of nodes that start together one does so at a time: PostgreSQL refuses two that grant the same at once.
+    sqlx::query("select pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
+    for statement in [
+        "grant usage on schema apalis to memory_copilot_worker",
+        "grant select, insert, update, delete on all tables in schema apalis to memory_copilot_worker",
+        "grant execute on all functions in schema apalis to memory_copilot_worker",
+        // What is looked for every few seconds among all that was done.
+        "create index if not exists jobs_at_work on apalis.jobs (lock_by)
+         where status in ('Queued', 'Running')",
+        "create index if not exists jobs_done on apalis.jobs (done_at) where status = 'Done'",
+        "create index if not exists jobs_dead on apalis.jobs (id) where status = 'Killed'",
     ] {
-        run(owner, &format!("grant {grant} to {WORKER}")).await?;
+        sqlx::query(statement).execute(&mut *tx).await?;
     }
+    tx.commit().await?;
     Ok(())
 }
 
