@@ -53,8 +53,8 @@ pub async fn prepare(owner: &str) -> Result<Logins, Error> {
     Ok(Logins { service, worker })
 }
 
-/// Brings the schema up to date. Some migrations replace functions of the background's role without acting as
-/// it, which an owner that is no superuser may not; so it has that role's rights meanwhile.
+/// Brings the schema up to date. Some migrations replace functions that belong to the background's group, which
+/// takes its rights: an owner that is no superuser has them meanwhile.
 async fn migrate(owner: &mut PgConnection) -> Result<(), Error> {
     MIGRATIONS.run_to(ROLES_MADE, &mut *owner).await.map_err(other_build)?;
     let is_superuser: bool =
