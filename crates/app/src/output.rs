@@ -56,6 +56,11 @@ pub fn number(value: &Value, field: &str) -> i64 {
     value[field].as_i64().unwrap_or_default()
 }
 
+/// The time in a field, so many characters of it: 10 are the day, 19 the second; a dash where there is none.
+pub fn time(value: &Value, field: &str, length: usize) -> String {
+    value[field].as_str().and_then(|time| time.get(..length)).unwrap_or("-").to_owned()
+}
+
 /// The list in a field, or an empty one.
 pub fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value[field].as_array().map_or(&[], Vec::as_slice)

@@ -24,7 +24,7 @@ pub struct Schedule {
     ask: Ask,
 }
 
-type Ask = Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<bool, Error>> + Send + Sync>;
+type Ask = Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
 impl std::fmt::Debug for Schedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -47,9 +47,8 @@ impl Schedule {
             let work = work.clone();
             Box::pin(async move {
                 let mut tx = store.begin().await?;
-                let is_first = Request::new(&work).once(&key).put(&mut tx).await?;
-                tx.commit().await?;
-                Ok(is_first)
+                Request::new(&work).once(&key).put(&mut tx).await?;
+                tx.commit().await
             })
         });
         Self { cron, kind: W::KIND, ask }
@@ -63,7 +62,7 @@ impl Schedule {
             due = self.in_time(due, now);
             let pause = match due {
                 Some(tick) if tick <= now => match (self.ask)(store.clone(), key(tick)).await {
-                    Ok(_) => {
+                    Ok(()) => {
                         due = self.cron.after(&tick).next();
                         continue;
                     }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 /// A kind of background work. The value is what a job is told: it is kept in the queue as JSON, for people
 /// to look at, too, so it holds ids and no secrets.
-pub trait Work: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
+pub trait Work: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Its name, the same for ever: jobs that wait are found by it.
     const KIND: &'static str;
     /// How many are at work at once, on each node.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use apalis::prelude::{
-    BackendExt, BoxDynError, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt, WorkerContext,
+    BackendExt, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt, WorkerContext,
 };
 use apalis_postgres::{Config, PostgresStorage};
 use futures::FutureExt as _;
@@ -31,8 +31,6 @@ const KEPT_DAYS: i32 = 40;
 /// A worker that ended is made again after this, and after twice as long each time that follows soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// How a job ended is written down so often until the database takes it.
-const WRITE_TRIES: u32 = 20;
 /// The library may be looking into the queue while a job comes, and then waits without having seen it. So it
 /// is told once more, after any such look is over.
 const ECHO: Duration = Duration::from_millis(25);
@@ -287,52 +285,48 @@ where
 }
 
 /// Begins a job, if the worker still has it, and writes down how that ended.
-async fn begin<W, F, Fut>(
-    node: Arc<Node>,
-    worker: Arc<str>,
-    id: String,
-    args: Value,
-    run: F,
-) -> Result<(), BoxDynError>
+async fn begin<W, F, Fut>(node: Arc<Node>, worker: Arc<str>, id: String, args: Value, run: F)
 where
     W: Work,
     F: Fn(W) -> Fut + Send + 'static,
     Fut: Future<Output = Result<(), Failure>> + Send + 'static,
 {
-    let Some(start) = jobs::start(&node.store, &id, &worker).await? else {
+    let Some(start) = insist(|| jobs::start(&node.store, &id, &worker)).await else {
         tracing::debug!(job.id = id, "another worker has it by now");
-        return Ok(());
+        return;
     };
     let ended = if start.number > start.most {
         Err(Failure::ForGood("the process died each time it was begun".to_owned()))
     } else {
         done(args, run).await
     };
-    let Err(failure) = ended else {
-        return written(&node, &worker, &id, start, &End::Done).await;
+    let failure = ended.err().map(|failure| failed::<W>(&id, start, &failure));
+    let end = match &failure {
+        None => End::Done,
+        Some((reason, again_in)) => End::Failed { reason, again_in: *again_in },
     };
+    if !insist(|| jobs::end(&node.store, &id, &worker, start, &end)).await {
+        tracing::warn!(job.id = id, "another worker took a job for left that was not");
+    }
+}
+
+/// Why a start failed, without secrets, and when the next one is, if there is one.
+fn failed<W: Work>(id: &str, start: Start, failure: &Failure) -> (String, Option<Duration>) {
     let reason = mc_sanitizer::mask(&failure.to_string()).text.into_string();
     let is_last = matches!(failure, Failure::ForGood(_)) || start.number >= start.most;
-    let again_in = (!is_last).then(|| pause_after::<W>(start));
-    let (kind, number) = (W::KIND, start.number);
-    if again_in.is_some() {
-        tracing::warn!(
-            job.kind = kind,
-            job.id = id,
-            start = number,
-            ?again_in,
-            reason,
-            "a job failed"
-        );
-    } else {
+    if is_last {
         tracing::error!(
-            job.kind = kind,
+            job.kind = W::KIND,
             job.id = id,
             reason,
             "a job was given up; see it with memory-copilot jobs show"
         );
+        return (reason, None);
     }
-    written(&node, &worker, &id, start, &End::Failed { reason: &reason, again_in }).await
+    let pause = pause_after::<W>(start);
+    let number = start.number;
+    tracing::warn!(job.kind = W::KIND, job.id = id, start = number, ?pause, reason, "a job failed");
+    (reason, Some(pause))
 }
 
 /// Does the work, in a task of its own: it may be busy, or panic, without the others, and ends with who waits
@@ -353,24 +347,16 @@ where
     }
 }
 
-/// Writes down how a start ended, for as long as the database may be away for a moment.
-async fn written(
-    node: &Node,
-    worker: &str,
-    id: &str,
-    start: Start,
-    end: &End<'_>,
-) -> Result<(), BoxDynError> {
-    let mut tries = 0;
+/// Asks the database until it answers, or the worker ends: a job whose worker lives and has let go of it would
+/// be nobody's.
+async fn insist<T, Fut>(ask: impl Fn() -> Fut) -> T
+where
+    Fut: Future<Output = Result<T, mc_store::Error>>,
+{
     loop {
-        match jobs::end(&node.store, id, worker, start, end).await {
-            Ok(true) => return Ok(()),
-            Ok(false) => {
-                tracing::warn!(job.id = id, "another worker took a job for left that was not");
-                return Ok(());
-            }
-            Err(error) if tries == WRITE_TRIES => return Err(error.into()),
-            Err(_) => tries += 1,
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(error) => tracing::warn!(%error, "a job waits for the database"),
         }
         tokio::time::sleep(FIRST_PAUSE).await;
     }

@@ -69,6 +69,14 @@ pub async fn enqueue(
 ) -> Result<Ingest, Error> {
     // One at a time per repository decides, so that two callers can't both find nothing open.
     repositories::lock(tx, repository.id).await?;
+    enqueue_held(tx, repository, requested_ref).await
+}
+
+async fn enqueue_held(
+    tx: &mut Tx,
+    repository: &Repository,
+    requested_ref: &str,
+) -> Result<Ingest, Error> {
     let open = sqlx::query_scalar!(
         "select id from ingest_runs
          where repository_id = $1 and requested_ref = $2 and status = 'QUEUED'
@@ -98,7 +106,7 @@ pub async fn read_again(tx: &mut Tx, repository: &Repository) -> Result<Ingest, 
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    enqueue(tx, repository, &asked_for.unwrap_or_default()).await
+    enqueue_held(tx, repository, &asked_for.unwrap_or_default()).await
 }
 
 async fn insert(

@@ -1,4 +1,4 @@
-//! Background work as rows: asked for, begun, put off, looked at. The rows are those of apalis's queue,
+//! Background work as rows: asked for, begun, ended, looked at. The rows are those of apalis's queue,
 //! reached by the functions of `migrations/0024_jobs.sql`; what takes them off it is `mc-jobs`.
 
 use std::time::Duration;
@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use mc_domain::JobState;
 use serde::Deserialize;
 use serde_json::Value;
-use sqlx::postgres::{PgListener, PgPool};
+use sqlx::postgres::PgPool;
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::{Error, Listener, Store, Tx};
 
 /// The channel on which the queue tells of what was put into it.
 const INSERTED: &str = "apalis::job::insert";
@@ -105,7 +105,7 @@ pub enum End<'a> {
     },
 }
 
-/// Connections for the library that takes jobs off the queue; nothing else is to use them.
+/// The store's connections, for the library that takes jobs off the queue and for nothing else.
 pub fn queue(store: &Store) -> &PgPool {
     &store.pool
 }
@@ -269,7 +269,7 @@ pub async fn sweep(
 
 /// Tells of jobs as they are asked for, on any node.
 #[derive(Debug)]
-pub struct Inserted(PgListener);
+pub struct Inserted(Listener);
 
 /// What the queue says of a new job.
 #[derive(Debug, Deserialize)]
@@ -279,16 +279,15 @@ struct Told {
 
 /// Begins to listen, on a connection of its own.
 pub async fn listen(store: &Store) -> Result<Inserted, Error> {
-    let mut listener = PgListener::connect_with(&store.listening).await?;
-    listener.listen(INSERTED).await?;
-    Ok(Inserted(listener))
+    Ok(Inserted(Listener::to(store, INSERTED).await?))
 }
 
 impl Inserted {
     /// The kind of the next new job; `None` where some may have come unseen, since the connection was lost
     /// and made again.
     pub async fn next(&mut self) -> Result<Option<String>, Error> {
-        let Some(told) = self.0.try_recv().await? else { return Ok(None) };
-        Ok(serde_json::from_str::<Told>(told.payload()).ok().map(|told| told.job_type))
+        let told = self.0.heard().await?;
+        let told = told.and_then(|told| serde_json::from_str::<Told>(&told).ok());
+        Ok(told.map(|told| told.job_type))
     }
 }

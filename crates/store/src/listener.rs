@@ -19,7 +19,12 @@ impl Listener {
     /// Returns at the next change (or after the connection was lost and made again, since changes
     /// may have been missed meanwhile).
     pub async fn wait(&mut self) -> Result<(), Error> {
-        self.0.try_recv().await?;
+        self.heard().await?;
         Ok(())
+    }
+
+    /// The same, with what was told; `None` where changes may have been missed.
+    pub(crate) async fn heard(&mut self) -> Result<Option<String>, Error> {
+        Ok(self.0.try_recv().await?.map(|told| told.payload().to_owned()))
     }
 }

@@ -5,7 +5,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use crate::cli::JobsCommand;
-use crate::output::{self, Format, list, number, text};
+use crate::output::{self, Format, list, number, text, time};
 use crate::remote::Remote;
 
 /// Shows the background work, and decides about what was given up.
@@ -50,15 +50,10 @@ fn table(page: &Value) -> String {
             text(job, "kind").to_owned(),
             text(job, "state").to_owned(),
             format!("{} of {}", number(job, "starts"), number(job, "starts_max")),
-            second(job, "due_at"),
-            second(job, "ended_at"),
+            time(job, "due_at", 19),
+            time(job, "ended_at", 19),
             text(job, "error").to_owned(),
         ]);
     }
     table.to_string()
-}
-
-/// A time to the second; a dash where there is none.
-fn second(value: &Value, field: &str) -> String {
-    value[field].as_str().and_then(|time| time.get(..19)).unwrap_or("-").to_owned()
 }

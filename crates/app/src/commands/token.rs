@@ -5,7 +5,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use crate::cli::TokenCommand;
-use crate::output::{self, Format, list, text};
+use crate::output::{self, Format, list, text, time};
 use crate::remote::Remote;
 
 /// Makes, lists or revokes personal access tokens.
@@ -21,7 +21,7 @@ pub async fn run(command: TokenCommand, remote: &Remote, format: Format) -> Resu
                 format!(
                     "{}\nThis is shown once. It ends {}; revoke it with: memory-copilot token revoke {}",
                     text(made, "token"),
-                    day(made, "expires_at"),
+                    time(made, "expires_at", 10),
                     text(made, "id")
                 )
             });
@@ -50,15 +50,10 @@ fn table(tokens: &Value) -> String {
             text(token, "name").to_owned(),
             text(token, "hint").to_owned(),
             scopes.join(" "),
-            day(token, "expires_at"),
-            day(token, "last_used_at"),
+            time(token, "expires_at", 10),
+            time(token, "last_used_at", 10),
             state.to_owned(),
         ]);
     }
     table.to_string()
-}
-
-/// The date of a time; a dash where there is none.
-fn day(value: &Value, field: &str) -> String {
-    value[field].as_str().and_then(|time| time.get(..10)).unwrap_or("-").to_owned()
 }

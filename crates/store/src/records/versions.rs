@@ -86,45 +86,39 @@ pub(super) async fn keep(tx: &mut Tx, record: &Record, change: &Change<'_>) -> R
 
 /// Earlier states, newest first.
 pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
-        "select version, kind, title, content, tags, scope, owner, ttl, ttl_given, trust, meta, reason,
-                changed_by, changed_at
-         from memory_versions where record_id = $1 order by version desc",
-        id.0
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    rows.into_iter().map(Row::into_version).collect()
+    fetch(&mut *store.read().await?, id, None, None).await
 }
 
 /// An earlier state, as the transaction sees it.
 pub async fn version(tx: &mut Tx, id: RecordId, version: i32) -> Result<Option<Version>, Error> {
-    let row = sqlx::query_as!(
-        Row,
-        "select version, kind, title, content, tags, scope, owner, ttl, ttl_given, trust, meta, reason,
-                changed_by, changed_at
-         from memory_versions where record_id = $1 and version = $2",
-        id.0,
-        version
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?;
-    row.map(Row::into_version).transpose()
+    Ok(fetch(&mut *tx.0, id, Some(version), None).await?.pop())
 }
 
 /// The state before the present one.
 pub async fn last_version(tx: &mut Tx, id: RecordId) -> Result<Option<Version>, Error> {
-    let row = sqlx::query_as!(
+    Ok(fetch(&mut *tx.0, id, None, Some(1)).await?.pop())
+}
+
+/// Earlier states, newest first: one, or at most so many, or all.
+async fn fetch(
+    executor: impl sqlx::PgExecutor<'_>,
+    id: RecordId,
+    version: Option<i32>,
+    limit: Option<i64>,
+) -> Result<Vec<Version>, Error> {
+    let rows = sqlx::query_as!(
         Row,
         "select version, kind, title, content, tags, scope, owner, ttl, ttl_given, trust, meta, reason,
                 changed_by, changed_at
-         from memory_versions where record_id = $1 order by version desc limit 1",
-        id.0
+         from memory_versions where record_id = $1 and ($2::int is null or version = $2)
+         order by version desc limit $3",
+        id.0,
+        version,
+        limit
     )
-    .fetch_optional(&mut *tx.0)
+    .fetch_all(executor)
     .await?;
-    row.map(Row::into_version).transpose()
+    rows.into_iter().map(Row::into_version).collect()
 }
 
 /// The columns of a version as they are read.
