@@ -9,10 +9,10 @@ use serde_json::Value;
 /// layer those that stand before it.
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
-    &["mc-sanitizer", "mc-guard", "mc-seal", "mc-store", "mc-llm", "mc-auth"],
-    &["mc-search", "mc-indexer", "mc-jobs"],
+    &["mc-sanitizer", "mc-guard", "mc-seal", "mc-store", "mc-llm", "mc-auth", "mc-connectors"],
+    &["mc-search", "mc-indexer"],
     &["mc-memory"],
-    &["mc-mcp", "mc-api"],
+    &["mc-jobs", "mc-mcp", "mc-api"],
     &["mc-app"],
     &["mc-bench"],
 ];

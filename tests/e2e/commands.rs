@@ -373,3 +373,30 @@ fn a_signal_ends_a_command_that_waits_for_an_answer() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     assert_eq!(command.wait().unwrap().signal(), Some(2));
 }
+
+#[tokio::test]
+async fn a_hook_is_added_shown_rotated_and_removed() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let added = printed(service.command(&["--json", "hooks", "add", "-p", "shop", "github"]));
+    let (id, address) = (added["id"].as_str().unwrap(), added["address"].as_str().unwrap());
+    assert!(address.starts_with("http://") && address.ends_with(&format!("/ingest/git?hook={id}")));
+    assert!(added["secret"].as_str().unwrap().starts_with("mcw_"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, "of-at-least-16-characters\n").unwrap();
+    let rotate = ["hooks", "rotate", "-p", "shop", id, "--secret-file", file.to_str().unwrap()];
+    let said = output(service.command(&rotate));
+    assert!(said.contains("24 h") && !said.contains("of-at-least"), "{said}");
+
+    let listed = printed(service.command(&["--json", "hooks", "list", "-p", "shop"]));
+    assert_eq!(listed["hooks"][0]["address"], address);
+    assert!(listed["hooks"][0]["former_until"].is_string(), "{listed}");
+    let deliveries = service.command(&["hooks", "deliveries", "-p", "shop"]);
+    assert!(output(deliveries).contains("There are none"));
+    output(service.command(&["hooks", "remove", "-p", "shop", id]));
+    assert!(output(service.command(&["hooks", "list", "-p", "shop"])).contains("There are none"));
+    let wrong = service.command(&["hooks", "add", "-p", "shop", "bitbucket"]).output().unwrap();
+    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("gitlab"));
+}

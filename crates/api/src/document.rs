@@ -33,6 +33,7 @@ use crate::shapes::MetaValue;
         (name = "documents", description = "Documents, whole"),
         (name = "projects", description = "The unit of isolation"),
         (name = "accounts", description = "Users, teams and tokens"),
+        (name = "webhooks", description = "What other systems tell of what happens there"),
         (name = "jobs", description = "Background work"),
         (name = "service", description = "How the service is"),
     )
@@ -76,11 +77,14 @@ pub fn add_problems(mut document: OpenApi) -> OpenApi {
             let responses = &mut operation.responses.responses;
             let any = problem("What is wrong, as RFC 9457 has it").build();
             responses.insert("default".to_owned(), any.into());
-            if !is_probe(path) {
-                responses.extend(REFUSALS.map(|(status, name, _)| {
-                    (status.to_owned(), Ref::from_response_name(name).into())
-                }));
-            }
+            // Senders of webhooks are never told to come less often: some would not come again.
+            let is_refused = |status: &str| {
+                !is_probe(path) && (status != "429" || !path.starts_with("/webhooks/"))
+            };
+            let refusals = REFUSALS.into_iter().filter(|(status, ..)| is_refused(status));
+            responses.extend(refusals.map(|(status, name, _)| {
+                (status.to_owned(), Ref::from_response_name(name).into())
+            }));
         }
     }
     if let Some(components) = &mut document.components {

@@ -33,7 +33,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
             let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
             return Err(Problem::unsupported_media_type_but(detail));
         }
-        let bytes: Bytes = request.extract().await.map_err(|rejection| unread(&rejection))?;
+        let bytes: Bytes =
+            request.extract().await.map_err(|rejection| unread(&rejection, BODY_BYTES))?;
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
@@ -55,7 +56,8 @@ impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequest<S> for ValidJson<T
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes: Bytes = request.extract().await.map_err(|rejection| unread(&rejection))?;
+        let bytes: Bytes =
+            request.extract().await.map_err(|rejection| unread(&rejection, BODY_BYTES))?;
         Ok(Self(from_json::<T>(&bytes)?.check()?))
     }
 }
@@ -88,10 +90,11 @@ fn declares_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-fn unread(rejection: &BytesRejection) -> Problem {
+/// Why a body could not be read that may have so many bytes.
+pub fn unread(rejection: &BytesRejection, limit: usize) -> Problem {
     match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-            Problem::too_large(BODY_BYTES)
+            Problem::too_large(limit)
         }
         _ => Problem::invalid("the body broke off"),
     }

@@ -13,6 +13,7 @@ mod middleware;
 mod notices;
 mod problem;
 mod rates;
+mod receive;
 mod refusals;
 mod router;
 mod routes;

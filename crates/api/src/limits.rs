@@ -5,6 +5,11 @@ use std::time::Duration;
 
 /// Largest request body.
 pub const BODY_BYTES: usize = 2 * 1024 * 1024;
+/// Largest body of a webhook: that of GitHub, which sends none above 25 MB.
+pub const DELIVERY_BYTES: usize = 25 * 1024 * 1024;
+/// All bodies of webhooks that are held at once. Of the usual ones, of some kilobytes, that is as many as there
+/// are places.
+pub const DELIVERIES_BYTES: usize = 512 * 1024 * 1024;
 /// Largest message to `/mcp`. Far above what a tool takes, so that an argument that is too large is
 /// answered with its name.
 pub const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
@@ -107,6 +112,10 @@ pub const PAGE_LIMIT: RangeInclusive<i64> = 1..=200;
 pub const DEFAULT_PAGE_LIMIT: i64 = 50;
 /// 1-based line numbers.
 pub const LINE_NUMBER: RangeInclusive<i64> = 1..=10_000_000;
+/// Characters of a webhook's secret.
+pub const WEBHOOK_SECRET: RangeInclusive<usize> = 16..=256;
+/// Hours for which the secret before the present one counts.
+pub const KEEP_HOURS: RangeInclusive<i64> = 0..=168;
 /// Days that a personal access token lives.
 pub const TOKEN_DAYS: RangeInclusive<i64> = 1..=366;
 /// And when its maker names none.

@@ -19,6 +19,8 @@ pub struct Refusals(Mutex<Tally>);
 pub struct Tally {
     /// Tokens that let nobody in.
     tokens: u64,
+    /// Deliveries whose signature was wrong or missing, by project; under none where the hook was.
+    deliveries: HashMap<Option<ProjectId>, u64>,
     /// What callers were told no to, by chain: in the service's by operation and status
     /// (`GET /records/{id} 404`), in a project's by the action that takes a higher role.
     callers: HashMap<(Chain, UserId), BTreeMap<String, u64>>,
@@ -28,6 +30,11 @@ impl Refusals {
     /// Counts a token that lets nobody in.
     pub fn token(&self) {
         self.tally().tokens += 1;
+    }
+
+    /// Counts what a webhook delivered that was not signed as it should be.
+    pub fn delivery(&self, project: Option<ProjectId>) {
+        *self.tally().deliveries.entry(project).or_default() += 1;
     }
 
     /// Counts what a caller was answered, if it was a refusal: 403, or 404, which is also the answer for
@@ -51,6 +58,9 @@ impl Refusals {
     /// Counts what was taken and could not be noted once more.
     pub fn put_back(&self, taken: Tally) {
         self.tally().tokens += taken.tokens;
+        for (project, count) in taken.deliveries {
+            *self.tally().deliveries.entry(project).or_default() += count;
+        }
         for ((chain, caller), refused) in taken.callers {
             for (what, count) in refused {
                 *self.tally().of(chain, caller, what) += count;
@@ -82,7 +92,11 @@ impl Tally {
             };
             (*chain, Some(*caller), event)
         });
-        let mut events: Vec<_> = strangers.into_iter().chain(callers).collect();
+        let deliveries = self.deliveries.iter().map(|(project, count)| {
+            let event = refused("delivery").with(json!({ "count": count }));
+            (project.map_or(Chain::Service, Chain::Project), None, event)
+        });
+        let mut events: Vec<_> = strangers.into_iter().chain(callers).chain(deliveries).collect();
         // Whoever adds to several chains does so in one order.
         events.sort_by_key(|(chain, ..)| chain.id());
         events

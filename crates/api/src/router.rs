@@ -1,8 +1,9 @@
 //! Every route of the API, and what stands around them.
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{get, post};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -12,11 +13,12 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::ApiState;
 use crate::document::{ApiDocument, add_problems};
 use crate::door::{Door, behind};
-use crate::middleware::{around_everything, bounded, guarded, guarded_streams};
+use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded, guarded_streams};
 use crate::problem::Problem;
+use crate::receive;
 use crate::routes::{
-    audit, dialogs, documents, feedback, ingest, ingest_docs, jobs, members, policy, projects,
-    quarantine, recall, records, review, save, search, status, tasks, tokens, users,
+    audit, dialogs, documents, feedback, hooks, ingest, ingest_docs, jobs, members, policy,
+    projects, quarantine, recall, records, review, save, search, status, tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -69,6 +71,12 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(users::change))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(hooks::create, hooks::list))
+        .routes(routes!(hooks::rotate))
+        .routes(routes!(hooks::remove))
+        .routes(routes!(hooks::deliveries))
+        .routes(routes!(hooks::delivery))
+        .routes(routes!(hooks::replay))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::show, jobs::discard))
         .routes(routes!(jobs::retry))
@@ -94,10 +102,17 @@ fn signing_in() -> OpenApiRouter<ApiState> {
         .routes(routes!(exchange::metadata))
 }
 
+/// What other systems tell, signed. Git hosts tell it where people ask for repositories to be indexed
+/// ([`receive::divert`]).
+fn receiving() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(receive::from_tracker))
+}
+
 /// The OpenAPI 3.1 document, as the code has it.
 pub fn openapi() -> OpenApi {
     let routes = OpenApiRouter::with_openapi(ApiDocument::openapi());
-    add_problems(routes.merge(protected()).merge(public()).merge(signing_in()).into_openapi())
+    let open = public().merge(signing_in()).merge(receiving());
+    add_problems(routes.merge(protected()).merge(open).into_openapi())
 }
 
 /// The whole API over `state`, for callers in this process; `/docs` and `/openapi.json` included, and
@@ -125,8 +140,14 @@ fn routes(state: ApiState) -> Router {
     let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
     let (settings, admission) = (state.settings.clone(), state.admission.clone());
     let signing_in = bounded(signing_in().with_state(state.clone()).into(), &settings, &admission);
+    let deliveries = |router| bounded_deliveries(router, &settings, &admission);
+    let receiving = deliveries(receiving().with_state(state.clone()).into());
+    let git_hosts = Router::new().route(receive::GIT, post(receive::from_git_host));
+    let git_hosts = deliveries(git_hosts.with_state(state.clone()));
     let authenticator = state.authenticator();
     let protected =
-        guarded(protected().with_state(state).into(), authenticator, &settings, &admission);
-    protected.merge(signing_in).merge(public).fallback(async || Problem::unknown_path())
+        guarded(protected().with_state(state).into(), authenticator, &settings, &admission)
+            .layer(from_fn_with_state(git_hosts, receive::divert));
+    let open = public.merge(signing_in).merge(receiving);
+    protected.merge(open).fallback(async || Problem::unknown_path())
 }

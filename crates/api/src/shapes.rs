@@ -53,6 +53,15 @@ shapes! {
     Login = text(Key::MAX_LEN).pattern(Some(SHORT_NAME));
     /// The id of a piece of background work.
     JobId = text(limits::JOB_ID).pattern(Some("^[0-9A-Za-z]+$"));
+    /// A system that delivers to `/webhooks`.
+    Tracker = word_of(["jira", "youtrack", "redmine", "confluence"].into_iter());
+    /// What deliveries are signed with: visible ASCII characters without blanks.
+    WebhookSecret = ObjectBuilder::new().schema_type(Type::String)
+        .pattern(Some(format!(
+            "^[!-~]{{{},{}}}$", limits::WEBHOOK_SECRET.start(), limits::WEBHOOK_SECRET.end()
+        )));
+    /// Hours for which a secret counts beside the one that replaced it.
+    KeepHours = number(&limits::KEEP_HOURS);
     /// What a member may do.
     MemberRole = word_of(Role::ALL.iter().map(|role| role.as_str()));
     /// What a token may be used for.

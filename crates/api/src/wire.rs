@@ -2,8 +2,9 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{
-    HoldState as DomainHoldState, IngestStatus, JobState as DomainJobState, RecordKind,
-    RecordState, SourceKind, Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+    DeliveryState as DomainDeliveryState, HoldState as DomainHoldState, IngestStatus,
+    JobState as DomainJobState, RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict,
+    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -47,6 +48,38 @@ mirror! {
         Gotcha,
         /// What the team agreed on.
         Rule,
+    }
+}
+
+mirror! {
+    /// Who sends webhooks.
+    #[serde(rename_all = "snake_case")]
+    WebhookSource of DomainWebhookSource {
+        /// GitHub, hosted or not.
+        Github,
+        /// GitLab, hosted or not.
+        Gitlab,
+        /// Jira, Cloud or Data Center.
+        Jira,
+        /// `YouTrack`.
+        Youtrack,
+        /// Redmine.
+        Redmine,
+        /// Confluence, Cloud or Data Center.
+        Confluence,
+    }
+}
+
+mirror! {
+    /// What came of a delivery.
+    #[serde(rename_all = "snake_case")]
+    DeliveryState of DomainDeliveryState {
+        /// Nobody has looked into it yet.
+        Waiting,
+        /// It changed what the project knows, or asked for that.
+        Done,
+        /// There was nothing to do.
+        Ignored,
     }
 }
 

@@ -1,8 +1,11 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use mc_domain::{DeliveryId, DeliveryState, HookId, UnknownValue, WebhookSource};
 
 /// A team's long-term memory for people who code with an assistant.
 #[derive(Debug, Parser)]
@@ -52,6 +55,9 @@ pub enum Command {
     /// Who did what.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Webhooks: where other systems tell a project of what happens there; for its maintainers.
+    #[command(subcommand)]
+    Hooks(HooksCommand),
     /// The background work; for administrators of the service.
     #[command(subcommand)]
     Jobs(JobsCommand),
@@ -276,6 +282,75 @@ pub enum TokenCommand {
     },
 }
 
+/// Subcommands of `hooks`.
+#[derive(Debug, Subcommand)]
+pub enum HooksCommand {
+    /// Add one, and print what its sender is given: an address and a secret.
+    Add {
+        /// Who sends.
+        #[arg(value_parser = word_of(WebhookSource::ALL, WebhookSource::as_str))]
+        source: WebhookSource,
+        #[command(flatten)]
+        project: ProjectArg,
+        #[command(flatten)]
+        secret: SecretArg,
+    },
+    /// List the project's.
+    List {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Give one another secret.
+    Rotate {
+        /// Its id, as `hooks list` shows it.
+        id: HookId,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Hours for which the secret before counts as well, 168 at most.
+        #[arg(long, default_value_t = 24, value_name = "N")]
+        keep_hours: u32,
+        #[command(flatten)]
+        secret: SecretArg,
+    },
+    /// Remove one, with what was kept of its deliveries.
+    Remove {
+        /// Its id.
+        id: HookId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Show what was delivered in the last fourteen days, and what came of it.
+    Deliveries {
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Only what came through this one.
+        #[arg(long, value_name = "ID")]
+        hook: Option<HookId>,
+        /// Only what is in this state.
+        #[arg(long, value_parser = word_of(DeliveryState::ALL, DeliveryState::as_str))]
+        state: Option<DeliveryState>,
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Have a delivery gone through once more.
+    Replay {
+        /// Its id, as `hooks deliveries` shows it.
+        id: DeliveryId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+}
+
+/// A secret, which never stands in the command line: others can read that.
+#[derive(Debug, Args)]
+pub struct SecretArg {
+    /// File with a secret that the sender knows already, such as GitLab's signing token; `-` reads standard
+    /// input. Without it the service makes one.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
+}
+
 /// Subcommands of `jobs`.
 #[derive(Debug, Subcommand)]
 pub enum JobsCommand {
@@ -377,4 +452,13 @@ pub enum CursorCommand {
         #[arg(long, value_name = "KEY")]
         key: Option<String>,
     },
+}
+
+/// A word of a vocabulary; the help and the completions list them.
+fn word_of<T>(all: &'static [T], as_str: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = UnknownValue> + Copy + Send + Sync + 'static,
+{
+    let words = PossibleValuesParser::new(all.iter().map(|word| as_str(*word)));
+    words.try_map(|word| word.parse::<T>())
 }

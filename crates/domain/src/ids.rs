@@ -57,6 +57,14 @@ id!(
     HoldId
 );
 id!(
+    /// Where another system may tell of what happens there.
+    HookId
+);
+id!(
+    /// What a webhook delivered.
+    DeliveryId
+);
+id!(
     /// A tracker's issue as the project knows it.
     TaskId
 );

@@ -76,6 +76,36 @@ vocabulary!(
 );
 
 vocabulary!(
+    /// Who sends webhooks.
+    WebhookSource, "source", {
+        /// GitHub, hosted or not.
+        Github = "github",
+        /// GitLab, hosted or not.
+        Gitlab = "gitlab",
+        /// Jira, Cloud or Data Center.
+        Jira = "jira",
+        /// `YouTrack`.
+        Youtrack = "youtrack",
+        /// Redmine.
+        Redmine = "redmine",
+        /// Confluence, Cloud or Data Center.
+        Confluence = "confluence",
+    }
+);
+
+vocabulary!(
+    /// What came of a webhook's delivery.
+    DeliveryState, "state", {
+        /// Nobody has looked into it yet.
+        Waiting = "waiting",
+        /// It changed what the project knows, or asked for that.
+        Done = "done",
+        /// There was nothing to do.
+        Ignored = "ignored",
+    }
+);
+
+vocabulary!(
     /// What sort of knowledge a memory record holds (seed 001, section 3).
     RecordKind, "kind", {
         /// Something that is true of the code or the domain.
@@ -240,6 +270,10 @@ vocabulary!(
         Destroyed = "quarantine.destroyed",
         /// Something in quarantine was thrown away because nobody decided.
         Expired = "quarantine.expired",
+        /// A webhook was created, removed, or given another secret.
+        HookChanged = "hook.changed",
+        /// What a webhook delivered is gone through once more.
+        DeliveryReplayed = "delivery.replayed",
         /// Background work that was given up began anew.
         JobRetried = "job.retried",
         /// Background work was thrown away.

@@ -11,12 +11,12 @@ pub mod text;
 
 pub use error::{Classified, ErrorKind};
 pub use ids::{
-    BundleId, CitationId, DialogId, DocId, FileId, HoldId, IngestId, PassageId, ProjectId,
-    RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
+    BundleId, CitationId, DeliveryId, DialogId, DocId, FileId, HoldId, HookId, IngestId, PassageId,
+    ProjectId, RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
 };
 pub use kinds::{
-    Act, BundleSection, HoldState, IngestStatus, JobState, RecordKind, RecordState, SourceKind,
-    Trust, UnknownValue, Verdict, Visibility,
+    Act, BundleSection, DeliveryState, HoldState, IngestStatus, JobState, RecordKind, RecordState,
+    SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
 };
 pub use policy::{FindAction, InvalidPolicy, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};

@@ -22,7 +22,7 @@ impl Work for Upkeep {
 pub async fn run(store: Store) -> Result<(), Failure> {
     let swept = upkeep::sweep(&store).await.map_err(|error| Failure::of(&error))?;
     if swept != Swept::default() {
-        let Swept { feed, bundles, expired, logins, removed, holds, events } = swept;
+        let Swept { feed, bundles, expired, logins, removed, holds, deliveries, events } = swept;
         tracing::info!(
             feed,
             bundles,
@@ -30,6 +30,7 @@ pub async fn run(store: Store) -> Result<(), Failure> {
             logins,
             removed,
             holds,
+            deliveries,
             events,
             "deleted what is no longer needed"
         );

@@ -55,6 +55,21 @@ pub struct Gate {
     flags: BTreeSet<&'static str>,
 }
 
+/// A text that stands for itself, such as a field of a tracker's issue, masked. It may stand in bundles, and no
+/// person decides about single fields: what the policy would hold or refuse, and what addresses a model, is not
+/// kept.
+pub fn pass_alone(policy: &Policy, text: &str) -> Sanitized {
+    let mut gate = Gate::new(policy, Looked::Nobody);
+    let masked = gate.pass(text);
+    match gate.verdict() {
+        Verdict::Take { suspicious: false } => masked,
+        Verdict::Take { suspicious: true } => gate.again("(withheld: it addresses a model)"),
+        Verdict::Hold(reasons) | Verdict::Refuse(reasons) => {
+            gate.again(&format!("(withheld: {})", reasons.join(", ")))
+        }
+    }
+}
+
 impl Gate {
     /// For the texts of a project with this policy.
     pub fn new(policy: &Policy, looked: Looked) -> Self {

@@ -93,10 +93,16 @@ async fn enqueue_held(
     fetch(&mut *tx.0, id.into()).await?.ok_or(Error::Gone)
 }
 
-/// Asks for the repository to be read again, as [`enqueue`] does: at the ref that was asked for last. That is
-/// the one of the newest run that has not failed, which may still wait or be at work; another would take
-/// the place of what is in the index, or is about to be.
+/// Asks for the repository to be read again, as [`enqueue`] does: at the ref that was asked for last
+/// ([`asked_for`]); another would take the place of what is in the index, or is about to be.
 pub async fn read_again(tx: &mut Tx, repository: &Repository) -> Result<Ingest, Error> {
+    let asked_for = asked_for(tx, repository).await?;
+    enqueue_held(tx, repository, &asked_for).await
+}
+
+/// The ref that was asked for last, empty for the default branch: that of the newest run that has not failed,
+/// which may still wait or be at work. Until the transaction ends nobody asks for another.
+pub async fn asked_for(tx: &mut Tx, repository: &Repository) -> Result<String, Error> {
     // First, so that a ref that somebody else asks for meanwhile counts.
     repositories::lock(tx, repository.id).await?;
     let asked_for = sqlx::query_scalar!(
@@ -106,7 +112,7 @@ pub async fn read_again(tx: &mut Tx, repository: &Repository) -> Result<Ingest, 
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    enqueue_held(tx, repository, &asked_for.unwrap_or_default()).await
+    Ok(asked_for.unwrap_or_default())
 }
 
 async fn insert(

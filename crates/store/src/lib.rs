@@ -11,6 +11,7 @@ pub mod embedded;
 mod error;
 pub mod feed;
 pub mod files;
+pub mod hooks;
 pub mod ingests;
 pub mod jobs;
 mod listener;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Act, FileId, ProjectId, RepositoryId};
 use mc_sanitizer::mask;
 use serde_json::json;
+use sqlx::PgExecutor;
 
 use crate::audit::{self, Chain, NewEvent};
 use crate::{Error, Store, Tx, files};
@@ -140,6 +141,18 @@ pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>
 
 /// Every repository of a project, by name.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, Error> {
+    select(&mut *store.read().await?, project).await
+}
+
+/// The same within a transaction.
+pub async fn list_in(tx: &mut Tx, project: ProjectId) -> Result<Vec<Repository>, Error> {
+    select(&mut *tx.0, project).await
+}
+
+async fn select(
+    executor: impl PgExecutor<'_>,
+    project: ProjectId,
+) -> Result<Vec<Repository>, Error> {
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
@@ -147,7 +160,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, 
            from repositories where project_id = $1 order by owner, name"#,
         project.0
     )
-    .fetch_all(&mut *store.read().await?)
+    .fetch_all(executor)
     .await?)
 }
 

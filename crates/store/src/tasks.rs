@@ -46,13 +46,17 @@ pub struct NewTask {
     /// Title.
     pub title: Sanitized,
     /// State, in the tracker's words.
-    pub status: String,
+    pub status: Option<String>,
     /// Who works on it.
     pub assignee: Option<String>,
     /// Labels.
     pub labels: Vec<String>,
     /// Links.
     pub links: Vec<TaskLink>,
+    /// Whether that is all the tracker has. Where it is not, what is left out stays as it was.
+    pub is_whole: bool,
+    /// When the tracker said so, by its own clock; now when absent.
+    pub said_at: Option<DateTime<Utc>>,
 }
 
 /// What [`upsert`] did.
@@ -66,19 +70,26 @@ pub enum Upserted {
     Unchanged,
 }
 
-/// Writes what the tracker says of a task.
+/// Writes what the tracker says of a task, unless it has said otherwise since.
 pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<Upserted, Error> {
     let links = to_json(&task.links);
+    // What is said once more is said later, too: what was said in between may still come.
     let row = sqlx::query!(
-        r#"insert into tasks (id, project_id, external_id, title, status, assignee, labels, links)
-           values ($1, $2, $3, $4, $5, $6, $7, $8)
+        r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels, links, said_at)
+           values ($1, $2, $3, $4, coalesce($5, 'unknown'), $6, $7, $8, coalesce($9, now()))
            on conflict (project_id, external_id) do update set
-               title = excluded.title, status = excluded.status, assignee = excluded.assignee,
-               labels = excluded.labels, links = excluded.links, updated_at = now()
-           where (tasks.title, tasks.status, tasks.assignee, tasks.labels, tasks.links)
-               is distinct from (excluded.title, excluded.status, excluded.assignee,
-                                 excluded.labels, excluded.links)
-           returning (xmax = 0) as "inserted!""#,
+               (title, status, assignee, labels, links, said_at, updated_at) = (
+                   select n.title, n.status, n.assignee, n.labels, n.links, excluded.said_at,
+                       case when n is distinct from
+                           row (t.title, t.status, t.assignee, t.labels, t.links)
+                       then now() else t.updated_at end
+                   from (select excluded.title,
+                       case when $10 or $5 is not null then excluded.status else t.status end as status,
+                       case when $10 or $6 is not null then excluded.assignee else t.assignee end as assignee,
+                       case when $10 or cardinality($7::text[]) > 0 then excluded.labels else t.labels end as labels,
+                       case when $10 or $8 <> '[]' then excluded.links else t.links end as links) n)
+           where (excluded.said_at >= t.said_at) is not false
+           returning (xmax = 0) as "inserted!", updated_at = now() as "changed!""#,
         TaskId::generate().0,
         project.0,
         task.external_id,
@@ -86,15 +97,41 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
         task.status,
         task.assignee,
         &task.labels,
-        links
+        links,
+        task.said_at,
+        task.is_whole
     )
     .fetch_optional(&mut *tx.0)
     .await?;
     Ok(match row {
         Some(row) if row.inserted => Upserted::Created,
-        Some(_) => Upserted::Updated,
-        None => Upserted::Unchanged,
+        Some(row) if row.changed => Upserted::Updated,
+        _ => Upserted::Unchanged,
     })
+}
+
+/// Forgets what the tracker said of a task that is gone there. The task stays, for what was linked to it, and
+/// so that what was said of it before and comes later does not bring it back.
+pub async fn withdraw(
+    tx: &mut Tx,
+    project: ProjectId,
+    external_id: &str,
+    gone_at: DateTime<Utc>,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "insert into tasks (id, project_id, external_id, status, said_at)
+         values ($1, $2, $3, 'deleted', $4)
+         on conflict (project_id, external_id) do update set
+             title = '', status = excluded.status, assignee = null, labels = '{}', links = '[]',
+             updated_at = now(), said_at = greatest(tasks.said_at, excluded.said_at)",
+        TaskId::generate().0,
+        project.0,
+        external_id,
+        gone_at
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// The task's id; a task that no tracker has told of yet is created with its id alone.

@@ -12,6 +12,7 @@
 mod clients;
 mod needles;
 mod requests;
+mod webhooks;
 mod witness;
 mod world;
 
@@ -31,6 +32,7 @@ async fn what_was_sent_in_secret_is_found_nowhere() {
     requests::write(&mut world).await;
     requests::hold(&mut world).await;
     clients::repositories(&mut world).await;
+    let signing = webhooks::deliver(&mut world).await;
     world.service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
     requests::ask(&mut world).await;
     requests::err(&mut world).await;
@@ -38,6 +40,7 @@ async fn what_was_sent_in_secret_is_found_nowhere() {
     clients::tools(&mut world).await;
     world.service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
     requests::read(&mut world).await;
+    webhooks::read(&mut world).await;
 
     for asked in world.model.seen() {
         world.witness.note("request to the model", asked.body.to_string());
@@ -54,10 +57,14 @@ async fn what_was_sent_in_secret_is_found_nowhere() {
         "output of export",
         "answer 200",
         "answer 200 of /quarantine",
+        "answer 200 of /projects/shop/deliverie",
     ] {
         for mask in ["[secret:github-token]", "[personal:email]"] {
             assert!(world.witness.holds(place, mask), "{place} has no {mask}");
         }
+    }
+    for secret in signing {
+        assert!(!world.witness.holds("", &secret), "the secret of a hook rests somewhere");
     }
     let finds = world.witness.finds(&world.sower.sown);
     let list = finds.iter().map(|find| format!("- {find}\n")).collect::<String>();

@@ -1,6 +1,7 @@
 //! How often one address may ask, whoever it claims to be.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -11,6 +12,7 @@ use super::Door;
 use super::visit::{Network, Visit};
 use crate::middleware::drain_stranger;
 use crate::problem::Problem;
+use crate::receive::is_delivery;
 use crate::routes::is_probe;
 
 /// Refuses addresses that ask too often, or failed to authenticate too often. Probes always pass.
@@ -23,8 +25,11 @@ pub async fn limit_address(
         return Ok(next.run(request).await);
     }
     let visit = request.extensions().get::<Visit>().copied().ok_or_else(Problem::internal)?;
-    let admitted =
-        door.admit(visit.network).and_then(|()| door.admit_login(visit.network, &request));
+    let admitted = if is_delivery(request.method(), request.uri()) {
+        door.admit_sender(visit.network)
+    } else {
+        door.admit(visit.network).and_then(|()| door.admit_login(visit.network, &request))
+    };
     if let Err(refusal) = admitted {
         drain_stranger(request.into_body()).await;
         return Err(refusal);
@@ -65,12 +70,26 @@ impl Door {
             return Err(Problem::rate_limited("too many requests without a valid token", wait)
                 .hint("first mend the token of every client at this address"));
         }
-        let Some(requests) = &self.0.requests else { return Ok(()) };
-        requests.spend(&network, NonZeroU32::MIN).map_err(|wait| {
+        self.spend(network).map_err(|wait| {
             Problem::rate_limited("too many requests from this address", wait).hint(
                 "for many people behind one address the operator raises \
                  server.limits.requests_per_address, or names their proxy in server.trusted_proxies",
             )
         })
+    }
+
+    /// Those who send webhooks have no token to guess, and share addresses with the whole world: nobody is kept
+    /// out for what others sent. Where it is too much the fault is said to be the service's, or some would send
+    /// nothing ever again.
+    fn admit_sender(&self, network: Network) -> Result<(), Problem> {
+        self.spend(network).map_err(|_wait| {
+            Problem::overloaded("too many deliveries from this address at once")
+                .hint("the operator raises server.limits.requests_per_address")
+        })
+    }
+
+    fn spend(&self, network: Network) -> Result<(), Duration> {
+        let Some(requests) = &self.0.requests else { return Ok(()) };
+        requests.spend(&network, NonZeroU32::MIN)
     }
 }

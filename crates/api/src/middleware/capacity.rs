@@ -49,6 +49,33 @@ impl Places {
     }
 }
 
+/// Memory for bodies, in parts of [`PART`]. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Room {
+    free: Arc<Semaphore>,
+    patience: Duration,
+}
+
+/// Bytes of the least that is taken of a [`Room`].
+const PART: usize = 16 * 1024;
+
+impl Room {
+    /// So many bytes.
+    pub fn new(bytes: usize) -> Self {
+        Self { free: Arc::new(Semaphore::new(bytes / PART)), patience: QUEUE_TIME }
+    }
+
+    /// Room for so many bytes until the answer is dropped, at once or soon.
+    pub async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+        let parts = u32::try_from(bytes.div_ceil(PART).max(1)).unwrap_or(u32::MAX);
+        let taken = self.free.clone().acquire_many_owned(parts);
+        match tokio::time::timeout(self.patience, taken).await {
+            Ok(Ok(room)) => Ok(room),
+            _ => Err(full()),
+        }
+    }
+}
+
 /// Runs a request in one of the places, until its handler is done.
 pub async fn limit_requests(
     State(places): State<Places>,
@@ -73,6 +100,10 @@ pub async fn limit_streams(
 async fn turn_away(request: Request) -> Problem {
     tracing::warn!("the service is full; a request was turned away");
     drain_stranger(request.into_body()).await;
+    full()
+}
+
+fn full() -> Problem {
     Problem::overloaded("the service has as much to do as it takes on at once")
         .hint("if that happens often, the operator looks at server.limits in the configuration")
 }
@@ -131,6 +162,16 @@ mod tests {
         assert!(places.take().await.is_none(), "only as many wait as there are places");
         drop(place);
         assert!(waiting.await.expect("a place"));
+    }
+
+    #[tokio::test]
+    async fn a_room_holds_so_many_bytes_and_then_no_more() {
+        let room = Room { patience: Duration::ZERO, ..Room::new(4 * PART) };
+        let large = room.take(2 * PART + 1).await.expect("room");
+        let small = room.take(0).await.expect("room for the least");
+        assert!(room.take(1).await.is_err());
+        drop((large, small));
+        assert!(room.take(4 * PART).await.is_ok());
     }
 
     #[tokio::test]

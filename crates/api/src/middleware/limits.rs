@@ -9,7 +9,6 @@ use axum::response::Response;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, Limited};
 
-use crate::limits::BODY_BYTES;
 use crate::problem::Problem;
 
 /// What is read and thrown away of a body that is refused. A connection that is closed while its
@@ -23,11 +22,15 @@ const DRAINED_TIME: Duration = Duration::from_secs(10);
 const STRANGERS_BYTES: usize = 64 * 1024;
 const STRANGERS_TIME: Duration = Duration::from_secs(1);
 
-/// Refuses bodies above [`BODY_BYTES`]: without keeping them where the length is declared, else
-/// while reading.
-pub async fn limit_body(request: Request, next: Next) -> Result<Response, Problem> {
-    let request = refuse_declared(request, BODY_BYTES).await?;
-    let request = request.map(|body| Body::new(Limited::new(body, BODY_BYTES)));
+/// Refuses bodies above `limit`: without keeping them where the length is declared, else while
+/// reading.
+pub async fn limit_body(
+    State(limit): State<usize>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let request = refuse_declared(request, limit).await?;
+    let request = request.map(|body| Body::new(Limited::new(body, limit)));
     Ok(next.run(request).await)
 }
 
@@ -58,7 +61,8 @@ async fn drain(mut body: Body, mut left: usize, time: Duration) {
     let _: Result<(), tokio::time::error::Elapsed> = tokio::time::timeout(time, reading).await;
 }
 
-fn declared_length(headers: &HeaderMap) -> Option<usize> {
+/// How long a body is said to be.
+pub fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 

@@ -11,16 +11,18 @@ mod panics;
 mod request_id;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
 use crate::auth::{Authenticator, count_refusals, require_bearer};
+use crate::limits::{BODY_BYTES, DELIVERIES_BYTES, DELIVERY_BYTES};
 use crate::problem::Problem;
 use allowance::{Allowances, limit_caller};
-use capacity::{Places, limit_requests, limit_streams};
-use limits::limit_time;
-pub use limits::{drain_stranger, limit_body};
+use capacity::{Places, Room, limit_requests, limit_streams};
+pub use limits::{declared_length, drain_stranger};
+use limits::{limit_body, limit_time};
 use message::read_message;
 
 /// How much the service takes on, from each caller and at once; cheap to clone, and shared by all
@@ -30,6 +32,8 @@ pub struct Admission {
     callers: Allowances,
     requests: Places,
     streams: Places,
+    /// For the bodies of webhooks.
+    pub deliveries: Room,
 }
 
 impl Admission {
@@ -39,16 +43,27 @@ impl Admission {
             callers: Allowances::new(settings.units_per_caller),
             requests: Places::new(settings.requests_at_once),
             streams: Places::new(settings.streams_at_once),
+            deliveries: Room::new(DELIVERIES_BYTES),
         }
     }
 }
 
 /// Puts a place to run in, the body limit and the time limit around `router`.
 pub fn bounded(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
+    within(router, BODY_BYTES, settings, admission)
+}
+
+/// The same for what receives webhooks, whose bodies may be large.
+pub fn bounded_deliveries(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
+    within(router, DELIVERY_BYTES, settings, admission)
+}
+
+fn within(router: Router, body: usize, settings: &ApiSettings, admission: &Admission) -> Router {
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(from_fn_with_state(settings.request_timeout, limit_time))
-        .layer(from_fn(limit_body))
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(body, limit_body))
         .layer(from_fn_with_state(admission.requests.clone(), limit_requests))
 }
 

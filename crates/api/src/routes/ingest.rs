@@ -192,7 +192,8 @@ pub struct IngestView {
 
 /// Ask for a repository to be indexed. A run of the same repository and ref that is still queued is
 /// answered instead of a second one; while one is at work another is queued, since it may have
-/// passed what changed.
+/// passed what changed. With `?hook=` it takes what GitHub and GitLab deliver of that hook instead, signed as
+/// they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`) and without a token.
 #[utoipa::path(
     post, path = "/ingest/git", tag = "ingest", request_body = GitIngest,
     responses((status = 202, description = "Queued", body = IngestView))

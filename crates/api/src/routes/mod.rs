@@ -4,6 +4,7 @@ pub mod audit;
 pub mod dialogs;
 pub mod documents;
 pub mod feedback;
+pub mod hooks;
 pub mod ingest;
 pub mod ingest_docs;
 pub mod jobs;

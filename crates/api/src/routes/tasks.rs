@@ -4,9 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use mc_domain::{Act, Action, DialogId, Policy, ProjectKey, RecordId};
-use mc_memory::gate::{Gate, Verdict};
-use mc_memory::{LinkIssue, Looked};
-use mc_sanitizer::Sanitized;
+use mc_memory::LinkIssue;
+use mc_memory::gate::pass_alone;
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
@@ -132,30 +131,17 @@ impl Check for LinkEntry {
 impl CheckedTask {
     /// The task as the project's policy has it.
     fn taken(self, policy: &Policy) -> NewTask {
-        let plain = |text: &str| taken(policy, text).into_string();
-        let status = self.status.as_deref().unwrap_or("unknown");
+        let plain = |text: &str| pass_alone(policy, text).into_string();
         let link = |TaskLink { title, url }| TaskLink { title: plain(&title), url: plain(&url) };
         NewTask {
             external_id: self.external_id,
-            title: taken(policy, &self.title),
-            status: plain(status),
+            title: pass_alone(policy, &self.title),
+            status: self.status.as_deref().map(plain),
             assignee: self.assignee.as_deref().map(plain),
             labels: self.labels.iter().map(|label| plain(label)).collect(),
             links: self.links.into_iter().map(link).collect(),
-        }
-    }
-}
-
-/// A text of a tracker, masked. It stands in bundles, and no person decides about single fields: what the
-/// policy would hold or refuse, and what addresses a model, is not kept.
-fn taken(policy: &Policy, text: &str) -> Sanitized {
-    let mut gate = Gate::new(policy, Looked::Nobody);
-    let masked = gate.pass(text);
-    match gate.verdict() {
-        Verdict::Take { suspicious: false } => masked,
-        Verdict::Take { suspicious: true } => gate.again("(withheld: it addresses a model)"),
-        Verdict::Hold(reasons) | Verdict::Refuse(reasons) => {
-            gate.again(&format!("(withheld: {})", reasons.join(", ")))
+            is_whole: true,
+            said_at: None,
         }
     }
 }

@@ -160,6 +160,22 @@ impl TestApi {
         self.send("POST", path, Body::from(body.to_string())).await
     }
 
+    /// Sends what is signed in place of a token.
+    pub async fn deliver(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut request = Request::builder().method("POST").uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.answer(request.body(Body::from(body.to_vec())).unwrap()).await
+    }
+
+    /// Does the background work, until the answer is dropped.
+    pub fn work(&self) -> DropGuard {
+        let stop = CancellationToken::new();
+        tokio::spawn(mc_jobs::workers(self.background()).run(stop.clone()));
+        stop.drop_guard()
+    }
+
     async fn send(&self, method: &str, path: &str, body: Body) -> Answer {
         self.with(SECRET).send(method, path, body).await
     }

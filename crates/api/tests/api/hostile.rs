@@ -9,7 +9,7 @@ use crate::client::TestApi;
 
 /// A route's path, with an id that nothing has.
 fn at(route: &str) -> String {
-    route.replace("{id}", "019a0000-0000-7000-8000-000000000001")
+    route.replace("{id}", "019a0000-0000-7000-8000-000000000001").replace("{key}", "shop")
 }
 
 /// A body that is accepted, for every route that takes one.
@@ -17,6 +17,14 @@ fn accepted() -> Vec<(&'static str, Value)> {
     let id = "019a0000-0000-7000-8000-000000000001";
     vec![
         ("/projects", json!({"key": "shop", "name": "Shop"})),
+        (
+            "/projects/{key}/hooks",
+            json!({"source": "github", "secret": "a secret of the sender".replace(' ', "-")}),
+        ),
+        (
+            "/projects/{key}/hooks/{id}/rotate",
+            json!({"secret": "another of the sender".replace(' ', "-"), "keep_hours": 24}),
+        ),
         (
             "/save",
             json!({"project_key": "shop", "kind": "fact", "title": "Units", "owner": "vera",
@@ -239,6 +247,9 @@ fn a_hostile_query_or_path_is_never_the_services_fault() {
         "/users?after={}",
         "/projects/shop/members",
         "/projects/{}/members",
+        "/projects/shop/deliveries?state={}",
+        "/projects/shop/deliveries/{}",
+        "/projects/{}/hooks",
         "/teams/{}/members",
         "/auth/device?user_code={}",
         "/auth/oauth/{}/start",
@@ -269,8 +280,9 @@ async fn every_route_that_takes_a_body_is_covered() {
     let paths = document["paths"].as_object().unwrap();
     let takes_json =
         |item: &Value| item.pointer("/post/requestBody/content/application~1json").is_some();
-    let mut posts: Vec<_> =
-        paths.iter().filter(|(_, item)| takes_json(item)).map(|(path, _)| path).collect();
+    let takers = paths.iter().filter(|(_, item)| takes_json(item)).map(|(path, _)| path);
+    // What is not signed is not read, and what is signed was not damaged.
+    let mut posts: Vec<_> = takers.filter(|path| *path != "/webhooks/{source}").collect();
     let mut covered: Vec<_> = accepted().into_iter().map(|(path, _)| path.to_owned()).collect();
     posts.sort();
     covered.sort();

@@ -7,6 +7,7 @@ mod audit;
 mod client;
 mod documents;
 mod door;
+mod hooks;
 mod hostile;
 mod ingest;
 mod injection;

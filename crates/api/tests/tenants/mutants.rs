@@ -13,6 +13,8 @@ use crate::world::World;
 const OF_RECORDS: [&str; 3] = ["memory_versions", "memory_citations", "record_sources"];
 /// What the service has no rights to write.
 const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+/// What it may change, and neither add nor remove.
+const CHANGED_ONLY: [&str; 1] = ["deliveries"];
 /// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.
 const ENOUGH: u64 = 3_000;
 
@@ -145,9 +147,13 @@ async fn of_policies(world: &World) -> Vec<Mutant> {
             panic!("{policy}")
         };
         for (clause, own) in [("using", using), ("with check", check)] {
-            // One that lets everything through can't be weaker; what may only be read is not written to
-            // whatever the policies say.
-            let is_idle = READ_ONLY.contains(&table) && name != "read";
+            // One that lets everything through can't be weaker; what may only be read, or only be changed,
+            // is not written to otherwise whatever the policies say.
+            let is_idle = match name {
+                "read" => false,
+                "add" | "remove" if CHANGED_ONLY.contains(&table) => true,
+                _ => READ_ONLY.contains(&table),
+            };
             if own.is_empty() || own == "true" || is_idle {
                 continue;
             }

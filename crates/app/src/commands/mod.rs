@@ -6,6 +6,7 @@ pub mod cursor;
 pub mod doctor;
 pub mod eval;
 pub mod export;
+pub mod hooks;
 pub mod import;
 pub mod ingest;
 pub mod jobs;

@@ -100,6 +100,12 @@ secret!(
     "refresh token"
 );
 secret!(
+    /// What a sender of webhooks signs its deliveries with.
+    WebhookSecret,
+    "mcw_",
+    "webhook's secret"
+);
+secret!(
     /// The code by which a terminal asks whether its login was approved ([`crate::device`]).
     DeviceCode,
     "mcd_",

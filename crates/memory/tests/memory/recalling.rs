@@ -159,10 +159,12 @@ async fn the_title_of_a_synced_task_is_part_of_the_question() {
     let task = NewTask {
         external_id: "OPS-9".into(),
         title: mc_sanitizer::mask("Nightly export fails on large files").text,
-        status: "open".into(),
+        status: Some("open".into()),
         assignee: None,
         labels: vec![],
         links: vec![],
+        is_whole: true,
+        said_at: None,
     };
     tasks::upsert(&mut tx, world.project, &task).await.unwrap();
     tx.commit().await.unwrap();

@@ -34,6 +34,9 @@ from repositories where project_id = :project;
 insert into policy_versions (project_id, version, policy) values (:project, 1, '{}');
 insert into quarantine (id, project_id, kind, reasons, summary, sealed, expires_at)
 values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + interval '1 day');
+insert into hooks (id, project_id, source, secret) values (gen_random_uuid(), :project, 'github', '\x00');
+insert into deliveries (id, project_id, hook_id, sender_id, name, event)
+select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from hooks where project_id = :project;
 insert into record_sources (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

@@ -4,6 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use mc_api::{ApiSettings, Door, DoorSettings, Serving};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::wire::{Answer, Service};
@@ -110,6 +111,40 @@ async fn an_address_begins_only_so_many_logins_in_a_minute() {
     assert_refused_for_now(&service.get("/auth/oauth/any/start").await, 429);
     assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
     assert_eq!(api.text("select count(*)::text from device_grants").await, "2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forged_deliveries_shut_nobody_out() {
+    let api = TestApi::start().await;
+    let hook = api.post("/projects/shop/hooks", json!({ "source": "confluence" })).await.ok();
+    let (path, secret) = (hook["path"].as_str().unwrap(), hook["secret"].as_str().unwrap());
+    let door = DoorSettings { failures_per_address: 2, ..DoorSettings::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    let body = r#"{"event":"page_updated","timestamp":1,"page":{"id":1}}"#;
+    let deliver = |token: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    for _ in 0..5 {
+        let answer = service.ask(&deliver("wrong")).await;
+        assert_eq!(answer.status, 403, "{answer:?}");
+    }
+    // Nor do others who guess tokens there.
+    for _ in 0..4 {
+        service.ask(&with_token("/status", "wrong")).await;
+    }
+    assert_refused_for_now(&service.ask(&with_token("/status", SECRET)).await, 429);
+    let answer = service.ask(&deliver(secret)).await;
+    assert_eq!(answer.status, 202, "{answer:?}");
+
+    // Some give a receiver up for good that says that the fault is theirs.
+    let door = DoorSettings { requests_per_address: 1, ..DoorSettings::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    service.ask(&deliver(secret)).await;
+    assert_refused_for_now(&service.ask(&deliver(secret)).await, 503);
 }
 
 /// A request with a form as its body.

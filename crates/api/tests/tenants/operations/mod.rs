@@ -9,6 +9,7 @@ mod accounts;
 mod audit;
 mod documents;
 mod draw;
+mod hooks;
 mod ingest;
 mod memory;
 mod policy;
@@ -20,6 +21,7 @@ mod sign_in;
 mod tasks;
 mod teams;
 mod tools;
+mod webhooks;
 
 pub use draw::{Draw, Target, Things};
 
@@ -68,6 +70,14 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("put_projects_key_policy", policy::set),
     ("get_projects_key_policy_versions", policy::versions),
     ("get_projects_key_notices", policy::notices),
+    ("post_projects_key_hooks", hooks::create),
+    ("get_projects_key_hooks", hooks::list),
+    ("post_projects_key_hooks_id_rotate", hooks::rotate),
+    ("delete_projects_key_hooks_id", hooks::remove),
+    ("get_projects_key_deliveries", hooks::deliveries),
+    ("get_projects_key_deliveries_id", hooks::delivery),
+    ("post_projects_key_deliveries_id_replay", hooks::replay),
+    ("post_webhooks_source", webhooks::from_tracker),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),
     ("delete_projects_key_members_login", projects::remove_member),

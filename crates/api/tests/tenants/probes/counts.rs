@@ -3,6 +3,7 @@
 use mc_store::testing::text;
 
 use crate::attempt::{Answer, Attempt};
+use crate::marks::{Places, ids_in, marks_in};
 use crate::oracle::{self, Scope};
 use crate::run::Fault;
 use crate::world::World;
@@ -29,6 +30,7 @@ const MISPLACED: &str = "select concat_ws(' ',
      where q.private_to is distinct from p.private_to))";
 
 pub async fn counts(world: &World) -> Result<(), Fault> {
+    delivered(world).await?;
     let misplaced = text(world.database.store(), MISPLACED).await.map_err(|e| e.to_string())?;
     if misplaced != "0 0 0" {
         return Err(format!("{misplaced} passages and vectors are for others than their records"));
@@ -60,6 +62,29 @@ pub async fn counts(world: &World) -> Result<(), Fault> {
                     person.post, person.tenant, project.key
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// What came through a hook is its project's alone, and says nothing of others.
+async fn delivered(world: &World) -> Result<(), Fault> {
+    for project in &world.projects {
+        let sql = format!(
+            "select coalesce(string_agg(concat_ws(' ', d.project_id, d.sender_id, d.name, d.event, d.outcome), ' '), '')
+             from deliveries d join hooks h on h.id = d.hook_id where h.project_id = '{}'",
+            project.id
+        );
+        let kept = text(world.database.store(), &sql).await.map_err(|e| e.to_string())?;
+        let own = Places::one(project.place);
+        let marks: Vec<_> = marks_in(kept.as_bytes(), b"").into_iter().map(|(of, _)| of).collect();
+        let ids = ids_in(kept.as_bytes(), b"").into_iter().filter_map(|id| world.owner(id));
+        if let Some(place) = marks.iter().copied().chain(ids).find(|place| !own.holds(*place)) {
+            let (to, of) = (&project.key, world.describe(place));
+            return Err(format!("what was delivered to {to} is kept with what is of {of}"));
+        }
+        if marks.len() < project.deliveries.len() {
+            return Err(format!("{} marks in what was delivered: the probe is blind", marks.len()));
         }
     }
     Ok(())

@@ -2,12 +2,14 @@
 //! project when the role behind them sees all.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
-use mc_domain::{DialogId, DocId, PassageId, ProjectId, SourceKind, UserId};
+use mc_domain::{DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId};
 use mc_search::{Options, Query, SearchContext};
+use mc_store::hooks::DeliveryFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
-use mc_store::{dialogs, docs, passages, projects, records, repositories, tasks, vectors};
+use mc_store::{dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors};
 
 use crate::marks::{Places, ids_in, marks_in};
 use crate::run::Fault;
@@ -18,6 +20,8 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
         world.projects.iter().find(|one| one.is_main && one.tenant == tenant).expect("two tenants")
     });
     own_only(world, ours, theirs).await?;
+    own_hooks(world, ours, theirs).await?;
+    others_hooks_stay(world, ours, theirs).await?;
     counts(world, ours).await?;
     searched(world, ours, theirs).await?;
     private_words(world, ours).await
@@ -47,6 +51,45 @@ async fn own_only(world: &World, ours: &Project, theirs: &Project) -> Result<(),
         records::list(store, here, &RecordFilter::default(), None, 200).await,
     )?;
     look.at("repositories::list", repositories::list(store, here).await)
+}
+
+/// Hooks and what came through them, asked for by others' ids as well.
+async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    look.at("hooks::list", hooks::list(store, here).await)?;
+    let all = DeliveryFilter::default();
+    look.at("hooks::deliveries", hooks::deliveries(store, here, all, 200).await)?;
+    for hook in ours.hooks.iter().chain(&theirs.hooks) {
+        let filter = DeliveryFilter { hook: Some(HookId(hook.id)), ..all };
+        look.at("hooks::deliveries", hooks::deliveries(store, here, filter, 200).await)?;
+    }
+    for one in ours.deliveries.iter().chain(&theirs.deliveries) {
+        look.at("hooks::delivery", hooks::delivery(store, here, DeliveryId(one.id)).await)?;
+    }
+    Ok(())
+}
+
+/// What changes hooks and deliveries, told to do so with others'; all is taken back.
+async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let here = ProjectId(ours.id);
+    let tx = &mut world.database.store().begin().await.map_err(|error| error.to_string())?;
+    for id in theirs.hooks.iter().map(|hook| HookId(hook.id)) {
+        let changed = hooks::change_secret(tx, here, id, b"none", Duration::ZERO).await;
+        nothing("hooks::change_secret", changed)?;
+        nothing("hooks::remove", hooks::remove(tx, here, id).await)?;
+    }
+    for id in theirs.deliveries.iter().map(|one| DeliveryId(one.id)) {
+        nothing("hooks::replay", hooks::replay(tx, here, id).await)?;
+    }
+    Ok(())
+}
+
+fn nothing<T: Debug, E: Debug>(what: &str, done: Result<Option<T>, E>) -> Result<(), Fault> {
+    match done {
+        Ok(None) => Ok(()),
+        other => Err(format!("{what} comes to what is another's: {other:?}")),
+    }
 }
 
 struct Named {

@@ -13,9 +13,12 @@ use crate::world::{Person, Post, Project, World};
 /// Tables that only an administrator of a project writes to.
 const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 /// What only its maintainers see of a project.
-const CURATED: [&str; 3] = ["quarantine", "audit_events", "audit_checkpoints"];
+const CURATED: [&str; 5] =
+    ["quarantine", "audit_events", "audit_checkpoints", "hooks", "deliveries"];
 /// What the service may only read: a function of the database writes it.
 const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+/// What the service may change, and neither add nor remove: the background does.
+const CHANGED_ONLY: [&str; 1] = ["deliveries"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -280,7 +283,7 @@ async fn writes(
         };
         let least = match table {
             _ if MANAGED.contains(&table) => Rank::Admin,
-            "quarantine" => Rank::Maintainer,
+            "quarantine" | "hooks" | "deliveries" => Rank::Maintainer,
             _ => Rank::Agent,
         };
         let is_fixed = READ_ONLY.contains(&table);
@@ -290,14 +293,16 @@ async fn writes(
             "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
             // What counts for the team.
             "memory_records" => Rank::Member,
+            "hooks" => Rank::Maintainer,
             // Who makes a project has no role on it yet: the database does that by a function.
             _ if MANAGED[1..].contains(&table) => Rank::Admin,
             _ => Rank::Agent,
         };
-        let may_add = role >= Some(least_to_add) && !is_fixed;
+        let may_add = role >= Some(least_to_add) && !is_fixed && !CHANGED_ONLY.contains(&table);
         let own = there[table].1;
         let is_right = match what {
             "change" | "remove" | "move" if is_fixed || table == "audit_events" => state == "42501",
+            "remove" if CHANGED_ONLY.contains(&table) => state == "42501",
             // The team's records among them are for people to take out.
             "remove" if table == "memory_records" && role == Some(Rank::Agent) => state == "42501",
             "decide" => match role {

@@ -1,6 +1,7 @@
 //! The world that the attempts are made in: three tenants over one database and one service.
 
 mod embedder;
+mod hooks;
 mod people;
 mod reviewed;
 mod rows;
@@ -25,6 +26,9 @@ use crate::marks::{self, Owners, Places};
 use crate::oracle::{self, Scope};
 
 pub use embedder::vector;
+pub use hooks::{
+    GIT_HOSTS, HOOK_SECRET, SOURCES, STATES, came_through, delivery, hook, hook_secret,
+};
 pub use people::{
     ACCESS, ALL, Credential, EXCHANGE, Person, Post, TokenState, hash, names as names_of, session,
     token_row,
@@ -76,6 +80,10 @@ pub struct Project {
     pub proposals: Vec<Thing>,
     /// What is in quarantine.
     pub holds: Vec<Thing>,
+    /// Where other systems tell of what happens there, one for each of [`SOURCES`].
+    pub hooks: Vec<Thing>,
+    /// What they told.
+    pub deliveries: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -145,6 +153,7 @@ impl World {
         let service = served(&database).await;
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
         sql.push_str(&people::sql(&people, &projects, &teams));
+        sql.push_str(&hooks::sql(&projects, &people, &service.sealer));
         sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.sealer));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
@@ -286,6 +295,8 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.passages,
             &project.proposals,
             &project.holds,
+            &project.hooks,
+            &project.deliveries,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);

@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use serde_json::json;
 
 use super::rows::{Hash, Plain, Rows, row};
-use super::{FIRST_PROJECT, FIRST_TEAM, Project, TENANTS, Team, Thing, vector};
+use super::{FIRST_PROJECT, FIRST_TEAM, Project, SOURCES, TENANTS, Team, Thing, vector};
 use crate::marks::{id, mark};
 
 /// Words that each tenant's texts have, so that a search of one fits the texts of all.
@@ -47,10 +47,15 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let files = things(size / 2, "src/timer", "_");
     let proposals = things(3, "Proposal", " ");
     let holds = things(3, "Hold", " ");
+    let deliveries = things(8, "issues", ".");
     let mut texts = |of: &[Thing]| -> Vec<Thing> {
         of.iter().map(|one| Thing { id: id(rng), ..one.clone() }).collect()
     };
     let passages = [texts(&records), texts(&docs), texts(&dialogs), texts(&files)].concat();
+    let hooks = SOURCES.map(|source| {
+        let mark = mark(rng, place);
+        Thing { id: id(rng), name: source.to_owned(), mark }
+    });
     Project {
         place,
         tenant,
@@ -68,6 +73,8 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         passages,
         proposals,
         holds,
+        hooks: hooks.into(),
+        deliveries,
         privates: Vec::new(),
         policy_mark: mark(rng, place),
         audit_mark: mark(rng, place),

@@ -1,0 +1,309 @@
+//! Webhooks as they come in: the signature is looked at over the bytes as they are, what is of use is kept once,
+//! masked, together with the job that goes through it, and the sender is answered. It is never told that a fault
+//! is its own when it is the service's: some give a receiver up for good then.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::{Json, RequestExt as _, Router};
+use bytes::Bytes;
+use chrono::Utc;
+use http::{HeaderMap, Method, StatusCode, Uri};
+use mc_connectors::{Delivery, Event, Refusal};
+use mc_domain::{DeliveryId, HookId, Policy, WebhookSource};
+use mc_memory::gate::pass_alone;
+use mc_seal::{Place, Sealer};
+use mc_store::hooks::{self, NewDelivery, Receiving};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tower::ServiceExt as _;
+use url::form_urlencoded;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::ApiState;
+use crate::auth::Authenticate as _;
+use crate::check::{Check, Invalid};
+use crate::extract::{self, ValidPath, ValidQuery};
+use crate::limits::DELIVERY_BYTES;
+use crate::middleware::{declared_length, drain_stranger};
+use crate::problem::Problem;
+use crate::shapes;
+
+/// Where git hosts deliver, and people ask for repositories to be indexed.
+pub const GIT: &str = "/ingest/git";
+/// What the other systems' paths begin with.
+const TRACKERS: &str = "/webhooks/";
+/// Fields of an event that are made of names with slashes between.
+const PATHS: [&str; 4] = ["path", "urls", "reference", "external_id"];
+
+/// Through which hook.
+#[derive(Debug, Deserialize, IntoParams)]
+// Jira adds parameters of its own to the address that it was given.
+#[into_params(parameter_in = Query)]
+pub struct HookQuery {
+    /// The hook's id.
+    hook: Uuid,
+}
+
+impl Check for HookQuery {
+    type Checked = HookId;
+
+    fn check(self) -> Result<HookId, Invalid> {
+        Ok(HookId(self.hook))
+    }
+}
+
+/// Who sends, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct SenderPath {
+    /// Which system.
+    #[param(value_type = shapes::Tracker, inline)]
+    source: String,
+}
+
+impl Check for SenderPath {
+    type Checked = WebhookSource;
+
+    fn check(self) -> Result<WebhookSource, Invalid> {
+        let source = self.source.parse().map_err(|error| Invalid::new("source", error))?;
+        if is_git_host(source) {
+            return Err(Invalid::new("source", format!("delivers to POST {GIT}?hook=<id>")));
+        }
+        Ok(source)
+    }
+}
+
+/// That something arrived. The same again when it is sent again.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Receipt {
+    /// The sender's id of the delivery.
+    delivery_id: String,
+}
+
+/// What may be kept of a delivery.
+#[derive(Debug)]
+struct Kept {
+    sender_id: String,
+    name: String,
+    event: Value,
+    ignored: Option<String>,
+}
+
+/// Where a source's deliveries go.
+pub fn path(source: WebhookSource, hook: HookId) -> String {
+    if is_git_host(source) {
+        format!("{GIT}?hook={hook}")
+    } else {
+        format!("{TRACKERS}{source}?hook={hook}")
+    }
+}
+
+/// Whether a request is a webhook's, which carries a signature instead of a token.
+pub fn is_delivery(method: &Method, uri: &Uri) -> bool {
+    let has_hook = || {
+        let query = uri.query().unwrap_or_default();
+        form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "hook")
+    };
+    let path = uri.path();
+    method == Method::POST && (path.starts_with(TRACKERS) || (path == GIT && has_hook()))
+}
+
+/// Leads what git hosts deliver to `receiving`, past the layers that ask for a token.
+pub async fn divert(State(receiving): State<Router>, request: Request, next: Next) -> Response {
+    if is_delivery(request.method(), request.uri()) {
+        let Ok(response) = receiving.oneshot(request).await;
+        return response;
+    }
+    next.run(request).await
+}
+
+/// How a sealed secret of a hook is told from others.
+pub fn place(hook: &HookId) -> Place<'_> {
+    Place { purpose: "hooks.secret", row: hook.0.as_bytes() }
+}
+
+/// Take what GitHub or GitLab tells.
+pub async fn from_git_host(
+    State(api): State<ApiState>,
+    ValidQuery(hook): ValidQuery<HookQuery>,
+    request: Request,
+) -> Result<(StatusCode, Json<Receipt>), Problem> {
+    receive(&api, hook, is_git_host, request).await
+}
+
+/// Take what a tracker or wiki tells. Answered before anything is done about it; what is sent again, under the
+/// same id, is answered alike and changes nothing. Signed as the sender signs (`X-Hub-Signature`,
+/// `X-Redmine-Signature-256`, `X-YouTrack-Token`), or with `Authorization: Bearer <the hook's secret>`.
+#[utoipa::path(
+    post, path = "/webhooks/{source}", tag = "webhooks", params(SenderPath, HookQuery), security(()),
+    request_body(content = Object, description = "As the sender has it, at most 25 MiB"),
+    responses(
+        (status = 202, description = "It is kept, or was", body = Receipt),
+        (status = 403, description = "There is no such hook, or its signature is missing or wrong"),
+    )
+)]
+pub async fn from_tracker(
+    State(api): State<ApiState>,
+    ValidPath(source): ValidPath<SenderPath>,
+    ValidQuery(hook): ValidQuery<HookQuery>,
+    request: Request,
+) -> Result<(StatusCode, Json<Receipt>), Problem> {
+    receive(&api, hook, |sends| sends == source, request).await
+}
+
+async fn receive(
+    api: &ApiState,
+    id: HookId,
+    sends_here: impl Fn(WebhookSource) -> bool,
+    request: Request,
+) -> Result<(StatusCode, Json<Receipt>), Problem> {
+    let hook = hooks::receiving(&api.background, id).await?;
+    let Some(hook) = hook.filter(|hook| sends_here(hook.source)) else {
+        drain_stranger(request.into_body()).await;
+        api.sign_in.refusals().delivery(None);
+        return Err(unsigned());
+    };
+    let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
+    let _room = api.admission.deliveries.take(declared).await?;
+    let headers = request.headers().clone();
+    let body: Result<Bytes, _> = request.extract().await;
+    let body = body.map_err(|rejection| extract::unread(&rejection, DELIVERY_BYTES))?;
+    let sealer = api.memory.sealer.clone();
+    // Not among those who wait for the network: a large body takes a while.
+    let looked_at = tokio::task::spawn_blocking(move || {
+        let kept = look_at(&hook, &sealer, &headers, &body);
+        (hook, kept)
+    });
+    let (hook, kept) = looked_at.await.map_err(|_| Problem::internal())?;
+    let kept = kept.inspect_err(|_| api.sign_in.refusals().delivery(Some(hook.project)))?;
+    let mut tx = api.background.begin().await?;
+    let delivery = NewDelivery {
+        id: DeliveryId::generate(),
+        sender_id: &kept.sender_id,
+        name: &kept.name,
+        event: kept.event,
+        ignored: kept.ignored.as_deref(),
+    };
+    hooks::deliver(&mut tx, &hook, &delivery).await?;
+    tx.commit().await?;
+    Ok((StatusCode::ACCEPTED, Json(Receipt { delivery_id: kept.sender_id })))
+}
+
+/// What may be kept of a delivery that is signed as it should be.
+fn look_at(
+    hook: &Receiving,
+    sealer: &Sealer,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Kept, Problem> {
+    let secrets = hook.sealed.iter().map(|sealed| sealer.open(place(&hook.id), sealed));
+    let secrets = secrets.collect::<Result<Vec<_>, _>>().map_err(|error| {
+        tracing::error!(hook.id = %hook.id, %error, "the secret of a hook can't be read");
+        Problem::unavailable("the service can't check signatures of this hook now")
+    })?;
+    let secrets: Vec<&[u8]> = secrets.iter().map(|secret| secret.as_slice()).collect();
+    mc_connectors::verify(hook.source, headers, body, &secrets, Utc::now()).map_err(|refusal| {
+        tracing::warn!(hook.id = %hook.id, reason = %refusal, "a delivery was refused");
+        match refusal {
+            Refusal::Stale => Problem::forbidden(refusal.to_string())
+                .hint("set the sender's clock, or the service's, by a time server"),
+            Refusal::Unsigned { .. } | Refusal::Forged => unsigned(),
+        }
+    })?;
+    let delivery = mc_connectors::read(hook.source, headers, body)
+        .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
+    Ok(Kept::of(delivery, &hook.policy))
+}
+
+/// The same for a hook that does not exist: nobody learns which do.
+fn unsigned() -> Problem {
+    Problem::forbidden("no hook of this id takes it: its signature is missing or wrong").hint(
+        "give the sender the address and the secret that were shown when the hook was made; \
+         `memory-copilot hooks rotate` makes another secret",
+    )
+}
+
+fn is_git_host(source: WebhookSource) -> bool {
+    matches!(source, WebhookSource::Github | WebhookSource::Gitlab)
+}
+
+impl Kept {
+    fn of(delivery: Delivery, policy: &Policy) -> Self {
+        let mut event = as_json(&delivery.event);
+        mask(policy, &mut event);
+        let mut ignored = match delivery.event {
+            Event::Ignored { .. } => event["reason"].as_str().map(str::to_owned),
+            _ => None,
+        };
+        // Masked it would be another's.
+        if let Event::Issue(mc_connectors::Issue { external_id, .. })
+        | Event::IssueGone { external_id } = &delivery.event
+            && event["external_id"] != external_id.as_str()
+        {
+            let reason = "the id of the issue holds what the policy does not let in".to_owned();
+            event = as_json(&Event::Ignored { reason: reason.clone() });
+            ignored = Some(reason);
+        }
+        let is_discreet = mc_sanitizer::mask(&delivery.id).finds.is_empty();
+        let sender_id = if is_discreet { delivery.id } else { digest(&delivery.id) };
+        let name = pass_alone(policy, &delivery.name).into_string();
+        Self { sender_id, name, event, ignored }
+    }
+}
+
+fn as_json(event: &Event) -> Value {
+    serde_json::to_value(event).expect("texts, times and flags")
+}
+
+/// Every text of what is kept.
+fn mask(policy: &Policy, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = pass_alone(policy, text).into_string(),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(policy, item)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                mask(policy, field);
+                if PATHS.contains(&name.as_str()) {
+                    mask_parts(policy, field);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Each part of a path by itself: a number between slashes is taken for a part of an address otherwise.
+fn mask_parts(policy: &Policy, value: &mut Value) {
+    match value {
+        Value::String(path) => {
+            let parts = path.split('/').map(|part| pass_alone(policy, part).into_string());
+            *path = parts.collect::<Vec<_>>().join("/");
+        }
+        Value::Array(paths) => paths.iter_mut().for_each(|path| mask_parts(policy, path)),
+        _ => {}
+    }
+}
+
+fn digest(id: &str) -> String {
+    format!("sha256:{}", hex::encode(Sha256::digest(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_is_told_from_a_call_by_its_address() {
+        let is = |method: Method, uri: &str| is_delivery(&method, &uri.parse().expect("a URI"));
+        assert!(is(Method::POST, "/ingest/git?hook=01"));
+        assert!(is(Method::POST, "/ingest/git?x=1&hook=01"));
+        assert!(is(Method::POST, "/webhooks/jira"));
+        assert!(!is(Method::POST, "/ingest/git"));
+        assert!(!is(Method::POST, "/ingest/git?hooks=1"));
+        assert!(!is(Method::GET, "/ingest/git?hook=01"));
+        assert!(!is(Method::POST, "/ingest/docs?hook=01"));
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod confluence;
+mod delivery;
+mod event;
+mod github;
+mod gitlab;
+mod jira;
+mod matching;
+mod redmine;
+mod signature;
+mod youtrack;
+
+pub use delivery::{Delivery, Unreadable, read};
+pub use event::{Event, Issue, Link, Push};
+pub use signature::{Refusal, verify};

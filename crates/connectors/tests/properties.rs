@@ -1,0 +1,271 @@
+//! What holds for any body: it is answered, and what is read of it is in bounds.
+
+use http::{HeaderMap, HeaderValue};
+use mc_connectors::{Delivery, Event, read, verify};
+use mc_domain::WebhookSource;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// Bodies that are read, for others to be near to.
+const BODIES: &[&str] = &[
+    r#"{"action": "edited", "ref": "refs/heads/main", "ref_type": "tag", "forced": true,
+    "after": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "issue": {"number": 1, "title": "T",
+    "state": "open", "assignees": [{"login": "vera"}], "labels": [{"name": "bug"}],
+    "html_url": "https://a.example/1", "updated_at": "2026-01-02T03:04:05Z"}, "repository":
+    {"full_name": "a/b", "default_branch": "main", "clone_url": "https://a.example/b.git",
+    "ssh_url": "git@a.example:b.git"}}"#,
+    r#"{"object_kind": "push", "event_type": "push", "ref": "refs/tags/v1", "after":
+    "0000000000000000000000000000000000000000", "project": {"path_with_namespace": "a/b/c",
+    "git_ssh_url": "git@a.example:b.git", "default_branch": "main"}}"#,
+    r#"{"object_kind": "issue", "object_attributes": {"iid": 1, "title": "T", "action": "open",
+    "url": "https://a.example/1", "updated_at": "2026-01-02 03:04:05 UTC"}, "labels":
+    [{"title": "bug"}], "assignee": {"name": "V"}, "project": {"path_with_namespace": "a/b"}}"#,
+    r#"{"object_kind": "note", "object_attributes": {"noteable_type": "Issue", "url":
+    "https://a.example/1#note_2"}, "issue": {"iid": 1, "title": "T", "confidential": false},
+    "project": {"path_with_namespace": "a/b"}}"#,
+    r#"{"webhookEvent": "jira:issue_updated", "issue": {"key": "A-1", "self":
+    "https://a.example/rest/api/2/issue/1", "fields": {"summary": "T", "status": {"name": "S"},
+    "assignee": {"displayName": "V"}, "labels": ["x"], "updated": "2026-01-02T03:04:05.678+0100"}}}"#,
+    r#"{"webhookEvent": "comment_created", "comment": {"updated": "2026-01-02T03:04:05.678+0100"},
+    "issue": {"key": "A-1", "fields": {"summary": "T"}}}"#,
+    r#"{"type": "issue.updated", "data": {"issue": {"id": 1, "subject": "T", "status":
+    {"name": "S"}, "assigned_to": {"name": "V"}, "updated_on": "2026-01-02T03:04:05Z"}}}"#,
+    r#"{"payload": {"action": "opened", "url": "https://a.example/1", "issue": {"id": 1,
+    "subject": "T", "assignee": {"firstname": "V", "lastname": "B"}}}}"#,
+    r#"{"event": "issueUpdated", "timestamp": "2026-01-02T03:04:05.678Z", "id": "2-1",
+    "numberInProject": 1, "project": {"shortName": "A"}, "summary": "T", "updated": 1767323045678,
+    "changedFields": [{"name": "State", "value": {"name": "S"}}], "tags": ["x"]}"#,
+    r#"{"event": "issueDeleted", "issue": {"idReadable": "A-1"}}"#,
+    r#"{"event": "page_updated", "page": {"id": 1}}"#,
+];
+
+const EVENTS: &[&str] = &["push", "delete", "issues", "issue_comment", "ping", "gollum"];
+
+const PROOFS: &[&str] = &[
+    "x-hub-signature-256",
+    "x-hub-signature",
+    "x-redmine-signature-256",
+    "x-gitlab-token",
+    "x-youtrack-token",
+    "webhook-signature",
+    "authorization",
+];
+
+fn source() -> impl Strategy<Value = WebhookSource> {
+    prop::sample::select(WebhookSource::ALL)
+}
+
+/// A text that a field may hold, of any length, or a word that a sender has.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        words().prop_map(|word| word.trim_matches('"').to_owned()),
+        any::<String>(),
+        "[\\PC\n\u{0}\u{2028}]{0,600}",
+        "https?://[a-z.:/@ -]{0,40}",
+        "(refs/heads/|refs/tags/|-)[a-z/.\n -]{0,20}",
+        "[0a-f]{40}",
+    ]
+}
+
+/// The keys and values of [`BODIES`].
+fn words() -> impl Strategy<Value = String> {
+    let parts = BODIES.iter().flat_map(|body| body.split(['{', '}', '[', ']', ':', ',']));
+    prop::sample::select(parts.map(|part| part.trim().to_owned()).collect::<Vec<_>>())
+}
+
+fn scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (0_u64..100).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ]
+}
+
+/// One of [`BODIES`] with another value in some places.
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), scalar()), 0..4);
+    (prop::sample::select(BODIES), changes).prop_map(|(body, changes)| {
+        let mut body: Value = serde_json::from_str(body).expect("JSON");
+        for (place, value) in changes {
+            let mut places = Vec::new();
+            paths(&body, String::new(), &mut places);
+            let path = place.get(&places);
+            *body.pointer_mut(path).expect("a place in it") = value;
+        }
+        body.to_string().into_bytes()
+    })
+}
+
+/// Every place of a value, by its pointer.
+fn paths(value: &Value, path: String, into: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                paths(field, format!("{path}/{name}"), into);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                paths(item, format!("{path}/{index}"), into);
+            }
+        }
+        _ => {}
+    }
+    into.push(path);
+}
+
+fn headers(event: &str, id: &[u8]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Ok(event) = HeaderValue::from_str(event) {
+        headers.insert("x-github-event", event);
+    }
+    if let Ok(id) = HeaderValue::from_bytes(id) {
+        for name in ["x-github-delivery", "webhook-id", "x-atlassian-webhook-identifier"] {
+            headers.insert(name, id.clone());
+        }
+    }
+    headers
+}
+
+fn assert_bounds(delivery: &Delivery) {
+    let is_plain = |text: &str| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-'))
+    };
+    assert!((1..=128).contains(&delivery.id.len()) && is_plain(&delivery.id), "{delivery:?}");
+    assert!((1..=64).contains(&delivery.name.len()) && is_plain(&delivery.name), "{delivery:?}");
+    let is_line =
+        |text: &str, max: usize| text.chars().count() <= max && !text.chars().any(char::is_control);
+    let is_in_bounds = match &delivery.event {
+        Event::Push(push) => {
+            is_line(&push.path, 512)
+                && is_line(&push.reference, 512)
+                && push.reference.starts_with("refs/")
+                && push.after.as_ref().is_none_or(|id| hex::decode(id).is_ok())
+                && push.urls.iter().all(|url| is_line(url, 2048) && !url.starts_with('-'))
+        }
+        Event::Issue(issue) => {
+            is_line(&issue.external_id, 128)
+                && is_line(&issue.title, 512)
+                && issue.status.iter().chain(&issue.assignee).all(|name| is_line(name, 128))
+                && issue.labels.len() <= 32
+                && issue.labels.iter().all(|label| is_line(label, 64))
+                && issue.links.len() <= 16
+                && issue.links.iter().all(|link| link.url.starts_with("http"))
+        }
+        Event::IssueGone { external_id } => is_line(external_id, 128),
+        Event::Ignored { reason } => is_line(reason, 128),
+    };
+    assert!(is_in_bounds, "{delivery:?}");
+    let kept = serde_json::to_value(&delivery.event).expect("JSON");
+    assert_eq!(serde_json::from_value::<Event>(kept).expect("an event"), delivery.event);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_answered(
+        source in source(),
+        event in prop::sample::select(EVENTS),
+        body in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        if let Ok(delivery) = read(source, &headers(event, b"1"), &body) {
+            assert_bounds(&delivery);
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_in_bounds(
+        source in source(),
+        event in prop_oneof![prop::sample::select(EVENTS).prop_map(str::to_owned), text()],
+        id in prop::collection::vec(any::<u8>(), 0..140),
+        body in body(),
+    ) {
+        if let Ok(delivery) = read(source, &headers(&event, &id), &body) {
+            assert_bounds(&delivery);
+        }
+    }
+
+    #[test]
+    fn a_body_that_was_cut_short_or_written_over_is_answered(
+        source in source(),
+        event in prop::sample::select(EVENTS),
+        body in prop::sample::select(BODIES),
+        cut in any::<prop::sample::Index>(),
+        over in any::<(prop::sample::Index, u8)>(),
+    ) {
+        let mut body = body.as_bytes().to_vec();
+        let at = over.0.index(body.len());
+        body[at] = over.1;
+        for body in [&body[..], &body[..cut.index(body.len())]] {
+            if let Ok(delivery) = read(source, &headers(event, b"1"), body) {
+                assert_bounds(&delivery);
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_gets_in_by_chance(
+        source in source(),
+        name in prop::sample::select(PROOFS),
+        value in prop_oneof![
+            "sha256=[0-9a-f]{64}",
+            "v1,[a-zA-Z0-9+/]{43}=",
+            "Bearer [a-z]{1,8}",
+            "\\PC*",
+        ],
+        secrets in prop::collection::vec("[A-Z]{1,8}", 0..3),
+    ) {
+        let mut headers = headers("push", b"1");
+        headers.insert("webhook-timestamp", HeaderValue::from_static("0"));
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+        let secrets: Vec<&[u8]> = secrets.iter().map(String::as_bytes).collect();
+        prop_assume!(!secrets.contains(&value.as_bytes()));
+        let now = chrono::DateTime::from_timestamp(0, 0).expect("a time");
+        let verified = verify(source, &headers, b"{}", &secrets, now);
+        prop_assert!(verified.is_err());
+    }
+}
+
+#[test]
+fn the_bodies_are_read() {
+    for (source, event, body) in [
+        (WebhookSource::Github, "push", BODIES[0]),
+        (WebhookSource::Github, "delete", BODIES[0]),
+        (WebhookSource::Github, "issues", BODIES[0]),
+        (WebhookSource::Gitlab, "", BODIES[1]),
+        (WebhookSource::Gitlab, "", BODIES[2]),
+        (WebhookSource::Gitlab, "", BODIES[3]),
+        (WebhookSource::Jira, "", BODIES[4]),
+        (WebhookSource::Jira, "", BODIES[5]),
+        (WebhookSource::Redmine, "", BODIES[6]),
+        (WebhookSource::Redmine, "", BODIES[7]),
+        (WebhookSource::Youtrack, "", BODIES[8]),
+        (WebhookSource::Youtrack, "", BODIES[9]),
+    ] {
+        let delivery = read(source, &headers(event, b"1"), body.as_bytes()).expect("readable");
+        assert_bounds(&delivery);
+        assert!(!matches!(delivery.event, Event::Ignored { .. }), "{source} {delivery:?}");
+    }
+}
+
+#[test]
+fn a_deep_body_is_answered() {
+    let headers = headers("issues", b"1");
+    let openings = [("[", "]"), (r#"{"issue":"#, "}"), (r#"{"fields":{"State":"#, "}}")];
+    for (opening, closing) in openings {
+        for source in WebhookSource::ALL {
+            let open = opening.repeat(100_000);
+            assert!(read(*source, &headers, open.as_bytes()).is_err(), "{source} {opening}");
+            let closed = format!("{open}1{}", closing.repeat(100_000));
+            if let Ok(delivery) = read(*source, &headers, closed.as_bytes()) {
+                assert_bounds(&delivery);
+            }
+        }
+    }
+}
