@@ -12,7 +12,6 @@ create table hooks (
     former_until  timestamptz,
     created_by    uuid        references users on delete set null,
     created_at    timestamptz not null default now(),
-    changed_at    timestamptz not null default now(),
     constraint hooks_former check ((former_secret is null) = (former_until is null))
 );
 create index hooks_project on hooks (project_id, id);
@@ -40,6 +39,8 @@ create table deliveries (
     constraint deliveries_once unique (hook_id, sender_id)
 );
 create index deliveries_project on deliveries (project_id, id);
+-- A hook's are gone through in the order in which they came.
+create index deliveries_hook on deliveries (hook_id, id);
 create index deliveries_age on deliveries (received_at);
 call mc.protect('deliveries', 'project_id', 'curates', 'curates');
 drop policy read on deliveries;

@@ -8,6 +8,7 @@ mod recall;
 mod sanitizer;
 mod text;
 mod vectors;
+mod webhooks;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -29,6 +30,8 @@ enum Command {
     Queue(queue::Args),
     /// Vector search under filters against an exact scan
     Vectors(vectors::Args),
+    /// Webhooks at a steady rate while PostgreSQL is restarted: answers, and that none is lost or done twice
+    Webhooks(webhooks::Args),
     /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
     Sanitizer(sanitizer::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
@@ -42,6 +45,7 @@ async fn main() -> Result<()> {
         Command::Ingest(args) => ingest::run(args).await,
         Command::Queue(args) => queue::run(args).await,
         Command::Vectors(args) => vectors::run(args).await,
+        Command::Webhooks(args) => webhooks::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
         Command::Endpoint(args) => endpoint::run(args).await,
     }

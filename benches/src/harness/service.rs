@@ -136,20 +136,25 @@ impl Drop for Service {
 }
 
 impl Api {
+    /// The whole address of a path, for those with a client of their own.
+    pub fn address(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
     /// `POST`, expecting success.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let request = self.client.post(format!("{}{path}", self.url)).json(body);
+        let request = self.client.post(self.address(path)).json(body);
         self.answer(path, request).await
     }
 
     /// `GET`, expecting success.
     pub async fn get(&self, path: &str) -> Result<Value> {
-        self.answer(path, self.client.get(format!("{}{path}", self.url))).await
+        self.answer(path, self.client.get(self.address(path))).await
     }
 
     /// `DELETE`, expecting success.
     pub async fn delete(&self, path: &str) -> Result<()> {
-        let request = self.client.delete(format!("{}{path}", self.url)).bearer_auth(&self.token);
+        let request = self.client.delete(self.address(path)).bearer_auth(&self.token);
         request.send().await?.error_for_status()?;
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Largest request body.
 pub const BODY_BYTES: usize = 2 * 1024 * 1024;
-/// Largest body of a webhook: that of GitHub, which sends none above 25 MB.
+/// Largest body of a git host's webhook: GitHub sends none above 25 MB. Trackers have [`BODY_BYTES`].
 pub const DELIVERY_BYTES: usize = 25 * 1024 * 1024;
 /// All bodies of webhooks that are held at once. Of the usual ones, of some kilobytes, that is as many as there
 /// are places.

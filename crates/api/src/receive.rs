@@ -35,6 +35,8 @@ use crate::shapes;
 pub const GIT: &str = "/ingest/git";
 /// What the other systems' paths begin with.
 const TRACKERS: &str = "/webhooks/";
+/// Fields of an event whose words are this service's.
+const OURS: [&str; 2] = ["kind", "updated_at"];
 /// Fields of an event that are made of names with slashes between.
 const PATHS: [&str; 4] = ["path", "urls", "reference", "external_id"];
 
@@ -92,6 +94,19 @@ struct Kept {
     ignored: Option<String>,
 }
 
+/// Why nothing is kept of a delivery.
+struct Refused {
+    problem: Problem,
+    /// Whether nobody knows who sent it.
+    is_unsigned: bool,
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self { problem, is_unsigned: false }
+    }
+}
+
 /// Where a source's deliveries go.
 pub fn path(source: WebhookSource, hook: HookId) -> String {
     if is_git_host(source) {
@@ -139,7 +154,7 @@ pub async fn from_git_host(
 /// `X-Redmine-Signature-256`, `X-YouTrack-Token`), or with `Authorization: Bearer <the hook's secret>`.
 #[utoipa::path(
     post, path = "/webhooks/{source}", tag = "webhooks", params(SenderPath, HookQuery), security(()),
-    request_body(content = Object, description = "As the sender has it, at most 25 MiB"),
+    request_body(content = Object, description = "As the sender has it, at most 2 MiB"),
     responses(
         (status = 202, description = "It is kept, or was", body = Receipt),
         (status = 403, description = "There is no such hook, or its signature is missing or wrong"),
@@ -160,26 +175,35 @@ async fn receive(
     sends_here: impl Fn(WebhookSource) -> bool,
     request: Request,
 ) -> Result<(StatusCode, Json<Receipt>), Problem> {
-    let hook = hooks::receiving(&api.background, id).await?;
+    let hook = hooks::receiving(&api.receiving, id).await?;
     let Some(hook) = hook.filter(|hook| sends_here(hook.source)) else {
         drain_stranger(request.into_body()).await;
         api.sign_in.refusals().delivery(None);
         return Err(unsigned());
     };
+    // Twice: it is put together from the parts that came.
     let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
-    let _room = api.admission.deliveries.take(declared).await?;
+    let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
     let body: Result<Bytes, _> = request.extract().await;
     let body = body.map_err(|rejection| extract::unread(&rejection, DELIVERY_BYTES))?;
+    let turn = api.admission.bodies.turn().await;
     let sealer = api.memory.sealer.clone();
-    // Not among those who wait for the network: a large body takes a while.
+    // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
+    // it keeps what it takes.
     let looked_at = tokio::task::spawn_blocking(move || {
+        let _kept = (room, turn);
         let kept = look_at(&hook, &sealer, &headers, &body);
         (hook, kept)
     });
     let (hook, kept) = looked_at.await.map_err(|_| Problem::internal())?;
-    let kept = kept.inspect_err(|_| api.sign_in.refusals().delivery(Some(hook.project)))?;
-    let mut tx = api.background.begin().await?;
+    let kept = kept.map_err(|refused| {
+        if refused.is_unsigned {
+            api.sign_in.refusals().delivery(Some(hook.project));
+        }
+        refused.problem
+    })?;
+    let mut tx = api.receiving.begin().await?;
     let delivery = NewDelivery {
         id: DeliveryId::generate(),
         sender_id: &kept.sender_id,
@@ -198,7 +222,7 @@ fn look_at(
     sealer: &Sealer,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<Kept, Problem> {
+) -> Result<Kept, Refused> {
     let secrets = hook.sealed.iter().map(|sealed| sealer.open(place(&hook.id), sealed));
     let secrets = secrets.collect::<Result<Vec<_>, _>>().map_err(|error| {
         tracing::error!(hook.id = %hook.id, %error, "the secret of a hook can't be read");
@@ -207,11 +231,13 @@ fn look_at(
     let secrets: Vec<&[u8]> = secrets.iter().map(|secret| secret.as_slice()).collect();
     mc_connectors::verify(hook.source, headers, body, &secrets, Utc::now()).map_err(|refusal| {
         tracing::warn!(hook.id = %hook.id, reason = %refusal, "a delivery was refused");
-        match refusal {
-            Refusal::Stale => Problem::forbidden(refusal.to_string())
+        let problem = match refusal {
+            // Whose clock is wrong, nobody knows.
+            Refusal::Stale => Problem::unavailable(refusal.to_string())
                 .hint("set the sender's clock, or the service's, by a time server"),
             Refusal::Unsigned { .. } | Refusal::Forged => unsigned(),
-        }
+        };
+        Refused { problem, is_unsigned: true }
     })?;
     let delivery = mc_connectors::read(hook.source, headers, body)
         .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
@@ -247,8 +273,9 @@ impl Kept {
             event = as_json(&Event::Ignored { reason: reason.clone() });
             ignored = Some(reason);
         }
-        let is_discreet = mc_sanitizer::mask(&delivery.id).finds.is_empty();
-        let sender_id = if is_discreet { delivery.id } else { digest(&delivery.id) };
+        let sender_id = delivery.id.unwrap_or_else(|| Uuid::new_v4().to_string());
+        let is_discreet = mc_sanitizer::mask(&sender_id).finds.is_empty();
+        let sender_id = if is_discreet { sender_id } else { digest(&sender_id) };
         let name = pass_alone(policy, &delivery.name).into_string();
         Self { sender_id, name, event, ignored }
     }
@@ -264,7 +291,9 @@ fn mask(policy: &Policy, value: &mut Value) {
         Value::String(text) => *text = pass_alone(policy, text).into_string(),
         Value::Array(items) => items.iter_mut().for_each(|item| mask(policy, item)),
         Value::Object(fields) => {
-            for (name, field) in fields {
+            for (name, field) in
+                fields.iter_mut().filter(|(name, _)| !OURS.contains(&name.as_str()))
+            {
                 mask(policy, field);
                 if PATHS.contains(&name.as_str()) {
                     mask_parts(policy, field);

@@ -13,6 +13,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::ApiState;
 use crate::document::{ApiDocument, add_problems};
 use crate::door::{Door, behind};
+use crate::limits::{BODY_BYTES, DELIVERY_BYTES};
 use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded, guarded_streams};
 use crate::problem::Problem;
 use crate::receive;
@@ -140,10 +141,10 @@ fn routes(state: ApiState) -> Router {
     let public = Router::from(public().with_state(state.clone())).merge(docs).merge(front);
     let (settings, admission) = (state.settings.clone(), state.admission.clone());
     let signing_in = bounded(signing_in().with_state(state.clone()).into(), &settings, &admission);
-    let deliveries = |router| bounded_deliveries(router, &settings, &admission);
-    let receiving = deliveries(receiving().with_state(state.clone()).into());
+    let deliveries = |router, body| bounded_deliveries(router, body, &settings, &admission);
+    let receiving = deliveries(receiving().with_state(state.clone()).into(), BODY_BYTES);
     let git_hosts = Router::new().route(receive::GIT, post(receive::from_git_host));
-    let git_hosts = deliveries(git_hosts.with_state(state.clone()));
+    let git_hosts = deliveries(git_hosts.with_state(state.clone()), DELIVERY_BYTES);
     let authenticator = state.authenticator();
     let protected =
         guarded(protected().with_state(state).into(), authenticator, &settings, &admission)

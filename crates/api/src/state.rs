@@ -19,6 +19,9 @@ pub struct ApiState {
     pub store: Store,
     /// The database as the background sees it: for figures of the whole service.
     pub background: Store,
+    /// The same for what webhooks deliver, over connections that nothing else keeps busy: most senders send
+    /// nothing twice.
+    pub receiving: Store,
     /// The use-cases of the memory.
     pub memory: MemoryContext,
     /// How people sign in, and what tokens are worth.
@@ -36,6 +39,7 @@ impl ApiState {
     pub fn new(memory: MemoryContext, background: Store, sign_in: SignIn) -> Self {
         Self {
             store: memory.store.clone(),
+            receiving: background.clone(),
             background,
             memory,
             sign_in,
@@ -48,6 +52,11 @@ impl ApiState {
     /// How callers are told apart.
     pub fn authenticator(&self) -> Authenticator {
         Arc::new(self.sign_in.clone())
+    }
+
+    /// The same with connections of the background's role that take in webhooks alone.
+    pub fn with_receiving(self, receiving: Store) -> Self {
+        Self { receiving, ..self }
     }
 
     /// The same with the operator's settings.

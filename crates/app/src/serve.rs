@@ -97,7 +97,8 @@ async fn serve(
     let sign_in = sign_in(config, store, &sealer).await?;
     let rotation = rotate_keys(sign_in.clone(), background.clone());
     let noting = trust::start(config, &sign_in, &database.background, sealer, &background)?;
-    let state = ApiState::new(memory.clone(), database.background.clone(), sign_in);
+    let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
+        .with_receiving(database.receiving.clone());
     let router = edge::router(state.with_settings(edge::settings(config)), config, &shutdown)?;
     greet(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;

@@ -19,9 +19,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// One delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// The sender's id of it, the same when it is sent again; without one, a digest of what was sent. Of the
-    /// ids only GitLab's `webhook-id` is signed.
-    pub id: String,
+    /// The sender's id of it, the same when it is sent again; without one, a digest of what was sent. `None` where
+    /// neither tells it from another: an issue that goes from one state to another and back says the same again.
+    /// Of the ids only GitLab's `webhook-id` is signed.
+    pub id: Option<String>,
     /// What the sender calls the event, such as `push` or `issues.opened`.
     pub name: String,
     /// What it tells.
@@ -66,21 +67,32 @@ pub enum Unreadable {
     },
 }
 
-/// Reads a delivery. Whatever the body is, the answer is a value.
+/// Reads a delivery. Whatever the body is, the answer is a value. One of another shape than the sender's own is
+/// ignored: nobody is better off for being told, and some who are told never come again.
 pub fn read(
     source: WebhookSource,
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Delivery, Unreadable> {
-    let (name, event) = match source {
-        WebhookSource::Github => github::read(headers, &unwrapped(headers, body)?)?,
-        WebhookSource::Gitlab => gitlab::read(headers, body)?,
-        WebhookSource::Jira => jira::read(body)?,
-        WebhookSource::Youtrack => youtrack::read(body)?,
-        WebhookSource::Redmine => redmine::read(body)?,
-        WebhookSource::Confluence => confluence::read(body)?,
+    let told = match source {
+        WebhookSource::Github => github::read(headers, &unwrapped(headers, body)?),
+        WebhookSource::Gitlab => gitlab::read(headers, body),
+        WebhookSource::Jira => jira::read(body),
+        WebhookSource::Youtrack => youtrack::read(body),
+        WebhookSource::Redmine => redmine::read(body),
+        WebhookSource::Confluence => confluence::read(body),
     };
-    Ok(Delivery { id: id(source, headers, body), name: plain(&name), event })
+    let (name, event) = match told {
+        Ok(told) => told,
+        Err(
+            odd @ (Unreadable::Shape { .. } | Unreadable::Missing(_) | Unreadable::Unfit { .. }),
+        ) => ("unreadable".to_owned(), Event::ignored(odd.to_string())),
+        Err(error) => return Err(error),
+    };
+    let is_timeless = matches!(&event, Event::Issue(issue) if issue.updated_at.is_none());
+    let given = given_id(source, headers, body);
+    let id = given.or_else(|| (!is_timeless).then(|| digest(&[body])));
+    Ok(Delivery { id, name: plain(&name), event })
 }
 
 /// A sender's word as a name: the characters that a name may hold, as many as it may.
@@ -130,28 +142,27 @@ fn unwrapped<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, U
 
     let content_type = header(headers, "Content-Type").unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default();
-    if !essence.trim().eq_ignore_ascii_case(FORM) {
+    // The header is not signed. JSON begins otherwise, so nobody can have it read as a form.
+    if !essence.trim().eq_ignore_ascii_case(FORM) || body.first() == Some(&b'{') {
         return Ok(Cow::Borrowed(body));
     }
     let form: Form = serde_urlencoded::from_bytes(body).map_err(|_| Unreadable::Form)?;
     Ok(Cow::Owned(form.payload.into_bytes()))
 }
 
-fn id(source: WebhookSource, headers: &HeaderMap, body: &[u8]) -> String {
+fn given_id(source: WebhookSource, headers: &HeaderMap, body: &[u8]) -> Option<String> {
     let names: &[&str] = match source {
         WebhookSource::Github => &["X-GitHub-Delivery"],
         WebhookSource::Gitlab => &["webhook-id", "Idempotency-Key", "X-Gitlab-Event-UUID"],
         WebhookSource::Jira | WebhookSource::Confluence => &["X-Atlassian-Webhook-Identifier"],
         WebhookSource::Youtrack | WebhookSource::Redmine => &[],
     };
-    let Some(given) = names.iter().find_map(|name| headers.get(*name)) else {
-        return digest(&[body]);
-    };
-    match given.to_str() {
+    let given = names.iter().find_map(|name| headers.get(*name))?;
+    Some(match given.to_str() {
         Ok(id) if (1..=ID).contains(&id.len()) && id.chars().all(is_plain) => id.to_owned(),
         // No header holds a NUL, so the value can't run into the body.
         _ => digest(&[given.as_bytes(), b"\0", body]),
-    }
+    })
 }
 
 fn digest(parts: &[&[u8]]) -> String {
@@ -172,8 +183,6 @@ mod tests {
 
     use super::*;
 
-    /// Computed with Python: `hashlib.sha256(b"{}").hexdigest()`.
-    const OF_BODY: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     /// `hashlib.sha256(b"a b\0{}").hexdigest()`.
     const OF_BOTH: &str = "sha256:3ca4685308426cd118b316d426fe90b235c35d4ae4a617115557d5f6db1bd2ba";
 
@@ -189,7 +198,8 @@ mod tests {
     #[test]
     fn the_id_is_the_senders() {
         let check = |source: WebhookSource, given: &[(&'static str, &str)], expected: &str| {
-            assert_eq!(id(source, &headers(given), b"{}"), expected, "{source} {given:?}");
+            let id = given_id(source, &headers(given), b"{}");
+            assert_eq!(id.as_deref(), Some(expected), "{source} {given:?}");
         };
         check(WebhookSource::Github, &[("x-github-delivery", "72d3162e-cc78")], "72d3162e-cc78");
         check(WebhookSource::Jira, &[("x-atlassian-webhook-identifier", "a1")], "a1");
@@ -205,20 +215,34 @@ mod tests {
             "b",
         );
         check(WebhookSource::Gitlab, &[("x-gitlab-event-uuid", "c")], "c");
-        check(WebhookSource::Redmine, &[("x-github-delivery", "a1")], OF_BODY);
-        check(WebhookSource::Youtrack, &[], OF_BODY);
+        let others = headers(&[("x-github-delivery", "a1")]);
+        assert_eq!(given_id(WebhookSource::Redmine, &others, b"{}"), None);
+    }
+
+    #[test]
+    fn without_an_id_only_what_bears_a_time_is_known_again() {
+        let id = |body: &str| {
+            read(WebhookSource::Youtrack, &HeaderMap::new(), body.as_bytes()).expect("readable").id
+        };
+        let timeless = r#"{"idReadable": "SP-7", "summary": "T", "state": "Open"}"#;
+        assert_eq!(id(timeless), None);
+        let timed = r#"{"idReadable": "SP-7", "summary": "T", "updated": 1767323045000}"#;
+        assert!(id(timed).is_some_and(|id| id.starts_with("sha256:")));
+        assert_eq!(id(timed), id(timed));
+        assert!(id("{}").is_some(), "what is ignored is ignored once");
     }
 
     #[test]
     fn what_can_be_no_id_counts_into_one() {
         let of = |value: &str| {
-            id(WebhookSource::Github, &headers(&[("x-github-delivery", value)]), b"{}")
+            let given = headers(&[("x-github-delivery", value)]);
+            given_id(WebhookSource::Github, &given, b"{}").expect("an id")
         };
         assert_eq!(of("a b"), OF_BOTH);
         assert_eq!(of(&"a".repeat(128)), "a".repeat(128));
         for other in [String::new(), "a".repeat(129), "a/b".to_owned(), "ä".to_owned()] {
             let id = of(&other);
-            assert!(id.starts_with("sha256:") && id != OF_BODY && id != OF_BOTH, "{other}");
+            assert!(id.starts_with("sha256:") && id != OF_BOTH, "{other}");
         }
     }
 
@@ -242,6 +266,9 @@ mod tests {
         assert_eq!(read(b"other=%7B%7D"), Err(Unreadable::Form));
         assert_eq!(read(b"payload=%7B%7D&payload=%7B%7D"), Err(Unreadable::Form));
         assert!(matches!(read(b"payload=x"), Err(Unreadable::Json(_))));
+        // What GitHub signed as JSON is JSON, whatever somebody says of it who sends it again.
+        let again = br#"{"zen": "x&payload=%7B%22action%22%3A%22closed%22%7D&y"}"#;
+        assert_eq!(read(again).expect("JSON").name, "ping");
     }
 
     #[test]
@@ -250,8 +277,14 @@ mod tests {
         let said = |body: &str| read(body).expect_err("unreadable").to_string();
         assert!(said("").starts_with("the body is not JSON: EOF while parsing"));
         assert!(said("{} {}").starts_with("the body is not JSON: trailing characters"));
-        assert!(said("{}").starts_with("the field webhookEvent is missing"));
-        let of_a_type = said(
+        let ignored = |body: &str| match read(body) {
+            Ok(Delivery { event: Event::Ignored { reason }, name, .. }) if name == "unreadable" => {
+                reason
+            }
+            other => panic!("{other:?}"),
+        };
+        assert!(ignored("{}").starts_with("the field webhookEvent is missing"));
+        let of_a_type = ignored(
             r#"{"webhookEvent": "jira:issue_updated", "issue": {"fields": {"status": "hunter2"}}}"#,
         );
         assert!(of_a_type.starts_with("the field issue.fields.status is of another type"));

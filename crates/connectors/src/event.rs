@@ -7,7 +7,7 @@ use url::Url;
 use crate::delivery::Unreadable;
 
 /// Characters of an issue's texts.
-const ID: usize = 128;
+const ID: usize = 200;
 const TITLE: usize = 512;
 const NAME: usize = 128;
 const LABEL: usize = 64;
@@ -183,7 +183,7 @@ fn checked_id(id: String) -> Result<String, Unreadable> {
     }
     Err(Unreadable::Unfit {
         what: "the issue's id",
-        rule: "must be one line of 128 characters at most",
+        rule: "must be one line of 200 characters at most",
     })
 }
 
@@ -287,12 +287,12 @@ mod tests {
 
     #[test]
     fn an_id_is_refused_rather_than_cut() {
-        for id in [String::new(), "x".repeat(129), "A-1\n".to_owned(), "A\u{0}1".to_owned()] {
+        for id in [String::new(), "x".repeat(201), "A-1\n".to_owned(), "A\u{0}1".to_owned()] {
             let is_unfit = matches!(Event::gone(id.clone()), Err(Unreadable::Unfit { .. }));
             assert!(is_unfit, "{id:?}");
             assert!(Issue { external_id: id.clone(), ..issue() }.bounded().is_err(), "{id:?}");
         }
-        assert!(Event::gone("ü".repeat(128)).is_ok());
+        assert!(Event::gone("ü".repeat(200)).is_ok());
     }
 
     #[test]

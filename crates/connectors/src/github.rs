@@ -14,6 +14,7 @@ const PULL_REQUESTS: &str = "pull requests are not followed yet";
 #[serde(default)]
 struct Named {
     action: Option<String>,
+    comment: Option<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -82,12 +83,13 @@ struct Label {
 
 pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), Unreadable> {
     let kind = header(headers, EVENT).ok_or(Unreadable::Header(EVENT))?;
-    let Named { action } = parse(body)?;
+    let Named { action, comment } = parse(body)?;
     let told = match (kind, action.as_deref()) {
         ("push", _) => pushed(parse(body)?)?,
         ("delete", _) => deleted(parse(body)?)?,
         // The issue that a transferred one becomes is told of by the repository that it went to.
-        ("issues", Some("deleted" | "transferred")) => gone(parse(body)?)?,
+        // The header is not signed: a comment's deletion, sent again as an issue's, is none.
+        ("issues", Some("deleted" | "transferred")) if comment.is_none() => gone(parse(body)?)?,
         ("issues" | "issue_comment", _) => tracked(parse(body)?)?,
         _ => Event::ignored(why_ignored(kind)),
     };

@@ -134,7 +134,8 @@ fn assert_bounds(delivery: &Delivery) {
     let is_plain = |text: &str| {
         text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-'))
     };
-    assert!((1..=128).contains(&delivery.id.len()) && is_plain(&delivery.id), "{delivery:?}");
+    let is_id = |id: &String| (1..=128).contains(&id.len()) && is_plain(id);
+    assert!(delivery.id.iter().all(is_id), "{delivery:?}");
     assert!((1..=64).contains(&delivery.name.len()) && is_plain(&delivery.name), "{delivery:?}");
     let is_line =
         |text: &str, max: usize| text.chars().count() <= max && !text.chars().any(char::is_control);
@@ -261,7 +262,8 @@ fn a_deep_body_is_answered() {
     for (opening, closing) in openings {
         for source in WebhookSource::ALL {
             let open = opening.repeat(100_000);
-            assert!(read(*source, &headers, open.as_bytes()).is_err(), "{source} {opening}");
+            let told = read(*source, &headers, open.as_bytes()).map(|delivery| delivery.event);
+            assert!(matches!(told, Err(_) | Ok(Event::Ignored { .. })), "{source} {opening}");
             let closed = format!("{open}1{}", closing.repeat(100_000));
             if let Ok(delivery) = read(*source, &headers, closed.as_bytes()) {
                 assert_bounds(&delivery);

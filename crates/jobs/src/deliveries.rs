@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mc_connectors::{Event, Issue, Push};
-use mc_domain::{Act, DeliveryId, DeliveryState, Policy, ProjectId};
+use mc_domain::{Act, DeliveryId, DeliveryState, ProjectId};
 use mc_memory::gate::pass_alone;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hooks::{self, Waiting};
@@ -31,19 +31,24 @@ impl Work for Delivered {
 /// What came of a delivery, for whoever looks at it.
 type Outcome = (DeliveryState, String);
 
-/// Does it. Another that goes through the same delivery waits, and then finds nothing to do.
+/// Goes through it, and through what came before it by the same hook and still waits: in the order in which it
+/// came. Whoever else has the same to do waits, and then finds nothing.
 pub async fn run(store: Store, work: Delivered) -> Result<(), Failure> {
-    let mut tx = store.begin().await.map_err(|error| Failure::of(&error))?;
-    let waiting = hooks::waiting(&mut tx, work.id).await.map_err(|error| Failure::of(&error))?;
-    let Some(waiting) = waiting else { return Ok(()) };
-    let event = serde_json::from_value(waiting.event.clone())
-        .map_err(|error| Failure::ForGood(format!("what was kept of it can't be read: {error}")))?;
-    let told = async {
-        let (state, outcome) = tell(&mut tx, &waiting, event).await?;
-        hooks::handled(&mut tx, work.id, state, &outcome).await?;
-        tx.commit().await
+    while next(&store, work.id).await.map_err(|error| Failure::of(&error))? {}
+    Ok(())
+}
+
+/// Goes through the first that waits; `false` where there is none.
+async fn next(store: &Store, upto: DeliveryId) -> Result<bool, mc_store::Error> {
+    let mut tx = store.begin().await?;
+    let Some(waiting) = hooks::next_waiting(&mut tx, upto).await? else { return Ok(false) };
+    let (state, outcome) = match serde_json::from_value(waiting.event.clone()) {
+        Ok(event) => tell(&mut tx, &waiting, event).await?,
+        Err(error) => ignored(&format!("what was kept of it can't be read: {error}")),
     };
-    told.await.map_err(|error: mc_store::Error| Failure::of(&error))
+    hooks::handled(&mut tx, waiting.id, state, &outcome).await?;
+    tx.commit().await?;
+    Ok(true)
 }
 
 async fn tell(tx: &mut Tx, waiting: &Waiting, event: Event) -> Result<Outcome, mc_store::Error> {
@@ -51,7 +56,7 @@ async fn tell(tx: &mut Tx, waiting: &Waiting, event: Event) -> Result<Outcome, m
     match event {
         Event::Push(push) => read_again(tx, project, &push).await,
         Event::Issue(issue) => {
-            let task = as_task(&waiting.policy, issue);
+            let task = as_task(waiting, issue);
             let upserted = tasks::upsert(tx, project, &task).await?;
             let (changed, outcome) = match upserted {
                 Upserted::Created => ("created", "the task was created"),
@@ -64,7 +69,9 @@ async fn tell(tx: &mut Tx, waiting: &Waiting, event: Event) -> Result<Outcome, m
             Ok(done(outcome))
         }
         Event::IssueGone { external_id } => {
-            tasks::withdraw(tx, project, &external_id, waiting.received_at).await?;
+            if !tasks::withdraw(tx, project, &external_id, waiting.received_at).await? {
+                return Ok(ignored("the task was heard of since"));
+            }
             synced(tx, project, "withdrawn").await?;
             Ok(done("what was known of the task was forgotten"))
         }
@@ -85,26 +92,37 @@ async fn read_again(
     if known.is_empty() {
         return Ok(ignored("the project has not indexed that repository"));
     }
-    let mut queued = Vec::new();
+    // All of them are held before the first run is noted: who asks for a run holds its repository first, and then
+    // the audit.
+    let mut moved = Vec::new();
     for repository in &known {
-        let asked_for = ingests::asked_for(tx, repository).await?;
-        if push.moves(&asked_for) && push.after.is_some() {
-            ingests::enqueue(tx, repository, &asked_for).await?;
-            queued.push(repository.namespace.as_str());
+        match ingests::asked_for(tx, repository).await {
+            Ok(asked_for) if push.moves(&asked_for) => moved.push((repository, asked_for)),
+            // Removed meanwhile.
+            Ok(_) | Err(mc_store::Error::Gone) => {}
+            Err(error) => return Err(error),
         }
     }
-    Ok(if !queued.is_empty() {
-        done(&format!("{} is read again", queued.join(", ")))
-    } else if push.after.is_none() {
-        ignored("the branch is gone; what was indexed of it stays until another is")
-    } else {
-        ignored("another branch is the one that is indexed")
-    })
+    if push.after.is_none() {
+        return Ok(ignored("the branch is gone; what was indexed of it stays until another is"));
+    }
+    let mut queued = Vec::new();
+    for (repository, asked_for) in moved {
+        ingests::enqueue(tx, repository, &asked_for).await?;
+        queued.push(repository.namespace.as_str());
+    }
+    if queued.is_empty() {
+        return Ok(ignored("another branch is the one that is indexed"));
+    }
+    Ok(done(&format!("{} is read again", queued.join(", "))))
 }
 
-fn as_task(policy: &Policy, issue: Issue) -> NewTask {
+fn as_task(waiting: &Waiting, issue: Issue) -> NewTask {
+    let Waiting { policy, received_at, .. } = waiting;
     // Masked when it came, and again as the policy has it by now.
     let plain = |text: &str| pass_alone(policy, text).into_string();
+    // A clock that is ahead would keep out all that comes until then.
+    let said_at = issue.updated_at.map_or(*received_at, |said| said.min(*received_at));
     let links = issue.links.into_iter();
     NewTask {
         title: pass_alone(policy, &issue.title),
@@ -115,7 +133,7 @@ fn as_task(policy: &Policy, issue: Issue) -> NewTask {
             .map(|link| TaskLink { title: plain(&link.title), url: plain(&link.url) })
             .collect(),
         is_whole: issue.is_whole,
-        said_at: issue.updated_at,
+        said_at: Some(said_at),
         external_id: issue.external_id,
     }
 }

@@ -90,9 +90,11 @@ pub struct Delivery {
     pub handled_at: Option<DateTime<Utc>>,
 }
 
-/// A delivery that is to be gone through, held for the transaction.
+/// A delivery that is to be gone through.
 #[derive(Debug)]
 pub struct Waiting {
+    /// Identifier.
+    pub id: DeliveryId,
     /// The project that hears of it.
     pub project: ProjectId,
     /// The project's policy.
@@ -146,8 +148,8 @@ pub async fn change_secret(
     former_for: Duration,
 ) -> Result<Option<WebhookSource>, Error> {
     let source = sqlx::query_scalar!(
-        "update hooks set former_secret = secret, former_until = now() + make_interval(secs => $4),
-             secret = $3, changed_at = now()
+        "update hooks set secret = $3, former_secret = case when $4::float8 > 0 then secret end,
+             former_until = case when $4 > 0 then now() + make_interval(secs => $4) end
          where project_id = $1 and id = $2 returning source",
         project.0,
         id.0,
@@ -182,7 +184,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Hook>, Error>
                case when h.former_until > now() then h.former_until end as former_until
            from hooks h left join users u on u.id = h.created_by
            left join lateral (
-               select received_at from deliveries d where d.hook_id = h.id order by d.received_at desc limit 1
+               select received_at from deliveries d where d.hook_id = h.id order by d.id desc limit 1
            ) d on true
            where h.project_id = $1 order by h.id"#,
         project.0
@@ -225,12 +227,12 @@ pub async fn receiving(store: &Store, id: HookId) -> Result<Option<Receiving>, E
     .transpose()
 }
 
-/// Keeps what was delivered, and asks for somebody to go through it; `false` where it was kept before.
+/// Keeps what was delivered, and asks for somebody to go through it, unless it was kept before.
 pub async fn deliver(
     tx: &mut Tx,
     hook: &Receiving,
     delivery: &NewDelivery<'_>,
-) -> Result<bool, Error> {
+) -> Result<(), Error> {
     let state = match delivery.ignored {
         Some(_) => DeliveryState::Ignored,
         None => DeliveryState::Waiting,
@@ -250,13 +252,10 @@ pub async fn deliver(
     )
     .execute(&mut *tx.0)
     .await?;
-    if kept.rows_affected() == 0 {
-        return Ok(false);
-    }
-    if delivery.ignored.is_none() {
+    if kept.rows_affected() == 1 && delivery.ignored.is_none() {
         ask(tx, delivery.id).await?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Asks for somebody to go through a delivery.
@@ -268,19 +267,30 @@ async fn ask(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
     Ok(())
 }
 
-/// A delivery that nobody has gone through yet, kept from others until the transaction ends; `None` for any
-/// other.
-pub async fn waiting(tx: &mut Tx, id: DeliveryId) -> Result<Option<Waiting>, Error> {
+/// The first that waits of what came through the hook of this delivery up to it; `None` where nobody need go
+/// through any of that. Until the transaction ends nobody else goes through anything that came through that hook:
+/// what says a part of something is only right on top of what came before.
+pub async fn next_waiting(tx: &mut Tx, upto: DeliveryId) -> Result<Option<Waiting>, Error> {
+    let hook = sqlx::query_scalar!(
+        "select h.id from hooks h join deliveries d on d.hook_id = h.id
+         where d.id = $1 for no key update of h",
+        upto.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let Some(hook) = hook else { return Ok(None) };
     let row = sqlx::query!(
-        "select d.project_id, d.event, d.received_at, p.policy
+        "select d.id, d.project_id, d.event, d.received_at, p.policy
          from deliveries d join projects p on p.id = d.project_id
-         where d.id = $1 and d.state = 'waiting' for update of d",
-        id.0
+         where d.hook_id = $1 and d.id <= $2 and d.state = 'waiting' order by d.id limit 1",
+        hook,
+        upto.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
     row.map(|row| {
         Ok(Waiting {
+            id: row.id.into(),
             project: row.project_id.into(),
             policy: policies::read(row.policy)?,
             event: row.event,
@@ -393,8 +403,13 @@ async fn select(
         .collect()
 }
 
-/// Forgets deliveries that are too old to be known again.
+/// Forgets deliveries that are too old to be known again, and secrets that count no more.
 pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+    sqlx::query!(
+        "update hooks set former_secret = null, former_until = null where former_until < now()"
+    )
+    .execute(&store.pool)
+    .await?;
     let gone = sqlx::query!(
         "delete from deliveries where received_at < now() - make_interval(days => $1)",
         DELIVERY_DAYS

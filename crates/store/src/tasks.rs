@@ -55,7 +55,7 @@ pub struct NewTask {
     pub links: Vec<TaskLink>,
     /// Whether that is all the tracker has. Where it is not, what is left out stays as it was.
     pub is_whole: bool,
-    /// When the tracker said so, by its own clock; now when absent.
+    /// When the tracker said so; now when absent.
     pub said_at: Option<DateTime<Utc>>,
 }
 
@@ -111,19 +111,20 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
 }
 
 /// Forgets what the tracker said of a task that is gone there. The task stays, for what was linked to it, and
-/// so that what was said of it before and comes later does not bring it back.
+/// so that what was said of it before and comes later does not bring it back. `false` where it was heard of since.
 pub async fn withdraw(
     tx: &mut Tx,
     project: ProjectId,
     external_id: &str,
     gone_at: DateTime<Utc>,
-) -> Result<(), Error> {
-    sqlx::query!(
+) -> Result<bool, Error> {
+    let withdrawn = sqlx::query!(
         "insert into tasks (id, project_id, external_id, status, said_at)
          values ($1, $2, $3, 'deleted', $4)
          on conflict (project_id, external_id) do update set
              title = '', status = excluded.status, assignee = null, labels = '{}', links = '[]',
-             updated_at = now(), said_at = greatest(tasks.said_at, excluded.said_at)",
+             updated_at = now(), said_at = excluded.said_at
+         where (excluded.said_at >= tasks.said_at) is not false",
         TaskId::generate().0,
         project.0,
         external_id,
@@ -131,7 +132,7 @@ pub async fn withdraw(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(())
+    Ok(withdrawn.rows_affected() == 1)
 }
 
 /// The task's id; a task that no tracker has told of yet is created with its id alone.

@@ -49,10 +49,11 @@ impl Places {
     }
 }
 
-/// Memory for bodies, in parts of [`PART`]. Cheap to clone.
+/// Memory for bodies, in parts of [`PART`], and turns to look at one. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Room {
     free: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
     patience: Duration,
 }
 
@@ -60,9 +61,16 @@ pub struct Room {
 const PART: usize = 16 * 1024;
 
 impl Room {
-    /// So many bytes.
+    /// So many bytes, and a turn for each core: what a body becomes while it is read may be many times its size.
     pub fn new(bytes: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(bytes / PART)), patience: QUEUE_TIME }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let [free, turns] = [bytes / PART, cores].map(|number| Arc::new(Semaphore::new(number)));
+        Self { free, turns, patience: QUEUE_TIME }
+    }
+
+    /// A turn, when it comes.
+    pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.turns.clone().acquire_owned().await.ok()
     }
 
     /// Room for so many bytes until the answer is dropped, at once or soon.

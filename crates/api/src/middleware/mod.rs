@@ -17,7 +17,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
 use crate::auth::{Authenticator, count_refusals, require_bearer};
-use crate::limits::{BODY_BYTES, DELIVERIES_BYTES, DELIVERY_BYTES};
+use crate::limits::{BODY_BYTES, DELIVERIES_BYTES};
 use crate::problem::Problem;
 use allowance::{Allowances, limit_caller};
 use capacity::{Places, Room, limit_requests, limit_streams};
@@ -32,8 +32,10 @@ pub struct Admission {
     callers: Allowances,
     requests: Places,
     streams: Places,
-    /// For the bodies of webhooks.
-    pub deliveries: Room,
+    /// Of those who send webhooks, who keep nobody else out.
+    deliveries: Places,
+    /// For their bodies.
+    pub bodies: Room,
 }
 
 impl Admission {
@@ -43,28 +45,34 @@ impl Admission {
             callers: Allowances::new(settings.units_per_caller),
             requests: Places::new(settings.requests_at_once),
             streams: Places::new(settings.streams_at_once),
-            deliveries: Room::new(DELIVERIES_BYTES),
+            deliveries: Places::new(settings.requests_at_once),
+            bodies: Room::new(DELIVERIES_BYTES),
         }
     }
 }
 
 /// Puts a place to run in, the body limit and the time limit around `router`.
 pub fn bounded(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
-    within(router, BODY_BYTES, settings, admission)
+    within(router, BODY_BYTES, settings, admission.requests.clone())
 }
 
-/// The same for what receives webhooks, whose bodies may be large.
-pub fn bounded_deliveries(router: Router, settings: &ApiSettings, admission: &Admission) -> Router {
-    within(router, DELIVERY_BYTES, settings, admission)
+/// The same for what receives webhooks, with places of their own and bodies of at most `body` bytes.
+pub fn bounded_deliveries(
+    router: Router,
+    body: usize,
+    settings: &ApiSettings,
+    admission: &Admission,
+) -> Router {
+    within(router, body, settings, admission.deliveries.clone())
 }
 
-fn within(router: Router, body: usize, settings: &ApiSettings, admission: &Admission) -> Router {
+fn within(router: Router, body: usize, settings: &ApiSettings, places: Places) -> Router {
     router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(from_fn_with_state(settings.request_timeout, limit_time))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(body, limit_body))
-        .layer(from_fn_with_state(admission.requests.clone(), limit_requests))
+        .layer(from_fn_with_state(places, limit_requests))
 }
 
 /// Puts `router` behind the bearer token and its caller's allowance, within its bounds.

@@ -27,7 +27,7 @@ use crate::limits;
 use crate::problem::Problem;
 use crate::receive;
 use crate::shapes;
-use crate::wire::{DeliveryState as DeliveryStateView, WebhookSource as WebhookSourceView};
+use crate::wire::{DeliveryState as DeliveryStateView, WebhookSource as WebhookSourceView, whole};
 
 /// For so long the former secret counts when the caller says nothing else.
 const DEFAULT_KEEP_HOURS: i64 = 24;
@@ -71,7 +71,7 @@ impl Check for DeliveryPath {
 }
 
 /// A hook to make.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"source": "github"}))]
 pub struct NewHook {
@@ -94,7 +94,7 @@ impl Check for NewHook {
 }
 
 /// Another secret for a hook.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"keep_hours": 24}))]
 pub struct HookRotation {
@@ -102,6 +102,7 @@ pub struct HookRotation {
     #[schema(value_type = Option<shapes::WebhookSecret>)]
     secret: Option<String>,
     /// For how long what is signed with the secret before is taken, too: 0 to 168 hours; 24 when absent.
+    #[serde(default, deserialize_with = "whole")]
     #[schema(value_type = Option<shapes::KeepHours>)]
     keep_hours: Option<i64>,
 }
@@ -186,7 +187,7 @@ pub struct HookList {
 }
 
 /// A hook with what its sender signs with.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct HookSecret {
     id: Uuid,
     source: WebhookSourceView,

@@ -15,8 +15,13 @@ pub struct Database {
     /// Connections for work in the background, so that a large index run never makes a recall wait
     /// for one.
     pub background: Store,
+    /// A few more for what webhooks deliver: whoever sends waits for the answer, and may not send again.
+    pub receiving: Store,
     embedded: Option<Embedded>,
 }
+
+/// Connections that take in webhooks.
+const RECEIVING: u32 = 2;
 
 /// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
 /// left when `shutdown` comes first.
@@ -34,7 +39,9 @@ pub async fn open(
     let url = embedded.as_ref().map_or(config.database.url.as_str(), Embedded::url);
     let connecting = connect(url, config.max_connections(), chains);
     match shutdown.run_until_cancelled(connecting).await.transpose() {
-        Ok(Some((store, background))) => Ok(Some(Database { store, background, embedded })),
+        Ok(Some([store, background, receiving])) => {
+            Ok(Some(Database { store, background, receiving, embedded }))
+        }
         not_connected => {
             if let Some(embedded) = embedded {
                 embedded.stop().await;
@@ -55,18 +62,19 @@ async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<E
         .context("the embedded PostgreSQL did not start")
 }
 
-async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<(Store, Store)> {
+async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<[Store; 3]> {
     let in_background = max_connections / 2;
     let logins = logins::prepare(url).await?;
     let serving = max_connections - in_background;
     let store = Store::connect(&logins.service, serving, chains.clone()).await?;
-    Ok((store, Store::connect(&logins.worker, in_background, chains).await?))
+    let background = Store::connect(&logins.worker, in_background, chains.clone()).await?;
+    Ok([store, background, Store::connect(&logins.worker, RECEIVING, chains).await?])
 }
 
 impl Database {
     /// Closes the connections and stops the embedded server.
     pub async fn close(self) {
-        tokio::join!(self.store.close(), self.background.close());
+        tokio::join!(self.store.close(), self.background.close(), self.receiving.close());
         if let Some(embedded) = self.embedded {
             embedded.stop().await;
         }

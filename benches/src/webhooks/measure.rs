@@ -1,0 +1,207 @@
+//! One run: an empty service, everything sent to it, and what it has of that in the end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::hook::{Hook, PROJECT};
+use super::ledger::{Ledger, Verdict};
+use super::restart::{Restart, Way, restart};
+use super::sender::{Kind, Sender, Sent, Slot};
+use crate::harness::service::{Api, Service, Setup};
+use crate::harness::stats::Times;
+use crate::harness::{remove, say};
+
+/// How PostgreSQL is stopped at the first and at the second third.
+pub const WAYS: [Way; 2] = [Way::Fast, Way::Immediate];
+/// What is due so shortly before a restart is under way when it begins.
+pub const UNDER_WAY: Duration = Duration::from_millis(100);
+/// For so long after the first acknowledgement behind a restart its consequences last.
+pub const SETTLED: Duration = Duration::from_secs(5);
+
+/// Before the first delivery.
+const LEAD: Duration = Duration::from_millis(500);
+/// How often is asked whether anything waits, and so the precision.
+const LOOK: Duration = Duration::from_millis(250);
+/// Between two words about the progress.
+const WORD: Duration = Duration::from_secs(5);
+/// Where hope ends.
+const THROUGH_WITHIN: Duration = Duration::from_mins(15);
+/// The largest page.
+const PAGE: usize = 200;
+
+/// What a run gave.
+pub struct Run {
+    /// Bytes of a body.
+    pub bytes: usize,
+    /// Until what was acknowledged was, from when it was due.
+    pub outside: Times,
+    /// The same of what was due during a restart.
+    pub within: Times,
+    /// How many those are.
+    pub counted_within: usize,
+    /// In the order of [`WAYS`].
+    pub outages: Vec<Outage>,
+    /// What became of tries that failed, and how often.
+    pub failures: BTreeMap<String, usize>,
+    /// Sendings of which a try failed.
+    pub tried_again: usize,
+    /// From the last answer until nothing waited any more.
+    pub through: Duration,
+    /// From the arrival of each until it was gone through.
+    pub waits: Times,
+    /// What is right and what is wrong.
+    pub verdict: Verdict,
+}
+
+/// A restart as others felt it.
+#[derive(Debug, Clone, Copy)]
+pub struct Outage {
+    restart: Restart,
+    /// The first acknowledgement behind it.
+    heard: Instant,
+}
+
+/// Sends everything to an empty service.
+pub async fn run(setup: &Setup, slots: &[Slot], whole: Duration) -> Result<Run> {
+    remove(&setup.data_dir)?;
+    let service = Service::start(setup).await?;
+    let hook = Hook::add(&service.api).await?;
+    let bytes = hook.genuine(1).body.len();
+    let sender = Arc::new(Sender::new(hook)?);
+    let start = Instant::now() + LEAD;
+    let (sent, restarts) = tokio::try_join!(
+        sender.send(slots, start),
+        restart_on_the_way(&setup.data_dir, start, whole)
+    )?;
+    let through = until_gone_through(&service.api).await?;
+    service.stop()?;
+
+    let ledger = Ledger::read(setup).await?;
+    let outages = restarts.into_iter().map(|restart| Outage::of(restart, &sent));
+    let outages = outages.collect::<Result<Vec<_>>>()?;
+    let acknowledged =
+        sent.iter().filter(|sent| sent.slot.kind != Kind::Forged && sent.is_acknowledged());
+    let (within, outside): (Vec<&Sent>, Vec<&Sent>) =
+        acknowledged.partition(|sent| outages.iter().any(|outage| outage.covers(sent.due)));
+    ensure!(!within.is_empty() && !outside.is_empty(), "too few were acknowledged to say anything");
+    let waits: Vec<_> = ledger.waits().collect();
+    ensure!(!waits.is_empty(), "the service has gone through none of what it acknowledged");
+    Ok(Run {
+        bytes,
+        counted_within: within.len(),
+        outside: Times::of(outside.into_iter().map(Sent::took)),
+        within: Times::of(within.into_iter().map(Sent::took)),
+        outages,
+        failures: failures(&sent),
+        tried_again: sent.iter().filter(|sent| !sent.failures.is_empty()).count(),
+        through,
+        waits: Times::of(waits),
+        verdict: ledger.judge(&sent),
+    })
+}
+
+impl Outage {
+    fn of(restart: Restart, sent: &[Sent]) -> Result<Self> {
+        let behind =
+            sent.iter().filter(|sent| sent.is_acknowledged() && sent.ended >= restart.back);
+        let heard = behind.map(|sent| sent.ended).min();
+        let heard = heard.context("nothing was acknowledged after a restart of PostgreSQL")?;
+        Ok(Self { restart, heard })
+    }
+
+    /// From the word to stop until there was a server that took connections.
+    pub fn away(&self) -> Duration {
+        self.restart.back - self.restart.told
+    }
+
+    /// From the word to stop until the first acknowledgement behind it.
+    pub fn unheard(&self) -> Duration {
+        self.heard - self.restart.told
+    }
+
+    /// Whether what is due then counts as due during the restart.
+    fn covers(&self, due: Instant) -> bool {
+        due + UNDER_WAY >= self.restart.told && due <= self.heard + SETTLED
+    }
+}
+
+/// Stops PostgreSQL after a third of the time, and after two.
+async fn restart_on_the_way(
+    data_dir: &Path,
+    start: Instant,
+    whole: Duration,
+) -> Result<Vec<Restart>> {
+    let mut restarts = Vec::new();
+    for (third, way) in (1_u32..).zip(WAYS) {
+        tokio::time::sleep_until((start + whole * third / 3).into()).await;
+        let done = restart(data_dir, way).await?;
+        let took = (done.back - done.told).as_secs_f64();
+        say(&format!("PostgreSQL was stopped ({}) and came back after {took:.2} s", way.name()));
+        restarts.push(done);
+    }
+    Ok(restarts)
+}
+
+/// Waits until no delivery does.
+async fn until_gone_through(api: &Api) -> Result<Duration> {
+    let path = format!("/projects/{PROJECT}/deliveries?state=waiting&limit={PAGE}");
+    let (began, mut word) = (Instant::now(), Instant::now());
+    loop {
+        let page = api.get(&path).await?;
+        let waiting = page["deliveries"].as_array().context("there is no list of deliveries")?;
+        let Some(first) = waiting.first() else { return Ok(began.elapsed()) };
+        let count = waiting.len();
+        ensure!(
+            began.elapsed() < THROUGH_WITHIN,
+            "{count} deliveries or more still wait after {THROUGH_WITHIN:?}, the newest {}",
+            first["delivery_id"]
+        );
+        if word.elapsed() > WORD {
+            let more = if count == PAGE { " or more" } else { "" };
+            say(&format!("{count}{more} deliveries are still to be gone through"));
+            word = Instant::now();
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn failures(sent: &[Sent]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for failure in sent.iter().flat_map(|sent| &sent.failures) {
+        *counts.entry(failure.clone()).or_default() += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_covers_what_is_due_from_just_before_until_a_while_after_its_end() {
+        let told = Instant::now() + Duration::from_mins(1);
+        let after = |millis| told + Duration::from_millis(millis);
+        let sent = [1_500, 2_500, 900].map(|millis| Sent {
+            slot: Slot { at: Duration::ZERO, number: 1, kind: Kind::First },
+            due: told,
+            ended: after(millis),
+            answer: Some(reqwest::StatusCode::ACCEPTED),
+            failures: Vec::new(),
+        });
+        // What was acknowledged at 900 ms the old server had still committed.
+        let outage =
+            Outage::of(Restart { told, back: after(1_000) }, &sent).expect("one behind it");
+        assert_eq!([outage.away(), outage.unheard()].map(|time| time.as_millis()), [1_000, 1_500]);
+        assert!(!outage.covers(told.checked_sub(Duration::from_millis(101)).expect("a time")));
+        assert!(
+            outage.covers(told.checked_sub(Duration::from_millis(100)).expect("a time"))
+                && outage.covers(after(6_500))
+        );
+        assert!(!outage.covers(after(6_501)));
+        assert!(Outage::of(Restart { told, back: after(3_000) }, &sent).is_err());
+    }
+}
