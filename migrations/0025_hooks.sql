@@ -39,8 +39,9 @@ create table deliveries (
     constraint deliveries_once unique (hook_id, sender_id)
 );
 create index deliveries_project on deliveries (project_id, id);
--- A hook's are gone through in the order in which they came.
 create index deliveries_hook on deliveries (hook_id, id);
+-- A hook's are gone through in the order in which they came, however many of them were.
+create index deliveries_waiting on deliveries (hook_id, id) where state = 'waiting';
 create index deliveries_age on deliveries (received_at);
 call mc.protect('deliveries', 'project_id', 'curates', 'curates');
 drop policy read on deliveries;
