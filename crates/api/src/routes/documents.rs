@@ -191,7 +191,11 @@ async fn unknown(
         DocumentName::Title(title) => ("title", title.clone()),
         DocumentName::Url(url) => ("url", url.clone()),
     };
-    let near = near_titles(store, project, &text).await?;
+    // The digits of an id say nothing of a title, and now and then stand in one.
+    let near = match name {
+        DocumentName::Id(_) => Vec::new(),
+        DocumentName::Title(_) | DocumentName::Url(_) => near_titles(store, project, &text).await?,
+    };
     let hint = if near.is_empty() {
         "POST /search with sources [\"doc\"] finds documents by what they say".to_owned()
     } else {
