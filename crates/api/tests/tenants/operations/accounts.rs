@@ -42,8 +42,10 @@ pub fn change_user(d: &mut Draw<'_>) -> Attempt {
 pub fn make_token(d: &mut Draw<'_>) -> Attempt {
     // What few callers come to at all is not to fail at their scopes.
     let scopes = if d.who.administers_service() { 1 } else { d.pick(&[1_u8, 2, 3, 32, 63]) };
-    let mut body = json!({"name": d.own_name(), "scopes": names_of(scopes)});
     let is_for_another = d.one_in(4) != d.who.administers_service();
+    // The program sees what its token was named.
+    let name = if is_for_another { d.name() } else { d.own_name() };
+    let mut body = json!({"name": name, "scopes": names_of(scopes)});
     let program = is_for_another.then(|| d.pick(&d.world.people));
     if let Some(program) = &program {
         body["agent"] = program.login.clone().into();
