@@ -91,7 +91,7 @@ fuzz-briefly: setup ## The same for less than a minute, and always the same requ
 	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot
 
-BENCH ?= vectors recall ingest queue
+BENCH ?= vectors recall ingest queue webhooks
 .PHONY: bench
 bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: one of them; ARGS)
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
