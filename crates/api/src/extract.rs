@@ -33,8 +33,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
             let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
             return Err(Problem::unsupported_media_type_but(detail));
         }
-        let bytes: Bytes =
-            request.extract().await.map_err(|rejection| unread(&rejection, BODY_BYTES))?;
+        let bytes = whole_body(request, BODY_BYTES).await?;
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
@@ -56,8 +55,7 @@ impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequest<S> for ValidJson<T
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes: Bytes =
-            request.extract().await.map_err(|rejection| unread(&rejection, BODY_BYTES))?;
+        let bytes = whole_body(request, BODY_BYTES).await?;
         Ok(Self(from_json::<T>(&bytes)?.check()?))
     }
 }
@@ -90,14 +88,14 @@ fn declares_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Why a body could not be read that may have so many bytes.
-pub fn unread(rejection: &BytesRejection, limit: usize) -> Problem {
-    match rejection {
+/// The bytes of a body, of which a layer lets so many through.
+pub async fn whole_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
+    request.extract().await.map_err(|rejection: BytesRejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Problem::too_large(limit)
         }
         _ => Problem::invalid("the body broke off"),
-    }
+    })
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

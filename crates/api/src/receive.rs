@@ -5,8 +5,7 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use axum::{Json, RequestExt as _, Router};
-use bytes::Bytes;
+use axum::{Json, Router};
 use chrono::Utc;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mc_connectors::{Delivery, Event, Refusal};
@@ -15,7 +14,6 @@ use mc_memory::gate::pass_alone;
 use mc_seal::{Place, Sealer};
 use mc_store::hooks::{self, NewDelivery, Receiving};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tower::ServiceExt as _;
 use url::form_urlencoded;
@@ -25,7 +23,7 @@ use uuid::Uuid;
 use crate::ApiState;
 use crate::auth::Authenticate as _;
 use crate::check::{Check, Invalid};
-use crate::extract::{self, ValidPath, ValidQuery};
+use crate::extract::{ValidPath, ValidQuery, whole_body};
 use crate::limits::DELIVERY_BYTES;
 use crate::middleware::{declared_length, drain_stranger};
 use crate::problem::Problem;
@@ -35,11 +33,6 @@ use crate::shapes;
 pub const GIT: &str = "/ingest/git";
 /// What the other systems' paths begin with.
 const TRACKERS: &str = "/webhooks/";
-/// Fields of an event whose words are this service's.
-const OURS: [&str; 2] = ["kind", "updated_at"];
-/// Fields of an event that are made of names with slashes between.
-const PATHS: [&str; 4] = ["path", "urls", "reference", "external_id"];
-
 /// Through which hook.
 #[derive(Debug, Deserialize, IntoParams)]
 // Jira adds parameters of its own to the address that it was given.
@@ -90,8 +83,7 @@ pub struct Receipt {
 struct Kept {
     sender_id: String,
     name: String,
-    event: Value,
-    ignored: Option<String>,
+    event: Event,
 }
 
 /// Why nothing is kept of a delivery.
@@ -185,8 +177,7 @@ async fn receive(
     let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
     let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
-    let body: Result<Bytes, _> = request.extract().await;
-    let body = body.map_err(|rejection| extract::unread(&rejection, DELIVERY_BYTES))?;
+    let body = whole_body(request, DELIVERY_BYTES).await?;
     let turn = api.admission.bodies.turn().await;
     let sealer = api.memory.sealer.clone();
     // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
@@ -208,8 +199,11 @@ async fn receive(
         id: DeliveryId::generate(),
         sender_id: &kept.sender_id,
         name: &kept.name,
-        event: kept.event,
-        ignored: kept.ignored.as_deref(),
+        event: serde_json::to_value(&kept.event).expect("texts, times and flags"),
+        ignored: match &kept.event {
+            Event::Ignored { reason } => Some(reason),
+            Event::Push(_) | Event::Issue(_) | Event::IssueGone { .. } => None,
+        },
     };
     hooks::deliver(&mut tx, &hook, &delivery).await?;
     tx.commit().await?;
@@ -258,61 +252,22 @@ fn is_git_host(source: WebhookSource) -> bool {
 
 impl Kept {
     fn of(delivery: Delivery, policy: &Policy) -> Self {
-        let mut event = as_json(&delivery.event);
-        mask(policy, &mut event);
-        let mut ignored = match delivery.event {
-            Event::Ignored { .. } => event["reason"].as_str().map(str::to_owned),
-            _ => None,
-        };
+        let Delivery { id, name, event: told } = delivery;
+        let event = told.clone().masked(|text| pass_alone(policy, text).into_string());
         // Masked it would be another's.
-        if let Event::Issue(mc_connectors::Issue { external_id, .. })
-        | Event::IssueGone { external_id } = &delivery.event
-            && event["external_id"] != external_id.as_str()
-        {
+        let event = if event.external_id() == told.external_id() {
+            event
+        } else {
             let reason = "the id of the issue holds what the policy does not let in".to_owned();
-            event = as_json(&Event::Ignored { reason: reason.clone() });
-            ignored = Some(reason);
-        }
-        let sender_id = delivery.id.unwrap_or_else(|| Uuid::new_v4().to_string());
+            Event::Ignored { reason }
+        };
+        let sender_id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
         let is_discreet = mc_sanitizer::mask(&sender_id).finds.is_empty();
-        let sender_id = if is_discreet { sender_id } else { digest(&sender_id) };
-        let name = pass_alone(policy, &delivery.name).into_string();
-        Self { sender_id, name, event, ignored }
-    }
-}
-
-fn as_json(event: &Event) -> Value {
-    serde_json::to_value(event).expect("texts, times and flags")
-}
-
-/// Every text of what is kept.
-fn mask(policy: &Policy, value: &mut Value) {
-    match value {
-        Value::String(text) => *text = pass_alone(policy, text).into_string(),
-        Value::Array(items) => items.iter_mut().for_each(|item| mask(policy, item)),
-        Value::Object(fields) => {
-            for (name, field) in
-                fields.iter_mut().filter(|(name, _)| !OURS.contains(&name.as_str()))
-            {
-                mask(policy, field);
-                if PATHS.contains(&name.as_str()) {
-                    mask_parts(policy, field);
-                }
-            }
+        Self {
+            sender_id: if is_discreet { sender_id } else { digest(&sender_id) },
+            name: pass_alone(policy, &name).into_string(),
+            event,
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Each part of a path by itself: a number between slashes is taken for a part of an address otherwise.
-fn mask_parts(policy: &Policy, value: &mut Value) {
-    match value {
-        Value::String(path) => {
-            let parts = path.split('/').map(|part| pass_alone(policy, part).into_string());
-            *path = parts.collect::<Vec<_>>().join("/");
-        }
-        Value::Array(paths) => paths.iter_mut().for_each(|path| mask_parts(policy, path)),
-        _ => {}
     }
 }
 

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod config;
 mod credentials;
+mod input;
 mod logging;
 mod output;
 mod private_file;

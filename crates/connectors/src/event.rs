@@ -88,6 +88,41 @@ pub struct Link {
 }
 
 impl Event {
+    /// The same with each of the sender's texts as `mask` has it. Of a path that is each part by itself besides: a
+    /// number between slashes is taken for a part of an address otherwise.
+    pub fn masked(mut self, mut mask: impl FnMut(&str) -> String) -> Self {
+        match &mut self {
+            Self::Push(Push { path, urls, reference, is_default: _, after, is_forced: _ }) => {
+                for path in [path, reference].into_iter().chain(urls) {
+                    *path = path_masked(path, &mut mask);
+                }
+                if let Some(after) = after {
+                    *after = mask(after);
+                }
+            }
+            Self::Issue(issue) => {
+                let Issue { external_id, title, status, assignee, labels, links, .. } = issue;
+                *external_id = path_masked(external_id, &mut mask);
+                let links = links.iter_mut().flat_map(|Link { title, url }| [title, url]);
+                let texts = std::iter::once(title).chain(status).chain(assignee).chain(labels);
+                texts.chain(links).for_each(|text| *text = mask(text));
+            }
+            Self::IssueGone { external_id } => *external_id = path_masked(external_id, &mut mask),
+            Self::Ignored { reason } => *reason = mask(reason),
+        }
+        self
+    }
+
+    /// Which issue it tells of, if it is of one.
+    pub fn external_id(&self) -> Option<&str> {
+        match self {
+            Self::Issue(Issue { external_id, .. }) | Self::IssueGone { external_id } => {
+                Some(external_id)
+            }
+            Self::Push(_) | Self::Ignored { .. } => None,
+        }
+    }
+
     pub(crate) fn ignored(reason: impl Into<String>) -> Self {
         Self::Ignored { reason: reason.into() }
     }
@@ -147,6 +182,11 @@ impl Issue {
             is_whole: self.is_whole,
         }))
     }
+}
+
+fn path_masked(path: &str, mut mask: impl FnMut(&str) -> String) -> String {
+    let whole = mask(path);
+    whole.split('/').map(mask).collect::<Vec<_>>().join("/")
 }
 
 /// The one link of an issue, where there is one.
@@ -380,6 +420,39 @@ mod tests {
         let far = DateTime::from_timestamp_millis(i64::from(u32::MAX) * 1_000_000);
         assert!(far.is_some());
         assert_eq!(bounded(Issue { updated_at: far, ..issue() }).updated_at, None);
+    }
+
+    #[test]
+    fn every_text_is_masked_and_paths_part_by_part() {
+        let mask = |text: &str| {
+            if text == "4111" { "****".to_owned() } else { text.replace("secret", "******") }
+        };
+        let Event::Push(pushed) = Event::Push(Push {
+            path: "shop/4111".to_owned(),
+            urls: vec!["https://example.org/4111/secret".to_owned()],
+            reference: "refs/heads/4111".to_owned(),
+            ..push()
+        })
+        .masked(mask) else {
+            panic!("another event");
+        };
+        assert_eq!(pushed.path, "shop/****");
+        assert_eq!(pushed.urls, ["https://example.org/****/******"]);
+        assert_eq!(pushed.reference, "refs/heads/****");
+        let told = Event::Issue(Issue {
+            external_id: "shop/secret#1".to_owned(),
+            title: "a secret".to_owned(),
+            status: Some("secret".to_owned()),
+            assignee: Some("secret".to_owned()),
+            labels: vec!["secret".to_owned()],
+            links: links("secret", Some("https://example.org/secret".to_owned())),
+            ..issue()
+        });
+        let said = serde_json::to_string(&told.clone().masked(mask)).expect("JSON");
+        assert!(!said.contains("secret"), "{said}");
+        assert_eq!(told.masked(mask).external_id(), Some("shop/******#1"));
+        let gone = Event::IssueGone { external_id: "a/4111".to_owned() }.masked(mask);
+        assert_eq!(gone.external_id(), Some("a/****"));
     }
 
     #[test]

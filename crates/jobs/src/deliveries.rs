@@ -38,7 +38,7 @@ pub async fn run(store: Store, work: Delivered) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Goes through the first that waits; `false` where there is none.
+/// Goes through the first that waits; `false` where there is none, or that was the last.
 async fn next(store: &Store, upto: DeliveryId) -> Result<bool, mc_store::Error> {
     let mut tx = store.begin().await?;
     let Some(waiting) = hooks::next_waiting(&mut tx, upto).await? else { return Ok(false) };
@@ -48,7 +48,7 @@ async fn next(store: &Store, upto: DeliveryId) -> Result<bool, mc_store::Error> 
     };
     hooks::handled(&mut tx, waiting.id, state, &outcome).await?;
     tx.commit().await?;
-    Ok(true)
+    Ok(waiting.id != upto)
 }
 
 async fn tell(tx: &mut Tx, waiting: &Waiting, event: Event) -> Result<Outcome, mc_store::Error> {

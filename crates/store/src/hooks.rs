@@ -16,7 +16,7 @@ pub const JOB: &str = "delivery";
 /// How often one is begun before it is given up: senders were told that it arrived.
 pub const JOB_STARTS: u16 = 12;
 /// Days that a delivery is kept, and known when it is sent again.
-pub const DELIVERY_DAYS: i32 = 14;
+const DELIVERY_DAYS: i32 = 14;
 
 /// A hook as its project's people see it.
 #[derive(Debug, Clone)]

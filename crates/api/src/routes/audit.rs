@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::page;
 use super::users;
 use crate::ApiState;
 use crate::auth::Principal;
@@ -205,8 +206,7 @@ pub async fn list(
         filter.actor = Some(users::called(&api.store, login).await?);
     }
     let events = audit::newest(&store, chain, &filter, query.before, query.limit).await?;
-    let is_full = i64::try_from(events.len()) == Ok(query.limit);
-    let next = events.last().filter(|_| is_full).map(|event| event.seq);
+    let next = page::next(&events, query.limit, |event| event.seq);
     Ok(Json(AuditPage { events: events.into_iter().map(Into::into).collect(), next }))
 }
 

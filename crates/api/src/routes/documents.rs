@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::page;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
@@ -153,8 +154,7 @@ pub async fn list(
 ) -> Result<Json<DocumentPage>, Problem> {
     let here = api.enter(&caller, &query.project, Action::Read).await?;
     let docs = docs::list(&here.store, here.project.id, query.after, query.limit).await?;
-    let is_full = i64::try_from(docs.len()) == Ok(query.limit);
-    let next = docs.last().filter(|_| is_full).map(|doc| doc.id.into());
+    let next = page::next(&docs, query.limit, |doc| doc.id.into());
     Ok(Json(DocumentPage { documents: docs.into_iter().map(Into::into).collect(), next }))
 }
 

@@ -17,6 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use super::page;
 use super::projects::{ProjectPath, entered};
 use crate::ApiState;
 use crate::auth::Principal;
@@ -319,8 +320,7 @@ pub async fn deliveries(
 ) -> Result<Json<DeliveryPage>, Problem> {
     let here = entered(&api, &caller, &key, Action::ManagePolicy).await?;
     let found = hooks::deliveries(&here.store, here.project.id, filter, limit).await?;
-    let is_full = i64::try_from(found.len()) == Ok(limit);
-    let next = found.last().filter(|_| is_full).map(|delivery| delivery.id.into());
+    let next = page::next(&found, limit, |delivery| delivery.id.into());
     Ok(Json(DeliveryPage { deliveries: found.into_iter().map(Into::into).collect(), next }))
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
+use super::page;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
@@ -130,8 +131,7 @@ pub async fn list(
 ) -> Result<Json<JobPage>, Problem> {
     caller.require_administrator()?;
     let jobs = jobs::list(&api.background, &filter, limit).await?;
-    let is_full = i64::try_from(jobs.len()) == Ok(limit);
-    let next = jobs.last().filter(|_| is_full).map(|job| job.id.clone());
+    let next = page::next(&jobs, limit, |job| job.id.clone());
     Ok(Json(JobPage { jobs: jobs.into_iter().map(Into::into).collect(), next }))
 }
 

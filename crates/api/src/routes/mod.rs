@@ -10,6 +10,7 @@ pub mod ingest_docs;
 pub mod jobs;
 mod matched;
 pub mod members;
+mod page;
 pub mod policy;
 pub mod projects;
 pub mod quarantine;

@@ -14,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::ingest_docs::{self, HeldDocument};
+use super::page;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
@@ -149,8 +150,7 @@ pub async fn list(
     let here = api.enter(&caller, &query.project, Action::Curate).await?;
     let (state, before, limit) = (query.state, query.before, query.limit);
     let held = quarantine::list(&here.store, here.project.id, state, before, limit).await?;
-    let is_full = i64::try_from(held.len()) == Ok(limit);
-    let next = held.last().filter(|_| is_full).map(|hold| hold.id.into());
+    let next = page::next(&held, limit, |hold| hold.id.into());
     Ok(Json(HoldPage { held: held.into_iter().map(Into::into).collect(), next }))
 }
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::page;
 use super::users;
 use crate::ApiState;
 use crate::auth::Principal;
@@ -241,8 +242,7 @@ pub async fn list(
         source: query.source,
     };
     let records = records::list(&here.store, project, &filter, after, query.limit).await?;
-    let is_full = i64::try_from(records.len()) == Ok(query.limit);
-    let next = records.last().filter(|_| is_full).map(|record| record.id.into());
+    let next = page::next(&records, query.limit, |record| record.id.into());
     Ok(Json(RecordPage { records: cited(&here.store, records).await?, next }))
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::page;
 use super::records::{CitedRecord, RecordPath, RecordView, SourceView, cited, unknown};
 use super::users;
 use crate::ApiState;
@@ -257,8 +258,7 @@ pub async fn list(
 ) -> Result<Json<ProposalPage>, Problem> {
     let here = api.enter(&caller, &key, Action::Read).await?;
     let found = records::proposals(&here.store, here.project.id, after, limit).await?;
-    let is_full = i64::try_from(found.len()) == Ok(limit);
-    let next = found.last().filter(|_| is_full).map(|record| record.id.into());
+    let next = page::next(&found, limit, |record| record.id.into());
     let mut proposals = Vec::with_capacity(found.len());
     for proposal in review::proposals(&here.memory, found).await? {
         proposals.push(view(&here, proposal).await?);

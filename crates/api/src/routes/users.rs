@@ -13,6 +13,7 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::page;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
@@ -224,8 +225,7 @@ pub async fn list(
 ) -> Result<Json<UserPage>, Problem> {
     caller.require_administrator()?;
     let users = accounts::list(&api.store, &after, limit).await?;
-    let is_full = i64::try_from(users.len()) == Ok(limit);
-    let next = users.last().filter(|_| is_full).map(|user| user.login.clone());
+    let next = page::next(&users, limit, |user| user.login.clone());
     Ok(Json(UserPage { users: users.into_iter().map(Into::into).collect(), next }))
 }
 

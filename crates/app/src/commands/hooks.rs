@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::cli::{HooksCommand, ProjectArg, SecretArg};
 use crate::config::Config;
+use crate::input;
 use crate::output::{self, Format, list, text, time};
 use crate::remote::Remote;
 
@@ -97,13 +98,7 @@ async fn set_secret(
 
 /// The secret in the file, without what an editor puts behind its last line.
 fn secret_in(file: &Path) -> Result<String> {
-    let secret = if file.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin()).context("standard input can't be read")?
-    } else {
-        std::fs::read_to_string(file)
-            .with_context(|| format!("{} can't be read", file.display()))?
-    };
-    Ok(secret.trim().to_owned())
+    Ok(input::text(file)?.trim().to_owned())
 }
 
 /// Puts the whole address beside the path of a hook: by which name senders reach the service, the service's

@@ -1,25 +1,18 @@
 //! `memory-copilot import`: saves records from YAML (which JSON is, too), each through the judge like any other.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::cli::ImportArgs;
+use crate::input;
 use crate::output::{Format, text};
 use crate::remote::Remote;
 
 /// Saves every record of the file; one that is broken or rejected is named and stops nothing else.
 pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()> {
-    let mut yaml = String::new();
-    if args.file.as_os_str() == "-" {
-        std::io::stdin().read_to_string(&mut yaml).context("standard input can't be read")?;
-    } else {
-        yaml = std::fs::read_to_string(&args.file)
-            .with_context(|| format!("{} can't be read", args.file.display()))?;
-    }
-    let records = parse(&yaml)?;
+    let records = parse(&input::text(&args.file)?)?;
     remote.ensure_project(&args.project.project).await?;
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     let mut failures = Vec::new();

@@ -1,23 +1,16 @@
 //! `memory-copilot sanitize`: what of a file would be masked.
 
-use std::io::Read;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use mc_sanitizer::{Policy, find, mask_with};
 use serde_json::{Value, json};
 
 use crate::cli::SanitizeArgs;
+use crate::input;
 use crate::output::{Format, list, text};
 
 /// Looks through a file. What is found is named by its place and never shown.
 pub fn run(args: &SanitizeArgs, format: Format) -> Result<()> {
-    let mut bytes = Vec::new();
-    if args.file.as_os_str() == "-" {
-        std::io::stdin().read_to_end(&mut bytes).context("standard input can't be read")?;
-    } else {
-        bytes = std::fs::read(&args.file)
-            .with_context(|| format!("{} can't be read", args.file.display()))?;
-    }
+    let bytes = input::bytes(&args.file)?;
     let content = String::from_utf8_lossy(&bytes);
     // As the file of a repository would be.
     let policy = Policy::default().with_comments(true);

@@ -1,11 +1,12 @@
 //! `memory-copilot save`.
 
-use std::io::Read;
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use crate::cli::SaveArgs;
+use crate::input;
 use crate::output::{Format, list, text};
 use crate::remote::Remote;
 
@@ -13,8 +14,7 @@ use crate::remote::Remote;
 pub async fn run(args: SaveArgs, remote: &Remote, format: Format) -> Result<()> {
     let mut content = args.content;
     if content == "-" {
-        content.clear();
-        std::io::stdin().read_to_string(&mut content).context("standard input can't be read")?;
+        content = input::text(Path::new("-"))?;
     }
     let citations =
         args.citations.iter().map(|place| citation(place)).collect::<Result<Vec<_>>>()?;
