@@ -36,6 +36,11 @@ impl Times {
         Self(sorted(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect()))
     }
 
+    /// Of the requests of several runs.
+    pub fn together<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Self {
+        Self(sorted(runs.into_iter().flat_map(|run| run.0.iter().copied()).collect()))
+    }
+
     /// The time within which the given share of the requests was answered (nearest rank).
     pub fn percentile(&self, share: f64) -> f64 {
         at(&self.0, share)
@@ -72,5 +77,8 @@ mod tests {
         let is = |share, wanted: f64| (times.percentile(share) - wanted).abs() < 1e-9;
         assert!(is(0.5, 50.0) && is(0.95, 95.0) && is(0.99, 99.0) && is(1.0, 100.0), "{times:?}");
         assert!(is(0.0, 1.0), "{times:?}");
+        let slower = Times::of((101..=200).map(Duration::from_millis));
+        let all = Times::together([&slower, &times]).percentile(0.5);
+        assert!((all - 100.0).abs() < 1e-9, "{all}");
     }
 }

@@ -58,11 +58,11 @@ pub async fn run(args: Args) -> Result<()> {
     let setup = Setup { binary: args.binary, cache_dir: args.common.cache_dir, data_dir };
     let mut report = Report::new(if args.trust { "recall-trust" } else { "recall" });
     describe(&mut report, &notes, memories, projects);
-    let workload = Workload::new(&notes.kept_back, args.runs, args.common.quick);
     if args.trust {
-        trust::measure(&setup, &workload, &mut report).await?;
+        trust::measure(&setup, &notes.kept_back, args.runs, &mut report).await?;
         return report.write(&args.common.out);
     }
+    let workload = Workload::new(&notes.kept_back, args.runs, args.common.quick);
     measure_service(&setup, &workload, &mut report).await?;
     measure_starts(&setup, args.runs, &mut report).await?;
     report.write(&args.common.out)
