@@ -80,6 +80,8 @@ mirror! {
         Done,
         /// There was nothing to do.
         Ignored,
+        /// Something went wrong with it that would go wrong again; what came after it goes on.
+        Failed,
     }
 }
 

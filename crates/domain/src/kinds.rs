@@ -102,6 +102,8 @@ vocabulary!(
         Done = "done",
         /// There was nothing to do.
         Ignored = "ignored",
+        /// Something went wrong with it that would go wrong again; what came after it goes on.
+        Failed = "failed",
     }
 );
 

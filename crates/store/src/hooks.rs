@@ -90,19 +90,37 @@ pub struct Delivery {
     pub handled_at: Option<DateTime<Utc>>,
 }
 
+/// What waits of a hook, in the order in which it came.
+#[derive(Debug)]
+pub struct AllWaiting {
+    /// The project that hears of it.
+    pub project: ProjectId,
+    /// The project's policy.
+    pub policy: Policy,
+    /// What waits.
+    pub deliveries: Vec<Waiting>,
+}
+
 /// A delivery that is to be gone through.
 #[derive(Debug)]
 pub struct Waiting {
     /// Identifier.
     pub id: DeliveryId,
-    /// The project that hears of it.
-    pub project: ProjectId,
-    /// The project's policy.
-    pub policy: Policy,
     /// What is of use of it, masked.
     pub event: Value,
     /// When it came.
     pub received_at: DateTime<Utc>,
+}
+
+/// What came of a delivery.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Of which.
+    pub id: DeliveryId,
+    /// In a word.
+    pub state: DeliveryState,
+    /// For people.
+    pub text: String,
 }
 
 /// Which deliveries to list.
@@ -267,51 +285,66 @@ async fn ask(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first that waits of what came through the hook of this delivery up to it; `None` where nobody need go
-/// through any of that. Until the transaction ends nobody else goes through anything that came through that hook:
-/// what says a part of something is only right on top of what came before.
-pub async fn next_waiting(tx: &mut Tx, upto: DeliveryId) -> Result<Option<Waiting>, Error> {
-    let hook = sqlx::query_scalar!(
-        "select h.id from hooks h join deliveries d on d.hook_id = h.id
-         where d.id = $1 for no key update of h",
-        upto.0
+/// Whether nobody has gone through a delivery yet.
+pub async fn is_waiting(store: &Store, id: DeliveryId) -> Result<bool, Error> {
+    let is_waiting = sqlx::query_scalar!(
+        r#"select exists (select from deliveries where id = $1 and state = 'waiting') as "is_waiting!""#,
+        id.0
     )
-    .fetch_optional(&mut *tx.0)
+    .fetch_one(&store.pool)
     .await?;
-    let Some(hook) = hook else { return Ok(None) };
-    let row = sqlx::query!(
-        "select d.id, d.project_id, d.event, d.received_at, p.policy
-         from deliveries d join projects p on p.id = d.project_id
-         where d.hook_id = $1 and d.id <= $2 and d.state = 'waiting' order by d.id limit 1",
-        hook,
-        upto.0
-    )
-    .fetch_optional(&mut *tx.0)
-    .await?;
-    row.map(|row| {
-        Ok(Waiting {
-            id: row.id.into(),
-            project: row.project_id.into(),
-            policy: policies::read(row.policy)?,
-            event: row.event,
-            received_at: row.received_at,
-        })
-    })
-    .transpose()
+    Ok(is_waiting)
 }
 
-/// Says what came of a delivery.
-pub async fn handled(
+/// The first, at most so many, that wait of what came through the hook of this delivery; `None` where it is gone.
+/// Until the transaction ends nobody else goes through anything that came through that hook: what says a part of
+/// something is only right on top of what came before.
+pub async fn first_waiting(
     tx: &mut Tx,
     id: DeliveryId,
-    state: DeliveryState,
-    outcome: &str,
-) -> Result<(), Error> {
+    most: i64,
+) -> Result<Option<AllWaiting>, Error> {
+    let of = sqlx::query!(
+        "select h.id, h.project_id, p.policy
+         from deliveries d join hooks h on h.id = d.hook_id join projects p on p.id = h.project_id
+         where d.id = $1 for no key update of h",
+        id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let Some(of) = of else { return Ok(None) };
+    let rows = sqlx::query!(
+        "select id, event, received_at from deliveries
+         where hook_id = $1 and state = 'waiting' order by id limit $2",
+        of.id,
+        most
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let deliveries = rows.into_iter().map(|row| Waiting {
+        id: row.id.into(),
+        event: row.event,
+        received_at: row.received_at,
+    });
+    Ok(Some(AllWaiting {
+        project: of.project_id.into(),
+        policy: policies::read(of.policy)?,
+        deliveries: deliveries.collect(),
+    }))
+}
+
+/// Says what came of deliveries that waited.
+pub async fn handled(tx: &mut Tx, outcomes: &[Outcome]) -> Result<(), Error> {
+    let ids: Vec<_> = outcomes.iter().map(|of| of.id.0).collect();
+    let states: Vec<_> = outcomes.iter().map(|of| of.state.as_str().to_owned()).collect();
+    let texts: Vec<_> = outcomes.iter().map(|of| of.text.clone()).collect();
     sqlx::query!(
-        "update deliveries set state = $2, outcome = $3, handled_at = now() where id = $1",
-        id.0,
-        state.as_str(),
-        outcome
+        "update deliveries d set state = o.state, outcome = o.outcome, handled_at = now()
+         from unnest($1::uuid[], $2::text[], $3::text[]) o (id, state, outcome)
+         where d.id = o.id and d.state = 'waiting'",
+        &ids,
+        &states,
+        &texts
     )
     .execute(&mut *tx.0)
     .await?;

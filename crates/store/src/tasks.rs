@@ -82,14 +82,14 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
                    select n.title, n.status, n.assignee, n.labels, n.links, excluded.said_at,
                        case when n is distinct from
                            row (t.title, t.status, t.assignee, t.labels, t.links)
-                       then now() else t.updated_at end
+                       then statement_timestamp() else t.updated_at end
                    from (select excluded.title,
                        case when $10 or $5 is not null then excluded.status else t.status end as status,
                        case when $10 or $6 is not null then excluded.assignee else t.assignee end as assignee,
                        case when $10 or cardinality($7::text[]) > 0 then excluded.labels else t.labels end as labels,
                        case when $10 or $8 <> '[]' then excluded.links else t.links end as links) n)
            where (excluded.said_at >= t.said_at) is not false
-           returning (xmax = 0) as "inserted!", updated_at = now() as "changed!""#,
+           returning (xmax = 0) as "inserted!", updated_at = statement_timestamp() as "changed!""#,
         TaskId::generate().0,
         project.0,
         task.external_id,

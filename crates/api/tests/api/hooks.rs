@@ -243,6 +243,58 @@ async fn what_there_is_nothing_to_do_about_is_kept_with_the_reason_and_can_be_go
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_always_fails_keeps_nothing_back_and_can_be_gone_through_once_that_is_mended() {
+    let api = TestApi::start().await;
+    let hook = hook(&api, "github").await;
+    api.execute(
+        "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$",
+    )
+    .await;
+    api.execute(
+        "create trigger refuse before insert on tasks for each row when (new.title = 'Broken')
+         execute function refuse()",
+    )
+    .await;
+    // All of it waits before anybody goes through it.
+    let push = json!({ "ref": "refs/heads/main", "after": "2".repeat(40), "repository": {
+        "full_name": "shop/core", "default_branch": "main", "clone_url": "https://git.example.org/shop/core" } });
+    github(&api, &hook, "push", "d-0", &push).await.ok();
+    for (at, (number, title)) in
+        [(1, "One"), (1, "Once"), (1, "Once"), (2, "Broken"), (3, "Three")].into_iter().enumerate()
+    {
+        let mut told = issue(title, &format!("2026-11-20T10:{at:02}:00Z"));
+        told["issue"]["number"] = json!(number);
+        github(&api, &hook, "issues", &format!("d-{}", at + 1), &told).await.ok();
+        if number == 2 {
+            github(&api, &hook, "push", "d-p", &push).await.ok();
+        }
+    }
+    let _work = api.work();
+    for (id, state, outcome) in [
+        ("d-0", "ignored", "the project has not indexed that repository"),
+        ("d-1", "done", "the task was created"),
+        ("d-2", "done", "the task was brought up to date"),
+        ("d-3", "ignored", "the task says so already, or something newer"),
+        ("d-p", "ignored", "the project has not indexed that repository"),
+        ("d-5", "done", "the task was created"),
+    ] {
+        let came = handled(&api, id).await;
+        assert_eq!((&came["state"], &came["outcome"]), (&json!(state), &json!(outcome)), "{id}");
+    }
+    let failed = handled(&api, "d-4").await;
+    assert_eq!(failed["state"], "failed");
+    let listed = api.get("/projects/shop/deliveries?state=failed").await.ok();
+    assert_eq!(listed["deliveries"].as_array().unwrap().len(), 1);
+
+    api.execute("drop trigger refuse on tasks").await;
+    let replay = format!("/projects/shop/deliveries/{}/replay", failed["id"].as_str().unwrap());
+    assert_eq!(api.post(&replay, json!({})).await.status, 202);
+    assert_eq!(handled(&api, "d-4").await["state"], "done");
+    let task = api.get("/tasks/shop%2Fcore%232?project_key=shop").await.ok();
+    assert_eq!(task["title"], "Broken");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn trackers_deliver_by_token_where_they_do_not_sign() {
     let api = TestApi::start().await;
     let _work = api.work();
