@@ -29,6 +29,7 @@ MUTANTS = [
     ("proposal-found", STORE + "records/create.rs", "let is_found = standing.visibility != Visibility::Proposed;", "let is_found = standing.visibility != Visibility::Proposed || ON(proposal-found);"),
     ("user-named", API + "routes/review.rs", "Contributor::User(users::called(&api.store, login).await?)", "Contributor::User(if ON(user-named) { users::named(&api.store, login).await?.id } else { users::called(&api.store, login).await? })"),
     ("reach", API + "routes/ingest.rs", "if is_public || caller.is_admin {", "if is_public || caller.is_admin || ON(reach) {"),
+    ("reach-inside", API + "routes/ingest.rs", "if caller.is_admin {\n        return Ok(());", "if caller.is_admin || ON(reach-inside) {\n        return Ok(());"),
     ("status-counts", API + "routes/status.rs", "let pending_vectors = if caller.administers() {", "let pending_vectors = if caller.administers() || ON(status-counts) {"),
     # Teams.
     ("team-seen", API + "routes/members.rs", "    if role.is_none() && !caller.administers() {", "    if role.is_none() && !caller.administers() && !ON(team-seen) {"),
@@ -55,6 +56,9 @@ MUTANTS = [
     ("visit-client", API + "sign_in/browser.rs", "found.client == CLIENT && !found.is_revoked && is_unused", "(found.client == CLIENT || ON(visit-client)) && !found.is_revoked && is_unused"),
     ("visit-revoked", API + "sign_in/browser.rs", "&& !found.is_revoked && is_unused", "&& (!found.is_revoked || ON(visit-revoked)) && is_unused"),
     ("visit-over", API + "sign_in/browser.rs", "ON(visit-revoked)) && is_unused", "ON(visit-revoked)) && (is_unused || ON(visit-over))"),
+    ("sign-out-proof", API + "sign_in/browser.rs", "if !visitor.proves(&form.proof) {", "if !visitor.proves(&form.proof) && !ON(sign-out-proof) {"),
+    ("user-administered", API + "routes/users.rs", "    caller.require_administrator()?;\n    Ok(named(store, login)", "    if !ON(user-administered) { caller.require_administrator()?; }\n    Ok(named(store, login)"),
+    ("sessions-of-others", STORE + "sessions.rs", "where user_id = $1 and revoked_at is null and ends_at > now()", "where (user_id = $1 or SQL(sessions-of-others)) and revoked_at is null and ends_at > now()"),
     ("form-proof", API + "sign_in/device.rs", "if !visitor.proves(&form.proof) {", "if !visitor.proves(&form.proof) && !ON(form-proof) {"),
     # Filters that the policies stand behind.
     ("filter-passages", STORE + "passages.rs", "and p.project_id = $2", "and (p.project_id = $2 or SQL(filter-passages))"),
@@ -71,7 +75,7 @@ MUTANTS = [
     ("filter-deliveries", STORE + "hooks.rs", "where d.project_id = $1 and ($2::uuid is null or d.id = $2)", "where (d.project_id = $1 or SQL(filter-deliveries)) and ($2::uuid is null or d.id = $2)"),
     ("filter-counts", STORE + "projects.rs", "(select count(*) from docs where project_id = $1)", "(select count(*) from docs where project_id = $1 or SQL(filter-counts))"),
     ("keyword-private", "crates/search/src/legs/keyword/filter.rs", "if searcher.doc_freq(&hidden)? == 0 {", "if searcher.doc_freq(&hidden)? == 0 || ON(keyword-private) {"),
-    ("keyword-names", "crates/search/src/legs/keyword.rs", "let mut clauses = vec![filter::project(&filter, &view.fields), (Occur::Must, names)];", "let mut clauses = vec![(Occur::Must, names)]; if !ON(keyword-names) { clauses.insert(0, filter::project(&filter, &view.fields)); }"),
+    ("keyword-terms", "crates/search/src/index/schema.rs", "Self(project.0.simple().to_string())", "Self(if ON(keyword-terms) { String::new() } else { project.0.simple().to_string() })"),
 ]
 
 # What the mutated copy is switched by.

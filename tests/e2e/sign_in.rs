@@ -96,6 +96,23 @@ async fn a_terminal_elsewhere_signs_in_works_and_signs_out() {
     assert!(!service.log().contains(token), "the log has a token");
 }
 
+#[tokio::test]
+async fn who_signs_out_everywhere_is_signed_out_on_every_machine() {
+    let service = Service::embedded().await;
+    let (here, elsewhere) = (Elsewhere::of(&service), Elsewhere::of(&service));
+    for machine in [&here, &elsewhere] {
+        machine.sign_in(&["memory:read"]);
+        assert!(machine.run(&["whoami"]).status.success());
+    }
+    let out = here.run(&["logout", "--everywhere"]);
+    assert!(out.status.success() && said(&out).contains("Signed out everywhere as local"));
+    for machine in [&here, &elsewhere] {
+        assert!(!machine.run(&["whoami"]).status.success());
+    }
+    let host = service.command(&["whoami"]).output().unwrap();
+    assert!(host.status.success(), "the host's token is no login: {}", said(&host));
+}
+
 #[test]
 fn a_file_is_looked_through_without_a_service() {
     let dir = TempDir::new().unwrap();

@@ -144,6 +144,13 @@ def harmless_location(case):
         case.body["location"] = NOWHERE
 
 
+def spare_task(case):
+    """What was told of a task is forgotten, and the task can still be read. Nobody else asks for this one."""
+    task = {"external_id": fresh(), "title": "Spare"}
+    post("/tasks/sync", {"project_key": "fuzz", "tasks": [task]})
+    case.path_parameters["external_id"] = task["external_id"]
+
+
 def whatever_it_was(case):
     """No schema can say which version is the present one."""
     if "If-Match" in (case.headers or {}):
@@ -156,6 +163,7 @@ RULES = {
     "GET /documents/open": one_name,
     "POST /save": lines_in_order,
     "POST /auth/token": real_grant,
+    "DELETE /tasks/{external_id}": spare_task,
 }
 # What would take the ground from under the rest of the run.
 GUARDS = {

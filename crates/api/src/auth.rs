@@ -8,7 +8,7 @@ use axum::response::Response;
 use futures::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderMap, header};
-use mc_domain::{Scope, Scopes, UserId};
+use mc_domain::{Scope, Scopes, TokenId, UserId};
 use mc_store::accounts::{By, Holder};
 
 use crate::middleware::drain_stranger;
@@ -23,6 +23,7 @@ pub struct Principal {
     /// Whether the user administers the service itself.
     pub is_admin: bool,
     by: By,
+    credential: TokenId,
     login: Arc<str>,
     scopes: Scopes,
 }
@@ -31,6 +32,12 @@ impl Principal {
     /// The name under which actions are recorded.
     pub fn name(&self) -> &str {
         &self.login
+    }
+
+    /// What they came in by: a personal access token, with all that it is exchanged for, or a session, with
+    /// all tokens that are issued for it.
+    pub fn credential(&self) -> TokenId {
+        self.credential
     }
 
     /// What the token may be used for.
@@ -84,6 +91,7 @@ impl From<Holder> for Principal {
             user: holder.user,
             is_admin: holder.is_admin,
             by: holder.by,
+            credential: holder.token,
             login: holder.login.into(),
             scopes: holder.scopes,
         }

@@ -102,7 +102,7 @@ impl Authenticate for OneToken {
             user: UserId::LOCAL,
             login: "local".to_owned(),
             is_admin: true,
-            token: TokenId::generate(),
+            token: TokenId(Uuid::nil()),
             by: By::Local,
             scopes: Scopes::ALL,
         };

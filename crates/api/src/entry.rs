@@ -79,7 +79,7 @@ impl ApiState {
             return Ok(());
         }
         self.sign_in.refusals().role_too_low(project.id, caller.user, action);
-        Err(too_low(project, needed))
+        Err(too_low(project, action, needed))
     }
 }
 
@@ -100,8 +100,17 @@ fn unknown(key: &ProjectKey) -> Problem {
         ))
 }
 
-fn too_low(project: &Project, needed: Role) -> Problem {
-    let Project { key, role, .. } = project;
-    Problem::forbidden(format!("this takes the role {needed}, and yours on \"{key}\" is {role}"))
-        .hint("an administrator of the project can give you another role")
+fn too_low(project: &Project, action: Action, needed: Role) -> Problem {
+    let Project { key, role, policy, .. } = project;
+    let by = policy.raised_by(action);
+    let by = by.map(|setting| format!(" here (`{setting}` of the project's policy)"));
+    let by = by.unwrap_or_default();
+    let hint = match action {
+        Action::IngestDocs => {
+            "have somebody send them who has that role, or propose what they say with POST /save"
+        }
+        _ => "an administrator of the project can give you another role",
+    };
+    let detail = format!("this takes the role {needed}{by}, and yours on \"{key}\" is {role}");
+    Problem::forbidden(detail).hint(hint)
 }

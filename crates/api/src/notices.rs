@@ -1,13 +1,13 @@
 //! Notices to whom a project's policy names: a signed POST for each text that was put into quarantine.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
 use futures::future;
 use hmac::{Hmac, Mac as _};
-use mc_domain::ProjectId;
+use mc_domain::{ProjectId, is_outside};
 use mc_seal::Sealer;
 use mc_store::Store;
 use mc_store::quarantine::{self, Notice};
@@ -172,79 +172,19 @@ impl Resolve for Outside {
     }
 }
 
-/// Whether an address is somebody's on the internet.
-fn is_outside(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => {
-            let [a, b, c, _] = v4.octets();
-            !(v4.is_private()
-                || v4.is_loopback()
-                || v4.is_link_local()
-                || v4.is_broadcast()
-                || v4.is_documentation()
-                || v4.is_multicast()
-                || a == 0
-                || a >= 240
-                // Shared addresses (RFC 6598), protocol assignments (RFC 6890), benchmarks (RFC 2544).
-                || (a == 100 && (64..128).contains(&b))
-                || (a, b, c) == (192, 0, 0)
-                || (a == 198 && (18..20).contains(&b)))
-        }
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| embedded(v6)) {
-            Some(v4) => is_outside(IpAddr::V4(v4)),
-            // Global unicast, but for documentation.
-            None => v6.segments()[0] & 0xe000 == 0x2000 && v6.segments()[..2] != [0x2001, 0xdb8],
-        },
-    }
-}
-
-/// The IPv4 address that a translator (`64:ff9b::/96`) or 6to4 (`2002::/16`) would make of it.
-fn embedded(v6: Ipv6Addr) -> Option<std::net::Ipv4Addr> {
-    let segments = v6.segments();
-    let bytes = v6.octets();
-    let four = |at: usize| {
-        let part: [u8; 4] = bytes[at..at + 4].try_into().ok()?;
-        Some(std::net::Ipv4Addr::from(part))
-    };
-    match segments {
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => four(12),
-        [0x2002, ..] => four(2),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn notices_go_outside_only() {
-        for inside in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.0.1",
-            "169.254.169.254",
-            "0.0.0.0",
-            "100.64.0.1",
-            "192.0.0.8",
-            "198.18.0.1",
-            "224.0.0.1",
-            "255.255.255.255",
-            "::1",
-            "::",
-            "fe80::1",
-            "fc00::1",
-            "::ffff:127.0.0.1",
-            "64:ff9b::a00:1",
-            "2002:7f00:1::",
-            "2001:db8::1",
-        ] {
-            assert!(!is_outside(inside.parse().expect("an address")), "{inside}");
+    #[tokio::test]
+    async fn notices_go_outside_only() {
+        let lookup = |local| Outside { local }.resolve("localhost".parse().expect("a name"));
+        assert!(lookup(false).await.is_err());
+        assert!(lookup(true).await.is_ok());
+        for inside in ["https://10.1.2.3/x", "https://169.254.169.254/x", "https://[fc00::1]/x"] {
+            assert!(check_url(inside, false).is_err(), "{inside}");
         }
-        for outside in ["93.184.215.14", "2606:4700::1111", "::ffff:93.184.215.14"] {
-            assert!(is_outside(outside.parse().expect("an address")), "{outside}");
-        }
+        assert_eq!(check_url("https://93.184.215.14/x", false), Ok(()));
     }
 
     #[test]

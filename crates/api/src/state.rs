@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mc_indexer::source::InsideHost;
 use mc_memory::MemoryContext;
 use mc_store::Store;
 
@@ -70,12 +71,15 @@ impl ApiState {
 pub struct ApiSettings {
     /// How long one request may take before it is given up.
     pub request_timeout: Duration,
-    /// What one caller may ask for in a minute; most requests are one unit. 0 for anything.
+    /// What one caller (a personal access token, or a session) may ask for in a minute, and all of one user
+    /// four times over; most requests are one unit. 0 for anything.
     pub units_per_caller: u32,
     /// Requests that run at once; 0 for any number.
     pub requests_at_once: usize,
     /// Whether notices may go to addresses inside the service's own network.
     pub local_notices: bool,
+    /// Hosts inside that network from which everybody may have repositories indexed.
+    pub inside_hosts: Vec<InsideHost>,
     /// Requests to `/mcp` that are open at once, their streams included; 0 for any number.
     pub streams_at_once: usize,
 }
@@ -88,6 +92,7 @@ impl Default for ApiSettings {
             requests_at_once: 256,
             streams_at_once: 512,
             local_notices: false,
+            inside_hosts: Vec::new(),
         }
     }
 }

@@ -46,7 +46,7 @@ pub enum Command {
     /// Sign in at the service that client.url names, from a terminal.
     Login(LoginArgs),
     /// End the login of this machine.
-    Logout,
+    Logout(LogoutArgs),
     /// Show who you are to the service.
     Whoami,
     /// Personal access tokens.
@@ -256,6 +256,15 @@ pub struct LoginArgs {
     pub scopes: Vec<String>,
 }
 
+/// Arguments of `logout`.
+#[derive(Debug, Args)]
+pub struct LogoutArgs {
+    /// End every login of yours, on every machine and in every browser, at once. For when one may have been
+    /// stolen; personal access tokens stay.
+    #[arg(long)]
+    pub everywhere: bool,
+}
+
 /// Subcommands of `token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
@@ -274,8 +283,12 @@ pub enum TokenCommand {
         agent: Option<String>,
     },
     /// List yours.
-    List,
-    /// Revoke one at once.
+    List {
+        /// List somebody else's; for administrators of the service.
+        #[arg(long, value_name = "LOGIN")]
+        user: Option<String>,
+    },
+    /// Revoke one at once; for administrators of the service anybody's.
     Revoke {
         /// Its id, as `token list` shows it.
         id: String,

@@ -11,6 +11,7 @@ use figment::{Figment, Metadata, Profile};
 use ipnet::IpNet;
 use mc_api::DoorSettings;
 use mc_auth::login::ProviderConfig;
+use mc_indexer::source::InsideHost;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -41,10 +42,20 @@ pub struct Config {
     pub database: Database,
     /// The embedding model.
     pub embedding: Embedding,
+    /// Repositories to index.
+    pub ingest: Ingest,
     /// Notices to whom projects' policies name.
     pub notices: Notices,
     /// Logging.
     pub log: Log,
+}
+
+/// Repositories to index.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ingest {
+    /// Hosts inside the service's own network from which everybody may have them indexed.
+    pub inside: Vec<String>,
 }
 
 /// Notices to whom projects' policies name.
@@ -91,7 +102,7 @@ pub struct Limits {
     pub requests_per_address: u32,
     /// Failed authentications a minute from one address, and as many logins that are begun.
     pub failures_per_address: u32,
-    /// Units a minute for one caller.
+    /// Units a minute for one caller, which is a token or a login; for all of one user four times as many.
     pub units_per_caller: u32,
     /// Requests that run at once.
     pub requests: usize,
@@ -276,6 +287,7 @@ impl Config {
             "server.tls has one of certificate and key; set both, or neither"
         );
         self.server.door()?;
+        self.ingest.hosts()?;
         Ok(())
     }
 
@@ -386,6 +398,13 @@ impl TlsSection {
     /// Whether connections are encrypted.
     pub fn is_on(&self) -> bool {
         !self.certificate.as_os_str().is_empty()
+    }
+}
+
+impl Ingest {
+    /// The hosts, as the indexer takes them.
+    pub fn hosts(&self) -> Result<Vec<InsideHost>> {
+        all("ingest.inside", &self.inside)
     }
 }
 
@@ -560,6 +579,14 @@ mod tests {
         refused("server.allowed_hosts", &|server| server.allowed_hosts = one("https://x"));
         refused("server.allowed_origins", &|server| server.allowed_origins = one("*"));
         refused("server.trusted_proxies", &|server| server.trusted_proxies = one("proxy"));
+    }
+
+    #[test]
+    fn what_is_no_host_to_index_from_is_refused_by_its_key() {
+        let hosts = |text: &str| Ingest { inside: vec![text.to_owned()] }.hosts();
+        assert_eq!(hosts("git.corp.example:8443").expect("a host").len(), 1);
+        let said = format!("{:#}", hosts("https://git.corp.example").expect_err("a URL"));
+        assert!(said.starts_with("ingest.inside: ") && said.contains("write it as"), "{said}");
     }
 
     #[test]

@@ -75,7 +75,7 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Import(args) => commands::import::run(args, &remote, format).await,
         Command::Eval(args) => commands::eval::run(args, &remote, format).await,
         Command::Login(args) => commands::login::run(args, &remote, &config, on_signals()?).await,
-        Command::Logout => commands::login::out(&config).await,
+        Command::Logout(args) => commands::login::out(&args, &remote, &config).await,
         Command::Whoami => commands::login::whoami(&remote, format).await,
         Command::Token(command) => commands::token::run(command, &remote, format).await,
         Command::Audit(command) => commands::audit::run(command, &remote, format).await,

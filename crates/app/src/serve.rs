@@ -15,6 +15,7 @@ use anyhow::{Context, Result, anyhow};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
 use mc_auth::secret::hint;
 use mc_domain::{ProjectId, UserId};
+use mc_indexer::source::InsideHost;
 use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
 use mc_memory::MemoryContext;
@@ -92,14 +93,15 @@ async fn serve(
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
-    let tasks = start_background(config, &memory, &database.background, &background);
+    let inside = config.ingest.hosts()?;
+    let tasks = start_background(config, &memory, &database.background, inside, &background);
 
     let sign_in = sign_in(config, store, &sealer).await?;
     let rotation = rotate_keys(sign_in.clone(), background.clone());
     let noting = trust::start(config, &sign_in, &database.background, sealer, &background)?;
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone());
-    let router = edge::router(state.with_settings(edge::settings(config)), config, &shutdown)?;
+    let router = edge::router(state.with_settings(edge::settings(config)?), config, &shutdown)?;
     greet(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;
     tracing::info!("stopping");
@@ -160,12 +162,14 @@ fn start_background(
     config: &Config,
     memory: &MemoryContext,
     store: &Store,
+    inside: Vec<InsideHost>,
     stop: &CancellationToken,
 ) -> TaskTracker {
     let tasks = TaskTracker::new();
     let indexing = index::Context {
         store: store.clone(),
         cache: config.data_dir.join("repositories"),
+        inside,
         worker: worker_name(config),
         walk: walk::Limits::default(),
         cut: cut::Limits::default(),

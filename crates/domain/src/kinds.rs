@@ -238,6 +238,8 @@ vocabulary!(
         TasksSynced = "tasks.synced",
         /// A dialog, and perhaps records, were linked to a task.
         TaskLinked = "task.linked",
+        /// What was told of a task was forgotten.
+        TaskForgotten = "task.forgotten",
         /// An index run was asked for.
         IngestStarted = "ingest.started",
         /// A repository is indexed from another place; `detail` says from where to where.
@@ -256,7 +258,7 @@ vocabulary!(
         UserChanged = "user.changed",
         /// Somebody signed in.
         Login = "login",
-        /// Somebody signed out, or a token was revoked.
+        /// A session was ended, or all of a user's: then `detail.sessions` says how many there were.
         Logout = "logout",
         /// A login at a terminal was approved or denied.
         LoginDecided = "login.decided",

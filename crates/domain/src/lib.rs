@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod address;
 pub mod error;
 pub mod ids;
 pub mod kinds;
@@ -9,6 +10,7 @@ pub mod role;
 pub mod scope;
 pub mod text;
 
+pub use address::is_outside;
 pub use error::{Classified, ErrorKind};
 pub use ids::{
     BundleId, CitationId, DeliveryId, DialogId, DocId, FileId, HoldId, HookId, IngestId, PassageId,

@@ -109,7 +109,8 @@ pub struct Sanitizing {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LeastRoles {
-    /// Save a record that counts for the team at once, or take one out.
+    /// Save a record that counts for the team at once, or take one out; send documents, which everybody
+    /// finds at once as well.
     #[cfg_attr(feature = "openapi", schema(inline))]
     pub save: Role,
     /// Accept or turn down what was proposed, and say that a record holds. Whoever may not save may not do
@@ -239,14 +240,27 @@ impl Policy {
 
     /// The least role for an action here: that of the action itself, or a higher one.
     pub fn least_role(&self, action: Action) -> Role {
-        let here = match action {
-            Action::Write => self.roles.save,
-            Action::Accept => self.roles.review.max(self.roles.save),
-            Action::Confirm => self.roles.confirm,
-            Action::Publish => self.roles.publish,
-            _ => Role::Viewer,
-        };
-        here.max(action.least_role())
+        self.asks(action).map_or(action.least_role(), |(_, here)| here.max(action.least_role()))
+    }
+
+    /// The setting by which an action takes a higher role here than by itself.
+    pub fn raised_by(&self, action: Action) -> Option<&'static str> {
+        let (setting, here) = self.asks(action)?;
+        (here > action.least_role()).then_some(setting)
+    }
+
+    /// The setting that has a say about an action, and the role that it asks for.
+    fn asks(&self, action: Action) -> Option<(&'static str, Role)> {
+        let LeastRoles { save, review, confirm, publish } = self.roles;
+        match action {
+            Action::Write | Action::IngestDocs => Some(("roles.save", save)),
+            // Whoever may not save would accept what they proposed.
+            Action::Accept if review < save => Some(("roles.save", save)),
+            Action::Accept => Some(("roles.review", review)),
+            Action::Confirm => Some(("roles.confirm", confirm)),
+            Action::Publish => Some(("roles.publish", publish)),
+            _ => None,
+        }
     }
 
     /// What differs from `before`, setting by setting.
@@ -506,6 +520,24 @@ mod tests {
         let stricter = read(json!({"roles": {"save": "maintainer", "review": "admin"}}));
         assert_eq!(stricter.least_role(Action::Accept), Role::Admin);
         assert_eq!(stricter.least_role(Action::Write), Role::Maintainer);
+    }
+
+    #[test]
+    fn a_higher_role_is_asked_for_by_the_setting_that_says_so() {
+        let strict = read(json!({"roles": {"save": "maintainer", "publish": "admin"}}));
+        for (action, setting) in [
+            (Action::Write, Some("roles.save")),
+            (Action::IngestDocs, Some("roles.save")),
+            (Action::Accept, Some("roles.save")),
+            (Action::Publish, Some("roles.publish")),
+            (Action::Confirm, None),
+            (Action::Ingest, None),
+        ] {
+            assert_eq!(strict.raised_by(action), setting, "{action:?}");
+        }
+        let reviewed = read(json!({"roles": {"save": "maintainer", "review": "admin"}}));
+        assert_eq!(reviewed.raised_by(Action::Accept), Some("roles.review"));
+        assert!(Action::ALL.iter().all(|one| Policy::default().raised_by(*one).is_none()));
     }
 
     #[test]

@@ -14,6 +14,21 @@ pub enum Error {
         "{0}; check the location; a private repository needs its ssh URL and a key that the service may use"
     )]
     NoRepository(String),
+    /// The host has no address outside of the service's network, and nobody opened it.
+    #[error(
+        "\"{0}\" leads to no address outside of the service's network; an administrator of the service may have it \
+         indexed from there, or list the host in the configuration (`ingest.inside`)"
+    )]
+    Inside(String),
+    /// The host sends git on to another address, where it may not go.
+    #[error(
+        "the host sends git on to another address, which is not followed; give that one, which often differs by \
+         \".git\" at its end"
+    )]
+    SentOn,
+    /// This `git` can't be held to addresses.
+    #[error("{0} can't be held to a host's addresses; install git 2.37 or newer for the service")]
+    OldGit(String),
     /// No branch, tag or commit can be called that.
     #[error("\"{0}\" can't be a ref; give the name of a branch or tag, or a commit")]
     BadRef(String),
@@ -52,22 +67,27 @@ impl Classified for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
-            Self::NoGit(_) | Self::Observer(_) => ErrorKind::Internal,
+            Self::NoGit(_) | Self::OldGit(_) | Self::Observer(_) => ErrorKind::Internal,
+            Self::Inside(_) => ErrorKind::Forbidden,
             Self::Lost => ErrorKind::Conflict,
             Self::Store(error) => error.kind(),
             Self::NoRepository(_) => ErrorKind::NotFound,
             Self::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
                 ErrorKind::NotFound
             }
-            Self::BadLocation(_) | Self::BadRef(_) | Self::UnknownRef(_) | Self::Io { .. } => {
-                ErrorKind::Invalid
-            }
+            Self::BadLocation(_)
+            | Self::SentOn
+            | Self::BadRef(_)
+            | Self::UnknownRef(_)
+            | Self::Io { .. } => ErrorKind::Invalid,
         }
     }
 
     fn field(&self) -> Option<String> {
         match self {
-            Self::BadLocation(_) | Self::NoRepository(_) => Some("location".into()),
+            Self::BadLocation(_) | Self::NoRepository(_) | Self::Inside(_) | Self::SentOn => {
+                Some("location".into())
+            }
             Self::BadRef(_) | Self::UnknownRef(_) => Some("ref".into()),
             _ => None,
         }

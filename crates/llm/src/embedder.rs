@@ -1,6 +1,7 @@
 //! What the rest of the house sees of a model.
 
 use futures::future::BoxFuture;
+use mc_domain::ProjectId;
 use mc_sanitizer::Sanitized;
 
 use crate::Error;
@@ -35,8 +36,9 @@ pub struct ModelId {
 /// What a text is embedded for. Some models want it said, and people wait for queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To search with. Goes ahead of passages, and is remembered.
-    Query,
+    /// To search with in this project. Goes ahead of passages, and is remembered, for this project alone: by the
+    /// time that an answer takes nobody can tell what was asked elsewhere.
+    Query(ProjectId),
     /// To be found.
     Passage,
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use mc_domain::ProjectId;
+
 use crate::local::Local;
 use crate::openai::OpenAi;
 use crate::pipeline::{Pipeline, Provider, prepared};
@@ -65,7 +67,8 @@ async fn finished(
 }
 
 async fn measured(name: &str, provider: &impl Provider) -> Result<usize, Error> {
-    let vectors = provider.vectors(vec![prepared("", "dimensions")], Purpose::Query).await?;
+    let purpose = Purpose::Query(ProjectId::generate());
+    let vectors = provider.vectors(vec![prepared("", "dimensions")], purpose).await?;
     let dimensions = vectors.first().map_or(0, Vec::len);
     if dimensions == 0 {
         let reason = "no vector for one text".to_owned();

@@ -1,6 +1,7 @@
 //! The way of a text: cut, prompted, looked up, embedded, checked.
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, try_join_all};
+use mc_domain::ProjectId;
 use mc_sanitizer::Sanitized;
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
@@ -30,7 +31,7 @@ const NOTHING: &str = "(empty)";
 pub(crate) struct Pipeline<P> {
     model: ModelId,
     provider: P,
-    /// Vectors of recent queries by the hash of model and text, so that the text is not kept.
+    /// Vectors of recent queries by the hash of model, project and text, so that the text is not kept.
     queries: Cache<[u8; 32], Vec<f32>>,
 }
 
@@ -47,18 +48,18 @@ impl<P: Provider> Pipeline<P> {
     }
 
     /// Callers who ask the same thing at once share one call of the provider.
-    async fn query(&self, text: String) -> Result<Vec<f32>, Error> {
-        let key = self.key(&text);
-        let embed = async { Ok(self.fresh(vec![text], Purpose::Query).await?.remove(0)) };
+    async fn query(&self, text: String, of: ProjectId) -> Result<Vec<f32>, Error> {
+        let key = self.key(of, &text);
+        let embed = async { Ok(self.fresh(vec![text], Purpose::Query(of)).await?.remove(0)) };
         self.queries
             .try_get_with(key, embed)
             .await
             .map_err(|error: std::sync::Arc<Error>| (*error).clone())
     }
 
-    fn key(&self, text: &str) -> [u8; 32] {
-        let name = &self.model.name;
-        Sha256::new().chain_update(name).chain_update([0]).chain_update(text).finalize().into()
+    fn key(&self, of: ProjectId, text: &str) -> [u8; 32] {
+        let named = Sha256::new().chain_update(&self.model.name).chain_update([0]);
+        named.chain_update(of.0).chain_update(text).finalize().into()
     }
 }
 
@@ -77,8 +78,8 @@ impl<P: Provider> Embedder for Pipeline<P> {
         Box::pin(async move {
             match purpose {
                 _ if texts.is_empty() => Ok(Vec::new()),
-                Purpose::Query => {
-                    futures::future::try_join_all(texts.into_iter().map(|t| self.query(t))).await
+                Purpose::Query(of) => {
+                    try_join_all(texts.into_iter().map(|text| self.query(text, of))).await
                 }
                 Purpose::Passage => self.fresh(texts, purpose).await,
             }

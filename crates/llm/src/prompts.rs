@@ -6,7 +6,7 @@ use crate::Purpose;
 pub(crate) fn prefix(model: &str, purpose: Purpose) -> &'static str {
     let model = model.to_lowercase().replace(['_', '/'], "-");
     FAMILIES.iter().find(|family| model.contains(family.sign)).map_or("", |family| match purpose {
-        Purpose::Query => family.query,
+        Purpose::Query(_) => family.query,
         Purpose::Passage => family.passage,
     })
 }
@@ -38,12 +38,14 @@ const FAMILIES: &[Family] = &[
 
 #[cfg(test)]
 mod tests {
+    use mc_domain::ProjectId;
+
     use super::*;
 
     #[test]
     fn a_family_is_known_by_any_spelling_of_its_name() {
         for name in ["intfloat/multilingual-e5-small", "e5-base-v2", "Multilingual_E5_Large"] {
-            assert_eq!(prefix(name, Purpose::Query), "query: ", "{name}");
+            assert_eq!(prefix(name, Purpose::Query(ProjectId::generate())), "query: ", "{name}");
             assert_eq!(prefix(name, Purpose::Passage), "passage: ", "{name}");
         }
         assert_eq!(prefix("nomic-embed-text:v1.5", Purpose::Passage), "search_document: ");
@@ -52,7 +54,7 @@ mod tests {
     #[test]
     fn most_models_want_no_words() {
         for name in ["all-minilm-l6-v2-int8", "BAAI/bge-m3", "text-embedding-3-small"] {
-            assert_eq!(prefix(name, Purpose::Query), "", "{name}");
+            assert_eq!(prefix(name, Purpose::Query(ProjectId::generate())), "", "{name}");
         }
     }
 }

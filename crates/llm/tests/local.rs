@@ -20,6 +20,11 @@ fn runtime(cache: &CacheDir) -> RuntimeSettings {
     }
 }
 
+/// For a question of the one project there is.
+fn asking() -> Purpose {
+    Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
+}
+
 fn texts(texts: &[&str]) -> Vec<Sanitized> {
     texts.iter().map(|text| mask(text).text).collect()
 }
@@ -66,7 +71,7 @@ async fn a_text_has_the_same_vector_alone_in_a_batch_and_as_a_query() {
     let long = "words of another length ".repeat(60);
     let alone = passages(&*model, &[text]).await.remove(0);
     let in_batch = passages(&*model, &[&long, text, "short"]).await.remove(1);
-    let as_query = model.embed(texts(&[text]), Purpose::Query).await.expect("a vector").remove(0);
+    let as_query = model.embed(texts(&[text]), asking()).await.expect("a vector").remove(0);
     assert_eq!(alone, in_batch);
     assert_eq!(alone, as_query);
 }
@@ -104,7 +109,7 @@ async fn many_parallel_callers_all_get_their_own_vectors() {
     let given: Vec<String> = (0..24).map(|n| format!("Rule {n} of the checkout.")).collect();
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let expected = passages(&*model, &given).await;
-    let calls = given.iter().map(|text| model.embed(texts(&[text]), Purpose::Query));
+    let calls = given.iter().map(|text| model.embed(texts(&[text]), asking()));
     let answers = futures::future::try_join_all(calls).await.expect("vectors");
     assert_eq!(answers.concat(), expected);
 }
@@ -114,7 +119,7 @@ async fn a_query_passes_the_passages_that_wait() {
     let model = model().await;
     let long = "the indexer writes passages in batches and counts them ".repeat(30);
     let ingest = model.embed(texts(&vec![long.as_str(); 40]), Purpose::Passage);
-    let query = model.embed(texts(&["where do retries happen"]), Purpose::Query);
+    let query = model.embed(texts(&["where do retries happen"]), asking());
     tokio::select! {
         // Polled first, so that its passages stand in the queue before the query comes.
         biased;

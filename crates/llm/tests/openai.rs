@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use mc_domain::{Classified, ErrorKind};
+use mc_domain::{Classified, ErrorKind, ProjectId};
 use mc_llm::{Embedder, Error, ProviderSettings, Purpose, RuntimeSettings, open, open_known};
 use mc_sanitizer::{Sanitized, mask};
 use serde_json::json;
@@ -34,6 +34,11 @@ fn runtime() -> RuntimeSettings {
 
 async fn opened(server: &Server) -> Arc<dyn Embedder> {
     open(&settings(server, Some(3)), &runtime()).await.expect("opens without a request")
+}
+
+/// For a question of the one project there is.
+fn asking() -> Purpose {
+    Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
 }
 
 fn texts(texts: &[&str]) -> Vec<Sanitized> {
@@ -81,20 +86,24 @@ async fn dimensions_are_learnt_when_they_are_not_configured_and_sent_when_they_a
 async fn a_repeated_query_is_answered_from_memory_and_a_passage_is_not() {
     let server = Server::start(|_, body| vectors(body)).await;
     let embedder = opened(&server).await;
-    let first = embedder.embed(texts(&["abc"]), Purpose::Query).await.expect("a vector");
-    let again = embedder.embed(texts(&["abc"]), Purpose::Query).await.expect("a vector");
+    let first = embedder.embed(texts(&["abc"]), asking()).await.expect("a vector");
+    let again = embedder.embed(texts(&["abc"]), asking()).await.expect("a vector");
     assert_eq!(first, again);
     assert_eq!(server.seen().len(), 1);
-    embedder.embed(texts(&["abd"]), Purpose::Query).await.expect("a vector");
+    embedder.embed(texts(&["abd"]), asking()).await.expect("a vector");
     embedder.embed(texts(&["abc"]), Purpose::Passage).await.expect("a vector");
     assert_eq!(server.seen().len(), 3);
+    // What one project asked makes nothing faster in another.
+    let elsewhere = Purpose::Query(ProjectId::generate());
+    embedder.embed(texts(&["abc"]), elsewhere).await.expect("a vector");
+    assert_eq!(server.seen().len(), 4);
 }
 
 #[tokio::test]
 async fn many_callers_with_one_query_make_one_request() {
     let server = Server::start(|_, body| vectors(body)).await;
     let embedder = opened(&server).await;
-    let calls = (0..50).map(|_| embedder.embed(texts(&["abc"]), Purpose::Query));
+    let calls = (0..50).map(|_| embedder.embed(texts(&["abc"]), asking()));
     futures::future::try_join_all(calls).await.expect("vectors");
     assert_eq!(server.seen().len(), 1);
 }
@@ -108,7 +117,7 @@ async fn a_limit_is_waited_for_and_the_request_sent_again() {
     .await;
     let embedder = opened(&server).await;
     let started = std::time::Instant::now();
-    embedder.embed(texts(&["a"]), Purpose::Query).await.expect("the second try succeeds");
+    embedder.embed(texts(&["a"]), asking()).await.expect("the second try succeeds");
     assert_eq!(server.seen().len(), 2);
     assert!(started.elapsed() >= Duration::from_secs(1), "Retry-After is honoured");
 }
@@ -131,8 +140,8 @@ async fn a_failed_query_is_not_remembered() {
     })
     .await;
     let embedder = opened(&server).await;
-    embedder.embed(texts(&["a"]), Purpose::Query).await.expect_err("four failures");
-    embedder.embed(texts(&["a"]), Purpose::Query).await.expect("the server is back");
+    embedder.embed(texts(&["a"]), asking()).await.expect_err("four failures");
+    embedder.embed(texts(&["a"]), asking()).await.expect("the server is back");
 }
 
 #[tokio::test]
@@ -146,7 +155,7 @@ async fn a_refused_key_is_not_tried_again_and_names_its_place() {
         *api_key_file = Some(file);
     }
     let embedder = open(&settings, &runtime()).await.expect("opens");
-    let error = embedder.embed(texts(&["a"]), Purpose::Query).await.expect_err("refused");
+    let error = embedder.embed(texts(&["a"]), asking()).await.expect_err("refused");
     assert!(error.to_string().contains("embedding.key"), "{error}");
     assert!(!error.to_string().contains("open-sesame"), "{error}");
     assert_eq!(server.seen().len(), 1);
@@ -159,8 +168,7 @@ async fn a_redirect_is_not_followed() {
         (StatusCode::TEMPORARY_REDIRECT, [("location", "/v1/embeddings")]).into_response()
     })
     .await;
-    let error =
-        opened(&server).await.embed(texts(&["a"]), Purpose::Query).await.expect_err("no vectors");
+    let error = opened(&server).await.embed(texts(&["a"]), asking()).await.expect_err("no vectors");
     assert!(matches!(error, Error::Refused { status: 307, .. }), "{error:?}");
     assert_eq!(server.seen().len(), 1);
 }
@@ -216,7 +224,7 @@ async fn a_server_that_is_not_there_is_unavailable() {
     // A model that was used before opens, and tells of its server when it is asked.
     let embedder = open_known(&settings, 3, &runtime()).await.expect("opens without a request");
     assert_eq!(embedder.model().dimensions, 3);
-    let error = embedder.embed(vec![mask("a").text], Purpose::Query).await.expect_err("nobody");
+    let error = embedder.embed(vec![mask("a").text], asking()).await.expect_err("nobody");
     assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
 }
 

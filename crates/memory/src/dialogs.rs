@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::distil::{MAX_CHARS, condense};
-use crate::gate::{Gate, Looked, Verdict};
+use crate::gate::{Gate, Looked, Verdict, beside};
 use crate::judge::reject;
 use crate::quarantine::{self, Holding};
 use crate::text::cut;
@@ -48,6 +48,8 @@ pub struct LinkIssue {
     pub task_external_id: String,
     /// The dialog; when none is named, the task's newest one that is still empty, else a new one.
     pub dialog: Option<DialogId>,
+    /// Whether dialogs of others may be moved to the task.
+    pub moves_any: bool,
     /// Who speaks in the new dialog.
     pub developer: Option<String>,
     /// Records that belong to the task.
@@ -85,10 +87,7 @@ pub async fn save_dialog(
     let id = request.id.unwrap_or_else(DialogId::generate);
     let Read { messages, distilled, developer, verdict } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
-        // A dialog may be megabytes, and the others must not wait for it.
-        tokio::task::spawn_blocking(move || read(&request, &policy, looked))
-            .await
-            .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
+        beside(move || read(&request, &policy, looked)).await
     };
     match verdict {
         Verdict::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
@@ -159,7 +158,7 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
 
 async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<DialogId, Error> {
     if let Some(dialog) = request.dialog {
-        let linked = dialogs::link(tx, request.project, dialog, task).await?;
+        let linked = dialogs::link(tx, request.project, dialog, task, request.moves_any).await?;
         return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
     }
     // The task's row is locked until the end, so two calls at once don't both open a dialog.
@@ -213,16 +212,20 @@ fn without_answers(messages: &[(String, String)]) -> Vec<(String, String)> {
     messages.iter().map(kept).collect()
 }
 
+/// What is kept of a tool's answer. The note that stands for one already, as in a dialog that was held, stays as
+/// it is; what merely looks like it is an answer like any other.
 fn answer(text: &str) -> String {
-    if text.starts_with(ANSWER) {
-        text.to_owned()
-    } else {
-        format!("{ANSWER}{} characters)", text.chars().count())
-    }
+    if is_note(text) { text.to_owned() } else { note(text.chars().count()) }
 }
 
-/// How the note begins that stands for a tool's answer.
-const ANSWER: &str = "(a tool's answer of ";
+fn note(characters: usize) -> String {
+    format!("(a tool's answer of {characters} characters)")
+}
+
+fn is_note(text: &str) -> bool {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    digits.parse::<usize>().is_ok_and(|characters| text == note(characters))
+}
 
 /// The caller's own summary, or what users and the assistant said, condensed; what tools and
 /// system prompts said is left out.

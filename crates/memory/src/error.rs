@@ -18,8 +18,11 @@ pub enum Error {
         "there is no live record {0} in this project; recall again and use an id from the bundle"
     )]
     UnknownRecord(RecordId),
-    /// A dialog that the project does not have.
-    #[error("there is no dialog {0} in this project; save it first, or leave dialog_id out")]
+    /// A dialog that the project does not have, or that is somebody else's to change.
+    #[error(
+        "there is no dialog {0} in this project, or it is somebody else's; save one first, or leave \
+         dialog_id out"
+    )]
     UnknownDialog(DialogId),
     /// A bundle that was never handed out, or so long ago that it is no longer kept.
     #[error("there is no bundle {0}; use the bundle_id of an earlier recall")]

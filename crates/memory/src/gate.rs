@@ -70,6 +70,14 @@ pub fn pass_alone(policy: &Policy, text: &str) -> Sanitized {
     }
 }
 
+/// Does what takes long beside the others, who must not wait for it: masking, above all looking for what addresses
+/// a model, goes through some megabytes a second.
+pub async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
+}
+
 impl Gate {
     /// For the texts of a project with this policy.
     pub fn new(policy: &Policy, looked: Looked) -> Self {
@@ -248,6 +256,12 @@ mod tests {
         assert_eq!(verdict(&held, &text), Verdict::Hold(why.clone()));
         let refused = policy(&json!({ "categories": { "github-token": "reject" } }));
         assert_eq!(verdict(&refused, &text), Verdict::Refuse(why));
+    }
+
+    #[tokio::test]
+    async fn what_takes_long_is_done_where_nobody_else_waits() {
+        let here = std::thread::current().id();
+        assert_ne!(beside(|| std::thread::current().id()).await, here);
     }
 
     #[test]

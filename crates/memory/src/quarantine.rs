@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::gate::{Gate, Looked};
+use crate::gate::{Gate, Looked, beside};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
@@ -74,12 +74,8 @@ pub async fn hold_in<T: Serialize>(
 /// `None` where nothing is held.
 pub async fn show(ctx: &MemoryContext, id: HoldId) -> Result<Option<Sanitized>, Error> {
     let Some(envelope) = quarantine::sealed(&ctx.store, id).await? else { return Ok(None) };
-    let request: Map<String, Value> = open(ctx, id, &envelope)?;
-    // Text by text first: as JSON a line's end is two letters, behind which a secret in two parts is whole
-    // no more.
-    let request = Gate::strict().pass_map(&request);
-    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
-    Ok(Some(mask_with(&text, &Sanitizing::strict()).text))
+    let ctx = ctx.clone();
+    Ok(Some(beside(move || shown(&ctx, id, &envelope)).await?))
 }
 
 /// Has nobody else decide about what a person lets out, until the transaction ends that takes it in. First of
@@ -115,6 +111,15 @@ pub fn open<T: DeserializeOwned>(
         Error::Sealed
     })?;
     serde_json::from_slice(&text).map_err(|_| Error::Sealed)
+}
+
+fn shown(ctx: &MemoryContext, id: HoldId, envelope: &[u8]) -> Result<Sanitized, Error> {
+    let request: Map<String, Value> = open(ctx, id, envelope)?;
+    // Text by text first: as JSON a line's end is two letters, behind which a secret in two parts is whole
+    // no more.
+    let request = Gate::strict().pass_map(&request);
+    let text = serde_json::to_string_pretty(&request).map_err(|_| Error::Sealed)?;
+    Ok(mask_with(&text, &Sanitizing::strict()).text)
 }
 
 fn place(id: &HoldId) -> Place<'_> {

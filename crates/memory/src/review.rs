@@ -505,16 +505,18 @@ async fn count(
     let is_edited =
         body.content.as_str() != proposal.content || body.title.as_str() != proposal.title;
     if is_edited {
-        let origin = records::origins(tx, proposal.id).await?.into_iter().next();
-        let change = Change {
-            body,
-            citations: None,
-            trust: proposal.standing.trust,
-            origin: &origin.unwrap_or_default(),
-            reason: "edited by the reviewer",
-            changed_by: Some(reviewer),
-        };
-        records::update(tx, proposal, &change).await?;
+        // One version, made of what each of them proposed.
+        for origin in records::origins(tx, proposal.id).await? {
+            let change = Change {
+                body,
+                citations: None,
+                trust: proposal.standing.trust,
+                origin: &origin,
+                reason: "edited by the reviewer",
+                changed_by: Some(reviewer),
+            };
+            records::update(tx, proposal, &change).await?;
+        }
     }
     if !records::share(tx, proposal.id, Promotion::Team(Trust::Confirmed)).await? {
         return Err(Error::NotProposed(proposal.id));

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, TokenId, UserId};
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::{Error, Store, Tx, sessions};
 
 /// What the names of local tokens begin with.
 const LOCAL_NAME: &str = "local token of ";
@@ -167,10 +167,11 @@ pub struct Change<'a> {
     pub disabled: Option<bool>,
 }
 
-/// Changes a user. Who is disabled comes in by no token from that moment on, and by the same ones
-/// again when enabled.
+/// Changes a user. Who is disabled comes in by nothing from that moment on. When enabled again, their
+/// personal access tokens let them in as before; their sessions have ended for good, so that whoever had
+/// got hold of one stays outside, and they sign in anew.
 pub async fn change(tx: &mut Tx, login: &str, change: &Change<'_>) -> Result<Option<User>, Error> {
-    Ok(sqlx::query_as!(
+    let changed = sqlx::query_as!(
         User,
         "update users set name = coalesce($2, name), is_admin = coalesce($3, is_admin),
              disabled_at = case when $4 then coalesce(disabled_at, now())
@@ -183,7 +184,11 @@ pub async fn change(tx: &mut Tx, login: &str, change: &Change<'_>) -> Result<Opt
         change.disabled
     )
     .fetch_optional(&mut *tx.0)
-    .await?)
+    .await?;
+    if let Some(user) = changed.as_ref().filter(|user| user.disabled_at.is_some()) {
+        sessions::revoke_all(tx, user.id).await?;
+    }
+    Ok(changed)
 }
 
 /// The user with this login.
@@ -295,17 +300,17 @@ pub async fn revoke(tx: &mut Tx, user: UserId, token: TokenId) -> Result<bool, E
     Ok(done.rows_affected() == 1)
 }
 
-/// Revokes a token of a program at once, for whoever administers programs; `false` when there is none
-/// that was valid.
-pub async fn revoke_of_program(tx: &mut Tx, token: TokenId) -> Result<bool, Error> {
-    let done = sqlx::query!(
-        "update access_tokens t set revoked_at = now() from users u
-         where t.id = $1 and u.id = t.user_id and u.is_agent and t.revoked_at is null",
+/// Revokes a token at once, whoever's it is, for those who administer the service; answers whose it was,
+/// and `None` when there is none that was valid.
+pub async fn revoke_of_anyone(tx: &mut Tx, token: TokenId) -> Result<Option<UserId>, Error> {
+    let user = sqlx::query_scalar!(
+        "update access_tokens set revoked_at = now() where id = $1 and revoked_at is null
+         returning user_id",
         token.0
     )
-    .execute(&mut *tx.0)
+    .fetch_optional(&mut *tx.0)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(user.map(UserId))
 }
 
 struct TokenRow {

@@ -90,18 +90,23 @@ pub async fn sent_with(tx: &mut Tx, dialog: DialogId, hold: HoldId) -> Result<()
     Ok(())
 }
 
-/// Links an existing dialog to a task; `false` when the project has no such dialog.
+/// Links an existing dialog to a task; `false` when the project has no such dialog, or it is somebody else's and
+/// `moves_any` is not set.
 pub async fn link(
     tx: &mut Tx,
     project: ProjectId,
     dialog: DialogId,
     task: TaskId,
+    moves_any: bool,
 ) -> Result<bool, Error> {
     let done = sqlx::query!(
-        "update dialogs set task_id = $3, updated_at = now() where id = $1 and project_id = $2",
+        "update dialogs set task_id = $3, updated_at = now() where id = $1 and project_id = $2
+             and ($4 or saved_by is null or saved_by = $5)",
         dialog.0,
         project.0,
-        task.0
+        task.0,
+        moves_any,
+        tx.1.entry.map(|entry| entry.principal.0)
     )
     .execute(&mut *tx.0)
     .await?;

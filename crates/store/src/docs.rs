@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{DocId, FileId, HoldId, ProjectId, Trust, UserId};
 use mc_sanitizer::Sanitized;
 
+use crate::error::word;
 use crate::passages::{NewPassage, PassageSource};
 use crate::{Error, Store, Tx, passages};
 
@@ -26,6 +27,8 @@ pub struct Doc {
     pub scope: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
+    /// Who vouches for it.
+    pub trust: Trust,
     /// Last change here.
     pub updated_at: DateTime<Utc>,
 }
@@ -156,29 +159,31 @@ pub async fn sent_with(tx: &mut Tx, id: DocId, hold: HoldId) -> Result<(), Error
 
 /// The document with this id.
 pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Option<Doc>, Error> {
-    Ok(sqlx::query_as!(
-        Doc,
-        "select id, source, doc_id, title, url, content, scope, tags, updated_at
+    let row = sqlx::query_as!(
+        Row,
+        "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
          from docs where id = $1 and project_id = $2",
         id.0,
         project.0
     )
     .fetch_optional(&mut *store.read().await?)
-    .await?)
+    .await?;
+    row.map(Row::into_doc).transpose()
 }
 
 /// The document with this URL, or with this id at its source (a path, for a repository's file).
 pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Option<Doc>, Error> {
-    Ok(sqlx::query_as!(
-        Doc,
-        "select id, source, doc_id, title, url, content, scope, tags, updated_at
+    let row = sqlx::query_as!(
+        Row,
+        "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
          from docs where project_id = $1 and (url = $2 or doc_id = $2)
          order by (url = $2) desc, updated_at desc limit 1",
         project.0,
         url
     )
     .fetch_optional(&mut *store.read().await?)
-    .await?)
+    .await?;
+    row.map(Row::into_doc).transpose()
 }
 
 /// The document with this title, in any case, or else with this id at its source (a path, for a
@@ -188,16 +193,17 @@ pub async fn by_title(
     project: ProjectId,
     title: &str,
 ) -> Result<Option<Doc>, Error> {
-    Ok(sqlx::query_as!(
-        Doc,
-        "select id, source, doc_id, title, url, content, scope, tags, updated_at
+    let row = sqlx::query_as!(
+        Row,
+        "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
          from docs where project_id = $1 and (lower(title) = lower($2) or doc_id = $2)
          order by (lower(title) = lower($2)) desc, updated_at desc limit 1",
         project.0,
         title
     )
     .fetch_optional(&mut *store.read().await?)
-    .await?)
+    .await?;
+    row.map(Row::into_doc).transpose()
 }
 
 /// Titles that contain `part` in any case, the shortest first.
@@ -226,14 +232,46 @@ pub async fn list(
     after: Option<DocId>,
     limit: i64,
 ) -> Result<Vec<Doc>, Error> {
-    Ok(sqlx::query_as!(
-        Doc,
-        r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, updated_at
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, trust, updated_at
            from docs where project_id = $1 and id > $2 order by id limit $3"#,
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit
     )
     .fetch_all(&mut *store.read().await?)
-    .await?)
+    .await?;
+    rows.into_iter().map(Row::into_doc).collect()
+}
+
+/// The columns of a document as they are read.
+struct Row {
+    id: uuid::Uuid,
+    source: String,
+    doc_id: String,
+    title: String,
+    url: String,
+    content: String,
+    scope: Vec<String>,
+    tags: Vec<String>,
+    trust: String,
+    updated_at: DateTime<Utc>,
+}
+
+impl Row {
+    fn into_doc(self) -> Result<Doc, Error> {
+        Ok(Doc {
+            id: self.id.into(),
+            source: self.source,
+            doc_id: self.doc_id,
+            title: self.title,
+            url: self.url,
+            content: self.content,
+            scope: self.scope,
+            tags: self.tags,
+            trust: word(&self.trust)?,
+            updated_at: self.updated_at,
+        })
+    }
 }

@@ -23,6 +23,7 @@ pub use promotion::{
 pub use provenance::{
     Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,
     forget_docs, forget_history, hand_on, origins, records_of, replaced_by, rewrite, same,
+    seconded,
 };
 pub use versions::{Version, last_version, version, versions};
 

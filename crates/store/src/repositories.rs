@@ -24,6 +24,9 @@ pub struct Repository {
     pub namespace: String,
     /// A path or a URL, without credentials.
     pub location: String,
+    /// Whether an administrator of the service has asked for it at this location, which may then lead into the
+    /// service's network.
+    pub reaches_inside: bool,
     /// Commit that was indexed last; empty outside git.
     pub source_ref: String,
     /// When a run last succeeded.
@@ -44,8 +47,8 @@ pub async fn ensure(
         r#"insert into repositories (id, project_id, owner, name, location)
            values ($1, $2, $3, $4, $5)
            on conflict (project_id, owner, name) do update set location = repositories.location
-           returning id, project_id, owner, name, namespace as "namespace!", location, source_ref,
-               indexed_at"#,
+           returning id, project_id, owner, name, namespace as "namespace!", location,
+               reaches_inside, source_ref, indexed_at"#,
         RepositoryId::generate().0,
         project.0,
         owner,
@@ -63,7 +66,8 @@ pub async fn ensure(
 }
 
 /// Like [`ensure`], for a repository that moved: the location replaces the one it had, which is noted in the
-/// audit, and the next run deletes what is not there.
+/// audit, and the next run deletes what is not there. What was allowed at the one before
+/// ([`let_inside`]) is not at another.
 pub async fn relocate(
     tx: &mut Tx,
     project: ProjectId,
@@ -84,9 +88,11 @@ pub async fn relocate(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
            values ($1, $2, $3, $4, $5)
-           on conflict (project_id, owner, name) do update set location = excluded.location
-           returning id, project_id, owner, name, namespace as "namespace!", location, source_ref,
-               indexed_at"#,
+           on conflict (project_id, owner, name) do update set location = excluded.location,
+               reaches_inside = repositories.reaches_inside
+                   and repositories.location = excluded.location
+           returning id, project_id, owner, name, namespace as "namespace!", location,
+               reaches_inside, source_ref, indexed_at"#,
         RepositoryId::generate().0,
         project.0,
         owner,
@@ -106,6 +112,15 @@ pub async fn relocate(
     Ok(repository)
 }
 
+/// Notes that an administrator of the service has asked for the repository where it is now: git may fetch it
+/// from inside the service's network, until it moves.
+pub async fn let_inside(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
+    sqlx::query!("update repositories set reaches_inside = true where id = $1", id.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
 /// The repository with this owner and name.
 pub async fn find(
     store: &Store,
@@ -115,8 +130,8 @@ pub async fn find(
 ) -> Result<Option<Repository>, Error> {
     Ok(sqlx::query_as!(
         Repository,
-        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
-               indexed_at
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               reaches_inside, source_ref, indexed_at
            from repositories where project_id = $1 and owner = $2 and name = $3"#,
         project.0,
         owner,
@@ -130,8 +145,8 @@ pub async fn find(
 pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>, Error> {
     Ok(sqlx::query_as!(
         Repository,
-        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
-               indexed_at
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               reaches_inside, source_ref, indexed_at
            from repositories where id = $1"#,
         id.0
     )
@@ -155,8 +170,8 @@ async fn select(
 ) -> Result<Vec<Repository>, Error> {
     Ok(sqlx::query_as!(
         Repository,
-        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
-               indexed_at
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               reaches_inside, source_ref, indexed_at
            from repositories where project_id = $1 order by owner, name"#,
         project.0
     )
@@ -196,8 +211,8 @@ pub async fn masked_otherwise(
 ) -> Result<Vec<Repository>, Error> {
     Ok(sqlx::query_as!(
         Repository,
-        r#"select id, project_id, owner, name, namespace as "namespace!", location, source_ref,
-               indexed_at
+        r#"select id, project_id, owner, name, namespace as "namespace!", location,
+               reaches_inside, source_ref, indexed_at
            from repositories r
            where project_id = $1
                and exists (select from files f where f.repository_id = r.id and f.masked_by <> $2)

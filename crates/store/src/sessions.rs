@@ -103,11 +103,13 @@ pub struct NewSession<'a> {
     pub ends_at: DateTime<Utc>,
 }
 
-/// Begins a session; its first refresh token is added by [`add_refresh`].
-pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<SessionId, Error> {
+/// Begins a session; its first refresh token is added by [`add_refresh`]. There is none for a user who may
+/// no longer come in: it would let them in once they may again.
+pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>, Error> {
     let id = SessionId::generate();
-    sqlx::query!(
-        "insert into sessions (id, user_id, client, scopes, ends_at) values ($1, $2, $3, $4, $5)",
+    let begun = sqlx::query!(
+        "insert into sessions (id, user_id, client, scopes, ends_at)
+         select $1, u.id, $3, $4, $5 from users u where u.id = $2 and u.disabled_at is null",
         id.0,
         session.user.0,
         session.client,
@@ -116,7 +118,7 @@ pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<SessionId, E
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(id)
+    Ok((begun.rows_affected() == 1).then_some(id))
 }
 
 /// Adds a refresh token to a session.
@@ -203,6 +205,26 @@ pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<(), Error> {
     .execute(&mut *tx.0)
     .await?;
     Ok(())
+}
+
+/// Ends every session of a user at once: logins with all their tokens, visits of browsers, and the logins at
+/// terminals that somebody agreed to and no terminal has fetched yet. Answers how many sessions there were.
+pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
+    // First: it waits for a terminal that fetches its tokens just now, whose session the next one then sees.
+    sqlx::query!(
+        "update device_grants set state = 'denied' where user_id = $1 and state = 'approved'",
+        user.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    let revoked = sqlx::query!(
+        "update sessions set revoked_at = now()
+         where user_id = $1 and revoked_at is null and ends_at > now()",
+        user.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(revoked.rows_affected())
 }
 
 /// Who holds an access token of this session, if neither the session nor the personal access token that

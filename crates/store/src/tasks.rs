@@ -135,6 +135,25 @@ pub async fn withdraw(
     Ok(withdrawn.rows_affected() == 1)
 }
 
+/// Forgets what was told of a task, whoever told it; `None` where there is none. The task stays, for what is linked
+/// to it, and so that what was said of it before and comes later does not bring it back.
+pub async fn forget(
+    tx: &mut Tx,
+    project: ProjectId,
+    external_id: &str,
+) -> Result<Option<TaskId>, Error> {
+    let id = sqlx::query_scalar!(
+        "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
+             links = '[]', updated_at = now(), said_at = greatest(said_at, now())
+         where project_id = $1 and external_id = $2 returning id",
+        project.0,
+        external_id
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(id.map(TaskId::from))
+}
+
 /// The task's id; a task that no tracker has told of yet is created with its id alone.
 pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<TaskId, Error> {
     let row = sqlx::query!(

@@ -2,11 +2,13 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::Extensions;
+use mc_domain::{TokenId, UserId};
 
 use super::drain_stranger;
 use crate::auth::Principal;
@@ -20,14 +22,34 @@ const THOUGHT: u32 = 4;
 /// What is cut, embedded or synchronised by the hundred costs.
 const BATCH: u32 = 16;
 
+/// How many callers' worth one user has for all that they come in by: there may be any number of tokens.
+const CALLERS_OF_A_USER: u32 = 4;
+
 /// The callers' allowances; cheap to clone.
 #[derive(Clone)]
-pub struct Allowances(Option<Arc<Limiter<Arc<str>>>>);
+pub struct Allowances(Option<Arc<Buckets>>);
+
+struct Buckets {
+    /// Of each personal access token and each session.
+    callers: Limiter<TokenId>,
+    /// Of all that are one user's.
+    users: Limiter<UserId>,
+}
 
 impl Allowances {
-    /// Allows each caller `units` a minute; 0 is no limit.
+    /// Allows each caller `units` a minute, and all those of one user four times as much; 0 is no limit.
     pub fn new(units: u32) -> Self {
-        Self(Limiter::per_minute(units).map(Arc::new))
+        let callers = Limiter::per_minute(units);
+        let users = Limiter::per_minute(units.saturating_mul(CALLERS_OF_A_USER));
+        Self(callers.zip(users).map(|(callers, users)| Arc::new(Buckets { callers, users })))
+    }
+}
+
+impl Buckets {
+    /// From the caller's own first: one that asks for too much takes nothing more from its user's others.
+    fn spend(&self, caller: &Principal, units: NonZeroU32) -> Result<(), Duration> {
+        self.callers.spend(&caller.credential(), units)?;
+        self.users.spend(&caller.user, units)
     }
 }
 
@@ -37,19 +59,14 @@ pub async fn limit_caller(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(limiter) = &allowances.0 else { return Ok(next.run(request).await) };
-    let caller = rate_key(request.extensions()).ok_or_else(Problem::unauthenticated)?;
-    if let Err(wait) = limiter.spend(&caller, cost(request.extensions())) {
+    let Some(buckets) = &allowances.0 else { return Ok(next.run(request).await) };
+    let caller = request.extensions().get::<Principal>().ok_or_else(Problem::unauthenticated)?;
+    if let Err(wait) = buckets.spend(caller, cost(request.extensions())) {
         drain_stranger(request.into_body()).await;
         return Err(Problem::rate_limited("too many requests by this caller", wait)
             .hint("the operator sets what is allowed with server.limits.units_per_caller"));
     }
     Ok(next.run(request).await)
-}
-
-/// Who pays: whoever the layer of authentication says it is.
-fn rate_key(extensions: &Extensions) -> Option<Arc<str>> {
-    extensions.get::<Principal>().map(|principal| principal.name().into())
 }
 
 fn cost(extensions: &Extensions) -> NonZeroU32 {

@@ -18,6 +18,7 @@ use crate::extract::ValidQuery;
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
+use crate::wire::Trust;
 
 /// How many near titles a refusal names.
 const NEAR_TITLES: i64 = 5;
@@ -131,6 +132,8 @@ pub struct DocumentHead {
     doc_id: String,
     scope: Vec<String>,
     tags: Vec<String>,
+    /// Who vouches for it: nobody (`untrusted`) where it addresses a model.
+    trust: Trust,
     updated_at: DateTime<Utc>,
 }
 
@@ -242,6 +245,7 @@ impl From<Doc> for DocumentHead {
             doc_id: doc.doc_id,
             scope: doc.scope,
             tags: doc.tags,
+            trust: doc.trust.into(),
             updated_at: doc.updated_at,
         }
     }

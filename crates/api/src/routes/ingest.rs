@@ -33,7 +33,8 @@ use crate::wire::RunStatus;
 pub struct GitIngest {
     #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
-    /// A folder on the service's machine, or the URL of a git repository.
+    /// A folder on the service's machine, or the URL of a git repository. Who does not administer the service
+    /// gives an https URL that leads outside of its network.
     #[schema(value_type = shapes::RepositoryLocation)]
     location: String,
     /// Branch, tag or commit; what is checked out, or the default branch, when absent.
@@ -206,6 +207,7 @@ pub async fn git(
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     check_reach(&caller, &request.location)?;
     let origin = understood(request.location).await?;
+    check_outside(&api, &caller, &origin).await?;
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
@@ -217,6 +219,9 @@ pub async fn git(
             repositories::ensure(&mut tx, here.project.id, &owner, &name, &location).await;
         ensured.map_err(taken)?
     };
+    if caller.is_admin {
+        repositories::let_inside(&mut tx, repository.id).await?;
+    }
     let run = ingests::enqueue(&mut tx, &repository, &request.r#ref).await?;
     tx.commit().await?;
     Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here, run, repository).await?)))
@@ -245,6 +250,15 @@ fn check_reach(caller: &Principal, location: &str) -> Result<(), Problem> {
     let detail =
         "only an administrator of the service may index folders of its machine, or by its ssh key";
     Err(Problem::forbidden(detail).field("location").hint("give the repository's https address"))
+}
+
+/// Nor what answers inside the network that it stands in: they would have it look around there, and index what
+/// it finds. git is held to the same when it goes.
+async fn check_outside(api: &ApiState, caller: &Principal, origin: &Origin) -> Result<(), Problem> {
+    if caller.is_admin {
+        return Ok(());
+    }
+    Ok(source::check_outside(&origin.location, &api.settings.inside_hosts).await?)
 }
 
 /// Looks at the disk where the location is a folder.

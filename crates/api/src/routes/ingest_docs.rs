@@ -8,7 +8,7 @@ use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
 use mc_memory::Looked;
-use mc_memory::gate::{Gate, Verdict};
+use mc_memory::gate::{Gate, Verdict, beside};
 use mc_memory::quarantine::{self, Holding};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::Tx;
@@ -206,6 +206,8 @@ pub struct DocumentOutcome {
 }
 
 /// Keep documents.
+///
+/// Everybody finds them at once, so this takes the role that saving for the team takes.
 #[utoipa::path(
     post, path = "/ingest/docs", tag = "ingest", request_body = DocsIngest,
     responses((status = 200, description = "Kept, and keyword-searchable", body = DocsAnswer))
@@ -215,7 +217,7 @@ pub async fn ingest(
     caller: Principal,
     ValidJson(request): ValidJson<DocsIngest>,
 ) -> Result<Json<DocsAnswer>, Problem> {
-    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
+    let here = api.enter(&caller, &request.project, Action::IngestDocs).await?;
     let CheckedDocs { source, documents, .. } = request;
     let saved_by = Some(caller.user);
     let each = documents.into_iter().map(|document| HeldDocument {
@@ -315,10 +317,7 @@ struct Prepared {
 /// Masks and cuts the documents, beside the others: may take seconds for the largest of batches.
 async fn cut_all(here: &Here, documents: Vec<HeldDocument>, looked: Looked) -> Vec<Prepared> {
     let policy = here.memory.policy.clone();
-    let cut = move || documents.into_iter().map(|one| one.cut(&policy, looked)).collect();
-    tokio::task::spawn_blocking(cut)
-        .await
-        .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))
+    beside(move || documents.into_iter().map(|one| one.cut(&policy, looked)).collect()).await
 }
 
 impl HeldDocument {

@@ -210,6 +210,7 @@ pub async fn list_teams(
     State(api): State<ApiState>,
     caller: Principal,
 ) -> Result<Json<TeamList>, Problem> {
+    caller.require(Scope::MemoryRead)?;
     let teams = members::teams(&api.store, caller.user, caller.administers()).await?;
     Ok(Json(TeamList { teams: teams.into_iter().map(Into::into).collect() }))
 }
@@ -242,6 +243,7 @@ pub async fn list_team_members(
     caller: Principal,
     ValidPath(key): ValidPath<TeamPath>,
 ) -> Result<Json<TeamMembers>, Problem> {
+    caller.require(Scope::MemoryRead)?;
     let (team, _) = seen(&api, &caller, &key).await?;
     let users = members::users(&api.store, Body::Team(team.id)).await?;
     Ok(Json(TeamMembers { users: users.into_iter().map(Into::into).collect() }))

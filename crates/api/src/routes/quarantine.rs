@@ -187,7 +187,11 @@ pub async fn release(
     // Each settles it in the transaction that takes it in; what fails, or is not taken, stays held.
     let answer = match hold.kind.as_str() {
         "dialog" => released_dialog(&here, id, held::open(&here.memory, id, &sealed)?).await?,
-        "document" => released_document(&here, id, held::open(&here.memory, id, &sealed)?).await?,
+        "document" => {
+            // Whoever releases a document answers for it, as for a record.
+            api.require(&caller, &here.project, Action::IngestDocs)?;
+            released_document(&here, id, held::open(&here.memory, id, &sealed)?).await?
+        }
         _ => released_save(&here, id, held::open(&here.memory, id, &sealed)?).await?,
     };
     if answer.id.is_none() {

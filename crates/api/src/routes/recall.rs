@@ -182,6 +182,9 @@ pub struct FactView {
     scope: Vec<String>,
     tags: Vec<String>,
     trust: Trust,
+    /// What it was taken from, in at most 120 characters; absent for what somebody just said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
     score: f64,
     state: RecordState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -203,6 +206,9 @@ pub struct FewShotView {
     text: Option<String>,
     scope: Vec<String>,
     trust: Trust,
+    /// What it was taken from, in at most 120 characters; absent for what somebody just said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
     score: f64,
     /// What to be careful about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,6 +247,7 @@ pub struct CodeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     symbol: Option<String>,
     summary: String,
+    trust: Trust,
 }
 
 /// The task that the recall was about.
@@ -300,6 +307,7 @@ impl From<Statement> for FactView {
             scope: statement.scope,
             tags: statement.tags,
             trust: statement.trust.into(),
+            source: statement.source,
             score: rounded(statement.score),
             state: statement.state.into(),
             citations: all(statement.citations),
@@ -332,6 +340,7 @@ impl From<FewShot> for FewShotView {
             text: shot.text,
             scope: shot.scope,
             trust: shot.trust.into(),
+            source: shot.source,
             score: rounded(shot.score),
             warning: shot.warning,
         }
@@ -367,6 +376,7 @@ impl From<CodePlace> for CodeView {
             line_end: place.line_end,
             symbol: place.symbol,
             summary: place.summary,
+            trust: place.trust.into(),
         }
     }
 }

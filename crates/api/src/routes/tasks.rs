@@ -1,11 +1,14 @@
 //! `/tasks`: what a tracker says of its issues, and what here belongs to them.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
+use http::StatusCode;
 use mc_domain::{Act, Action, DialogId, Policy, ProjectKey, RecordId};
 use mc_memory::LinkIssue;
-use mc_memory::gate::pass_alone;
+use mc_memory::gate::{beside, pass_alone};
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
@@ -164,7 +167,8 @@ pub struct TaskLinking {
     /// The tracker's own id; the task is created when no tracker has told of it yet.
     #[schema(value_type = shapes::ExternalId)]
     task_external_id: String,
-    /// An existing dialog; when absent, the task's newest that is still empty, else a new one.
+    /// An existing dialog of one's own, for maintainers anybody's; when absent, the task's newest that is still
+    /// empty, else a new one.
     dialog_id: Option<Uuid>,
     /// Live records to link too.
     #[serde(default)]
@@ -287,10 +291,10 @@ pub async fn sync(
     ValidJson(request): ValidJson<TaskSync>,
 ) -> Result<Json<SyncAnswer>, Problem> {
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
+    let taken = all_taken(request.tasks, here.memory.policy.clone()).await;
     let mut answer = SyncAnswer::default();
     let mut tx = here.store.begin().await?;
-    for task in request.tasks {
-        let task = task.taken(&here.memory.policy);
+    for task in taken {
         match tasks::upsert(&mut tx, here.project.id, &task).await? {
             Upserted::Created => answer.created += 1,
             Upserted::Updated => answer.updated += 1,
@@ -328,6 +332,7 @@ pub async fn link(
         project: here.project.id,
         task_external_id: request.task,
         dialog: request.dialog,
+        moves_any: here.project.role >= here.project.policy.least_role(Action::Curate),
         developer: None,
         records: request.records,
     };
@@ -361,16 +366,45 @@ pub async fn show(
     }))
 }
 
+/// Forget what was told of an issue, whoever told it.
+///
+/// The issue stays, with what is linked to it. What its tracker says of it from now on is taken in again.
+#[utoipa::path(
+    delete, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, TaskQuery),
+    responses((status = 204, description = "Nothing is known of it but its id and its links"))
+)]
+pub async fn remove(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(external_id): ValidPath<TaskPath>,
+    ValidQuery(project): ValidQuery<TaskQuery>,
+) -> Result<StatusCode, Problem> {
+    let here = api.enter(&caller, &project, Action::Curate).await?;
+    let mut tx = here.store.begin().await?;
+    let task = tasks::forget(&mut tx, here.project.id, &external_id).await?;
+    let task = task.ok_or_else(|| unknown(&external_id))?;
+    audit::note(&mut tx, NewEvent::new(Act::TaskForgotten, task)).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// All of them as the project's policy has them: before a transaction is open, since it may take seconds.
+async fn all_taken(tasks: Vec<CheckedTask>, policy: Arc<Policy>) -> Vec<NewTask> {
+    beside(move || tasks.into_iter().map(|task| task.taken(&policy)).collect()).await
+}
+
 async fn found(
     store: &Store,
     project: mc_domain::ProjectId,
     external_id: &str,
 ) -> Result<Task, Problem> {
-    tasks::find(store, project, external_id).await?.ok_or_else(|| {
-        Problem::not_found(format!("the project has no task \"{external_id}\""))
-            .field("external_id")
-            .hint("send it with POST /tasks/sync, or link something to it with POST /tasks/link")
-    })
+    tasks::find(store, project, external_id).await?.ok_or_else(|| unknown(external_id))
+}
+
+fn unknown(external_id: &str) -> Problem {
+    Problem::not_found(format!("the project has no task \"{external_id}\""))
+        .field("external_id")
+        .hint("send it with POST /tasks/sync, or link something to it with POST /tasks/link")
 }
 
 impl From<Task> for TaskView {
@@ -386,5 +420,26 @@ impl From<Task> for TaskView {
             links: task.links.into_iter().map(link).collect(),
             updated_at: task.updated_at,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fifty kilobytes that are searched for what addresses a model.
+    #[tokio::test]
+    async fn large_texts_are_masked_beside_the_others() {
+        let task = CheckedTask {
+            external_id: "CS-1".to_owned(),
+            title: "the delay is nil ".repeat(3_000),
+            status: None,
+            assignee: None,
+            labels: Vec::new(),
+            links: Vec::new(),
+        };
+        let mut taken = Box::pin(all_taken(vec![task], Arc::default()));
+        assert!(futures::poll!(&mut taken).is_pending());
+        assert_eq!(taken.await.len(), 1);
     }
 }

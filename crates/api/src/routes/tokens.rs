@@ -18,7 +18,7 @@ use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
 use crate::entry::commit;
-use crate::extract::{ValidJson, ValidPath};
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
@@ -92,6 +92,24 @@ impl Check for TokenPath {
     }
 }
 
+/// Whose tokens.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TokenQuery {
+    /// A user's login; another's is for administrators of the service. The caller's when absent.
+    #[param(value_type = Option<shapes::Login>, inline)]
+    user: Option<String>,
+}
+
+impl Check for TokenQuery {
+    type Checked = Option<String>;
+
+    fn check(self) -> Result<Option<String>, Invalid> {
+        check::optional("user", self.user, |field, login| check::login(field, &login))
+    }
+}
+
 /// A token, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokenView {
@@ -117,7 +135,7 @@ pub struct TokenAnswer {
     view: TokenView,
 }
 
-/// The caller's tokens.
+/// A user's tokens.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokenList {
     tokens: Vec<TokenView>,
@@ -171,21 +189,26 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(TokenAnswer { token: text.to_owned(), view })))
 }
 
-/// List the caller's tokens.
+/// List the caller's tokens, or for administrators of the service those of another user.
 #[utoipa::path(
-    get, path = "/tokens", tag = "accounts",
+    get, path = "/tokens", tag = "accounts", params(TokenQuery),
     responses((status = 200, description = "Newest first", body = TokenList))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
+    ValidQuery(login): ValidQuery<TokenQuery>,
 ) -> Result<Json<TokenList>, Problem> {
     caller.require_presence()?;
-    let tokens = accounts::tokens(&api.store, caller.user).await?;
+    let user = match login {
+        None => caller.user,
+        Some(login) => users::own_or_administered(&api.store, &caller, &login).await?,
+    };
+    let tokens = accounts::tokens(&api.store, user).await?;
     Ok(Json(TokenList { tokens: tokens.into_iter().map(Into::into).collect() }))
 }
 
-/// Revoke one of the caller's tokens, at once; for administrators of the service also a program's.
+/// Revoke one of the caller's tokens, at once; for administrators of the service anybody's.
 #[utoipa::path(
     delete, path = "/tokens/{id}", tag = "accounts", params(TokenPath),
     responses((status = 204, description = "Lets nobody in any more"))
@@ -197,16 +220,22 @@ pub async fn revoke(
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
     let mut tx = api.store.begin().await?;
-    let revoked = accounts::revoke(&mut tx, caller.user, id).await?
-        || (caller.administers() && accounts::revoke_of_program(&mut tx, id).await?);
-    if revoked {
-        commit(tx, &caller, NewEvent::new(Act::TokenRevoked, id)).await?;
+    let of = if accounts::revoke(&mut tx, caller.user, id).await? {
+        Some(caller.user)
+    } else if caller.administers() {
+        accounts::revoke_of_anyone(&mut tx, id).await?
+    } else {
+        None
+    };
+    if let Some(user) = of {
+        let event = NewEvent::new(Act::TokenRevoked, id).with(json!({ "user": user }));
+        commit(tx, &caller, event).await?;
         return Ok(StatusCode::NO_CONTENT);
     }
     // Beside the word an id may look like a secret.
     Err(Problem::not_found("none of your valid tokens has this id")
         .field("id")
-        .hint("GET /tokens lists yours"))
+        .hint("GET /tokens lists yours, and GET /tokens?user= another's for administrators"))
 }
 
 impl From<AccessToken> for TokenView {

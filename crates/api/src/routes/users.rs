@@ -8,6 +8,7 @@ use mc_domain::{Act, Scope, UserId};
 use mc_store::Store;
 use mc_store::accounts::{self, Change, NewUser, User};
 use mc_store::audit::NewEvent;
+use mc_store::sessions;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -230,6 +231,9 @@ pub async fn list(
 }
 
 /// Change a user, or shut one out. For administrators of the service.
+///
+/// Nothing lets in who is shut out. Their sessions end for good; their personal access tokens are of use again
+/// when they may come in again.
 #[utoipa::path(
     patch, path = "/users/{login}", tag = "accounts", params(UserPath), request_body = UserChange,
     responses((status = 200, description = "As changed", body = UserView))
@@ -263,6 +267,43 @@ pub async fn change(
     let event = NewEvent::new(Act::UserChanged, changed.id).with(detail);
     commit(tx, &caller, event).await?;
     Ok(Json(changed.into()))
+}
+
+/// Sign a user out everywhere, at once. For the user, and for administrators of the service.
+///
+/// That ends the logins at terminals with all tokens that they gave, those that were agreed to and not fetched
+/// yet, and the visits of browsers; that of this request, too, if it is the user's. Personal access tokens stay:
+/// they are revoked one by one.
+#[utoipa::path(
+    delete, path = "/users/{login}/sessions", tag = "accounts", params(UserPath),
+    responses((status = 204, description = "Signed out everywhere"))
+)]
+pub async fn end_sessions(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(login): ValidPath<UserPath>,
+) -> Result<StatusCode, Problem> {
+    caller.require_presence()?;
+    let user = own_or_administered(&api.store, &caller, &login).await?;
+    let mut tx = api.store.begin().await?;
+    let ended = sessions::revoke_all(&mut tx, user).await?;
+    let event = NewEvent::new(Act::Logout, user).with(json!({ "sessions": ended }));
+    commit(tx, &caller, event).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The id of the user with this login: the caller's own, or for administrators of the service anybody's.
+/// Others are not told whether there is such a user.
+pub async fn own_or_administered(
+    store: &Store,
+    caller: &Principal,
+    login: &str,
+) -> Result<UserId, Problem> {
+    if caller.name().eq_ignore_ascii_case(login) {
+        return Ok(caller.user);
+    }
+    caller.require_administrator()?;
+    Ok(named(store, login).await?.id)
 }
 
 /// The user with this login.

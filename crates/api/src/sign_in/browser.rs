@@ -8,18 +8,21 @@ use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderValue, header};
 use mc_auth::login::{Callback, ExternalIdentity, Pending, ProviderName};
 use mc_auth::secret::{LoginState, RefreshToken};
-use mc_domain::{Act, Scopes, UserId};
+use mc_domain::{Act, Scopes, SessionId, UserId};
 use mc_store::accounts::User;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::sessions::{self, NewSession};
+use serde::Deserialize;
 use serde_json::json;
 use sha2::Sha256;
+use utoipa::ToSchema;
 
 use super::SignIn;
 use super::device::parameter;
 use super::page;
 use crate::ApiState;
 use crate::auth::Authenticate as _;
+use crate::extract::Form;
 use crate::problem::Problem;
 
 /// What a visit is stored as.
@@ -33,6 +36,7 @@ pub struct Visitor {
     pub user: UserId,
     /// What they may pass on.
     pub scopes: Scopes,
+    session: SessionId,
     proof: String,
 }
 
@@ -142,6 +146,7 @@ async fn visit(sign_in: &SignIn, user: UserId, code: &str) -> Result<Response, P
     let session = NewSession { user, client: CLIENT, scopes: Scopes::ALL, ends_at };
     let mut tx = sign_in.store().begin().await?;
     let session = sessions::begin(&mut tx, &session).await?;
+    let session = session.ok_or_else(|| Problem::forbidden("you may no longer come in"))?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await?;
     let event = NewEvent::new(Act::Login, session).with(json!({ "client": CLIENT }));
     audit::add(&mut tx, Chain::Service, Some(user), &[event]).await?;
@@ -171,8 +176,45 @@ pub async fn visitor(sign_in: &SignIn, headers: &HeaderMap) -> Result<Option<Vis
     Ok(found.filter(is_valid).map(|found| Visitor {
         user: found.user,
         scopes: found.scopes,
+        session: found.session,
         proof: proof(&secret),
     }))
+}
+
+/// The form that ends a visit.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct SignOutForm {
+    /// What only the pages of the visit have.
+    proof: String,
+}
+
+/// End the visit of this browser. Logins at terminals that it let in go on.
+#[utoipa::path(
+    post, path = "/auth/sign-out", tag = "accounts", security(()),
+    request_body(content = SignOutForm, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "A page", content_type = "text/html"))
+)]
+pub async fn sign_out(
+    State(api): State<ApiState>,
+    headers: HeaderMap,
+    Form(form): Form<SignOutForm>,
+) -> Result<Response, Problem> {
+    let sign_in = &api.sign_in;
+    if let Some(visitor) = visitor(sign_in, &headers).await? {
+        // Nobody else's page signs people out.
+        if !visitor.proves(&form.proof) {
+            return Err(Problem::forbidden("this form is not from a page of this visit"));
+        }
+        let mut tx = sign_in.store().begin().await?;
+        sessions::revoke(&mut tx, visitor.session).await?;
+        let event = NewEvent::new(Act::Logout, visitor.session).with(json!({ "client": CLIENT }));
+        audit::add(&mut tx, Chain::Service, Some(visitor.user), &[event]).await?;
+        tx.commit().await?;
+    }
+    let text = "This browser decides about no more terminals. Those that it let in stay signed in.";
+    let mut response = page::message("You are signed out", text).into_response();
+    set_cookie(&mut response, sign_in, "mc_visit", "", TimeDelta::zero());
+    Ok(response)
 }
 
 /// Known to whoever has the cookie and to nobody else.

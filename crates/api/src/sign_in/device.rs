@@ -156,7 +156,7 @@ pub async fn show(
         let code = typed.filter(|typed| UserCode::parse(typed).is_ok());
         return Ok(page::sign_in(&api.sign_in, code.as_deref()).into_response());
     };
-    let Some(typed) = typed else { return Ok(page::ask_for_code().into_response()) };
+    let Some(typed) = typed else { return Ok(page::ask_for_code(&visitor).into_response()) };
     let Ok(code) = UserCode::parse(&typed) else {
         return Ok(
             page::message("That is no code", "Type it as the terminal shows it.").into_response()
@@ -212,9 +212,10 @@ pub async fn decide_in_browser(
     let by = approves.then_some((visitor.user, visitor.scopes));
     settle(&api.sign_in, &code, visitor.user, by).await?;
     let done: Page = if approves {
-        page::message("You are signed in at the terminal", "You can close this page.")
+        page::decided(&visitor, "You are signed in at the terminal", "You can close this page.")
     } else {
-        page::message("The login was refused", "Nobody comes in by it. You can close this page.")
+        let text = "Nobody comes in by it. You can close this page.";
+        page::decided(&visitor, "The login was refused", text)
     };
     Ok(done.into_response())
 }

@@ -56,12 +56,13 @@ pub fn sign_in(sign_in: &SignIn, user_code: Option<&str>) -> Page {
 }
 
 /// What code the terminal shows.
-pub fn ask_for_code() -> Page {
-    page(
-        "Sign in at a terminal",
+pub fn ask_for_code(visitor: &Visitor) -> Page {
+    let body = format!(
         "<form method=\"get\" action=\"/auth/device\"><p><label>Code <input name=\"user_code\" \
-         autocomplete=\"off\" autofocus required></label></p><button>Go on</button></form>",
-    )
+         autocomplete=\"off\" autofocus required></label></p><button>Go on</button></form>{}",
+        sign_out(visitor)
+    );
+    page("Sign in at a terminal", &body)
 }
 
 /// Whether to let somebody at a terminal come in.
@@ -75,17 +76,33 @@ pub fn agree(visitor: &Visitor, code: &UserCode, row: &Device) -> Page {
          <input type=\"hidden\" name=\"user_code\" value=\"{code}\">\
          <input type=\"hidden\" name=\"proof\" value=\"{proof}\">\
          <button class=\"yes\" name=\"decision\" value=\"approve\">Let it in</button>\
-         <button name=\"decision\" value=\"deny\">Refuse</button></form>",
+         <button name=\"decision\" value=\"deny\">Refuse</button></form>{leave}",
         client = escaped(&row.client),
         scopes = escaped(&scopes.join(", ")),
         proof = escaped(visitor.proof()),
+        leave = sign_out(visitor),
     );
     page("Sign in at a terminal", &body)
+}
+
+/// What came of a decision. The browser may be one that others use, too.
+pub fn decided(visitor: &Visitor, title: &str, text: &str) -> Page {
+    page(title, &format!("<p>{}</p>{}", escaped(text), sign_out(visitor)))
 }
 
 /// A heading and a sentence.
 pub fn message(title: &str, text: &str) -> Page {
     page(title, &format!("<p>{}</p>", escaped(text)))
+}
+
+/// A way to end the visit.
+fn sign_out(visitor: &Visitor) -> String {
+    format!(
+        "<form method=\"post\" action=\"/auth/sign-out\">\
+         <input type=\"hidden\" name=\"proof\" value=\"{}\">\
+         <button>Sign out of this browser</button></form>",
+        escaped(visitor.proof())
+    )
 }
 
 fn page(title: &str, body: &str) -> Page {

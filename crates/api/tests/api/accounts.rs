@@ -1,5 +1,8 @@
 //! Users, teams, tokens and roles, as callers meet them.
 
+use chrono::{TimeDelta, Utc};
+use mc_auth::secret::RefreshToken;
+use mc_store::sessions::{self, NewSession};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, TestApi};
@@ -11,16 +14,53 @@ const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// A personal access token of a new user, with all scopes.
 pub async fn newcomer(api: &TestApi, login: &str) -> String {
     api.post("/users", json!({"login": login})).await.ok();
-    let all = "memory:read memory:write ingest coding github:write admin";
-    let begun = api.form("/auth/device", &[("scope", all)]).await.ok();
-    let hash = mc_store::accounts::find(api.database.service(), login).await.unwrap().unwrap();
-    approve(api, &begun, hash.id).await;
-    let session = redeem(api, &begun).await.ok();
-    let access = session["access_token"].as_str().unwrap();
+    let session = signed_in(api, login).await;
+    let access = access(&session);
     let scopes = ["memory:read", "memory:write", "ingest", "coding", "github:write", "admin"];
     let made =
         api.with(access).post("/tokens", json!({"name": "test", "scopes": scopes})).await.ok();
     made["token"].as_str().unwrap().to_owned()
+}
+
+/// A session of this user's with all scopes, as a terminal gets it.
+async fn signed_in(api: &TestApi, login: &str) -> Value {
+    let begun = agreed(api, login).await;
+    redeem(api, &begun).await.ok()
+}
+
+/// A login at a terminal that this user agreed to, and that waits there to be fetched.
+async fn agreed(api: &TestApi, login: &str) -> Value {
+    let all = "memory:read memory:write ingest coding github:write admin";
+    let begun = api.form("/auth/device", &[("scope", all)]).await.ok();
+    approve(api, &begun, id(api, login).await).await;
+    begun
+}
+
+async fn id(api: &TestApi, login: &str) -> mc_domain::UserId {
+    mc_store::accounts::find(api.service(), login).await.unwrap().unwrap().id
+}
+
+fn access(session: &Value) -> &str {
+    session["access_token"].as_str().unwrap()
+}
+
+/// The cookie of a browser in which this user has signed in.
+async fn visit(api: &TestApi, login: &str) -> String {
+    let (secret, ends_at) = (RefreshToken::generate(), Utc::now() + TimeDelta::hours(8));
+    let (user, scopes) = (id(api, login).await, mc_domain::Scopes::ALL);
+    let new = NewSession { user, client: "browser", scopes, ends_at };
+    let mut tx = api.service().begin().await.unwrap();
+    let session = sessions::begin(&mut tx, &new).await.unwrap().unwrap();
+    sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await.unwrap();
+    tx.commit().await.unwrap();
+    format!("mc_visit={}", secret.expose())
+}
+
+/// What the forms of a visit's pages prove where they come from by; `None` where the visit is over.
+async fn proof(api: &TestApi, cookie: &str) -> Option<String> {
+    let page = api.page("/auth/device", cookie).await.ok();
+    let (_, rest) = page.as_str().unwrap().split_once("name=\"proof\" value=\"")?;
+    Some(rest.split('"').next().unwrap().to_owned())
 }
 
 /// What the page of the device flow does for whoever signed in.
@@ -193,6 +233,128 @@ async fn who_is_shut_out_is_out_at_once_with_every_token() {
     assert_eq!(api.with(&pat).get("/whoami").await.status, 401);
     let local = api.patch("/users/local", json!({"disabled": true})).await;
     assert_eq!(local.status, 409, "nobody shuts themselves out");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_shut_out_signs_in_anew_when_let_in_again() {
+    let api = TestApi::start().await;
+    let pat = newcomer(&api, "ann").await;
+    let (session, waiting) = (signed_in(&api, "ann").await, agreed(&api, "ann").await);
+    let cookie = visit(&api, "ann").await;
+    assert!(proof(&api, &cookie).await.is_some());
+    api.patch("/users/ann", json!({"disabled": true})).await.ok();
+    // Somebody agreed at that very moment.
+    let late = agreed(&api, "ann").await;
+    assert_eq!(redeem(&api, &late).await.body["error"], "invalid_grant");
+    api.patch("/users/ann", json!({"disabled": false})).await.ok();
+
+    assert_eq!(api.with(access(&session)).get("/whoami").await.status, 401);
+    assert_eq!(refresh(&api, &session).await.body["error"], "invalid_grant");
+    assert_eq!(redeem(&api, &waiting).await.body["error"], "access_denied");
+    assert_eq!(proof(&api, &cookie).await, None);
+    assert_eq!(api.with(&pat).get("/whoami").await.ok()["login"], "ann", "as before");
+    let again = signed_in(&api, "ann").await;
+    assert_eq!(api.with(access(&again)).get("/whoami").await.ok()["login"], "ann");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_signs_out_everywhere_is_out_at_once_with_every_session() {
+    let api = TestApi::start().await;
+    let (ann, bob) = (newcomer(&api, "ann").await, newcomer(&api, "bob").await);
+    let (here, stolen) = (signed_in(&api, "ann").await, signed_in(&api, "ann").await);
+    let (cookie, waiting) = (visit(&api, "ann").await, agreed(&api, "ann").await);
+    let others = signed_in(&api, "bob").await;
+
+    // No program does it, nor somebody else, who isn't told who there is.
+    assert_eq!(api.with(&ann).delete("/users/ann/sessions").await.status, 403);
+    for login in ["ann", "nobody"] {
+        let path = format!("/users/{login}/sessions");
+        assert_eq!(api.with(access(&others)).delete(&path).await.status, 403, "{login}");
+    }
+    assert_eq!(api.with(access(&here)).get("/whoami").await.status, 200);
+
+    assert_eq!(api.with(access(&here)).delete("/users/ANN/sessions").await.status, 204);
+    for session in [&here, &stolen] {
+        assert_eq!(api.with(access(session)).get("/whoami").await.status, 401);
+        assert_eq!(refresh(&api, session).await.body["error"], "invalid_grant");
+    }
+    assert_eq!(redeem(&api, &waiting).await.body["error"], "access_denied");
+    assert_eq!(proof(&api, &cookie).await, None);
+    for (token, login) in [(&*ann, "ann"), (&*bob, "bob"), (access(&others), "bob")] {
+        assert_eq!(api.with(token).get("/whoami").await.ok()["login"], login, "that one stays");
+    }
+
+    let again = signed_in(&api, "ann").await;
+    assert_eq!(api.delete("/users/ann/sessions").await.status, 204, "by an administrator");
+    assert_eq!(api.with(access(&again)).get("/whoami").await.status, 401);
+    assert_eq!(api.delete("/users/nobody/sessions").await.fault(404), "login");
+    let noted = api.get("/audit?action=logout").await.ok();
+    let events = noted["events"].as_array().unwrap().iter();
+    let told: Vec<_> = events
+        .map(|event| (&event["actor"], &event["subject"], &event["detail"]["sessions"]))
+        .collect();
+    let (user, count) = (json!(id(&api, "ann").await), [json!(1), json!(4)]);
+    let (local, herself) = (json!("local"), json!("ann"));
+    assert_eq!(told, [(&local, &user, &count[0]), (&herself, &user, &count[1])]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_signs_out_by_a_page_of_its_own_visit() {
+    let api = TestApi::start().await;
+    newcomer(&api, "ann").await;
+    let (cookie, elsewhere) = (visit(&api, "ann").await, visit(&api, "ann").await);
+    let right = proof(&api, &cookie).await.unwrap();
+    let sign_out = async |proof: &str| {
+        let media = ("content-type", "application/x-www-form-urlencoded");
+        let body = format!("proof={proof}");
+        api.deliver("/auth/sign-out", &[("cookie", cookie.as_str()), media], body.as_bytes()).await
+    };
+    assert_eq!(sign_out(&proof(&api, &elsewhere).await.unwrap()).await.status, 403);
+    assert!(proof(&api, &cookie).await.is_some(), "a page of somebody else's ends nothing");
+    assert_eq!(sign_out(&right).await.status, 200);
+    assert_eq!(proof(&api, &cookie).await, None);
+    assert!(proof(&api, &elsewhere).await.is_some(), "another browser stays");
+    assert_eq!(sign_out(&right).await.status, 200, "once more is as good");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_administrator_sees_and_revokes_anybodys_tokens() {
+    let api = TestApi::start().await;
+    let ann = newcomer(&api, "ann").await;
+    newcomer(&api, "bob").await;
+    let listed = api.get("/tokens?user=ANN").await.ok();
+    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
+    assert!(!listed.to_string().contains(&ann), "without its secret: {listed}");
+    let path = format!("/tokens/{}", listed["tokens"][0]["id"].as_str().unwrap());
+
+    let session = signed_in(&api, "bob").await;
+    let bob = api.with(access(&session));
+    assert_eq!(bob.get("/tokens?user=ann").await.status, 403);
+    assert_eq!(bob.get("/tokens?user=nobody").await.status, 403, "he isn't told who there is");
+    assert_eq!(bob.delete(&path).await.fault(404), "id");
+    let own = bob.get("/tokens?user=bob").await.ok();
+    assert_eq!(own["tokens"].as_array().unwrap().len(), 1, "{own}");
+    assert_eq!(api.with(&ann).get("/whoami").await.status, 200);
+
+    assert_eq!(api.delete(&path).await.status, 204);
+    assert_eq!(api.with(&ann).get("/whoami").await.status, 401);
+    assert_eq!(api.delete(&path).await.fault(404), "id", "it was revoked before");
+    assert_eq!(api.get("/tokens?user=nobody").await.fault(404), "login");
+    let noted = api.get("/audit?action=token.revoked").await.ok();
+    assert_eq!(noted["events"][0]["detail"], json!({"user": id(&api, "ann").await}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn teams_are_read_with_the_scope_that_projects_are() {
+    let api = TestApi::start().await;
+    api.post("/teams", json!({"key": "platform"})).await.ok();
+    for (scope, status) in [("ingest", 403_u16), ("admin", 403), ("memory:read", 200)] {
+        let made = api.post("/tokens", json!({"name": "ci", "scopes": [scope]})).await.ok();
+        let caller = api.with(made["token"].as_str().unwrap());
+        for path in ["/projects", "/projects/shop/members", "/teams", "/teams/platform/members"] {
+            assert_eq!(caller.get(path).await.status, status, "{path} with {scope}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -115,6 +115,7 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
     ann.post("/tasks/sync", issue("Nil delay")).await.ok();
     let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
     let task = ann.post("/tasks/link", link).await.ok()["task"]["id"].clone();
+    ann.delete("/tasks/CS-214?project_key=shop").await.ok();
     moved(&api).await;
     let repository = api.text("select id::text from repositories").await;
     api.post("/teams", json!({"key": "platform"})).await.ok();
@@ -136,6 +137,7 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
         (here, "policy.changed", "local", "shop"),
         (here, "tasks.synced", "ann", "shop"),
         (here, "task.linked", "ann", task.as_str().unwrap()),
+        (here, "task.forgotten", "ann", task.as_str().unwrap()),
         (here, "repository.relocated", "local", repository.as_str()),
         (service, "team.changed", "local", "platform"),
         (service, "token.revoked", "local", token),

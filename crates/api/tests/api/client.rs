@@ -155,6 +155,12 @@ impl TestApi {
         self.answer(request).await
     }
 
+    /// Opens a page with a browser that has this cookie.
+    pub async fn page(&self, path: &str, cookie: &str) -> Answer {
+        let request = Request::builder().uri(path).header(header::COOKIE, cookie);
+        self.answer(request.body(Body::empty()).unwrap()).await
+    }
+
     /// Sends JSON.
     pub async fn post(&self, path: &str, body: Value) -> Answer {
         self.send("POST", path, Body::from(body.to_string())).await

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::TestApi;
+use crate::quarantine::ORDER;
 
 const TIMING: &str = "---\ntags: [adr]\nscope: [cart]\n---\n# Decision\n\nDelays carry their unit.";
 
@@ -41,6 +42,31 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
     assert_eq!(changed["documents"][0], json!({"doc_id": "12", "id": id, "outcome": "updated"}));
     let query = json!({"project_key": "shop", "query": "milliseconds", "sources": ["doc"]});
     assert_eq!(api.post("/search", query).await.ok()["results"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_opens_a_document_is_told_who_vouches_for_it() {
+    let api = TestApi::start().await;
+    let policy = json!({"sanitizer": {"addressed_to_models": "mask"}});
+    api.put_if("/projects/shop/policy", "*", policy).await.ok();
+    let turned = json!({"doc_id": "13", "title": "Escalation",
+                        "url": "https://wiki.example.org/x/13",
+                        "content": format!("# Escalation\n\n{ORDER}")});
+    let kept = api.post("/ingest/docs", ingest(&json!([timing(TIMING), turned]))).await.ok();
+    let id = kept["documents"][1]["id"].as_str().unwrap();
+
+    for name in [
+        format!("id={id}"),
+        "title=Escalation".to_owned(),
+        "url=https%3A%2F%2Fwiki.example.org%2Fx%2F13".to_owned(),
+    ] {
+        let document = api.get(&format!("/documents/open?project_key=shop&{name}")).await.ok();
+        assert_eq!((&document["id"], &document["trust"]), (&json!(id), &json!("untrusted")));
+    }
+    let page = api.get("/documents?project_key=shop").await.ok();
+    let trusts: Vec<_> =
+        page["documents"].as_array().unwrap().iter().map(|document| &document["trust"]).collect();
+    assert_eq!(trusts, ["imported", "untrusted"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

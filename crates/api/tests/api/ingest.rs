@@ -1,8 +1,10 @@
 //! `/ingest/git` and the state of runs.
 
+use mc_api::ApiSettings;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::accounts::newcomer;
 use crate::client::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -73,6 +75,56 @@ async fn locations_that_cannot_be_indexed_are_refused() {
         assert_eq!(api.post("/ingest/git", request).await.fault(400), "ref", "{git_ref}");
     }
     assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_inside_the_network_is_indexed_for_administrators_and_where_it_is_listed() {
+    let mut api = TestApi::start().await;
+    let token = newcomer(&api, "ann").await;
+    api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
+    let inside = [
+        "https://127.0.0.1/a/b",
+        "https://[::1]/a/b",
+        "https://10.0.0.5:8443/a/b",
+        "https://169.254.169.254/x/y",
+        "https://[::ffff:10.0.0.5]/a/b",
+        "https://2130706433/a/b",
+        "https://localhost/a/b",
+    ];
+    for location in inside {
+        let request = json!({"project_key": "shop", "location": location});
+        let refused = api.with(&token).post("/ingest/git", request).await;
+        assert_eq!(refused.fault(403), "location", "{location}");
+        let detail = refused.body["detail"].to_string();
+        assert!(detail.contains("administrator") && detail.contains("ingest.inside"), "{detail}");
+    }
+    assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
+    for (n, location) in inside.iter().enumerate() {
+        let name = format!("inside-{n}");
+        let request = json!({"project_key": "shop", "location": location, "name": name});
+        assert_eq!(api.post("/ingest/git", request).await.status, 202, "{location}");
+    }
+    // What the run may do is kept with the repository, until it moves.
+    let held = "select coalesce(string_agg(name, ' ' order by name), '') from repositories \
+                where not reaches_inside";
+    assert_eq!(api.text(held).await, "");
+    let outside = json!({"project_key": "shop", "location": "https://93.184.215.14/x/outside"});
+    assert_eq!(api.with(&token).post("/ingest/git", outside).await.status, 202);
+    let moved = json!({"project_key": "shop", "location": "https://93.184.215.14/a/b",
+                       "owner": "a", "name": "inside-0", "relocate": true});
+    assert_eq!(api.with(&token).post("/ingest/git", moved).await.status, 202);
+    assert_eq!(api.text(held).await, "inside-0 outside");
+
+    let inside_hosts = vec!["localhost:8443".parse().unwrap()];
+    let settings = ApiSettings { inside_hosts, ..ApiSettings::default() };
+    api.router = mc_api::router(api.state.clone().with_settings(settings));
+    for (location, status) in
+        [("https://localhost:8443/a/listed", 202), ("https://localhost:8080/a/other", 403)]
+    {
+        let request = json!({"project_key": "shop", "location": location});
+        let answer = api.with(&token).post("/ingest/git", request).await;
+        assert_eq!(answer.status, status, "{location}: {}", answer.body);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

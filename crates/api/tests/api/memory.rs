@@ -37,6 +37,20 @@ async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_recalled_says_what_it_was_taken_from() {
+    let api = TestApi::start().await;
+    let mut named = note(UNITS);
+    named["source"] = json!("https://wiki.example.org/x/7");
+    api.post("/save", named).await.ok();
+    let other = "The delay of a session is written once, when the visitor leaves the checkout";
+    assert_eq!(api.post("/save", note(other)).await.ok()["outcome"], "created");
+    let bundle = api.post("/recall", recall()).await.ok();
+    let gotchas = bundle["gotchas"].as_array().unwrap();
+    let sources: Vec<_> = gotchas.iter().filter_map(|gotcha| gotcha["source"].as_str()).collect();
+    assert_eq!((gotchas.len(), sources), (2, vec!["https://wiki.example.org/x/7"]), "{bundle}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn saving_the_same_again_says_into_what_it_was_merged() {
     let api = TestApi::start().await;
     let first = api.post("/save", note(UNITS)).await.ok();

@@ -79,6 +79,7 @@ fn all_but_the_probes_the_ways_to_a_token_and_what_is_signed_need_one() {
                 | "/auth/revoke"
                 | "/auth/device"
                 | "/auth/device/page"
+                | "/auth/sign-out"
         ) || path.starts_with("/.well-known/")
             || path.starts_with("/auth/oauth/")
             || path.starts_with("/webhooks/");

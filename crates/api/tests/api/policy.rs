@@ -145,6 +145,40 @@ async fn who_may_save_is_for_the_policy_to_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_not_save_sends_no_documents() {
+    let api = TestApi::start().await;
+    let ann = newcomer(&api, "ann").await;
+    let role = async |role: &str| {
+        api.put("/projects/shop/members/ann", json!({"role": role})).await.ok();
+    };
+    role("member").await;
+    set(&api, json!({"roles": {"save": "maintainer"}})).await;
+    let ann = api.with(&ann);
+    let page = json!({"doc_id": "1", "title": "Refunds", "url": "https://wiki.example.org/1",
+                      "content": "# Refunds\n\nRefunds above 500 euros need two approvals."});
+    let pages = json!({"project_key": "shop", "source": "wiki", "documents": [page]});
+    let refused = ann.post("/ingest/docs", pages.clone()).await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    let [detail, hint] = ["detail", "hint"].map(|part| refused.body[part].as_str().unwrap());
+    assert!(detail.contains("role maintainer") && detail.contains("`roles.save`"), "{detail}");
+    assert!(hint.contains("POST /save"), "{hint}");
+    assert_eq!(api.get("/documents?project_key=shop").await.ok()["documents"], json!([]));
+
+    // What stands in a repository is decided where it is kept.
+    let repository = json!({"project_key": "shop", "location": "https://93.184.215.14/a/shop.git"});
+    assert_eq!(ann.post("/ingest/git", repository).await.status, 202);
+
+    role("maintainer").await;
+    assert_eq!(ann.post("/ingest/docs", pages).await.ok()["created"], 1);
+    role("viewer").await;
+    let task = json!({"external_id": "CS-1", "title": "Refunds"});
+    let tasks = json!({"project_key": "shop", "tasks": [task]});
+    let refused = ann.post("/tasks/sync", tasks).await;
+    let detail = refused.body["detail"].as_str().unwrap();
+    assert!(detail.contains("role member") && !detail.contains("policy"), "{detail}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_keeps_an_administrator() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;

@@ -141,6 +141,24 @@ async fn dialogs_and_documents_are_held_and_released_alike() {
     assert_eq!(api.post("/forget", forget).await.ok()["documents"], 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_not_save_releases_no_document() {
+    let api = TestApi::start().await;
+    let docs = json!({"project_key": "shop", "source": "wiki", "documents": [
+        {"doc_id": "2", "title": "Orders", "content": format!("# Orders\n\n{ORDER}")}]});
+    assert_eq!(api.post("/ingest/docs", docs).await.ok()["quarantined"], 1);
+    let ann = newcomer(&api, "ann").await;
+    api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
+    let strict = json!({"roles": {"save": "admin"}});
+    api.put_if("/projects/shop/policy", "*", strict).await.ok();
+    let path = format!("/quarantine/{}/release", held(&api).await[0]["id"].as_str().unwrap());
+    let refused = api.with(&ann).post(&path, json!({})).await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    assert!(refused.body["detail"].as_str().unwrap().contains("`roles.save`"));
+    assert_eq!(held(&api).await.len(), 1);
+    api.post(&path, json!({})).await.ok();
+}
+
 /// What came since it was held stays: it is what the author wanted to be known.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_takes_nothing_back() {

@@ -353,6 +353,28 @@ async fn what_a_program_talks_about_is_not_recalled_and_nobodys_dialog_is_replac
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobodys_dialog_is_moved_to_another_task_but_by_maintainers() {
+    let api = TestApi::start().await;
+    let (bot, ann) = (agent(&api).await, member(&api, "ann").await);
+    let (bot, ann) = (api.with(&bot), api.with(&ann));
+    let talk = json!({"project_key": "shop", "task_external_id": "T-1",
+                      "messages": [{"role": "user", "content": "How are vouchers rounded?"}]});
+    let hers = ann.post("/dialogs", talk.clone()).await.ok()["id"].clone();
+    let its = bot.post("/dialogs", talk).await.ok()["id"].clone();
+    let link = |task: &str, dialog: &Value| json!({"project_key": "shop", "task_external_id": task, "dialog_id": dialog});
+    assert_eq!(bot.post("/tasks/link", link("T-2", &hers)).await.fault(404), "dialog_id");
+    assert_eq!(ann.post("/tasks/link", link("T-2", &its)).await.fault(404), "dialog_id");
+    let first = api.get("/tasks/T-1?project_key=shop").await.ok();
+    assert_eq!(first["dialog_ids"], json!([hers, its]), "both are where they were");
+    assert_eq!(api.get("/tasks/T-2?project_key=shop").await.status, 404);
+
+    assert_eq!(bot.post("/tasks/link", link("T-2", &its)).await.ok()["dialog_id"], its);
+    assert_eq!(api.post("/tasks/link", link("T-2", &hers)).await.ok()["dialog_id"], hers);
+    let second = api.get("/tasks/T-2?project_key=shop").await.ok();
+    assert_eq!(second["dialog_ids"], json!([hers, its]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sharing_shows_what_a_note_says_and_not_what_it_said() {
     let api = TestApi::start().await;
     let ann = member(&api, "ann").await;

@@ -57,6 +57,19 @@ async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
     assert_eq!((&described["place"], described.get("matched")), (&json!("src/core.rs"), None));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_is_recalled_with_who_vouches_for_it() {
+    let api = TestApi::start().await;
+    index(&api, "src/core.rs", &[("CoreClient", 26, 29)]).await;
+    let asked = json!({"project_key": "shop", "query": "what does CoreClient hold",
+                       "symbols": ["CoreClient"], "time_budget_ms": 20_000});
+    for trust in ["imported", "untrusted"] {
+        api.execute(&format!("update code_chunks set trust = '{trust}'")).await;
+        let bundle = api.post("/recall", asked.clone()).await.ok();
+        assert_eq!(bundle["code"][0]["trust"], trust, "{bundle}");
+    }
+}
+
 /// Indexes a file of one chunk, lines 11 to 90, as the indexer does.
 async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let store = api.database.store();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::accounts::newcomer;
 use crate::client::TestApi;
 
 fn sync(title: &str) -> Value {
@@ -132,4 +133,34 @@ async fn records_that_are_not_there_are_named_and_the_others_linked() {
     assert_eq!(linked["unknown_record_ids"], json!([stranger]));
     let task = api.get("/tasks/CS-9?project_key=shop").await.ok();
     assert_eq!(task["record_ids"], json!([known]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_of_a_task_is_forgotten_and_what_is_linked_to_it_stays() {
+    let api = TestApi::start().await;
+    let ann = newcomer(&api, "ann").await;
+    api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
+    let (ann, task) = (api.with(&ann), "/tasks/CS-214?project_key=shop");
+    assert_eq!(api.delete(task).await.fault(404), "external_id");
+    let mut told = sync("Nil delay");
+    told["tasks"][0]["assignee"] = "vera".into();
+    ann.post("/tasks/sync", told.clone()).await.ok();
+    let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
+    let dialog = ann.post("/tasks/link", link).await.ok()["dialog_id"].clone();
+    // As where nothing but links has named it.
+    api.execute("update tasks set said_at = null").await;
+
+    assert_eq!(ann.delete(task).await.status, 403);
+    assert_eq!(api.delete(task).await.status, 204);
+    let left = api.get(task).await.ok();
+    assert_eq!((&left["title"], &left["status"]), (&json!(""), &json!("unknown")));
+    assert_eq!((&left["labels"], &left["links"]), (&json!([]), &json!([])));
+    assert_eq!((&left["assignee"], &left["dialog_ids"]), (&json!(null), &json!([dialog])));
+    let since = "select (said_at = updated_at)::text from tasks where external_id = 'CS-214'";
+    assert_eq!(api.text(since).await, "true", "what was said before does not bring it back");
+    let second = api.get("/tasks/org%2Frepo%237?project_key=shop").await.ok();
+    assert_eq!(second["title"], "Second");
+
+    ann.post("/tasks/sync", told).await.ok();
+    assert_eq!(api.get(task).await.ok()["title"], "Nil delay", "and what is said now does");
 }

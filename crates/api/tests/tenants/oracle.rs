@@ -59,6 +59,11 @@ pub fn review(project: &Project) -> Action {
     (least_to_decide(project), Scope::Write)
 }
 
+/// Sending documents, which everybody finds at once.
+pub fn send_documents(project: &Project) -> Action {
+    (least_to_decide(project), Scope::Ingest)
+}
+
 /// Whether what a person saves counts for the team at once.
 pub fn decides(person: &Person, project: &Project) -> bool {
     role(person, project) >= Some(least_to_decide(project))

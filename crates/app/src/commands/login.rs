@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::LoginArgs;
+use crate::cli::{LoginArgs, LogoutArgs};
 use crate::config::Config;
 use crate::credentials::Logins;
 use crate::output::{self, Format, text};
@@ -47,8 +47,26 @@ pub async fn run(
     Ok(())
 }
 
+/// Signs out: on this machine, or everywhere.
+pub async fn out(args: &LogoutArgs, remote: &Remote, config: &Config) -> Result<()> {
+    if args.everywhere { out_everywhere(remote, config).await } else { out_here(config).await }
+}
+
+/// Ends every login of the caller, then forgets that of this machine: it is what the service is asked with.
+async fn out_everywhere(remote: &Remote, config: &Config) -> Result<()> {
+    let me = remote.get("/whoami", &[]).await?;
+    let login = text(&me, "login");
+    remote.delete(&format!("/users/{login}/sessions")).await?;
+    Logins::of(config)?.forget()?;
+    output::line(&format!(
+        "Signed out everywhere as {login}. Personal access tokens stay: `memory-copilot token list` \
+         shows them."
+    ));
+    Ok(())
+}
+
 /// Forgets the login of this machine and ends it at the service.
-pub async fn out(config: &Config) -> Result<()> {
+async fn out_here(config: &Config) -> Result<()> {
     let Some(token) = Logins::of(config)?.forget()? else {
         output::line("You were not signed in.");
         return Ok(());
@@ -73,7 +91,8 @@ pub async fn out(config: &Config) -> Result<()> {
         .map_err(reqwest::Error::without_url)
         .context(
             "this machine has forgotten the login, but the service could not be told; it ends by itself \
-             within 30 days, or when an administrator disables the user",
+             within 30 days, with `memory-copilot logout --everywhere` elsewhere, or when an administrator \
+             signs the user out",
         )?;
     output::line("Signed out.");
     Ok(())

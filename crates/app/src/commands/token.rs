@@ -26,8 +26,9 @@ pub async fn run(command: TokenCommand, remote: &Remote, format: Format) -> Resu
                 )
             });
         }
-        TokenCommand::List => {
-            let tokens = remote.get("/tokens", &[]).await?;
+        TokenCommand::List { user } => {
+            let query: Vec<_> = user.iter().map(|login| ("user", login.as_str())).collect();
+            let tokens = remote.get("/tokens", &query).await?;
             format.print(&tokens, table);
         }
         TokenCommand::Revoke { id } => {

@@ -13,15 +13,16 @@ use crate::config::Config;
 const OTHER_FILES: usize = 256;
 
 /// How much the API takes on.
-pub fn settings(config: &Config) -> ApiSettings {
+pub fn settings(config: &Config) -> Result<ApiSettings> {
     let limits = &config.server.limits;
-    ApiSettings {
+    Ok(ApiSettings {
         units_per_caller: limits.units_per_caller,
         requests_at_once: limits.requests,
         streams_at_once: limits.mcp_streams,
         local_notices: config.notices.local,
+        inside_hosts: config.ingest.hosts()?,
         ..ApiSettings::default()
-    }
+    })
 }
 
 /// The API with `/mcp` for the network. The tools call the API in this process, past the door: what
@@ -86,7 +87,8 @@ mod tests {
     #[test]
     fn the_documented_limits_are_those_of_the_code() {
         let config = Config::defaults();
-        let (api, door) = (settings(&config), config.server.door().expect("valid defaults"));
+        let api = settings(&config).expect("valid defaults");
+        let door = config.server.door().expect("valid defaults");
         assert_eq!(format!("{api:?}"), format!("{:?}", ApiSettings::default()));
         assert_eq!(format!("{door:?}"), format!("{:?}", DoorSettings::default()));
         let serving = serving(&config).expect("valid defaults");

@@ -21,9 +21,9 @@ pub(crate) use boundaries::UNCLEAN;
 pub use pack::Limits;
 pub(crate) use pack::pack;
 
-/// Raised whenever the same file would be cut or masked differently, or more is kept of it; files of an
-/// older version are cut again.
-pub const VERSION: i32 = 4;
+/// Raised whenever the same file would be cut, masked or trusted differently, or more is kept of it; files
+/// of an older version are cut again.
+pub const VERSION: i32 = 5;
 
 /// A piece of a file, as seed 002 describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,6 +22,7 @@ use mc_store::{Store, policies, projects};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::source::{InsideHost, Reach};
 use crate::walk::{self, Root, Tree};
 use crate::{Error, cut, source};
 use prepare::{Looked, Seen};
@@ -35,6 +36,8 @@ pub struct Context {
     pub store: Store,
     /// Folder for copies of repositories.
     pub cache: PathBuf,
+    /// Hosts inside the service's network from which every repository may be fetched.
+    pub inside: Vec<InsideHost>,
     /// Name of this worker, not shared with another process that is alive.
     pub worker: String,
     /// How large files and repositories may be.
@@ -89,7 +92,10 @@ async fn index(
     let repository =
         repositories::by_id(&ctx.store, ingest.repository).await?.ok_or(Error::Lost)?;
     let origin = source::parse(&repository.location)?;
-    let checkout = source::checkout(&origin, &ingest.requested_ref, &ctx.cache, stop).await?;
+    let reach =
+        if repository.reaches_inside { Reach::Anywhere } else { Reach::Outside(&ctx.inside) };
+    let checkout =
+        source::checkout(&origin, &ingest.requested_ref, reach, &ctx.cache, stop).await?;
     let known = files::known(&ctx.store, repository.id).await?;
     let policy = policies::of(&ctx.store, repository.project_id).await?;
     let job = Arc::new(Job {

@@ -93,7 +93,7 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     let (line_count, body) = if language == "markdown" {
         let line_count = text::Lines::of(text.as_str()).count();
         let page = Page::of_file(&job.namespace, path, text);
-        let trust = job.trust(page.content.as_str());
+        let trust = job.trust(&[page.content.as_str()]);
         let (doc, passages) = document::cut(page, job.ctx.cut, sanitizing);
         let doc = NewDoc { trust, ..doc };
         (line_count, Body::Doc { doc, passages })
@@ -117,18 +117,20 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
 }
 
 impl Job {
-    /// Who vouches for a text of the repository: nobody where it addresses a model. It is not held back
-    /// for that: the repository has it all the same.
-    fn trust(&self, text: &str) -> Trust {
-        let is_suspicious = || mc_guard::inspect(text).iter().any(Suspicion::quarantines);
-        if self.is_guarded && is_suspicious() { Trust::Untrusted } else { Trust::Imported }
+    /// Who vouches for texts of the repository that are shown as one: nobody where any of them addresses a
+    /// model. They are not held back for that: the repository has them all the same.
+    fn trust(&self, texts: &[&str]) -> Trust {
+        let is_order = |text: &&str| mc_guard::inspect(text).iter().any(Suspicion::quarantines);
+        let is_trusted = !self.is_guarded || !texts.iter().any(is_order);
+        if is_trusted { Trust::Imported } else { Trust::Untrusted }
     }
 }
 
 fn code_chunk(job: &Job, path: &str, language: &str, chunk: Chunk) -> NewChunk {
     let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
     NewChunk {
-        trust: job.trust(&chunk.text),
+        // The summary tells of the comment above a definition, which may stand in the chunk before.
+        trust: job.trust(&[chunk.text.as_str(), chunk.summary.as_str()]),
         passage: NewPassage {
             record_kind: None,
             title,

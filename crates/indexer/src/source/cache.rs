@@ -27,11 +27,12 @@ pub(super) struct Lock(
 );
 
 /// Brings the copy of `url` to the requested ref (empty: the default branch); the tree is the folder
-/// `below` in it.
+/// `below` in it. On the way there git has these settings, too.
 pub(super) async fn checkout(
     url: &Url,
     requested_ref: &str,
     below: &str,
+    settings: Vec<String>,
     cache: &Path,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
@@ -47,7 +48,8 @@ pub(super) async fn checkout(
             _ => {}
         }
     }
-    let git = Git::in_folder(&copy);
+    let git = Git::in_folder(&copy).on_the_way_to(url, settings);
+    git.check_version(STEP_LIMIT, cancel).await?;
     if !copy.join(".git").exists() {
         git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
     }

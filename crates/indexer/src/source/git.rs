@@ -8,7 +8,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
+use super::reach;
 use crate::Error;
 
 /// Most of git's output that is kept.
@@ -24,6 +26,8 @@ const SETTINGS: &[&str] = &[
     "credential.helper=",
     "fetch.recurseSubmodules=false",
     "gc.auto=0",
+    // No login of the user whom the service runs as is offered to a host that asks for one.
+    "http.emptyAuth=false",
     "maintenance.auto=false",
     "protocol.allow=never",
     "protocol.file.allow=always",
@@ -32,7 +36,16 @@ const SETTINGS: &[&str] = &[
     // Folders of other users may be read; nothing in them is run.
     "safe.directory=*",
     "submodule.recurse=false",
+    // All comes from where it was asked for, whatever else a host names.
+    "transfer.bundleURI=false",
 ];
+
+/// A home without `.netrc`, `.gitconfig` or attributes, and in which nobody can put any. Without one they would be
+/// looked for in that of the user whom the service runs as.
+const NO_HOME: &str = "/dev/null";
+
+/// The first git that can be held to the addresses of a host.
+const CAN_BE_PINNED: (u32, u32) = (2, 37);
 
 /// Variables by which the surroundings would steer git.
 const UNSET: &[&str] = &[
@@ -59,11 +72,36 @@ const UNSET: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct Git {
     folder: PathBuf,
+    /// Beside [`SETTINGS`].
+    settings: Vec<String>,
+    /// Whether it may start ssh.
+    is_ssh: bool,
 }
 
 impl Git {
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self { folder: folder.to_owned(), settings: Vec::new(), is_ssh: false }
+    }
+
+    /// The same with what it needs to fetch from there.
+    pub fn on_the_way_to(self, url: &Url, settings: Vec<String>) -> Self {
+        Self { settings, is_ssh: url.scheme() == "ssh", ..self }
+    }
+
+    /// Refuses a git that would pass over a setting that holds it to addresses.
+    pub async fn check_version(
+        &self,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        if !reach::needs_pinning(&self.settings) {
+            return Ok(());
+        }
+        let told = self.run(&["version"], limit, cancel).await?;
+        match version(&told) {
+            Some(version) if version >= CAN_BE_PINNED => Ok(()),
+            _ => Err(Error::OldGit(told)),
+        }
     }
 
     /// Runs git and answers what it printed, trimmed. Its own message comes back as
@@ -97,9 +135,16 @@ impl Git {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
         command.args(arguments);
         for name in UNSET {
             command.env_remove(name);
+        }
+        // What ssh starts by its user's settings may look for more of them there.
+        if !self.is_ssh {
+            command.env("HOME", NO_HOME).env("XDG_CONFIG_HOME", NO_HOME);
         }
         command
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -118,6 +163,12 @@ impl Git {
             .kill_on_drop(true);
         command
     }
+}
+
+/// Of `git version 2.47.3`, the first two numbers.
+fn version(told: &str) -> Option<(u32, u32)> {
+    let mut numbers = told.strip_prefix("git version ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 async fn outcome(child: &mut Child) -> std::io::Result<(bool, String, String)> {
@@ -157,8 +208,14 @@ const REFUSALS: &[&str] = &[
     "repository not found",
 ];
 
+/// How git says that a host sent it on, and it did not go.
+const SENT_ON: &str = "The requested URL returned error: 30";
+
 fn failure(complaint: &str) -> Error {
     let lines = || complaint.lines().map(str::trim);
+    if lines().any(|line| line.starts_with("fatal:") && line.contains(SENT_ON)) {
+        return Error::SentOn;
+    }
     // git's own line names the repository; what the host said before it often doesn't.
     let fatal = lines().filter(|line| line.starts_with("fatal:"));
     match fatal.chain(lines()).find(|line| is_refusal(line)) {
@@ -187,6 +244,8 @@ fn said(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use mc_domain::{Classified, ErrorKind};
 
     use super::*;
@@ -225,6 +284,49 @@ mod tests {
             assert!(error.to_string().contains(told), "{error}");
             assert!(error.to_string().contains("ssh URL"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_host_that_sends_git_on_is_not_asked_again() {
+        let error = failure(
+            "fatal: unable to access 'https://a.example/b/': The requested URL returned error: 301\n",
+        );
+        assert!(matches!(error, Error::SentOn), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn an_old_git_is_known() {
+        assert!(version("git version 2.36.6") < Some(CAN_BE_PINNED));
+        assert!(version("git version 2.37.0.rc1") >= Some(CAN_BE_PINNED));
+        assert!(version("git version 2.50.1 (Apple Git-155)") >= Some(CAN_BE_PINNED));
+        assert!(version("git version 3.0") >= Some(CAN_BE_PINNED));
+        assert_eq!(version("git"), None);
+    }
+
+    #[test]
+    fn git_is_held_to_where_it_may_go_and_finds_no_login_of_its_user() {
+        let url = Url::parse("https://example.org/a/b").expect("a URL");
+        let held = vec!["http.followRedirects=false".to_owned(), "http.proxy=".to_owned()];
+        let git = Git::in_folder(Path::new("/")).on_the_way_to(&url, held);
+        let command = git.command(&["fetch"]);
+        let arguments: Vec<_> = command.as_std().get_args().filter_map(OsStr::to_str).collect();
+        let last = ["-c", "http.followRedirects=false", "-c", "http.proxy=", "fetch"];
+        assert!(arguments.ends_with(&last), "{arguments:?}");
+        for setting in ["credential.helper=", "http.emptyAuth=false", "transfer.bundleURI=false"] {
+            assert!(arguments.windows(2).any(|pair| pair == ["-c", setting]), "{setting}");
+        }
+        let set = |git: &Git, name: &str| {
+            let command = git.command(&[]);
+            let found = command.as_std().get_envs().find(|(known, _)| *known == name);
+            found.and_then(|(_, value)| value?.to_str().map(str::to_owned))
+        };
+        assert_eq!(set(&git, "HOME").as_deref(), Some(NO_HOME));
+        assert_eq!(set(&git, "XDG_CONFIG_HOME").as_deref(), Some(NO_HOME));
+        assert_eq!(set(&git, "GIT_CONFIG_GLOBAL").as_deref(), Some("/dev/null"));
+        let ssh = Url::parse("ssh://git@example.org/a/b").expect("a URL");
+        let over_ssh = Git::in_folder(Path::new("/")).on_the_way_to(&ssh, Vec::new());
+        assert_eq!(set(&over_ssh, "HOME"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod cache;
 mod git;
+mod reach;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +13,8 @@ use url::Url;
 use crate::{Error, walk};
 use cache::Lock;
 use git::Git;
+
+pub use reach::{InsideHost, NoInsideHost, Reach, check_outside};
 
 /// Longest location that is looked at, in bytes.
 const MAX_LOCATION: usize = 4096;
@@ -91,16 +94,21 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 }
 
 /// Makes the tree available: a folder without a ref as it lies there, all else (a bare repository
-/// too) as git's copy in `cache`. The user's own work tree and repository are never changed.
+/// too) as git's copy in `cache`. The user's own work tree and repository are never changed. Over the network
+/// git goes no further than `reach`.
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
+    reach: Reach<'_>,
     cache: &Path,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     check_ref(requested_ref)?;
     match &origin.location {
-        Location::Url(url) => cache::checkout(url, requested_ref, "", cache, cancel).await,
+        Location::Url(url) => {
+            let settings = reach::settings(url, reach).await?;
+            cache::checkout(url, requested_ref, "", settings, cache, cancel).await
+        }
         Location::Folder(folder) => of_folder(folder, requested_ref, cache, cancel).await,
     }
 }
@@ -128,7 +136,7 @@ async fn of_folder(
     };
     let url = Url::from_file_path(&repository)
         .map_err(|()| bad("the repository's path can't be given to git"))?;
-    cache::checkout(&url, requested_ref, &below, cache, cancel).await
+    cache::checkout(&url, requested_ref, &below, Vec::new(), cache, cancel).await
 }
 
 /// The repository without a work tree that the folder is in, if it is in one.

@@ -1,5 +1,13 @@
 use std::fs;
 use std::process::Command;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::PrivateKeyDer;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use super::*;
 
@@ -121,7 +129,8 @@ fn repository(folder: &Path) -> [String; 2] {
 }
 
 async fn content(location: &str, wanted: &str, cache: &Path) -> Result<(String, String), Error> {
-    let checkout = checkout(&parse(location)?, wanted, cache, &CancellationToken::new()).await?;
+    let cancel = CancellationToken::new();
+    let checkout = checkout(&parse(location)?, wanted, Reach::Anywhere, cache, &cancel).await?;
     let file = ["lib/a.txt", "a.txt"]
         .iter()
         .find_map(|path| fs::read_to_string(checkout.root.join(path)).ok());
@@ -299,6 +308,90 @@ async fn a_cancelled_fetch_gives_up() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let origin = parse(folder.path().to_str().expect("UTF-8")).expect("a location");
-    let cancelled = checkout(&origin, "main", cache.path(), &cancel).await;
+    let cancelled = checkout(&origin, "main", Reach::Anywhere, cache.path(), &cancel).await;
     assert!(matches!(cancelled, Err(Error::Cancelled)));
+}
+
+/// How long a test waits for git.
+const LONG: Duration = Duration::from_mins(1);
+
+/// Has git fetch from there with these settings.
+async fn fetched(url: &Url, settings: Vec<String>) -> Result<String, Error> {
+    let folder = tempfile::tempdir().expect("folder");
+    git(folder.path(), &["init", "--quiet"]);
+    let git = Git::in_folder(folder.path()).on_the_way_to(url, settings);
+    git.check_version(LONG, &CancellationToken::new()).await?;
+    git.run(&["fetch", "--quiet", url.as_str()], LONG, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn git_goes_to_the_addresses_that_were_looked_at_whatever_the_name_leads_to() {
+    let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = host.local_addr().expect("an address");
+    let name = "git.example.invalid";
+    let url = Url::parse(&format!("https://{name}:{}/a/b", address.port())).expect("a URL");
+    let pinned = reach::pin(name, address.port(), &[address.ip()]);
+    let settings = vec!["http.proxy=".to_owned(), pinned];
+    let greeted = async {
+        let (mut stream, _) = host.accept().await.expect("a connection");
+        let mut hello = vec![0; 16 * 1024];
+        let length = stream.read(&mut hello).await.expect("what a client begins with");
+        hello.truncate(length);
+        hello
+    };
+    let (greeted, fetched) =
+        tokio::join!(tokio::time::timeout(LONG, greeted), fetched(&url, settings));
+    assert!(matches!(fetched, Err(Error::Unreachable(_))), "{fetched:?}");
+    let hello = greeted.expect("git comes");
+    assert!(hello.windows(name.len()).any(|part| part == name.as_bytes()), "it asks for another");
+}
+
+/// A host over TLS that sends everybody on to an address.
+async fn sending_on(to: &str) -> Url {
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("one");
+    let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).expect("a key");
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![issued.cert.der().clone()], key)
+        .expect("a certificate with its key");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = host.local_addr().expect("an address").port();
+    let answer = format!(
+        "HTTP/1.1 301 Moved Permanently\r\nLocation: {to}/info/refs?service=git-upload-pack\r\n\
+         Content-Length: 0\r\nConnection: close\r\n\r\n"
+    );
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = host.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let mut request = [0; 4096];
+            let Ok(1..) = stream.read(&mut request).await else { continue };
+            // Whoever breaks off is not answered.
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    Url::parse(&format!("https://localhost:{port}/a/b")).expect("a URL")
+}
+
+#[tokio::test]
+async fn a_host_that_sends_git_on_is_not_followed() {
+    let elsewhere = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = elsewhere.local_addr().expect("an address");
+    let url = sending_on(&format!("https://{address}/a/b")).await;
+    let listed = format!("localhost:{}", url.port().expect("a port"));
+    let listed: [InsideHost; 1] = [listed.parse().expect("a host")];
+    let held = reach::settings(&url, Reach::Outside(&listed)).await.expect("allowed");
+    // The test's certificate is nobody's, and the way to this machine leads by no proxy.
+    let here = ["http.sslVerify=false", "http.proxy="].map(str::to_owned);
+    let refused = fetched(&url, [&held[..], &here[..]].concat()).await;
+    assert!(matches!(refused, Err(Error::SentOn)), "{refused:?}");
+
+    // Else it goes where it is sent.
+    let came = tokio::time::timeout(LONG, async { elsewhere.accept().await.map(drop) });
+    let (came, followed) = tokio::join!(came, fetched(&url, here.into()));
+    assert!(came.expect("git follows").is_ok() && followed.is_err());
 }

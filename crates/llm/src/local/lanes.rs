@@ -72,7 +72,7 @@ impl Lanes {
         let mut waiting = self.lock();
         let all_rest = waiting.idle.len() == self.threads;
         let is_urgent = match purpose {
-            Purpose::Query => {
+            Purpose::Query(_) => {
                 waiting.queries.push_back(job);
                 true
             }
@@ -142,6 +142,11 @@ impl Waiting {
 mod tests {
     use super::*;
 
+    /// For a question of the one project there is.
+    fn asking() -> Purpose {
+        Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
+    }
+
     fn next_text(lanes: &Lanes) -> String {
         lanes.next().expect("a job waits").text
     }
@@ -154,7 +159,7 @@ mod tests {
         let (query, _query) = Job::new("query".into());
         lanes.push(first, Purpose::Passage);
         lanes.push(second, Purpose::Passage);
-        lanes.push(query, Purpose::Query);
+        lanes.push(query, asking());
         let order = [next_text(&lanes), next_text(&lanes), next_text(&lanes)];
         assert_eq!(order, ["query", "passage 1", "passage 2"]);
     }
@@ -165,7 +170,7 @@ mod tests {
         let (abandoned, answer) = Job::new("abandoned".into());
         let (wanted, _wanted) = Job::new("wanted".into());
         drop(answer);
-        lanes.push(abandoned, Purpose::Query);
+        lanes.push(abandoned, asking());
         lanes.push(wanted, Purpose::Passage);
         assert_eq!(next_text(&lanes), "wanted");
     }
@@ -218,7 +223,7 @@ mod tests {
                 let first = resting(lanes, 2);
                 for _ in 0..20 {
                     let (job, answer) = Job::new("text".into());
-                    lanes.push(job, Purpose::Query);
+                    lanes.push(job, asking());
                     assert_eq!(answer.blocking_recv(), Ok(Ok(vec![])));
                     assert_eq!(resting(lanes, 2), first);
                 }
@@ -229,7 +234,7 @@ mod tests {
     #[test]
     fn a_second_thread_wakes_for_a_query_and_for_much_work() {
         let long = "long ".repeat(WAITING_MAX);
-        for (text, purpose) in [("query", Purpose::Query), (&*long, Purpose::Passage)] {
+        for (text, purpose) in [("query", asking()), (&*long, Purpose::Passage)] {
             let gate = Mutex::new(());
             let closed = gate.lock().expect("no one has panicked");
             let pass = |text: &str| {

@@ -75,7 +75,7 @@ impl Local {
 
     async fn vector(&self, text: String, purpose: Purpose) -> Result<Vec<f32>, Error> {
         let lane = match purpose {
-            Purpose::Query => &self.queries,
+            Purpose::Query(_) => &self.queries,
             Purpose::Passage => &self.passages,
         };
         let _room = lane.acquire().await.map_err(|e| failed(&self.name, &e))?;

@@ -60,7 +60,7 @@ impl OpenAi {
     /// The vectors of one batch, tried again where that may help.
     async fn batch(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, Error> {
         let lane = match purpose {
-            Purpose::Query => &self.queries,
+            Purpose::Query(_) => &self.queries,
             Purpose::Passage => &self.passages,
         };
         // The place is kept while waiting for a retry: a server in trouble gets fewer requests.

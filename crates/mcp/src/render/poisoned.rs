@@ -12,8 +12,8 @@ const SEED: u64 = 0x005E_EDED;
 const SECTIONS: &[&str] = &["task", "gotchas", "facts", "few_shots", "links", "dialogs", "code"];
 /// All that a line of data may begin with.
 const LABELS: &[&str] = &[
-    "", "at", "cites", "id", "patch", "scope", "status", "step", "tags", "title", "updated", "url",
-    "warning", "why",
+    "", "at", "cites", "id", "patch", "scope", "source", "status", "step", "tags", "title",
+    "updated", "url", "warning", "why",
 ];
 
 /// An item as the format has it.
@@ -99,16 +99,18 @@ fn no_payload_breaks_out_of_a_bundle() {
         let statement = |id: &str, at: usize| {
             json!({"id": id, "kind": "fact", "text": raw(at), "scope": [raw(at + 1)], "state": "active",
                 "trust": "untrusted", "citations": [{"file": raw(at), "symbol": raw(at + 1), "verdict": "fresh"}],
-                "warning": raw(at)})
+                "warning": raw(at), "source": raw(at + 1)})
         };
         let text = bundle(&json!({
             "bundle_id": "b1", "confidence": 0.5,
             "task": {"external_id": raw(0), "title": raw(1), "status": raw(2)},
             "gotchas": [statement("g1", 0), statement("g2", 1)], "facts": [statement("f1", 2), statement("f2", 3)],
-            "few_shots": [{"id": "s1", "title": raw(0), "patch_ref": raw(1), "text": raw(2), "steps": [raw(0), raw(1)]}],
+            "few_shots": [{"id": "s1", "title": raw(0), "patch_ref": raw(1), "text": raw(2), "steps": [raw(0), raw(1)],
+                "source": raw(1)}],
             "links": [{"id": "l1", "title": raw(0), "url": raw(1)}, {"id": "l2", "title": raw(2), "url": raw(3)}],
             "dialogs": [{"id": "d1", "text": raw(0)}, {"id": "d2", "text": raw(1)}],
-            "code": [{"place": raw(0), "line_start": 3, "line_end": 5, "symbol": raw(1), "summary": raw(2)}],
+            "code": [{"place": raw(0), "line_start": 3, "line_end": 5, "symbol": raw(1), "summary": raw(2),
+                "trust": "untrusted"}],
         }));
         let (items, outside) = read(&text);
         let heads: Vec<String> =
@@ -126,12 +128,13 @@ fn no_payload_breaks_out_of_a_bundle() {
                 "links: link l2",
                 "dialogs: dialog d1",
                 "dialogs: dialog d2",
-                "code: code",
+                "code: code untrusted",
             ],
             "{text}"
         );
         for (item, at) in items[1..5].iter().zip(0..) {
             let mut expected = lines_of("", poison.shown(at));
+            expected.extend(lines_of("source", poison.shown(at + 1)));
             expected.extend(lines_of("scope", poison.shown(at + 1)));
             assert_eq!(texts(item)[..expected.len()], expected);
         }
@@ -184,11 +187,13 @@ fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
         assert_eq!(texts(&items[0])[..title.len()], title);
 
         let text = document(
-            &json!({"id": "d1", "title": raw(0), "url": raw(1), "updated_at": raw(2), "content": raw(0)}),
+            &json!({"id": "d1", "title": raw(0), "url": raw(1), "updated_at": raw(2), "content": raw(0),
+                "trust": "untrusted"}),
             Some(7),
         );
         let (items, outside) = read(&text);
         assert_eq!((items.len(), outside.len()), (1, 2), "{text}");
+        assert_eq!(items[0].head, ["document", "d1", "untrusted"]);
         let content: Vec<_> =
             texts(&items[0]).into_iter().filter(|(label, _)| label.is_empty()).collect();
         assert_eq!(content, lines_of("", poison.shown(0)));

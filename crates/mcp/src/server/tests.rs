@@ -69,7 +69,7 @@ fn fake_core(script: Script) -> Router {
     }
     async fn document(Query(query): Query<Vec<(String, String)>>) -> Json<Value> {
         Json(json!({"id": ID, "title": "Timing", "url": "https://wiki.example/7",
-            "content": format!("asked by {query:?}")}))
+            "trust": "untrusted", "content": format!("asked by {query:?}")}))
     }
     async fn records() -> Json<Value> {
         Json(json!({"records": [{"id": ID, "kind": "fact", "title": "Units"}], "next": ID}))
@@ -315,12 +315,14 @@ async fn a_document_comes_with_a_link_to_read_it_again() {
     let result = session.call("open_doc", json!({"title": "Timing", "project_key": "bank"})).await;
     let link = result.content[1].as_resource_link().expect("a link");
     assert_eq!(link.uri, format!("memory://docs/{ID}?project=bank"));
+    let vouched = format!("- document {ID} untrusted\n");
+    assert!(text(&result).contains(&vouched), "nobody vouches for it");
     let request = ReadResourceRequestParams::new(link.uri.clone());
     let read = session.client.read_resource(request).await.expect("the document");
     let ResourceContents::TextResourceContents { text, .. } = &read.contents[0] else {
         panic!("no text")
     };
-    assert!(text.contains(r#"("project_key", "bank")"#) && text.contains(ID), "{text}");
+    assert!(text.contains(r#"("project_key", "bank")"#) && text.contains(&vouched), "{text}");
 }
 
 #[tokio::test]

@@ -31,6 +31,8 @@ pub const CODE_MAX: usize = 5;
 pub const STEPS_MAX: usize = 8;
 /// Longest step of a worked example, in characters.
 pub const STEP_MAX_CHARS: usize = 160;
+/// Longest name of what a record was taken from, in characters: most addresses of pages are shorter.
+pub const SOURCE_MAX_CHARS: usize = 120;
 
 /// What was recalled.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +92,9 @@ pub struct Statement {
     pub tags: Vec<String>,
     /// Who vouches for it.
     pub trust: Trust,
+    /// What it was taken from, in at most [`SOURCE_MAX_CHARS`] characters; `None` for what somebody just
+    /// said.
+    pub source: Option<String>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// Active or stale.
@@ -136,6 +141,8 @@ pub struct FewShot {
     pub scope: Vec<String>,
     /// Who vouches for it.
     pub trust: Trust,
+    /// What it was taken from, as in a [`Statement`].
+    pub source: Option<String>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// What to be careful about.
@@ -198,6 +205,8 @@ pub struct CodePlace {
     pub symbol: Option<String>,
     /// Short description.
     pub summary: String,
+    /// Who vouches for the code, and so for its description.
+    pub trust: Trust,
     /// Rank score, 0 to 1.
     pub score: f32,
 }

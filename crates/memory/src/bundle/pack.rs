@@ -193,12 +193,12 @@ struct Queues {
 
 impl Queues {
     fn new(contents: Contents) -> Self {
-        let mut gotchas = contents.gotchas.into_iter().map(Item::Gotcha);
-        let mut facts = contents.facts.into_iter().map(Item::Fact);
-        let mut shots = contents.few_shots.into_iter().map(Item::FewShot);
-        let mut links = contents.links.into_iter().map(Item::Link);
-        let mut dialogs = contents.dialogs.into_iter().map(Item::Talk);
-        let mut code = contents.code.into_iter().map(Item::Code);
+        let mut gotchas = queue(contents.gotchas, Item::Gotcha);
+        let mut facts = queue(contents.facts, Item::Fact);
+        let mut shots = queue(contents.few_shots, Item::FewShot);
+        let mut links = queue(contents.links, Item::Link);
+        let mut dialogs = queue(contents.dialogs, Item::Talk);
+        let mut code = queue(contents.code, Item::Code);
         let mut order = Vec::new();
         loop {
             let before = order.len();
@@ -227,14 +227,21 @@ impl Queues {
     }
 }
 
+/// A section's items. What nobody vouches for stands behind the others here already: in front of them it
+/// would take their turn in a round.
+fn queue<T>(items: Vec<T>, item: fn(T) -> Item) -> std::vec::IntoIter<Item> {
+    let mut items: Vec<_> = items.into_iter().map(item).collect();
+    vouched_first(&mut items, trust);
+    items.into_iter()
+}
+
 fn trust(item: &Item) -> Trust {
     match item {
         Item::Gotcha(item) | Item::Fact(item) => item.trust,
         Item::FewShot(item) => item.trust,
         Item::Link(item) => item.trust,
         Item::Talk(item) => item.trust,
-        // Code is imported, as the repository is.
-        Item::Code(_) => Trust::Imported,
+        Item::Code(item) => item.trust,
     }
 }
 

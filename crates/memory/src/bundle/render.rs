@@ -53,6 +53,7 @@ pub(super) fn statement(statement: &Statement) -> Value {
         if !statement.citations.is_empty() {
             map.insert("citations".to_owned(), statement.citations.iter().map(cited).collect());
         }
+        insert_some(map, "source", statement.source.as_deref());
         insert_some(map, "warning", statement.warning.as_deref());
     }
     json
@@ -81,6 +82,7 @@ pub(super) fn few_shot(shot: &FewShot) -> Value {
     if let Some(map) = json.as_object_mut() {
         insert_some(map, "patch_ref", shot.patch_ref.as_deref());
         insert_some(map, "text", shot.text.as_deref());
+        insert_some(map, "source", shot.source.as_deref());
         insert_some(map, "warning", shot.warning.as_deref());
     }
     json
@@ -109,6 +111,7 @@ pub(super) fn code(place: &CodePlace) -> Value {
         "line_start": place.line_start,
         "line_end": place.line_end,
         "summary": place.summary,
+        "trust": place.trust.as_str(),
     });
     if let Some(map) = json.as_object_mut() {
         insert_some(map, "symbol", place.symbol.as_deref());

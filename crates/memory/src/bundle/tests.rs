@@ -14,6 +14,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
         scope: vec!["cart_sessions".into()],
         tags: vec!["bugfix".into(), "unit".into()],
         trust: Trust::Team,
+        source: None,
         score: 0.812_345,
         state: RecordState::Active,
         citations: vec![],
@@ -48,6 +49,7 @@ fn contents() -> Contents {
                 text: None,
                 scope: vec![],
                 trust: Trust::Team,
+                source: None,
                 score: 0.5,
                 warning: None,
             })
@@ -74,6 +76,7 @@ fn contents() -> Contents {
             line_end: 9,
             symbol: Some("Cart#total".into()),
             summary: "def total".into(),
+            trust: Trust::Imported,
             score: 0.3,
         }],
     }
@@ -115,6 +118,81 @@ fn what_nobody_vouches_for_comes_last_and_takes_only_the_room_that_is_left() {
         );
         assert!(confirmed == 10 || confirmed == trusts.len(), "{limit}: {trusts:?}");
     }
+}
+
+/// Documents, dialogs and code, every other one vouched for by nobody, and facts behind them.
+fn places_to_read_on() -> Contents {
+    let full = contents();
+    let trusts = [Trust::Untrusted, Trust::Imported, Trust::Untrusted, Trust::Imported];
+    let link = |trust| Link { trust, ..full.links[0].clone() };
+    let talk = |trust| Talk { trust, ..full.dialogs[0].clone() };
+    let place = |trust| CodePlace { trust, ..full.code[0].clone() };
+    Contents {
+        gotchas: full.gotchas.clone(),
+        facts: full.facts.iter().take(6).cloned().collect(),
+        few_shots: Vec::new(),
+        links: trusts.map(link).into(),
+        dialogs: trusts.map(talk).into(),
+        code: trusts.map(place).into(),
+    }
+}
+
+/// Asserts that `items` are those of `vouched`, and behind them only what nobody vouches for.
+fn assert_ahead<T: PartialEq + std::fmt::Debug>(
+    vouched: &[T],
+    items: &[T],
+    trust: impl Fn(&T) -> Trust,
+) {
+    let (ahead, behind) = items.split_at(vouched.len().min(items.len()));
+    assert_eq!(ahead, vouched);
+    assert!(behind.iter().all(|item| trust(item) == Trust::Untrusted), "{behind:?}");
+}
+
+#[test]
+fn code_documents_and_dialogs_that_nobody_vouches_for_displace_nothing() {
+    let mixed = places_to_read_on();
+    let mut vouched = mixed.clone();
+    vouched.links.retain(|link| link.trust > Trust::Untrusted);
+    vouched.dialogs.retain(|talk| talk.trust > Trust::Untrusted);
+    vouched.code.retain(|place| place.trust > Trust::Untrusted);
+    for limit in (TokenBudget::MIN..2_000).step_by(40) {
+        let (envelope, budget) = (envelope(), TokenBudget::new(limit).unwrap());
+        let bundle = pack(envelope.clone(), mixed.clone(), budget);
+        let alone = pack(envelope, vouched.clone(), budget);
+        assert_eq!((&bundle.gotchas, &bundle.facts), (&alone.gotchas, &alone.facts), "{limit}");
+        assert_ahead(&alone.links, &bundle.links, |link| link.trust);
+        assert_ahead(&alone.dialogs, &bundle.dialogs, |talk| talk.trust);
+        assert_ahead(&alone.code, &bundle.code, |place| place.trust);
+    }
+}
+
+#[test]
+fn code_says_who_vouches_for_it() {
+    let bundle = pack(envelope(), places_to_read_on(), TokenBudget::new(8_000).unwrap());
+    let trusts: Vec<_> = bundle.code.iter().map(|place| place.trust).collect();
+    assert_eq!(
+        trusts,
+        [Trust::Imported, Trust::Imported, Trust::Untrusted, Trust::Untrusted],
+        "there is room for all of it"
+    );
+    let json = as_json(&bundle);
+    assert_eq!(json["code"][1]["trust"], "imported");
+    assert_eq!(json["code"][2]["trust"], "untrusted");
+}
+
+#[test]
+fn a_statement_says_what_it_was_taken_from() {
+    let source = Some("https://wiki.example/cart".to_owned());
+    let mut full = contents();
+    full.facts[0].source.clone_from(&source);
+    full.few_shots[0].source = source;
+    let bundle = pack(envelope(), full, TokenBudget::new(8_000).unwrap());
+    let json = as_json(&bundle);
+    for section in ["facts", "few_shots"] {
+        assert_eq!(json[section][0]["source"], "https://wiki.example/cart");
+        assert!(json[section][1].get("source").is_none(), "nobody named any");
+    }
+    assert_eq!(bundle.tokens, tokens::count(&json.to_string()), "and that is counted");
 }
 
 #[test]

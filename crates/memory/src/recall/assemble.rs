@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::is_warning;
 use crate::bundle::{
-    CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, STATEMENT_MAX_CHARS,
-    STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, admits, staleness_warning, trust,
+    CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, SOURCE_MAX_CHARS,
+    STATEMENT_MAX_CHARS, STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, admits, staleness_warning,
+    trust,
 };
 use crate::citations::is_stale;
 use crate::confidence::{FLOOR, Question, evidence, is_about_place};
@@ -160,6 +161,7 @@ fn statement(one: &Scored, record: &RecordFacet) -> Statement {
         scope: indexed.scope.clone(),
         tags: indexed.tags.clone(),
         trust: trust(&one.hit.passage),
+        source: source(record),
         score: one.score,
         state: one.state,
         citations: one.citations.clone(),
@@ -190,9 +192,15 @@ fn few_shot(one: &Scored, record: &RecordFacet) -> FewShot {
         patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
         scope: indexed.scope.clone(),
         trust: trust(&one.hit.passage),
+        source: source(record),
         score: one.score,
         warning: one.warning(),
     }
+}
+
+/// What the record was taken from, short enough to stand beside what it says.
+fn source(record: &RecordFacet) -> Option<String> {
+    record.source.as_ref().map(|source| cut(source, SOURCE_MAX_CHARS))
 }
 
 fn link(one: &Scored, title: &str, url: &str, target: LinkTarget) -> Link {
@@ -226,6 +234,7 @@ fn code_place(one: &Scored, code: &CodeFacet) -> CodePlace {
         line_end: code.line_end,
         symbol: code.parent_symbol.clone().or_else(|| indexed.symbols.first().cloned()),
         summary: cut(&code.summary, STEP_MAX_CHARS),
+        trust: trust(&one.hit.passage),
         score: one.score,
     }
 }

@@ -213,7 +213,8 @@ fn merged_trust(old: &Record, body: &RecordBody, new: Trust) -> Trust {
     if is_the_same { old.standing.trust.max(new) } else { new.min(Trust::Team) }
 }
 
-fn origin(request: &SaveRequest, prepared: &Prepared) -> Origin {
+/// Where what is saved comes from.
+pub(super) fn origin(request: &SaveRequest, prepared: &Prepared) -> Origin {
     Origin { saved_by: request.saved_by, source: prepared.clean.source.clone() }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::citations::{NewCitation, check_new};
 use crate::distil::{self, Distilled};
-use crate::gate::{Gate, Looked, MaskedCount, Verdict};
+use crate::gate::{Gate, Looked, MaskedCount, Verdict, beside};
 use crate::judge::{
     self, Action, CANDIDATE_DISTANCE_MAX, Evidence, Incoming, Known, Reject, Scores, judge,
 };
@@ -235,8 +235,7 @@ pub async fn save_looked(
     if ttl <= now {
         return Err(Error::TtlInThePast);
     }
-    let mut gate = Gate::new(&ctx.policy, looked);
-    let clean = Clean::of(request, &mut gate);
+    let (clean, distilled, mut gate) = read(ctx, request, looked).await;
     let trust = match gate.verdict() {
         Verdict::Refuse(reasons) => {
             return Ok(not_kept(Decision::Forbidden, forbids(&reasons), &gate));
@@ -245,7 +244,6 @@ pub async fn save_looked(
         Verdict::Take { suspicious: true } => Trust::Untrusted,
         Verdict::Take { suspicious: false } => request.trust,
     };
-    let distilled = clean.distil(request.kind);
     if let Some(reject) = judge::reject(&distilled.content) {
         return Ok(not_kept(Decision::Rejected(reject), reject.to_string(), &gate));
     }
@@ -276,6 +274,22 @@ pub async fn save_looked(
         record: Some(written.record),
         vector_pending: vector_pending.filter(|_| !written.has_vector),
     })
+}
+
+/// A request's texts, masked, and what they come to: with all its steps it may have some hundred kilobytes.
+async fn read(
+    ctx: &MemoryContext,
+    request: &SaveRequest,
+    looked: Looked,
+) -> (Clean, Distilled, Gate) {
+    let (policy, request) = (ctx.policy.clone(), request.clone());
+    beside(move || {
+        let mut gate = Gate::new(&policy, looked);
+        let clean = Clean::of(&request, &mut gate);
+        let distilled = clean.distil(request.kind);
+        (clean, distilled, gate)
+    })
+    .await
 }
 
 async fn held(
@@ -563,9 +577,17 @@ async fn propose(
     if let Some(same) = records::same_proposal(&mut tx, request.project, request.kind, hash).await?
     {
         let record = records::find_in(&mut tx, same).await?.ok_or(Error::UnknownRecord(same))?;
-        settled_alone(tx, prepared.looked).await?;
+        let decision = Decision::Proposed(same);
+        // It is theirs as well, and stays when those are forgotten who proposed it before.
+        if records::seconded(&mut tx, same, &apply::origin(request, prepared)).await? {
+            quarantine::settle(&mut tx, prepared.looked).await?;
+            note(&mut tx, request, &decision, same).await?;
+            tx.commit().await?;
+        } else {
+            settled_alone(tx, prepared.looked).await?;
+        }
         let reason = "it was proposed already and waits for a person of the team".to_owned();
-        return Ok(unchanged(record, Decision::Proposed(same), reason, judgement.scores));
+        return Ok(unchanged(record, decision, reason, judgement.scores));
     }
     let applied =
         apply::propose(&mut tx, request, prepared, links, amends, judgement.scores).await?;

@@ -4,7 +4,7 @@ use mc_domain::SourceKind;
 use mc_memory::{LinkIssue, SaveDialog, link_issue};
 use mc_search::{Options, Query, search};
 use mc_store::passages::PassageFilter;
-use mc_store::{dialogs, records};
+use mc_store::{dialogs, records, testing};
 
 use crate::support::World;
 
@@ -63,6 +63,30 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_tools_answer_its_length_is_kept_whatever_it_begins_with() {
+    let world = World::new().await;
+    let note = "(a tool's answer of 12 characters)";
+    let answers = [
+        "(a tool's answer of 12 characters) and then all that it said",
+        "(a tool's answer of all that it said",
+        "(a tool's answer of 012 characters)",
+        "(a tool's answer of 1 and 2 characters)",
+        "(a tool's answer of 99999999999999999999999 characters)",
+        note,
+    ];
+    let messages: Vec<_> = answers.iter().map(|answer| ("tool", *answer)).collect();
+    world.kept(&dialog(&world, &messages)).await;
+    let kept = "select string_agg(m ->> 'content', '|' order by n)
+                from dialogs, jsonb_array_elements(messages) with ordinality as all_of_them (m, n)";
+    let kept = testing::text(world.store(), kept).await.unwrap();
+    let note_of = |length| format!("(a tool's answer of {length} characters)");
+    let mut expected: Vec<_> = answers.iter().map(|one| note_of(one.chars().count())).collect();
+    // What was kept before, as of a dialog that was held, is not counted again.
+    expected[5] = note.to_owned();
+    assert_eq!(kept, expected.join("|"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issue_is_linked_before_any_tracker_told_of_it() {
     let world = World::new().await;
     let record =
@@ -71,6 +95,7 @@ async fn an_issue_is_linked_before_any_tracker_told_of_it() {
         project: world.project,
         task_external_id: "CS-215".into(),
         dialog: None,
+        moves_any: true,
         developer: Some("ann".into()),
         records: vec![record],
     };

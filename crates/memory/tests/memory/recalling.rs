@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{BundleId, Classified, ErrorKind, RecordKind};
-use mc_memory::bundle::as_json;
+use mc_domain::{BundleId, Classified, ErrorKind, RecordKind, Trust};
+use mc_memory::bundle::{SOURCE_MAX_CHARS, as_json};
 use mc_memory::{
     Error, RecallRequest, SaveDialog, SaveRequest, TokenBudget, feedback, recall, tokens,
 };
@@ -125,6 +125,55 @@ async fn rules_and_warnings_about_the_place_come_first_and_each_kind_has_its_sec
         (shot.title.as_str(), shot.steps.len(), shot.patch_ref.as_deref()),
         ("Fix nil delay", 2, Some("sha1"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_is_recalled_with_what_it_was_taken_from() {
+    let world = World::new().await;
+    let page = "https://wiki.example.org/x/7";
+    let content = "The payments worker retries a failed charge 3 times";
+    let note = world.note(content);
+    world.created(&SaveRequest { source: page.into(), ..note.clone() }).await;
+    let question = world.question("how often does the payments worker retry a failed charge");
+    assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
+    // Whoever says the same again, and does not say where it is from, takes nothing away.
+    world.save(&note).await;
+    assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
+
+    let long = SaveRequest {
+        kind: RecordKind::Fewshot,
+        scope: vec!["payments".into()],
+        steps: vec!["find nil".into(), "check units".into()],
+        title: Some("Fix nil delay".into()),
+        source: format!("https://wiki.example.org/{}", "page/".repeat(60)),
+        ..world.note("How the nil delay of a trigger was fixed")
+    };
+    world.created(&long).await;
+    let bundle = world.recall(&world.question("how was the nil delay of a trigger fixed")).await;
+    let source = bundle.few_shots[0].source.clone().unwrap();
+    assert!(source.starts_with("https://wiki.example.org/page/"), "{source}");
+    assert!(source.chars().count() <= SOURCE_MAX_CHARS, "{source}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_that_nobody_vouches_for_comes_last_and_says_so() {
+    let world = World::new().await;
+    let cart = "class Cart\n  def total_in_cents\n    items.sum(&:price_in_cents)\n  end\nend";
+    let basket = "class Basket\n  def total_in_cents\n    rows.sum(&:amount)\n  end\nend";
+    world.index_file("app/cart.rb", cart, Some(("Cart#total_in_cents", 2, 4))).await;
+    world.index_file("app/basket.rb", basket, Some(("Basket#total_in_cents", 2, 4))).await;
+    let turned = "update code_chunks set trust = 'untrusted'
+        from passages p where p.id = passage_id and p.place = 'app/cart.rb'";
+    testing::execute(world.url(), turned).await.unwrap();
+    let request = RecallRequest {
+        symbols: vec!["Cart#total_in_cents".into()],
+        ..world.question("Cart total_in_cents price_in_cents of items")
+    };
+    let bundle = world.recall(&request).await;
+    let places: Vec<_> =
+        bundle.code.iter().map(|place| (place.place.as_str(), place.trust)).collect();
+    let expected = [("app/basket.rb", Trust::Imported), ("app/cart.rb", Trust::Untrusted)];
+    assert_eq!(places, expected, "however well it matches");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

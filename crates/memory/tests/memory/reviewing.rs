@@ -2,7 +2,7 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
-use mc_memory::review::{Forgotten, confirm, forget, roll_back, share};
+use mc_memory::review::{Edit, Forgotten, Seen, accept, confirm, forget, roll_back, share};
 use mc_memory::{Decision, NewCitation, SaveRequest, recheck_files, save};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Contributor, Record};
@@ -310,6 +310,67 @@ async fn what_is_cited_again_is_not_what_too_many_push_out() {
     let cites: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.file_path).collect();
     let kept: Vec<_> = std::iter::once(0).chain(2..=32).map(path).collect();
     assert_eq!(cites, kept);
+}
+
+/// Has somebody propose something, which may wait for the reviewers already.
+async fn proposed(world: &World, by: UserId, content: &str) -> RecordId {
+    let request =
+        SaveRequest { saved_by: Some(by), visibility: Visibility::Proposed, ..world.note(content) };
+    match world.save(&request).await.decision {
+        Decision::Proposed(id) => id,
+        other => panic!("expected a proposal, got {other:?}"),
+    }
+}
+
+/// Who saved what a record was made of, oldest first.
+async fn contributors(world: &World, id: RecordId) -> Vec<UserId> {
+    let all = records::contributions(world.store(), id).await.unwrap();
+    all.into_iter().filter_map(|one| one.saved_by).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_two_propose_stays_the_seconds_when_the_first_is_forgotten() {
+    let world = World::new().await;
+    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
+    let id = proposed(&world, eve, EXPORT).await;
+    for by in [bob, bob, eve] {
+        assert_eq!(proposed(&world, by, EXPORT).await, id);
+    }
+    assert_eq!(contributors(&world, id).await, [eve, bob], "each is noted once");
+
+    let gone = forgetting(&world, eve, false).await;
+    assert_eq!((gone.removed, gone.kept), (vec![], vec![id]));
+    let left = record(&world, id).await;
+    assert_eq!((left.content.as_str(), left.state), (EXPORT, RecordState::Active));
+    assert_eq!(left.standing.visibility, Visibility::Proposed);
+    assert_eq!(contributors(&world, id).await, [bob]);
+    assert_eq!(forgetting(&world, bob, false).await.removed, [id]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_two_proposed_and_a_person_accepted_is_both_of_theirs() {
+    let world = World::new().await;
+    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
+    let ours = world.created(&world.note(RETRY)).await;
+    let amending = proposed(&world, eve, RETOLD).await;
+    assert_eq!(proposed(&world, bob, RETOLD).await, amending);
+    let own = proposed(&world, eve, EXPORT).await;
+    assert_eq!(proposed(&world, bob, EXPORT).await, own);
+
+    let seen = Seen { version: 1, amends_version: Some(1) };
+    let amended = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
+    assert_eq!((amended.id, amended.version), (ours, 2));
+    let edit = Edit { content: Some(format!("{EXPORT}, but not on Sundays")), title: None };
+    let seen = Seen { version: 1, amends_version: None };
+    let edited = accept(&world.ctx, own, seen, &edit, "ann").await.unwrap();
+    assert_eq!((edited.id, edited.version), (own, 2));
+
+    let gone = forgetting(&world, eve, false).await;
+    assert!(gone.removed.is_empty() && gone.rolled_back.is_empty(), "{gone:?}");
+    assert_eq!(record(&world, ours).await.content, amended.content);
+    assert_eq!(record(&world, own).await.content, edited.content);
+    assert_eq!(forgetting(&world, bob, false).await.rolled_back, [ours]);
+    assert_eq!(record(&world, ours).await.content, RETRY);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -36,6 +36,21 @@ async fn fifty_people_who_save_the_same_leave_one_record() {
     assert_eq!(given, 50, "no tag of a merged note is lost");
 }
 
+/// What the policy refuses is refused before the database is asked: only masking keeps the answer waiting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_note_is_masked_beside_the_others() {
+    let world = World::new().await;
+    let refusing = json!({"sanitizer": {"categories": {"github-token": "reject"}}});
+    let policy = Arc::new(serde_json::from_value(refusing).unwrap());
+    let ctx = world.ctx.over(world.store().clone(), policy);
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let steps = vec!["restart the payments worker ".repeat(50); 32];
+    let request = SaveRequest { steps, ..world.note(&format!("{RETRY}; it uses {token}")) };
+    let mut saved = Box::pin(save(&ctx, &request));
+    assert!(futures::poll!(&mut saved).is_pending());
+    assert_eq!(saved.await.unwrap().decision, Decision::Forbidden);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parallel_saves_of_different_notes_all_stay() {
     let world = World::new().await;

@@ -8,6 +8,9 @@ mod translate;
 
 use tantivy::query::RegexQuery;
 use tantivy::schema::Field;
+use uuid::Uuid;
+
+use crate::index::schema::Scope;
 
 /// Longest glob, in bytes.
 pub const MAX_GLOB_BYTES: usize = 512;
@@ -29,9 +32,11 @@ pub fn to_regex(glob: &str) -> Result<String, InvalidGlob> {
         return Err(InvalidGlob(format!("it {forbidden}")));
     }
     let regex = translate::translate(&expand(glob))?;
-    // The index turns it into an automaton; one that would be too large is refused here, where the
-    // caller can still be told, and not in the middle of a search.
-    RegexQuery::from_pattern(&regex, Field::from_field_id(0))
+    // The index turns it into an automaton, with a project's id in front; one that would be too
+    // large is refused here, where the caller can still be told, and not in the middle of a search.
+    // All ids are of one length, so any will do.
+    let any = Scope::of(Uuid::nil().into());
+    RegexQuery::from_pattern(&any.regex(&regex), Field::from_field_id(0))
         .map_err(|_| InvalidGlob("it has too many wildcards; use fewer".into()))?;
     Ok(regex)
 }

@@ -1,4 +1,5 @@
 use globset::GlobBuilder;
+use mc_domain::ProjectId;
 use proptest::prelude::*;
 use tantivy::collector::Count;
 use tantivy::schema::{STRING, Schema};
@@ -73,6 +74,18 @@ fn what_is_no_glob_is_refused_with_a_reason() {
     ] {
         let error = to_regex(glob).expect_err(glob).to_string();
         assert!(error.contains(reason), "{glob}: {error}");
+    }
+}
+
+#[test]
+fn a_glob_that_is_taken_still_fits_behind_the_id_of_a_project() {
+    let project = Scope::of(ProjectId::generate());
+    // Around the size at which the automaton becomes too large.
+    let globs = (46..56).map(|wildcards| format!("a/{}", "?".repeat(wildcards)));
+    let taken: Vec<String> = globs.filter_map(|glob| to_regex(&glob).ok()).collect();
+    assert!((1..10).contains(&taken.len()), "some are taken, some refused: {}", taken.len());
+    for regex in taken {
+        RegexQuery::from_pattern(&project.regex(&regex), Field::from_field_id(0)).expect(&regex);
     }
 }
 

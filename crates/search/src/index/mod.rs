@@ -5,6 +5,8 @@ mod follower;
 pub mod generation;
 mod position;
 mod rebuild;
+#[cfg(test)]
+pub(crate) mod samples;
 pub mod schema;
 pub mod statistics;
 mod status;

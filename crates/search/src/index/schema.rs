@@ -1,8 +1,9 @@
 //! The fields of the keyword index, and how a passage becomes a document.
 //!
-//! Words are kept apart by project: each term begins with the id of its project. A search therefore
-//! reads the postings of its own project only, however many others there are, and how rare a word is
-//! does not depend on what strangers wrote.
+//! Projects are kept apart by their terms: each, of words, names and filters alike, begins with the
+//! id of its project. A search therefore walks terms and reads postings of its own project only,
+//! however many others there are, and neither how rare a word is nor what a filter has to read
+//! depends on what strangers wrote. The one exception is [`Fields::id`], which no search looks up.
 
 use mc_domain::{PassageId, ProjectId};
 use mc_store::passages::IndexedPassage;
@@ -17,18 +18,20 @@ use crate::names;
 
 /// Raised with every change of the schema, the analyser or the look-up spellings: an index of
 /// another format is built anew.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// The fields by name.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields {
-    /// The passage's id, 16 bytes, to delete by.
+    /// The passage's id, 16 bytes, to delete by. Not the project's: of a passage that is gone, only
+    /// its id is known.
     pub id: Field,
     /// The id's halves: all that a search reads of a hit.
     pub id_halves: (Field, Field),
-    /// Filters, each value one term.
+    /// Nothing but the project: what all its passages have. This and the filters that follow have
+    /// one term for each value.
     pub project: Field,
-    /// The project, of passages that only one user may find.
+    /// The same, of passages that only one user may find.
     pub hidden: Field,
     /// Who alone may find it.
     pub private_to: Field,
@@ -105,7 +108,8 @@ fn words() -> TextOptions {
     )
 }
 
-/// What stands before the terms of a project.
+/// What stands before the terms of a project: the digits of its id, as many for each project, so
+/// that no project's terms begin like another's.
 pub struct Scope(String);
 
 impl Scope {
@@ -114,15 +118,28 @@ impl Scope {
         Self(project.0.simple().to_string())
     }
 
-    /// The project's own term for a word.
-    pub fn term(&self, field: Field, word: &str) -> Term {
-        Term::from_field_text(field, &[&self.0, word].concat())
+    /// The project's own term for a word, a name or a filter's value.
+    pub fn term(&self, field: Field, value: &str) -> Term {
+        Term::from_field_text(field, &self.own(value))
+    }
+
+    /// The regular expression for the project's own terms whose values match `regex`. tantivy's
+    /// walk over the dictionary leaves a branch at the first byte that the automaton doesn't take:
+    /// with the digits in front it stays among the project's terms.
+    pub fn regex(&self, regex: &str) -> String {
+        // Digits of an id stand for themselves.
+        format!("{}(?:{regex})", self.0)
+    }
+
+    /// A value as the index has it.
+    fn own(&self, value: &str) -> String {
+        [self.0.as_str(), value].concat()
     }
 
     fn tokens<'a>(&self, lexemes: impl IntoIterator<Item = &'a Lexeme>) -> PreTokenizedString {
         // Positions are not indexed, but tantivy adds to them, and a token's default is the last one.
         let token = |lexeme: &Lexeme| Token {
-            text: [&self.0, lexeme.text.as_str()].concat(),
+            text: self.own(&lexeme.text),
             position: 0,
             ..Token::default()
         };
@@ -143,41 +160,42 @@ impl Fields {
 
     /// The term that every passage of a project has.
     pub fn project_term(&self, project: ProjectId) -> Term {
-        Term::from_field_text(self.project, &project.to_string())
+        Scope::of(project).term(self.project, "")
     }
 
     /// The document of a passage.
     pub fn document(&self, passage: &IndexedPassage) -> TantivyDocument {
+        let scope = Scope::of(passage.project);
         let mut document = TantivyDocument::new();
         document.add_bytes(self.id, passage.id.0.as_bytes());
         let (high, low) = passage.id.0.as_u64_pair();
         document.add_u64(self.id_halves.0, high);
         document.add_u64(self.id_halves.1, low);
-        document.add_text(self.project, passage.project.to_string());
+        let mut add = |field: Field, value: &str| document.add_text(field, scope.own(value));
+        add(self.project, "");
         if let Some(owner) = passage.private_to {
-            document.add_text(self.hidden, passage.project.to_string());
-            document.add_text(self.private_to, owner.to_string());
+            add(self.hidden, "");
+            add(self.private_to, &owner.to_string());
         }
-        document.add_text(self.source, passage.source.as_str());
-        document.add_text(self.record_kind, &passage.record_kind);
-        document.add_text(self.language, &passage.language);
-        document.add_text(self.place, &passage.place);
-        passage.scope.iter().for_each(|scope| document.add_text(self.scope, scope));
-        passage.tags.iter().for_each(|tag| document.add_text(self.tags, tag));
+        add(self.source, passage.source.as_str());
+        add(self.record_kind, &passage.record_kind);
+        add(self.language, &passage.language);
+        add(self.place, &passage.place);
+        passage.scope.iter().for_each(|scope| add(self.scope, scope));
+        passage.tags.iter().for_each(|tag| add(self.tags, tag));
         if let Some(key) = names::path_key(&passage.place) {
-            names::tails(&key, '/').for_each(|tail| document.add_text(self.path_key, tail));
+            names::tails(&key, '/').for_each(|tail| add(self.path_key, tail));
         }
         for symbol in &passage.symbols {
             if let Some(key) = names::symbol_key(symbol) {
-                names::tails(&key, '.').for_each(|tail| document.add_text(self.symbol_key, tail));
+                names::tails(&key, '.').for_each(|tail| add(self.symbol_key, tail));
             }
         }
-        self.add_words(&mut document, passage);
+        self.add_words(&mut document, &scope, passage);
         document
     }
 
-    fn add_words(&self, document: &mut TantivyDocument, passage: &IndexedPassage) {
-        let scope = Scope::of(passage.project);
+    fn add_words(&self, document: &mut TantivyDocument, scope: &Scope, passage: &IndexedPassage) {
         let [place, title, context, text] =
             [&passage.place, &passage.title, &passage.context, &passage.text].map(|s| analyse(s));
         document.add_pre_tokenized_text(self.path, scope.tokens(&place));
@@ -186,3 +204,6 @@ impl Fields {
         document.add_pre_tokenized_text(self.window, scope.tokens(window));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,10 +87,9 @@ fn tokens(searcher: &Searcher, fields: &Fields, project: &Term) -> Result<[u64; 
 
 impl Bm25StatisticsProvider for ProjectStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> Result<u64, TantivyError> {
-        match self.fields.iter().position(|known| *known == field) {
-            Some(at) => Ok(self.size.tokens[at]),
-            None => self.searcher.total_num_tokens(field),
-        }
+        let words = self.fields.iter().position(|known| *known == field);
+        // Names and filters have no lengths, and score what their clause says.
+        Ok(words.map_or(self.size.docs, |at| self.size.tokens[at]))
     }
 
     fn total_num_docs(&self) -> Result<u64, TantivyError> {
@@ -98,7 +97,7 @@ impl Bm25StatisticsProvider for ProjectStatistics<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> Result<u64, TantivyError> {
-        // Look-ups by symbol and path are not kept apart by project: never more than there are.
-        Ok(self.searcher.doc_freq(term)?.min(self.size.docs))
+        // Each term is one project's own.
+        self.searcher.doc_freq(term)
     }
 }

@@ -60,14 +60,15 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
     let searcher = view.reader.searcher();
     let statistics = view.statistics.of(&searcher, &view.fields, filter.project)?;
     let lookup = Lookup { searcher: &searcher, fields: &view.fields, statistics, limit };
-    let mut filters = filter::clauses(&filter, &view.fields)?;
-    filters.extend(filter::others_private(&searcher, &filter, reader, &view.fields)?);
-    let words = lookup.words(&Scope::of(filter.project), terms, &without)?;
-    let exact = match exact::names(&view.fields, &names) {
+    let scope = Scope::of(filter.project);
+    let mut filters = filter::clauses(&filter, &scope, &view.fields)?;
+    filters.extend(filter::others_private(&searcher, &scope, reader, &view.fields)?);
+    let words = lookup.words(&scope, terms, &without)?;
+    let exact = match exact::names(&scope, &view.fields, &names) {
         None => Ranked::new(),
         Some(names) => {
             // The words settle the order among passages that share a name.
-            let mut clauses = vec![filter::project(&filter, &view.fields), (Occur::Must, names)];
+            let mut clauses = vec![(Occur::Must, names)];
             clauses.extend(filters.iter().map(|(occur, query)| (*occur, query.box_clone())));
             clauses.extend(words.iter().map(|word| (Occur::Should, word.box_clone())));
             lookup.top(&BooleanQuery::new(clauses))?
@@ -168,3 +169,6 @@ impl Ids {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

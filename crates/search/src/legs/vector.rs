@@ -54,7 +54,8 @@ impl<'a> VectorLeg<'a> {
         limit: usize,
     ) -> Result<Ranked, Error> {
         let ActiveModel { model, embedder, .. } = &asked.active;
-        let embedded = async { Ok::<_, Error>(embedder.embed(vec![text], Purpose::Query).await?) };
+        let purpose = Purpose::Query(self.project);
+        let embedded = async { Ok::<_, Error>(embedder.embed(vec![text], purpose).await?) };
         let looked_up = async { Ok(vectors::extents(self.store, model, self.project).await?) };
         let (embedded, extents) =
             tokio::try_join!(embedded, asked.extents.get_or_try_init(|| looked_up))?;

@@ -43,6 +43,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         kind: RecordKind::Fact,
         state: RecordState::Active,
         trust: Trust::Team,
+        source: None,
         ttl: now() + TimeDelta::days(180),
         hits: 0,
         used: 0,

@@ -51,7 +51,7 @@ pub async fn proposals(
     Ok(records)
 }
 
-/// The live proposal of the project that says just this.
+/// The live proposal of the project that says just this. Nobody decides about it until the transaction ends.
 pub async fn same_proposal(
     tx: &mut Tx,
     project: ProjectId,
@@ -61,7 +61,8 @@ pub async fn same_proposal(
     let id = sqlx::query_scalar!(
         "select id from memory_records
          where project_id = $1 and kind = $2 and content_hash = $3 and visibility = 'proposed'
-             and state in ('active', 'stale')",
+             and state in ('active', 'stale')
+         for no key update",
         project.0,
         kind.as_str(),
         content_hash

@@ -53,6 +53,23 @@ pub async fn contributed(tx: &mut Tx, record: RecordId, origin: &Origin) -> Resu
     Ok(())
 }
 
+/// Notes that a save said just what a record says now; `false` where that is noted already.
+pub async fn seconded(tx: &mut Tx, record: RecordId, origin: &Origin) -> Result<bool, Error> {
+    let noted = sqlx::query!(
+        "insert into record_sources (project_id, record_id, version, saved_by, source)
+         select r.project_id, r.id, r.version, $2, $3 from memory_records r
+         where r.id = $1 and not exists (
+             select from record_sources s where s.record_id = r.id and s.version = r.version
+                 and s.saved_by is not distinct from $2 and s.source = $3)",
+        record.0,
+        origin.saved_by.map(|user| user.0),
+        origin.source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(noted.rows_affected() > 0)
+}
+
 /// What a record was made of, oldest first.
 pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contribution>, Error> {
     let rows = sqlx::query!(

@@ -29,6 +29,8 @@ select pg_temp.id(4, n), pg_temp.project(n), pg_temp.id(2, 1 + n % 5000),
        (array['fact', 'pattern', 'gotcha', 'rule'])[1 + n % 4], n || pg_temp.prose(), now() + interval '100 days',
        case when n % 10 = 0 then 'superseded' else 'active' end, sha256(n::text::bytea), n * 7919
 from generate_series(1, 30000) n;
+insert into record_sources (project_id, record_id, version, source)
+select project_id, id, version, 'https://wiki/' || id from memory_records;
 
 insert into repositories (id, project_id, owner, name, location)
 select pg_temp.id(5, n), pg_temp.id(1, n), 'local', 'repository', '/srv' from generate_series(1, 20) n;

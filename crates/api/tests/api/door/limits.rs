@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::wire::{Answer, Service};
+use crate::accounts::newcomer;
 use crate::client::{SECRET, TestApi};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: localhost";
@@ -166,6 +167,31 @@ async fn a_caller_has_one_allowance_for_rest_and_mcp() {
     for path in ["/status", "/mcp"] {
         assert_refused_for_now(&service.ask(&with_token(path, SECRET)).await, 429);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
+    let api = TestApi::start().await;
+    let mut tokens = Vec::new();
+    for name in ["runaway", "b", "c", "d", "e"] {
+        let made = json!({"name": name, "scopes": ["memory:read"]});
+        let made = api.post("/tokens", made).await.ok();
+        tokens.push(made["token"].as_str().unwrap().to_owned());
+    }
+    let ann = newcomer(&api, "ann").await;
+    let settings = ApiSettings { units_per_caller: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, DoorSettings::default()).await;
+    let [runaway, others @ .., last] = tokens.as_slice() else { unreachable!("five") };
+    assert_eq!(service.ask(&with_token("/whoami", runaway)).await.status, 200);
+    for _ in 0..8 {
+        assert_refused_for_now(&service.ask(&with_token("/whoami", runaway)).await, 429);
+    }
+    for token in others {
+        assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200);
+    }
+    // All that one user comes in by has four times as much, however many there are.
+    assert_refused_for_now(&service.ask(&with_token("/whoami", last)).await, 429);
+    assert_eq!(service.ask(&with_token("/whoami", &ann)).await.status, 200, "somebody else");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

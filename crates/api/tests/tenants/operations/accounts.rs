@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::Draw;
 use super::draw::refused;
-use crate::attempt::Attempt;
+use crate::attempt::{Answer, Attempt};
 use crate::marks::Places;
-use crate::world::{Post, names_of, token_row};
+use crate::oracle::Scope;
+use crate::world::{ALL, Person, Post, names_of, session, token_row};
 
 pub fn whoami(d: &mut Draw<'_>) -> Attempt {
     let (login, scopes) = (d.who.login.clone(), json!(names_of(d.with.scopes)));
@@ -39,6 +40,39 @@ pub fn change_user(d: &mut Draw<'_>) -> Attempt {
     d.for_root(request.places(Places::ALL))
 }
 
+pub fn end_sessions(d: &mut Draw<'_>) -> Attempt {
+    // Whoever ended their own would not come in by them any more.
+    let others: Vec<_> = d.world.people.iter().filter(|one| one.id != d.who.id).collect();
+    let login = d.pick(&others).login.clone();
+    let attempt = d.for_anyone(Attempt::delete(format!("/users/{login}/sessions")));
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    if !d.with.is_present {
+        return refused(attempt, 403);
+    }
+    if !administers(d) {
+        return unnamed(d, attempt, login);
+    }
+    // Those of a spare one, for the same reason.
+    let (user, login) = (d.id(), d.common_name());
+    let (_, _, session) = session(user, "memory-copilot-cli", ALL);
+    let sql = format!("insert into users (id, login) values ('{user}', '{login}'); {session}");
+    d.signed(Attempt::delete(format!("/users/{login}/sessions"))).before(sql)
+}
+
+/// Whether the caller administers the service, with what is for that.
+fn administers(d: &Draw<'_>) -> bool {
+    d.who.administers_service() && d.with.is_for(Scope::Admin)
+}
+
+/// Refused, and nobody is told whether somebody has this login.
+fn unnamed(d: &mut Draw<'_>, attempt: Attempt, login: String) -> Attempt {
+    // The word stands in the refusal as well.
+    let twin = (login != "local").then(|| (login, d.name()));
+    Attempt { twin, ..refused(attempt, 403) }
+}
+
 pub fn make_token(d: &mut Draw<'_>) -> Attempt {
     // What few callers come to at all is not to fail at their scopes.
     let scopes = if d.who.administers_service() { 1 } else { d.pick(&[1_u8, 2, 3, 32, 63]) };
@@ -59,26 +93,36 @@ pub fn make_token(d: &mut Draw<'_>) -> Attempt {
     }
     match program {
         None => attempt,
-        Some(_) if !d.with.is_for(crate::oracle::Scope::Admin) || !d.who.administers_service() => {
-            refused(attempt, 403)
-        }
+        Some(_) if !administers(d) => refused(attempt, 403),
         Some(program) if program.post == Post::Agent => attempt,
         Some(_) => attempt.expect(409),
     }
 }
 
 pub fn tokens(d: &mut Draw<'_>) -> Attempt {
-    let (own, login) = (d.who.tokens.len(), d.who.login.clone());
-    let attempt = d.for_anyone(Attempt::get("/tokens"));
-    if attempt.is_allowed() && !d.with.is_present {
+    let named = d.one_in(3).then(|| d.pick(&d.world.people));
+    let query = named.as_ref().map_or_else(String::new, |of| format!("?user={}", of.login));
+    let of = named.unwrap_or_else(|| d.who.clone());
+    let attempt = d.for_anyone(Attempt::get(format!("/tokens{query}")).places(of.place()));
+    if !attempt.is_allowed() {
+        return attempt;
+    }
+    if !d.with.is_present {
         return refused(attempt, 403);
     }
-    attempt.check(move |answer| {
-        let listed = answer.body["tokens"].as_array().into_iter().flatten();
-        let seeded = listed.filter(|token| token["name"] == format!("token {login}")).count();
-        let is_right = !answer.is_success() || seeded == own;
-        is_right.then_some(()).ok_or_else(|| format!("{seeded} tokens, of which {own} are theirs"))
-    })
+    if of.id != d.who.id && !administers(d) {
+        return unnamed(d, attempt, of.login);
+    }
+    attempt.check(move |answer| are_all_of(&of, answer))
+}
+
+/// The tokens that somebody came into the world with are in the list, and nobody else's.
+fn are_all_of(person: &Person, answer: &Answer) -> Result<(), String> {
+    let (own, name) = (person.tokens.len(), format!("token {}", person.login));
+    let listed = answer.body["tokens"].as_array().into_iter().flatten();
+    let seeded = listed.filter(|token| token["name"] == name).count();
+    let is_right = !answer.is_success() || seeded == own;
+    is_right.then_some(()).ok_or_else(|| format!("{seeded} tokens, of which {own} are theirs"))
 }
 
 pub fn revoke_token(d: &mut Draw<'_>) -> Attempt {
@@ -92,9 +136,7 @@ pub fn revoke_token(d: &mut Draw<'_>) -> Attempt {
     if !d.with.is_present {
         return refused(attempt, 403);
     }
-    let administers = d.who.administers_service() && d.with.is_for(crate::oracle::Scope::Admin);
-    let is_programs = administers && of.post == Post::Agent && id == token.id;
-    if of.id == d.who.id || is_programs {
+    if of.id == d.who.id || (administers(d) && id == token.id) {
         // A spare one: theirs are still needed.
         let (spare, sql) = token_row(&mut d.rng, of.id);
         return d.signed(Attempt::delete(format!("/tokens/{spare}"))).before(sql);

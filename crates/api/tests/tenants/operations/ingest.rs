@@ -5,7 +5,7 @@ use serde_json::json;
 use super::draw::refused;
 use super::{Draw, Target, webhooks};
 use crate::attempt::Attempt;
-use crate::oracle::{INGEST, READ};
+use crate::oracle::{self, INGEST, READ};
 
 pub fn git(d: &mut Draw<'_>) -> Attempt {
     // Git hosts deliver to the same path, past all that asks for a token.
@@ -13,20 +13,26 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
         return webhooks::from_git_host(d);
     }
     let target = d.project();
-    // A folder of the machine is for its administrators; nothing runs the ingest here.
-    let is_local = d.one_in(3);
-    let location =
-        if is_local { "/srv/repositories/core" } else { "https://git.example/spare.git" };
-    let name = if is_local { "local" } else { "spare" };
+    // A folder of the machine and a host inside its network are for its administrators; nothing runs the
+    // ingest here.
+    let (location, name) = d.pick(&[
+        ("/srv/repositories/core", "local"),
+        ("https://10.0.0.5:8443/inside.git", "inside"),
+        ("https://93.184.215.14/spare.git", "spare"),
+    ]);
     let body =
         json!({"project_key": d.key(target), "location": location, "owner": "team", "name": name});
     let attempt = Attempt::post("/ingest/git", &body).expect(202);
     let attempt = d.in_project(attempt, INGEST, target);
-    if !attempt.is_allowed() || !is_local {
+    if !attempt.is_allowed() || name == "spare" {
         return attempt;
     }
-    // The folder is not there: an administrator gets as far as that.
-    if d.who.administers_service() { attempt.expect(400).or(404) } else { refused(attempt, 403) }
+    match (d.who.administers_service(), name) {
+        (false, _) => refused(attempt, 403),
+        // The folder is not there: an administrator gets as far as that.
+        (true, "local") => attempt.expect(400).or(404),
+        (true, _) => attempt,
+    }
 }
 
 pub fn docs(d: &mut Draw<'_>) -> Attempt {
@@ -39,7 +45,11 @@ pub fn docs(d: &mut Draw<'_>) -> Attempt {
             "content": format!("# Units\n\nThe gateway counts in other units than the cart.\n\n{}", thing.mark)});
     }
     let body = json!({"project_key": d.key(target), "source": "sent", "documents": [document]});
-    d.in_project(Attempt::post("/ingest/docs", &body), INGEST, target)
+    let action = match target {
+        Target::Of(project) => oracle::send_documents(project),
+        Target::Missing => INGEST,
+    };
+    d.in_project(Attempt::post("/ingest/docs", &body), action, target)
 }
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {

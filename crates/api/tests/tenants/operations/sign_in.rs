@@ -161,6 +161,16 @@ pub fn form(d: &mut Draw<'_>) -> Attempt {
     attempt.expect(if counts { 403 } else { 303 })
 }
 
+/// The same for the form that ends the visit. Where there is none to end nothing is asked.
+pub fn sign_out(d: &mut Draw<'_>) -> Attempt {
+    let (secret, sql, counts) = visit(d);
+    let proof = d.name();
+    let form = [("proof", proof.as_str())];
+    let attempt = Attempt::new(http::Method::POST, "/auth/sign-out").form(&form);
+    let attempt = attempt.header("cookie", format!("mc_visit={secret}")).before(sql);
+    if counts { attempt.expect(403) } else { attempt }
+}
+
 pub fn start(d: &mut Draw<'_>) -> Attempt {
     let name = d.name();
     Attempt::get(format!("/auth/oauth/{name}/start")).expect(404)

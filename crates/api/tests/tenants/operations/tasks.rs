@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Draw, Target};
 use crate::attempt::Attempt;
-use crate::oracle::{self, INGEST, PROPOSE, READ};
+use crate::oracle::{self, CURATE, INGEST, PROPOSE, READ, Rank};
 
 pub fn sync(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -57,7 +57,13 @@ pub fn link(d: &mut Draw<'_>) -> Attempt {
         let twin = (named.to_string(), d.id().to_string());
         return Attempt { twin: Some(twin), ..attempt.expect(404) };
     }
+    // One that somebody else has sent meanwhile is moved by maintainers alone.
+    let moves_any = oracle::role(d.who, project) >= Some(Rank::Maintainer);
+    let attempt = if moves_any { attempt } else { attempt.or(404) };
     attempt.check(move |answer| {
+        if !answer.is_success() {
+            return Ok(());
+        }
         let (linked, unknown) =
             (json!(linked), answer.body["unknown_record_ids"].as_array().map(Vec::len));
         let is_right = answer.body["records_linked"] == linked && unknown >= Some(foreign.len());
@@ -76,4 +82,25 @@ pub fn show(d: &mut Draw<'_>) -> Attempt {
     }
     let missing = d.name_like(&name);
     Attempt { twin: Some((name, missing)), ..attempt.expect(404) }
+}
+
+pub fn remove(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let name = d.named(|project| &project.tasks);
+    let path = format!("/tasks/{name}?project_key={}", d.key(target));
+    let attempt = d.in_project(Attempt::delete(path), CURATE, target);
+    let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
+    if !project.tasks.iter().any(|one| one.name == name) {
+        let missing = d.name_like(&name);
+        return Attempt { twin: Some((name, missing)), ..attempt.expect(404) };
+    }
+    // One that is there for it: the others are to be seen.
+    let (spare, id) = (d.name(), d.id());
+    let sql = format!(
+        "insert into tasks (id, project_id, external_id, title)
+         values ('{id}', '{}', '{spare}', 'The units of the gateway')",
+        project.id
+    );
+    let request = Attempt::delete(format!("/tasks/{spare}?project_key={}", project.key));
+    d.signed(request).places(attempt.places).before(sql)
 }

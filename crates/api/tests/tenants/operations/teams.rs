@@ -27,7 +27,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
         .filter(|team| sees_all || own.holds(Places::one(team.place)))
         .collect();
     let keys: Vec<_> = keys.iter().map(|team| team.key.clone()).collect();
-    let attempt = d.for_anyone(Attempt::get("/teams").places(places));
+    let attempt = d.with_scope(Attempt::get("/teams").places(places), Scope::Read);
     keys.iter().fold(attempt, |attempt, key| attempt.shows(key))
 }
 
@@ -48,7 +48,7 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
 pub fn members(d: &mut Draw<'_>) -> Attempt {
     let tenant = team(d);
     let name = key(d, tenant);
-    let attempt = d.for_anyone(Attempt::get(format!("/teams/{name}/members")));
+    let attempt = d.with_scope(Attempt::get(format!("/teams/{name}/members")), Scope::Read);
     if !attempt.is_allowed() {
         return attempt;
     }

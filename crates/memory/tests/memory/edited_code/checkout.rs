@@ -50,6 +50,7 @@ impl Checkout {
         let context = Context {
             store: store.clone(),
             cache: cache.path().to_owned(),
+            inside: Vec::new(),
             worker: "tests".into(),
             walk: walk::Limits::default(),
             cut: cut::Limits::default(),

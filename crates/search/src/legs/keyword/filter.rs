@@ -8,14 +8,15 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, TantivyError, Term};
 
-use crate::index::schema::Fields;
+use crate::index::schema::{Fields, Scope};
 
 /// A part of a boolean query.
 pub(super) type Clause = (Occur, Box<dyn Query>);
 
-/// Everything but the project, by which words are kept apart already.
+/// Everything but the project, by which all terms are kept apart already.
 pub(super) fn clauses(
     filter: &PassageFilter,
+    scope: &Scope,
     fields: &Fields,
 ) -> Result<Vec<Clause>, TantivyError> {
     let sources: Vec<&str> = filter.sources.iter().map(|source| source.as_str()).collect();
@@ -30,10 +31,10 @@ pub(super) fn clauses(
     let mut clauses: Vec<Clause> = sets
         .into_iter()
         .filter(|(_, values)| !values.is_empty())
-        .map(|(field, values)| any_of(field, values))
+        .map(|(field, values)| any_of(scope, field, values))
         .collect();
     if let Some(regex) = &filter.path_regex {
-        clauses.push(silent(RegexQuery::from_pattern(regex, fields.place)?));
+        clauses.push(silent(RegexQuery::from_pattern(&scope.regex(regex), fields.place)?));
     }
     Ok(clauses)
 }
@@ -41,30 +42,24 @@ pub(super) fn clauses(
 /// Leaves out what only others may find; `None` where the project has nothing of the sort.
 pub(super) fn others_private(
     searcher: &Searcher,
-    filter: &PassageFilter,
+    scope: &Scope,
     reader: Option<UserId>,
     fields: &Fields,
 ) -> Result<Option<Clause>, TantivyError> {
-    let hidden = Term::from_field_text(fields.hidden, &filter.project.to_string());
+    let hidden = scope.term(fields.hidden, "");
     if searcher.doc_freq(&hidden)? == 0 {
         return Ok(None);
     }
     let hidden: Box<dyn Query> = Box::new(TermQuery::new(hidden, IndexRecordOption::Basic));
     let Some(reader) = reader else { return Ok(Some((Occur::MustNot, hidden))) };
-    let own = Term::from_field_text(fields.private_to, &reader.to_string());
+    let own = scope.term(fields.private_to, &reader.to_string());
     let own: Box<dyn Query> = Box::new(TermQuery::new(own, IndexRecordOption::Basic));
     let others = BooleanQuery::new(vec![(Occur::Must, hidden), (Occur::MustNot, own)]);
     Ok(Some((Occur::MustNot, Box::new(others))))
 }
 
-/// The project, for what is not kept apart by it.
-pub(super) fn project(filter: &PassageFilter, fields: &Fields) -> Clause {
-    silent(TermQuery::new(fields.project_term(filter.project), IndexRecordOption::Basic))
-}
-
-fn any_of<T: AsRef<str>>(field: Field, values: impl IntoIterator<Item = T>) -> Clause {
-    let terms: Vec<Term> =
-        values.into_iter().map(|value| Term::from_field_text(field, value.as_ref())).collect();
+fn any_of(scope: &Scope, field: Field, values: Vec<&str>) -> Clause {
+    let terms: Vec<Term> = values.into_iter().map(|value| scope.term(field, value)).collect();
     match <[Term; 1]>::try_from(terms) {
         // Walks the term's postings beside the other clauses; a set collects them all first.
         Ok([term]) => silent(TermQuery::new(term, IndexRecordOption::Basic)),
