@@ -29,7 +29,7 @@ MUTANTS = [
     ("proposal-found", STORE + "records/create.rs", "let is_found = standing.visibility != Visibility::Proposed;", "let is_found = standing.visibility != Visibility::Proposed || ON(proposal-found);"),
     ("user-named", API + "routes/review.rs", "Contributor::User(users::called(&api.store, login).await?)", "Contributor::User(if ON(user-named) { users::named(&api.store, login).await?.id } else { users::called(&api.store, login).await? })"),
     ("reach", API + "routes/ingest.rs", "if is_public || caller.is_admin {", "if is_public || caller.is_admin || ON(reach) {"),
-    ("reach-inside", API + "routes/ingest.rs", "if caller.is_admin {\n        return Ok(());", "if caller.is_admin || ON(reach-inside) {\n        return Ok(());"),
+    ("reach-inside", API + "routes/ingest.rs", "if caller.administers() || !is_https {", "if caller.administers() || !is_https || ON(reach-inside) {"),
     ("status-counts", API + "routes/status.rs", "let pending_vectors = if caller.administers() {", "let pending_vectors = if caller.administers() || ON(status-counts) {"),
     # Teams.
     ("team-seen", API + "routes/members.rs", "    if role.is_none() && !caller.administers() {", "    if role.is_none() && !caller.administers() && !ON(team-seen) {"),

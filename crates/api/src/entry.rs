@@ -106,8 +106,8 @@ fn too_low(project: &Project, action: Action, needed: Role) -> Problem {
     let by = by.map(|setting| format!(" here (`{setting}` of the project's policy)"));
     let by = by.unwrap_or_default();
     let hint = match action {
-        Action::IngestDocs => {
-            "have somebody send them who has that role, or propose what they say with POST /save"
+        Action::Ingest => {
+            "have somebody send it who has that role, or propose what it says with POST /save"
         }
         _ => "an administrator of the project can give you another role",
     };

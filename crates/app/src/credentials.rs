@@ -30,11 +30,16 @@ const AHEAD: TimeDelta = TimeDelta::seconds(30);
 /// Where the token for the service of `config` comes from.
 pub fn of(config: &Config) -> Result<Arc<dyn TokenSource>> {
     let url = config.base_url();
-    if let Some(token) = std::env::var(VARIABLE).ok().filter(|token| !token.is_empty()) {
+    if let Some(token) = given() {
         return Ok(Arc::new(FromEnvironment { token: token.into(), url }));
     }
     let local = TokenFile { path: config.token_file(), url };
     Ok(Arc::new(SignedIn { logins: Logins::of(config)?, local }))
+}
+
+/// The token of the environment; it goes before a login.
+fn given() -> Option<String> {
+    std::env::var(VARIABLE).ok().filter(|token| !token.is_empty())
 }
 
 struct FromEnvironment {
@@ -133,6 +138,20 @@ impl Logins {
         let Some(login) = self.entry()? else { return Ok(None) };
         self.write(None)?;
         Ok(Some(login.refresh_token.into()))
+    }
+
+    /// Forgets the login for the service if commands come in by it. Where they come in by the token of the
+    /// environment, it may be somebody else's: it stays. Answers whether one stayed.
+    pub fn forget_used(&self) -> Result<bool> {
+        self.forget_unless(given().is_some())
+    }
+
+    fn forget_unless(&self, is_given: bool) -> Result<bool> {
+        if is_given {
+            return Ok(self.entry()?.is_some());
+        }
+        self.forget()?;
+        Ok(false)
     }
 
     /// An access token that is good for a while, renewed where it is not.
@@ -245,6 +264,18 @@ mod tests {
         assert_eq!(forgotten.expose_secret(), "refresh-1");
         assert_eq!(one.access().await.expect("no login"), None);
         assert_eq!(two.access().await.expect("a login").as_deref(), Some("access-2"));
+    }
+
+    #[tokio::test]
+    async fn a_login_that_was_not_used_is_not_forgotten() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let logins = logins(dir.path(), "http://one");
+        assert!(!logins.forget_unless(true).expect("read"), "there is none");
+        logins.keep(&tokens("1")).expect("kept");
+        assert!(logins.forget_unless(true).expect("read"));
+        assert_eq!(logins.access().await.expect("a login").as_deref(), Some("access-1"));
+        assert!(!logins.forget_unless(false).expect("forgotten"));
+        assert_eq!(logins.access().await.expect("no login"), None);
     }
 
     #[tokio::test]

@@ -253,7 +253,7 @@ impl Policy {
     fn asks(&self, action: Action) -> Option<(&'static str, Role)> {
         let LeastRoles { save, review, confirm, publish } = self.roles;
         match action {
-            Action::Write | Action::IngestDocs => Some(("roles.save", save)),
+            Action::Write | Action::Ingest => Some(("roles.save", save)),
             // Whoever may not save would accept what they proposed.
             Action::Accept if review < save => Some(("roles.save", save)),
             Action::Accept => Some(("roles.review", review)),
@@ -527,11 +527,11 @@ mod tests {
         let strict = read(json!({"roles": {"save": "maintainer", "publish": "admin"}}));
         for (action, setting) in [
             (Action::Write, Some("roles.save")),
-            (Action::IngestDocs, Some("roles.save")),
+            (Action::Ingest, Some("roles.save")),
             (Action::Accept, Some("roles.save")),
             (Action::Publish, Some("roles.publish")),
             (Action::Confirm, None),
-            (Action::Ingest, None),
+            (Action::Read, None),
         ] {
             assert_eq!(strict.raised_by(action), setting, "{action:?}");
         }

@@ -30,10 +30,8 @@ pub enum Action {
     Draft,
     /// Save a record that counts at once, or take one out.
     Write,
-    /// Index a repository, and take over what a tracker says.
+    /// Index a repository, send documents, and take over what a tracker says: everybody finds it at once.
     Ingest,
-    /// Send documents, which everybody finds at once.
-    IngestDocs,
     /// Make a proposed record count. Only a person does that.
     Accept,
     /// Agree to a write that leaves the service. Only a person does that.
@@ -67,13 +65,12 @@ impl Role {
 
 impl Action {
     /// Every action.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::Propose,
         Self::Draft,
         Self::Write,
         Self::Ingest,
-        Self::IngestDocs,
         Self::Accept,
         Self::Confirm,
         Self::Publish,
@@ -99,7 +96,7 @@ impl Action {
             Self::Propose => (Role::Agent, Scope::MemoryWrite),
             Self::Draft => (Role::Agent, Scope::Coding),
             Self::Write | Self::Accept => (Role::Member, Scope::MemoryWrite),
-            Self::Ingest | Self::IngestDocs => (Role::Member, Scope::Ingest),
+            Self::Ingest => (Role::Member, Scope::Ingest),
             Self::Confirm | Self::Publish => (Role::Member, Scope::GithubWrite),
             Self::Curate => (Role::Maintainer, Scope::MemoryWrite),
             Self::Audit | Self::ManagePolicy => (Role::Maintainer, Scope::Admin),
@@ -121,12 +118,12 @@ mod tests {
     #[test]
     fn each_role_may_do_what_its_line_says() {
         use Action::{
-            Accept, Audit, Confirm, Curate, Draft, Ingest, IngestDocs, ManageMembers, ManagePolicy,
-            Propose, Publish, Read, Write,
+            Accept, Audit, Confirm, Curate, Draft, Ingest, ManageMembers, ManagePolicy, Propose,
+            Publish, Read, Write,
         };
         let viewer = vec![Read];
         let agent = [viewer.clone(), vec![Propose, Draft]].concat();
-        let persons = vec![Write, Ingest, IngestDocs, Accept, Confirm, Publish];
+        let persons = vec![Write, Ingest, Accept, Confirm, Publish];
         let member = [agent.clone(), persons].concat();
         let maintainer = [member.clone(), vec![Curate, Audit, ManagePolicy]].concat();
         let admin = [maintainer.clone(), vec![ManageMembers]].concat();

@@ -116,8 +116,7 @@ pub struct RecordFacet {
     pub state: RecordState,
     /// Who vouches for it.
     pub trust: Trust,
-    /// What it was taken from, by the newest save that names something; `None` for what people just
-    /// said.
+    /// What it was taken from, by the save that made it what it is; `None` for what people just said.
     pub source: Option<String>,
     /// When it expires.
     pub ttl: DateTime<Utc>,
@@ -318,8 +317,9 @@ pub async fn load(
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
                   exists(select from memory_citations m where m.record_id = r.id) as "cites!",
-                  (select (array_agg(s.source order by s.id desc))[1] from record_sources s
-                   where s.record_id = r.id and s.source <> '') as "record_source?",
+                  (select s.source from record_sources s
+                   where s.record_id = r.id and s.version = r.version
+                   order by s.id limit 1) as "record_source?",
                   c.file_id as "file_id?", c.trust as "code_trust?", c.repository_id as "repository_id?",
                   c.chunk_index as "chunk_index?", c.line_start as "line_start?",
                   c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
@@ -346,7 +346,7 @@ pub async fn load(
                     kind: word(&kind)?,
                     state: word(&state)?,
                     trust: word(&trust)?,
-                    source: r.record_source,
+                    source: r.record_source.filter(|source| !source.is_empty()),
                     ttl,
                     hits: r.hits.unwrap_or_default(),
                     used: r.used.unwrap_or_default(),

@@ -24,7 +24,7 @@ pub struct Repository {
     pub namespace: String,
     /// A path or a URL, without credentials.
     pub location: String,
-    /// Whether an administrator of the service has asked for it at this location, which may then lead into the
+    /// Whether an administrator of the service was the last to ask for it. Its location may then lead into the
     /// service's network.
     pub reaches_inside: bool,
     /// Commit that was indexed last; empty outside git.
@@ -66,8 +66,8 @@ pub async fn ensure(
 }
 
 /// Like [`ensure`], for a repository that moved: the location replaces the one it had, which is noted in the
-/// audit, and the next run deletes what is not there. What was allowed at the one before
-/// ([`let_inside`]) is not at another.
+/// audit, and the next run deletes what is not there. Who asks says how far git goes there
+/// ([`set_reach`]).
 pub async fn relocate(
     tx: &mut Tx,
     project: ProjectId,
@@ -88,9 +88,7 @@ pub async fn relocate(
         Repository,
         r#"insert into repositories (id, project_id, owner, name, location)
            values ($1, $2, $3, $4, $5)
-           on conflict (project_id, owner, name) do update set location = excluded.location,
-               reaches_inside = repositories.reaches_inside
-                   and repositories.location = excluded.location
+           on conflict (project_id, owner, name) do update set location = excluded.location
            returning id, project_id, owner, name, namespace as "namespace!", location,
                reaches_inside, source_ref, indexed_at"#,
         RepositoryId::generate().0,
@@ -112,10 +110,10 @@ pub async fn relocate(
     Ok(repository)
 }
 
-/// Notes that an administrator of the service has asked for the repository where it is now: git may fetch it
-/// from inside the service's network, until it moves.
-pub async fn let_inside(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
-    sqlx::query!("update repositories set reaches_inside = true where id = $1", id.0)
+/// Notes whether git may fetch the repository from inside the service's network, as an administrator of the service
+/// has it do. Whoever asks for the repository last decides.
+pub async fn set_reach(tx: &mut Tx, id: RepositoryId, reaches_inside: bool) -> Result<(), Error> {
+    sqlx::query!("update repositories set reaches_inside = $2 where id = $1", id.0, reaches_inside)
         .execute(&mut *tx.0)
         .await?;
     Ok(())

@@ -2,7 +2,7 @@
 //! for the caller to judge; here they are kept, found and locked.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Scopes, SessionId, UserId};
+use mc_domain::{Scopes, SessionId, TokenId, UserId};
 
 use crate::accounts::{By, Holder, SecretHash, User, read_scopes, scope_words};
 use crate::{Error, Store, Tx};
@@ -106,6 +106,15 @@ pub struct NewSession<'a> {
 /// Begins a session; its first refresh token is added by [`add_refresh`]. There is none for a user who may
 /// no longer come in: it would let them in once they may again.
 pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>, Error> {
+    if hold(tx, session.user).await? { begin_granted(tx, session).await } else { Ok(None) }
+}
+
+/// The same for a login at a terminal that is locked ([`device`]) and was agreed to. [`revoke_all`] waits for
+/// that with the user locked, so that the user is not waited for here.
+pub async fn begin_granted(
+    tx: &mut Tx,
+    session: &NewSession<'_>,
+) -> Result<Option<SessionId>, Error> {
     let id = SessionId::generate();
     let begun = sqlx::query!(
         "insert into sessions (id, user_id, client, scopes, ends_at)
@@ -210,7 +219,11 @@ pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<(), Error> {
 /// Ends every session of a user at once: logins with all their tokens, visits of browsers, and the logins at
 /// terminals that somebody agreed to and no terminal has fetched yet. Answers how many sessions there were.
 pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
-    // First: it waits for a terminal that fetches its tokens just now, whose session the next one then sees.
+    // First: it waits for those who come in by these sessions and are about to let somebody else in.
+    sqlx::query_scalar!("select id from users where id = $1 for no key update", user.0)
+        .fetch_optional(&mut *tx.0)
+        .await?;
+    // Then: it waits for a terminal that fetches its tokens just now, whose session the next one then sees.
     sqlx::query!(
         "update device_grants set state = 'denied' where user_id = $1 and state = 'approved'",
         user.0
@@ -225,6 +238,50 @@ pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
     .execute(&mut *tx.0)
     .await?;
     Ok(revoked.rows_affected())
+}
+
+/// Whether the user may come in; if so, it stays so until the transaction ends: who shuts them out, or ends
+/// their sessions, waits.
+async fn hold(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
+    let found = sqlx::query_scalar!(
+        "select id from users where id = $1 and disabled_at is null for share",
+        user.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(found.is_some())
+}
+
+/// Whether what a caller came in by, a session or a personal access token, still lets them in; if so, it stays
+/// so until the transaction ends. For what lets somebody in for longer: between a request's headers, by which
+/// the caller was told, and the end of its body there is time to end the session.
+pub async fn still_lets_in(tx: &mut Tx, user: UserId, credential: TokenId) -> Result<bool, Error> {
+    // In the order of `revoke_all`, of which each statement sees what came before it.
+    if !hold(tx, user).await? {
+        return Ok(false);
+    }
+    let session = sqlx::query_scalar!(
+        "select id from sessions
+         where id = $1 and user_id = $2 and revoked_at is null and ends_at > now() for share",
+        credential.0,
+        user.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    if session.is_some() {
+        return Ok(true);
+    }
+    let token = sqlx::query_scalar!(
+        "select id from access_tokens
+         where id = $1 and user_id = $2 and revoked_at is null
+             and (expires_at is null or expires_at > now())
+         for share",
+        credential.0,
+        user.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(token.is_some())
 }
 
 /// Who holds an access token of this session, if neither the session nor the personal access token that

@@ -8,7 +8,7 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Action, IngestId, ProjectKey};
-use mc_indexer::source::{self, Origin};
+use mc_indexer::source::{self, Location, Origin};
 use mc_store::ingests::{self, Ingest};
 use mc_store::projects::Belonging;
 use mc_store::repositories::{self, Repository};
@@ -207,7 +207,7 @@ pub async fn git(
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     check_reach(&caller, &request.location)?;
     let origin = understood(request.location).await?;
-    check_outside(&api, &caller, &origin).await?;
+    let reaches_inside = reaches_inside(&api, &caller, &origin).await?;
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
@@ -219,9 +219,7 @@ pub async fn git(
             repositories::ensure(&mut tx, here.project.id, &owner, &name, &location).await;
         ensured.map_err(taken)?
     };
-    if caller.is_admin {
-        repositories::let_inside(&mut tx, repository.id).await?;
-    }
+    repositories::set_reach(&mut tx, repository.id, reaches_inside).await?;
     let run = ingests::enqueue(&mut tx, &repository, &request.r#ref).await?;
     tx.commit().await?;
     Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here, run, repository).await?)))
@@ -241,7 +239,8 @@ fn taken(error: mc_store::Error) -> Problem {
 }
 
 /// What the service can reach and a caller perhaps can't: the disk of its machine, where other projects'
-/// repositories are, too, and what its own ssh key opens.
+/// repositories are, too, and what its own ssh key opens. An administrator's token for `ingest` alone is enough, as
+/// it was before there was [`reaches_inside`]: the attempts of the isolation tests rely on that.
 fn check_reach(caller: &Principal, location: &str) -> Result<(), Problem> {
     let is_public = location.starts_with("https://");
     if is_public || caller.is_admin {
@@ -252,13 +251,20 @@ fn check_reach(caller: &Principal, location: &str) -> Result<(), Problem> {
     Err(Problem::forbidden(detail).field("location").hint("give the repository's https address"))
 }
 
-/// Nor what answers inside the network that it stands in: they would have it look around there, and index what
-/// it finds. git is held to the same when it goes.
-async fn check_outside(api: &ApiState, caller: &Principal, origin: &Origin) -> Result<(), Problem> {
-    if caller.is_admin {
-        return Ok(());
+/// Whether git may go wherever the location leads. Others would have it look around the network that the service
+/// stands in, and index what it finds: they are refused what is inside, and git is held to the same when it goes.
+/// What is not fetched by https has passed [`check_reach`].
+async fn reaches_inside(
+    api: &ApiState,
+    caller: &Principal,
+    origin: &Origin,
+) -> Result<bool, Problem> {
+    let is_https = matches!(&origin.location, Location::Url(url) if url.scheme() == "https");
+    if caller.administers() || !is_https {
+        return Ok(true);
     }
-    Ok(source::check_outside(&origin.location, &api.settings.inside_hosts).await?)
+    source::check_outside(&origin.location, &api.settings.inside_hosts).await?;
+    Ok(false)
 }
 
 /// Looks at the disk where the location is a folder.

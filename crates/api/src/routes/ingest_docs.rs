@@ -217,7 +217,7 @@ pub async fn ingest(
     caller: Principal,
     ValidJson(request): ValidJson<DocsIngest>,
 ) -> Result<Json<DocsAnswer>, Problem> {
-    let here = api.enter(&caller, &request.project, Action::IngestDocs).await?;
+    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let CheckedDocs { source, documents, .. } = request;
     let saved_by = Some(caller.user);
     let each = documents.into_iter().map(|document| HeldDocument {

@@ -189,7 +189,7 @@ pub async fn release(
         "dialog" => released_dialog(&here, id, held::open(&here.memory, id, &sealed)?).await?,
         "document" => {
             // Whoever releases a document answers for it, as for a record.
-            api.require(&caller, &here.project, Action::IngestDocs)?;
+            api.require(&caller, &here.project, Action::Ingest)?;
             released_document(&here, id, held::open(&here.memory, id, &sealed)?).await?
         }
         _ => released_save(&here, id, held::open(&here.memory, id, &sealed)?).await?,

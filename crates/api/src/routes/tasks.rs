@@ -371,7 +371,8 @@ pub async fn show(
 /// The issue stays, with what is linked to it. What its tracker says of it from now on is taken in again.
 #[utoipa::path(
     delete, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, TaskQuery),
-    responses((status = 204, description = "Nothing is known of it but its id and its links"))
+    responses((status = 204, description = "Nothing is known of it but its id and its links; deliveries of webhooks that told of it are \
+         kept for their fourteen days"))
 )]
 pub async fn remove(
     State(api): State<ApiState>,

@@ -8,6 +8,7 @@ use mc_auth::secret::{PersonalAccessToken, hint};
 use mc_domain::{Act, Scope, Scopes, TokenId};
 use mc_store::accounts::{self, AccessToken, NewToken};
 use mc_store::audit::NewEvent;
+use mc_store::sessions;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -180,6 +181,9 @@ pub async fn create(
         expires_at: Some(Utc::now() + entry.lives),
     };
     let mut tx = api.store.begin().await?;
+    if !sessions::still_lets_in(&mut tx, caller.user, caller.credential()).await? {
+        return Err(Problem::unauthenticated());
+    }
     let made = accounts::create_token(&mut tx, &token).await?;
     let detail =
         json!({ "user": user, "scopes": entry.scopes.to_string(), "ends": made.expires_at });

@@ -36,7 +36,8 @@ pub struct Visitor {
     pub user: UserId,
     /// What they may pass on.
     pub scopes: Scopes,
-    session: SessionId,
+    /// The visit.
+    pub session: SessionId,
     proof: String,
 }
 

@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode};
 use mc_auth::client::ClientId;
 use mc_auth::device::{self, Grant, State as GrantState};
 use mc_auth::secret::{DeviceCode, UserCode};
-use mc_domain::{Act, Scope, Scopes, UserId};
+use mc_domain::{Act, Scope, Scopes, TokenId, UserId};
 use mc_store::Tx;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::sessions::{self, Code, Device, DeviceState};
@@ -135,8 +135,8 @@ pub async fn decide(
     ValidJson((code, approve)): ValidJson<Decision>,
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
-    let by = approve.then_some((caller.user, caller.scopes()));
-    settle(&api.sign_in, &code, caller.user, by).await?;
+    let by = Decider { user: caller.user, credential: caller.credential() };
+    settle(&api.sign_in, &code, by, approve.then_some(caller.scopes())).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -209,8 +209,8 @@ pub async fn decide_in_browser(
     }
     let code = UserCode::parse(&form.user_code)?;
     let approves = form.decision == "approve";
-    let by = approves.then_some((visitor.user, visitor.scopes));
-    settle(&api.sign_in, &code, visitor.user, by).await?;
+    let by = Decider { user: visitor.user, credential: visitor.session.0.into() };
+    settle(&api.sign_in, &code, by, approves.then_some(visitor.scopes)).await?;
     let done: Page = if approves {
         page::decided(&visitor, "You are signed in at the terminal", "You can close this page.")
     } else {
@@ -220,12 +220,19 @@ pub async fn decide_in_browser(
     Ok(done.into_response())
 }
 
-/// Approves (for a user, with at most these scopes) or refuses.
+/// Who decides, and what they came in by.
+#[derive(Clone, Copy)]
+struct Decider {
+    user: UserId,
+    credential: TokenId,
+}
+
+/// Approves (with at most these scopes) or refuses.
 async fn settle(
     sign_in: &SignIn,
     code: &UserCode,
-    decided_by: UserId,
-    by: Option<(UserId, Scopes)>,
+    by: Decider,
+    approved: Option<Scopes>,
 ) -> Result<(), Problem> {
     let hash = code.hash();
     let code = Code::User(hash.as_bytes());
@@ -233,15 +240,19 @@ async fn settle(
     let row = sessions::device(&mut tx, code).await?;
     let mut row = row.ok_or_else(unknown_code)?;
     let mut grant = judged(&row).ok_or_else(unknown_code)?;
-    match by {
-        Some((user, scopes)) => grant.approve(user, scopes, Utc::now())?,
+    match approved {
+        Some(scopes) => grant.approve(by.user, scopes, Utc::now())?,
         None => grant.deny(Utc::now())?,
+    }
+    // Behind the rules: a login that still waits is none that whoever ends the sessions waits for.
+    if !sessions::still_lets_in(&mut tx, by.user, by.credential).await? {
+        return Err(Problem::unauthenticated());
     }
     stored(&mut row, &grant);
     sessions::put_device(&mut tx, code, &row).await?;
-    let detail = json!({ "approved": by.is_some(), "client": row.client });
+    let detail = json!({ "approved": approved.is_some(), "client": row.client });
     let event = NewEvent::new(Act::LoginDecided, "device").with(detail);
-    audit::add(&mut tx, Chain::Service, Some(decided_by), &[event]).await?;
+    audit::add(&mut tx, Chain::Service, Some(by.user), &[event]).await?;
     tx.commit().await?;
     Ok(())
 }

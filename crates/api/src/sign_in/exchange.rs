@@ -294,7 +294,7 @@ async fn redeemed(
             let ends_at = now + refresh::FAMILY;
             let refresh = RefreshToken::generate();
             let new = NewSession { user, client: client.as_str(), scopes, ends_at };
-            let session = sessions::begin(&mut tx, &new).await?.ok_or_else(no_grant)?;
+            let session = sessions::begin_granted(&mut tx, &new).await?.ok_or_else(no_grant)?;
             let expires_at = refresh::expiry(now, ends_at);
             sessions::add_refresh(&mut tx, session, refresh.hash().as_bytes(), expires_at).await?;
             row.session = Some(session);

@@ -1,9 +1,16 @@
 //! Users, teams, tokens and roles, as callers meet them.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
 use chrono::{TimeDelta, Utc};
+use http::{Request, header};
 use mc_auth::secret::RefreshToken;
+use mc_store::accounts::{self, Change};
 use mc_store::sessions::{self, NewSession};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::client::{Answer, TestApi};
 
@@ -296,6 +303,94 @@ async fn who_signs_out_everywhere_is_out_at_once_with_every_session() {
     let (user, count) = (json!(id(&api, "ann").await), [json!(1), json!(4)]);
     let (local, herself) = (json!("local"), json!("ann"));
     assert_eq!(told, [(&local, &user, &count[0]), (&herself, &user, &count[1])]);
+}
+
+/// Sends a request of whose body nothing comes until `meanwhile` is over; that begins when the service waits
+/// for the body.
+async fn held_back(
+    api: &TestApi,
+    request: http::request::Builder,
+    body: String,
+    meanwhile: impl Future<Output = ()>,
+) -> Answer {
+    let (waits, waited_for) = oneshot::channel();
+    let (go_on, may_go_on) = oneshot::channel();
+    let late = futures::stream::once(async move {
+        waits.send(()).unwrap();
+        may_go_on.await.unwrap();
+        Ok::<_, Infallible>(body)
+    });
+    let request = request.method("POST").body(Body::from_stream(late)).unwrap();
+    let first = async {
+        waited_for.await.unwrap();
+        meanwhile.await;
+        go_on.send(()).unwrap();
+    };
+    let (answer, ()) = tokio::join!(api.answer(request), first);
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
+    let api = TestApi::start().await;
+    newcomer(&api, "ann").await;
+    for is_disabled in [false, true] {
+        let out = async || {
+            if is_disabled {
+                api.patch("/users/ann", json!({"disabled": true})).await.ok();
+            } else {
+                api.delete("/users/ann/sessions").await.ok();
+            }
+        };
+        let begun = api.form("/auth/device", &[]).await.ok();
+        let decision = json!({"user_code": begun["user_code"], "approve": true});
+        let token = json!({"name": "late", "scopes": ["memory:read"]});
+        for (path, body) in [("/tokens", token), ("/auth/device/decision", decision)] {
+            let session = signed_in(&api, "ann").await;
+            let request = Request::builder()
+                .uri(path)
+                .header(header::AUTHORIZATION, format!("Bearer {}", access(&session)))
+                .header(header::CONTENT_TYPE, "application/json");
+            let answer = held_back(&api, request, body.to_string(), out()).await;
+            assert_eq!(answer.status, 401, "{path}");
+            api.patch("/users/ann", json!({"disabled": false})).await.ok();
+        }
+        let cookie = visit(&api, "ann").await;
+        let (code, proof) = (&begun["user_code"], proof(&api, &cookie).await.unwrap());
+        let form = format!("user_code={}&decision=approve&proof={proof}", code.as_str().unwrap());
+        let request = Request::builder()
+            .uri("/auth/device/page")
+            .header(header::COOKIE, &cookie)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        // The body comes before the visit is looked for.
+        assert_eq!(held_back(&api, request, form, out()).await.status, 303);
+        api.patch("/users/ann", json!({"disabled": false})).await.ok();
+        assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
+    }
+    let listed = api.get("/tokens?user=ann").await.ok();
+    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_session_begins_while_its_user_is_shut_out() {
+    let api = TestApi::start().await;
+    newcomer(&api, "ann").await;
+    let ends_at = Utc::now() + TimeDelta::hours(8);
+    let (user, scopes) = (id(&api, "ann").await, mc_domain::Scopes::ALL);
+    let new = NewSession { user, client: "browser", scopes, ends_at };
+    let mut shutting_out = api.service().begin().await.unwrap();
+    let change = Change { disabled: Some(true), ..Change::default() };
+    accounts::change(&mut shutting_out, "ann", &change).await.unwrap();
+    let late = async {
+        let mut tx = api.service().begin().await.unwrap();
+        sessions::begin(&mut tx, &new).await.unwrap()
+    };
+    let commit = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        shutting_out.commit().await.unwrap();
+    };
+    let (begun, ()) = tokio::join!(late, commit);
+    assert!(begun.is_none(), "{begun:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -186,7 +186,8 @@ impl TestApi {
         self.with(SECRET).send(method, path, body).await
     }
 
-    async fn answer(&self, request: Request<Body>) -> Answer {
+    /// Sends a request as it is.
+    pub async fn answer(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();

@@ -104,15 +104,30 @@ async fn what_is_inside_the_network_is_indexed_for_administrators_and_where_it_i
         let request = json!({"project_key": "shop", "location": location, "name": name});
         assert_eq!(api.post("/ingest/git", request).await.status, 202, "{location}");
     }
-    // What the run may do is kept with the repository, until it moves.
+    // What the run may do is kept with the repository; whoever asks last decides.
     let held = "select coalesce(string_agg(name, ' ' order by name), '') from repositories \
                 where not reaches_inside";
     assert_eq!(api.text(held).await, "");
     let outside = json!({"project_key": "shop", "location": "https://93.184.215.14/x/outside"});
-    assert_eq!(api.with(&token).post("/ingest/git", outside).await.status, 202);
+    assert_eq!(api.with(&token).post("/ingest/git", outside.clone()).await.status, 202);
     let moved = json!({"project_key": "shop", "location": "https://93.184.215.14/a/b",
                        "owner": "a", "name": "inside-0", "relocate": true});
     assert_eq!(api.with(&token).post("/ingest/git", moved).await.status, 202);
+    assert_eq!(api.text(held).await, "inside-0 outside");
+    assert_eq!(api.post("/ingest/git", outside.clone()).await.status, 202);
+    assert_eq!(api.text(held).await, "inside-0");
+    assert_eq!(api.with(&token).post("/ingest/git", outside.clone()).await.status, 202);
+    assert_eq!(api.text(held).await, "inside-0 outside");
+
+    // An administrator's token that is for indexing alone names no host inside.
+    assert_eq!(api.post("/ingest/git", outside.clone()).await.status, 202);
+    let made = api.post("/tokens", json!({"name": "ci", "scopes": ["ingest"]})).await.ok();
+    let indexing = made["token"].as_str().unwrap().to_owned();
+    let request = json!({"project_key": "shop", "location": inside[2], "name": "inside-2"});
+    assert_eq!(api.with(&indexing).post("/ingest/git", request).await.fault(403), "location");
+    assert_eq!(api.with(&indexing).post("/ingest/git", outside).await.status, 202);
+    let by_ssh = json!({"project_key": "shop", "location": "ssh://git@10.0.0.5/a/by-ssh"});
+    assert_eq!(api.with(&indexing).post("/ingest/git", by_ssh).await.status, 202);
     assert_eq!(api.text(held).await, "inside-0 outside");
 
     let inside_hosts = vec!["localhost:8443".parse().unwrap()];

@@ -145,7 +145,7 @@ async fn who_may_save_is_for_the_policy_to_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_may_not_save_sends_no_documents() {
+async fn who_may_not_save_sends_nothing_else_either() {
     let api = TestApi::start().await;
     let ann = newcomer(&api, "ann").await;
     let role = async |role: &str| {
@@ -164,15 +164,18 @@ async fn who_may_not_save_sends_no_documents() {
     assert!(hint.contains("POST /save"), "{hint}");
     assert_eq!(api.get("/documents?project_key=shop").await.ok()["documents"], json!([]));
 
-    // What stands in a repository is decided where it is kept.
+    // Nor what would have the same said by another way.
     let repository = json!({"project_key": "shop", "location": "https://93.184.215.14/a/shop.git"});
-    assert_eq!(ann.post("/ingest/git", repository).await.status, 202);
+    assert_eq!(ann.post("/ingest/git", repository.clone()).await.status, 403);
+    let task = json!({"external_id": "CS-1", "title": "Refunds"});
+    let tasks = json!({"project_key": "shop", "tasks": [task]});
+    assert_eq!(ann.post("/tasks/sync", tasks.clone()).await.status, 403);
 
     role("maintainer").await;
     assert_eq!(ann.post("/ingest/docs", pages).await.ok()["created"], 1);
+    assert_eq!(ann.post("/ingest/git", repository).await.status, 202);
     role("viewer").await;
-    let task = json!({"external_id": "CS-1", "title": "Refunds"});
-    let tasks = json!({"project_key": "shop", "tasks": [task]});
+    set(&api, json!({})).await;
     let refused = ann.post("/tasks/sync", tasks).await;
     let detail = refused.body["detail"].as_str().unwrap();
     assert!(detail.contains("role member") && !detail.contains("policy"), "{detail}");

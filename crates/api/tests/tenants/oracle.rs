@@ -43,7 +43,6 @@ pub type Action = (Rank, Scope);
 pub const READ: Action = (Rank::Viewer, Scope::Read);
 pub const PROPOSE: Action = (Rank::Agent, Scope::Write);
 pub const WRITE: Action = (Rank::Member, Scope::Write);
-pub const INGEST: Action = (Rank::Member, Scope::Ingest);
 pub const CURATE: Action = (Rank::Maintainer, Scope::Write);
 /// The audit, and the policy with all that belongs to it.
 pub const OVERSEE: Action = (Rank::Maintainer, Scope::Admin);
@@ -59,9 +58,9 @@ pub fn review(project: &Project) -> Action {
     (least_to_decide(project), Scope::Write)
 }
 
-/// Sending documents, which everybody finds at once.
-pub fn send_documents(project: &Project) -> Action {
-    (least_to_decide(project), Scope::Ingest)
+/// Sending what everybody finds at once.
+pub fn ingest(project: Option<&Project>) -> Action {
+    (project.map_or(Rank::Member, least_to_decide), Scope::Ingest)
 }
 
 /// Whether what a person saves counts for the team at once.

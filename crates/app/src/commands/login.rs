@@ -52,16 +52,22 @@ pub async fn out(args: &LogoutArgs, remote: &Remote, config: &Config) -> Result<
     if args.everywhere { out_everywhere(remote, config).await } else { out_here(config).await }
 }
 
-/// Ends every login of the caller, then forgets that of this machine: it is what the service is asked with.
+/// Ends every login of the caller, then forgets that of this machine, if it is what the service was asked with.
 async fn out_everywhere(remote: &Remote, config: &Config) -> Result<()> {
     let me = remote.get("/whoami", &[]).await?;
     let login = text(&me, "login");
     remote.delete(&format!("/users/{login}/sessions")).await?;
-    Logins::of(config)?.forget()?;
+    let one_stays = Logins::of(config)?.forget_used()?;
     output::line(&format!(
         "Signed out everywhere as {login}. Personal access tokens stay: `memory-copilot token list` \
          shows them."
     ));
+    if one_stays {
+        output::line(
+            "The login that is stored on this machine was left alone, for MEMORY_COPILOT_TOKEN was used in its \
+             place. Without it, `memory-copilot logout` ends that one.",
+        );
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! nobody vouches for a location it is held to the addresses outside of that network, which are looked up right
 //! before git runs, and which git is then told: what the name is made to lead to in between does not count.
 
+use std::io;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,6 +17,16 @@ use crate::Error;
 const LOOK_UP_LIMIT: Duration = Duration::from_secs(10);
 /// The setting that holds git to addresses.
 const PIN: &str = "http.curloptResolve=";
+/// How the C libraries say that a name has no address, in small letters. A resolver that does not answer is
+/// not among them.
+const NOWHERE: &[&str] = &[
+    "address family for hostname not supported",
+    "name does not resolve",
+    "name has no usable address",
+    "name or service not known",
+    "no address associated with hostname",
+    "nodename nor servname provided",
+];
 
 /// From where a repository may be fetched.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +80,16 @@ impl InsideHost {
 /// at again when it does: a name may lead elsewhere by then.
 pub async fn check_outside(location: &Location, inside: &[InsideHost]) -> Result<(), Error> {
     match location {
-        Location::Url(url) => settings(url, Reach::Outside(inside)).await.map(drop),
+        Location::Url(url) => for_now(settings(url, Reach::Outside(inside)).await),
         Location::Folder(_) => Err(not_by_https()),
+    }
+}
+
+/// A name that can't be looked up is left to the run, which is tried again.
+fn for_now(held: Result<Vec<String>, Error>) -> Result<(), Error> {
+    match held {
+        Ok(_) | Err(Error::Unreachable(_)) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -102,7 +121,7 @@ async fn held(url: &Url) -> Result<Option<String>, Error> {
     let (name, found) = match url.host() {
         Some(Host::Ipv4(address)) => (None, vec![IpAddr::V4(address)]),
         Some(Host::Ipv6(address)) => (None, vec![IpAddr::V6(address)]),
-        Some(Host::Domain(name)) => (Some(pinnable(name)?), look_up(name, port).await),
+        Some(Host::Domain(name)) => (Some(pinnable(name)?), look_up(name, port).await?),
         None => (None, Vec::new()),
     };
     let outside: Vec<IpAddr> = found.into_iter().filter(|address| is_outside(*address)).collect();
@@ -128,12 +147,28 @@ fn pinnable(name: &str) -> Result<&str, Error> {
 
 /// Nothing where the name leads nowhere. That is answered like one that leads inside: which names the service's
 /// network knows is no more the caller's business than its addresses.
-async fn look_up(name: &str, port: u16) -> Vec<IpAddr> {
-    let found = tokio::time::timeout(LOOK_UP_LIMIT, tokio::net::lookup_host((name, port))).await;
-    match found {
-        Ok(Ok(found)) => found.map(|address| address.ip()).collect(),
-        Ok(Err(_)) | Err(_) => Vec::new(),
+async fn look_up(name: &str, port: u16) -> Result<Vec<IpAddr>, Error> {
+    let asked = tokio::time::timeout(LOOK_UP_LIMIT, tokio::net::lookup_host((name, port))).await;
+    let answer = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+    heard(name, answer.map(|found| found.map(|address| address.ip()).collect()))
+}
+
+/// What the resolver's answer comes to. One that could not say may do so later.
+fn heard(name: &str, answer: io::Result<Vec<IpAddr>>) -> Result<Vec<IpAddr>, Error> {
+    match answer {
+        Ok(found) => Ok(found),
+        Err(error) if leads_nowhere(&error) => Ok(Vec::new()),
+        Err(error) => Err(Error::Unreachable(format!(
+            "\"{name}\" could not be looked up ({error}); if this goes on, make sure that names can be resolved \
+             where the service runs"
+        ))),
     }
+}
+
+/// The standard library has no other sign of it than the text.
+fn leads_nowhere(error: &io::Error) -> bool {
+    let said = error.to_string().to_ascii_lowercase();
+    NOWHERE.iter().any(|nowhere| said.contains(nowhere))
 }
 
 /// As curl has it: `host:port:address,address`.
@@ -155,6 +190,8 @@ fn not_by_https() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use mc_domain::{Classified, ErrorKind};
+
     use super::*;
 
     fn url(text: &str) -> Url {
@@ -178,7 +215,6 @@ mod tests {
             "https://[fd00::1]/a/b",
             "https://localhost/a/b",
             "https://LOCALHOST:8443/a/b",
-            "https://nowhere.invalid/a/b",
         ] {
             let error = settings(&url(inside), Reach::Outside(&[])).await.expect_err(inside);
             let host = url(inside).host_str().expect("a host").to_owned();
@@ -188,6 +224,24 @@ mod tests {
         }
         let held = settings(&url("https://93.184.215.14/a/b"), Reach::Outside(&[])).await;
         assert_eq!(held.expect("outside"), ["http.followRedirects=false", "http.proxy="]);
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_looked_up_is_tried_again_and_one_that_leads_nowhere_is_inside() {
+        let name = "git.example.org";
+        for said in ["Name or service not known", "No address associated with hostname"] {
+            let said = format!("failed to lookup address information: {said}");
+            assert!(heard(name, Err(io::Error::other(said))).expect("an answer").is_empty());
+        }
+        let outage = "failed to lookup address information: Temporary failure in name resolution";
+        for failure in [io::Error::other(outage), io::ErrorKind::TimedOut.into()] {
+            let error = heard(name, Err(failure)).expect_err("no answer");
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            assert!(error.to_string().contains(name), "{error}");
+            // Asked for, it waits for the run; that goes nowhere meanwhile.
+            assert!(for_now(Err(error)).is_ok());
+        }
+        assert!(for_now(Err(Error::Inside(name.to_owned()))).is_err());
     }
 
     #[tokio::test]

@@ -53,7 +53,7 @@ impl Clean {
                 .iter()
                 .map(|citation| clean_citation(citation, gate))
                 .collect(),
-            source: gate.pass_text(&request.source),
+            source: innocent(gate.pass_text(&request.source)),
         }
     }
 
@@ -71,6 +71,12 @@ impl Clean {
             symbols: &symbols,
         })
     }
+}
+
+/// What a record was taken from, or nothing where that reads like an order: it is shown beside a text that
+/// others may have vouched for.
+fn innocent(source: String) -> String {
+    if mc_guard::inspect(&source).is_empty() { source } else { String::new() }
 }
 
 /// A distilled text in at most `max` characters, masked once more: what was taken away between two
@@ -158,5 +164,12 @@ mod tests {
         assert_eq!(gate.masked(), [count(card, 1), count(token, 5)]);
         assert_eq!((&clean.meta["n"], &clean.meta["card"]), (&json!(1), &json!("[personal:card]")));
         assert!(clean.text.contains("\n1. export T="), "{}", clean.text);
+    }
+
+    #[test]
+    fn a_source_that_hides_something_names_none() {
+        let source = |text: &str| innocent(text.to_owned());
+        assert_eq!(source("https://wiki.example.org/7"), "https://wiki.example.org/7");
+        assert_eq!(source("wiki\u{202e}7"), "");
     }
 }

@@ -136,8 +136,8 @@ async fn a_record_is_recalled_with_what_it_was_taken_from() {
     world.created(&SaveRequest { source: page.into(), ..note.clone() }).await;
     let question = world.question("how often does the payments worker retry a failed charge");
     assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
-    // Whoever says the same again, and does not say where it is from, takes nothing away.
-    world.save(&note).await;
+    // Whoever says the same again puts no other source beside it.
+    world.save(&SaveRequest { source: "elsewhere".into(), ..note.clone() }).await;
     assert_eq!(world.recall(&question).await.facts[0].source.as_deref(), Some(page));
 
     let long = SaveRequest {

@@ -53,17 +53,22 @@ pub async fn contributed(tx: &mut Tx, record: RecordId, origin: &Origin) -> Resu
     Ok(())
 }
 
-/// Notes that a save said just what a record says now; `false` where that is noted already.
+/// Of one person, so many sources of the same text are noted.
+const SOURCES_OF_ONE: i64 = 16;
+
+/// Notes that a save said just what a record says now; `false` where that is noted already, or was often enough.
 pub async fn seconded(tx: &mut Tx, record: RecordId, origin: &Origin) -> Result<bool, Error> {
     let noted = sqlx::query!(
         "insert into record_sources (project_id, record_id, version, saved_by, source)
          select r.project_id, r.id, r.version, $2, $3 from memory_records r
-         where r.id = $1 and not exists (
-             select from record_sources s where s.record_id = r.id and s.version = r.version
-                 and s.saved_by is not distinct from $2 and s.source = $3)",
+         where r.id = $1 and $4 > (
+             select case when bool_or(s.source = $3) then $4 else count(*) end
+             from record_sources s where s.record_id = r.id and s.version = r.version
+                 and s.saved_by is not distinct from $2)",
         record.0,
         origin.saved_by.map(|user| user.0),
-        origin.source
+        origin.source,
+        SOURCES_OF_ONE
     )
     .execute(&mut *tx.0)
     .await?;

@@ -47,6 +47,15 @@ pub enum Target<'a> {
     Missing,
 }
 
+impl<'a> Target<'a> {
+    pub fn project(self) -> Option<&'a Project> {
+        match self {
+            Self::Of(project) => Some(project),
+            Self::Missing => None,
+        }
+    }
+}
+
 impl<'a> Draw<'a> {
     pub fn new(world: &'a World, mut rng: StdRng) -> Self {
         let post = CALLERS.choose(&mut rng).expect("posts");

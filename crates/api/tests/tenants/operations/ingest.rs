@@ -5,7 +5,7 @@ use serde_json::json;
 use super::draw::refused;
 use super::{Draw, Target, webhooks};
 use crate::attempt::Attempt;
-use crate::oracle::{self, INGEST, READ};
+use crate::oracle::{self, READ, Scope};
 
 pub fn git(d: &mut Draw<'_>) -> Attempt {
     // Git hosts deliver to the same path, past all that asks for a token.
@@ -23,11 +23,13 @@ pub fn git(d: &mut Draw<'_>) -> Attempt {
     let body =
         json!({"project_key": d.key(target), "location": location, "owner": "team", "name": name});
     let attempt = Attempt::post("/ingest/git", &body).expect(202);
-    let attempt = d.in_project(attempt, INGEST, target);
+    let attempt = d.in_project(attempt, oracle::ingest(target.project()), target);
     if !attempt.is_allowed() || name == "spare" {
         return attempt;
     }
-    match (d.who.administers_service(), name) {
+    // A host inside takes a token that is for administering, too.
+    let is_enough = name == "local" || d.with.is_for(Scope::Admin);
+    match (d.who.administers_service() && is_enough, name) {
         (false, _) => refused(attempt, 403),
         // The folder is not there: an administrator gets as far as that.
         (true, "local") => attempt.expect(400).or(404),
@@ -45,10 +47,7 @@ pub fn docs(d: &mut Draw<'_>) -> Attempt {
             "content": format!("# Units\n\nThe gateway counts in other units than the cart.\n\n{}", thing.mark)});
     }
     let body = json!({"project_key": d.key(target), "source": "sent", "documents": [document]});
-    let action = match target {
-        Target::Of(project) => oracle::send_documents(project),
-        Target::Missing => INGEST,
-    };
+    let action = oracle::ingest(target.project());
     d.in_project(Attempt::post("/ingest/docs", &body), action, target)
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Draw, Target};
 use crate::attempt::Attempt;
-use crate::oracle::{self, CURATE, INGEST, PROPOSE, READ, Rank};
+use crate::oracle::{self, CURATE, PROPOSE, READ, Rank};
 
 pub fn sync(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -16,7 +16,7 @@ pub fn sync(d: &mut Draw<'_>) -> Attempt {
         tasks[0]["title"] = format!("The units of the gateway {}", thing.mark).into();
     }
     let body = json!({"project_key": d.key(target), "tasks": tasks});
-    d.in_project(Attempt::post("/tasks/sync", &body), INGEST, target)
+    d.in_project(Attempt::post("/tasks/sync", &body), oracle::ingest(target.project()), target)
 }
 
 pub fn link(d: &mut Draw<'_>) -> Attempt {
