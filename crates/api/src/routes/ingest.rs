@@ -239,8 +239,8 @@ fn taken(error: mc_store::Error) -> Problem {
 }
 
 /// What the service can reach and a caller perhaps can't: the disk of its machine, where other projects'
-/// repositories are, too, and what its own ssh key opens. An administrator's token for `ingest` alone is enough, as
-/// it was before there was [`reaches_inside`]: the attempts of the isolation tests rely on that.
+/// repositories are, too, and what its own ssh key opens. An administrator's token for `ingest` alone is enough:
+/// what indexes the machine's folders on a schedule needs no more.
 fn check_reach(caller: &Principal, location: &str) -> Result<(), Problem> {
     let is_public = location.starts_with("https://");
     if is_public || caller.is_admin {
