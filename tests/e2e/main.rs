@@ -16,3 +16,4 @@ mod start_stop;
 mod stdio;
 mod tools;
 mod traces;
+mod worker;

@@ -27,6 +27,8 @@ pub struct Cli {
 pub enum Command {
     /// Run the service: database, Core API, /mcp, indexing.
     Serve,
+    /// Work in the background alone, beside one or more `serve` on the same database.
+    Worker,
     /// Speak MCP on standard input and output, as an IDE starts it.
     Mcp(McpArgs),
     /// Index a repository (a path or a git URL) and follow its progress.

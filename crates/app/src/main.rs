@@ -1,9 +1,13 @@
 //! The binary `memory-copilot`: command line, configuration and wiring; no logic of its own.
 
+mod background;
 mod cli;
 mod commands;
 mod config;
 mod credentials;
+mod data_dir;
+mod database;
+mod heads;
 mod input;
 mod logging;
 mod output;
@@ -12,6 +16,7 @@ mod remote;
 mod sealing;
 mod serve;
 mod token;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -66,6 +71,7 @@ async fn run(cli: Cli) -> Result<()> {
     let remote = Remote::new(&config)?;
     match cli.command {
         Command::Serve => serve::run(&config, on_signals()?).await,
+        Command::Worker => worker::run(&config, on_signals()?).await,
         Command::Mcp(args) => commands::mcp::run(args, &config, on_signals()?).await,
         Command::Ingest(args) => commands::ingest::run(args, &remote, format).await,
         Command::Recall(args) => commands::recall::run(args, &remote, format).await,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mc_seal::{Sealer, SealingKey};
 
 use crate::private_file;
@@ -14,6 +14,16 @@ pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
     if !path.exists() {
         private_file::write(path, WHAT, hex::encode(SealingKey::generate().expose()).as_bytes())?;
     }
+    shared(path, previous)
+}
+
+/// Reads the key that another node made, and those that it replaced.
+pub fn shared(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
+    ensure!(
+        path.exists(),
+        "there is no {}: copy it from where `memory-copilot serve` runs, or set sign_in.sealing_key_file",
+        path.display()
+    );
     let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
     Ok(Sealer::new(read(path)?, previous))
 }

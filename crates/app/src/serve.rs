@@ -1,13 +1,7 @@
 //! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
 
-mod database;
 mod edge;
-mod heads;
-mod models;
-mod trust;
 
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +9,6 @@ use anyhow::{Context, Result, anyhow};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
 use mc_auth::secret::hint;
 use mc_domain::{ProjectId, UserId};
-use mc_indexer::source::InsideHost;
-use mc_indexer::{cut, embed, graph, index, walk, worker};
 use mc_mcp::cursor::snippet;
 use mc_memory::MemoryContext;
 use mc_seal::{ChainKeys, Sealer};
@@ -28,18 +20,20 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use self::database::Database;
+use crate::background::{self, models};
 use crate::config::{Config, SignIn as SignInConfig};
-use crate::{output, sealing, token};
+use crate::database::{self, Database};
+use crate::{data_dir, heads, output, sealing, token};
 
 const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
+/// How often refusals are noted.
+const NOTED_EVERY: Duration = Duration::from_secs(30);
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
-    make_data_dir(&config.data_dir)?;
+    data_dir::make(&config.data_dir)?;
     // Bound first: an address in use is told before anything is started.
     let listener = TcpListener::bind(config.server.listen).await.with_context(|| {
         format!(
@@ -47,6 +41,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
+    let _held = data_dir::hold(&config.data_dir)?;
     let serving = edge::serving(config)?;
     let SignInConfig { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
     let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);
@@ -72,7 +67,7 @@ async fn serve(
     let secret = token::ensure(&config.token_file())?;
     accounts::set_local_token(
         store,
-        &worker_name(config),
+        &background::worker_name(config),
         &Sha256::digest(&secret).into(),
         hint(&secret),
     )
@@ -85,30 +80,29 @@ async fn serve(
     };
     let models = models?;
     // Background work outlives the listener by a moment, so that open requests find it working.
-    let background = CancellationToken::new();
+    let stop = CancellationToken::new();
     let (keyword, follower) =
-        keyword::start(&database.background, &config.data_dir.join("index"), background.clone())
-            .await?;
+        keyword::start(&database.background, &config.data_dir.join("index"), stop.clone()).await?;
     let search =
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
-    let inside = config.ingest.hosts()?;
-    let tasks = start_background(config, &memory, &database.background, inside, &background);
+    let work = background::Work { config, models: &memory.search.models, sealer: sealer.clone() };
+    let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
 
     let sign_in = sign_in(config, store, &sealer).await?;
-    let rotation = rotate_keys(sign_in.clone(), background.clone());
-    let noting = trust::start(config, &sign_in, &database.background, sealer, &background)?;
+    let rotation = rotate_keys(sign_in.clone(), stop.clone());
+    let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone());
     let router = edge::router(state.with_settings(edge::settings(config)?), config, &shutdown)?;
     greet(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;
     tracing::info!("stopping");
-    background.cancel();
+    stop.cancel();
     tasks.wait().await;
     rotation.await.context("the rotation of keys")?;
-    noting.wait().await;
+    noting.await.context("the noting of refusals")?;
     memory.finish().await;
     follower.await.context("the keyword index's follower")?;
     served.context("the listener failed")
@@ -136,6 +130,19 @@ fn rotate_keys(sign_in: SignIn, stop: CancellationToken) -> JoinHandle<()> {
     })
 }
 
+/// Notes now and then what was refused, and at the end what is left.
+fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = stop.run_until_cancelled(tokio::time::sleep(NOTED_EVERY)).await.is_some();
+            if let Err(problem) = sign_in.note_refusals(&store).await {
+                tracing::warn!(%problem, "what was refused could not be noted; trying again");
+            }
+        }
+    })
+}
+
 /// Beside the rest of the start: what the first recalls would pay for otherwise.
 fn warm_up(search: &SearchContext) {
     tokio::task::spawn_blocking(mc_memory::tokens::warm_up);
@@ -157,54 +164,6 @@ fn warm_up(search: &SearchContext) {
     });
 }
 
-/// The indexer, the embedder, the graph of vectors, the end of a change of model, and upkeep.
-fn start_background(
-    config: &Config,
-    memory: &MemoryContext,
-    store: &Store,
-    inside: Vec<InsideHost>,
-    stop: &CancellationToken,
-) -> TaskTracker {
-    let tasks = TaskTracker::new();
-    let indexing = index::Context {
-        store: store.clone(),
-        cache: config.data_dir.join("repositories"),
-        inside,
-        worker: worker_name(config),
-        walk: walk::Limits::default(),
-        cut: cut::Limits::default(),
-        observer: Arc::new(Citations(store.clone())),
-    };
-    let token = stop.clone();
-    tasks.spawn(async move { worker::run(&indexing, &token).await });
-
-    let current = memory.search.models.current();
-    let embedding = embed::Context {
-        store: store.clone(),
-        embedder: current.embedder,
-        model: current.model,
-        is_remote: current.is_remote,
-    };
-    let models: Vec<_> =
-        memory.search.models.all().into_iter().map(|active| active.model).collect();
-    let (graph, token) = (store.clone(), stop.clone());
-    tasks.spawn(async move { graph::run(&graph, &models, &token).await });
-    let token = stop.clone();
-    tasks.spawn(async move { embed::run(&embedding, &token).await });
-
-    let (models, everything, token) = (memory.search.models.clone(), store.clone(), stop.clone());
-    tasks.spawn(async move { models::retire_when_complete(&models, &everything, &token).await });
-    tasks.spawn(mc_jobs::workers(store).run(stop.clone()));
-    tasks.close();
-    tasks
-}
-
-/// One data folder is one service, so a restart takes up at once what its predecessor held.
-fn worker_name(config: &Config) -> String {
-    let host = rustix::system::uname();
-    format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
-}
-
 /// Says where everything is, once it can be used.
 fn greet(config: &Config) {
     let url = config.base_url();
@@ -218,32 +177,5 @@ fn greet(config: &Config) {
             "  Cursor     memory-copilot cursor install --project DIR writes this into DIR/.cursor/mcp.json:",
         );
         output::line(&snippet(&entry));
-    }
-}
-
-/// Private to the service; root's must be passable, since the database runs as another user.
-fn make_data_dir(dir: &Path) -> Result<()> {
-    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(mode)
-        .create(dir)
-        .and_then(|()| std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode)))
-        .with_context(|| format!("data_dir {} can't be made; set another", dir.display()))
-}
-
-/// Tells the memory of changed files.
-struct Citations(Store);
-
-impl index::FilesObserver for Citations {
-    fn files_changed<'a>(
-        &'a self,
-        project: mc_domain::ProjectId,
-        paths: &'a [String],
-    ) -> futures::future::BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
-        Box::pin(async move {
-            mc_memory::recheck_files(&self.0, project, paths).await?;
-            Ok(())
-        })
     }
 }

@@ -14,11 +14,11 @@ pub use upkeep::Upkeep;
 pub use work::{Failure, Request, Work};
 pub use workers::{Timing, Workers};
 
-/// The workers of a node of the service, over connections that see every project: each kind of work, and when
-/// it is asked for by the clock.
-pub fn workers(store: &Store) -> Workers {
+/// The workers of a node of the service: each kind of work, and when it is asked for by the clock. Both see every
+/// project: `queue` is for taking work and saying how it ended, which must not wait for the work, done over `store`.
+pub fn workers(queue: Store, store: &Store) -> Workers {
     let [of_all, told] = [store.clone(), store.clone()];
-    Workers::new(store.clone())
+    Workers::new(queue)
         .with(move |_: Upkeep| upkeep::run(of_all.clone()))
         .with(move |delivered: Delivered| deliveries::run(told.clone(), delivered))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))

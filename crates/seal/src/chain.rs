@@ -41,9 +41,18 @@ impl ChainKeys {
     /// Whether `claimed` is the mac of the row by the key with this id; `None` where this process does
     /// not have that key.
     pub fn is_genuine(&self, key_id: &[u8], parts: &[&[u8]], claimed: &[u8]) -> Option<bool> {
-        let mut keys = std::iter::once(&self.current).chain(&self.previous);
-        let (_, key) = keys.find(|(id, _)| id.as_slice() == key_id)?;
+        let key = self.key(key_id)?;
         Some(code(key.as_slice(), parts).verify_slice(claimed).is_ok())
+    }
+
+    /// Whether this process has the key with this id.
+    pub fn has(&self, key_id: &[u8]) -> bool {
+        self.key(key_id).is_some()
+    }
+
+    fn key(&self, key_id: &[u8]) -> Option<&Mac> {
+        let mut keys = std::iter::once(&self.current).chain(&self.previous);
+        keys.find(|(id, _)| id.as_slice() == key_id).map(|(_, key)| &**key)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{Error, Store, Tx};
 
 pub use events::{Event, EventFilter, after, is_known, newest};
 pub use prune::{chains, prune};
-pub use verify::{Fault, Report, verify};
+pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 
 /// A chain of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -178,7 +178,9 @@ impl TestApi {
     /// Does the background work, until the answer is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        tokio::spawn(mc_jobs::workers(self.background()).run(stop.clone()));
+        tokio::spawn(
+            mc_jobs::workers(self.background().clone(), self.background()).run(stop.clone()),
+        );
         stop.drop_guard()
     }
 

@@ -138,6 +138,17 @@ struct Row {
     mac: Vec<u8>,
 }
 
+/// Whether the newest event of the service's chain is by a key that this process has; so where there is none.
+pub async fn is_signed_with_known_keys(store: &Store) -> Result<bool, Error> {
+    let newest = sqlx::query_scalar!(
+        "select key_id from audit_events where chain = $1 order by seq desc limit 1",
+        Chain::Service.id()
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    Ok(newest.is_none_or(|key| store.chains.keys.has(&key)))
+}
+
 async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error> {
     Ok(sqlx::query_as!(
         Row,

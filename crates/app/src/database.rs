@@ -17,11 +17,16 @@ pub struct Database {
     pub background: Store,
     /// A few more for what webhooks deliver: whoever sends waits for the answer, and may not send again.
     pub receiving: Store,
+    /// A few more for the queue of background work: a worker that gives no sign of life is taken for dead, however
+    /// busy what it does keeps the others.
+    pub queue: Store,
     embedded: Option<Embedded>,
 }
 
 /// Connections that take in webhooks.
 const RECEIVING: u32 = 2;
+/// Connections of the queue.
+const QUEUE: u32 = 2;
 
 /// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
 /// left when `shutdown` comes first.
@@ -39,8 +44,8 @@ pub async fn open(
     let url = embedded.as_ref().map_or(config.database.url.as_str(), Embedded::url);
     let connecting = connect(url, config.max_connections(), chains);
     match shutdown.run_until_cancelled(connecting).await.transpose() {
-        Ok(Some([store, background, receiving])) => {
-            Ok(Some(Database { store, background, receiving, embedded }))
+        Ok(Some([store, background, receiving, queue])) => {
+            Ok(Some(Database { store, background, receiving, queue, embedded }))
         }
         not_connected => {
             if let Some(embedded) = embedded {
@@ -62,20 +67,30 @@ async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<E
         .context("the embedded PostgreSQL did not start")
 }
 
-async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<[Store; 3]> {
+/// Connects to the configured server and migrates, to work in the background alone: to do the work with, and those of
+/// the queue.
+pub async fn connect_to_work(config: &Config, chains: Chains) -> Result<[Store; 2]> {
+    let worker = logins::prepare(&config.database.url).await?.worker;
+    let store = Store::connect(&worker, config.max_connections(), chains.clone()).await?;
+    Ok([store, Store::connect(&worker, QUEUE, chains).await?])
+}
+
+async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<[Store; 4]> {
     let in_background = max_connections / 2;
     let logins = logins::prepare(url).await?;
     let serving = max_connections - in_background;
     let store = Store::connect(&logins.service, serving, chains.clone()).await?;
     let background = Store::connect(&logins.worker, in_background, chains.clone()).await?;
-    Ok([store, background, Store::connect(&logins.worker, RECEIVING, chains).await?])
+    let receiving = Store::connect(&logins.worker, RECEIVING, chains.clone()).await?;
+    Ok([store, background, receiving, Store::connect(&logins.worker, QUEUE, chains).await?])
 }
 
 impl Database {
     /// Closes the connections and stops the embedded server.
     pub async fn close(self) {
-        tokio::join!(self.store.close(), self.background.close(), self.receiving.close());
-        if let Some(embedded) = self.embedded {
+        let Self { store, background, receiving, queue, embedded } = self;
+        tokio::join!(store.close(), background.close(), receiving.close(), queue.close());
+        if let Some(embedded) = embedded {
             embedded.stop().await;
         }
     }

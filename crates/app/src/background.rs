@@ -1,0 +1,141 @@
+//! Work in the background: what `serve` does beside its answers, and what `worker` does alone.
+
+pub mod models;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use mc_api::Notifier;
+use mc_indexer::{cut, embed, graph, index, walk, worker};
+use mc_seal::Sealer;
+use mc_search::{ActiveModel, ActiveModels};
+use mc_store::Store;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::heads;
+
+/// How often notices that are due are looked for.
+const NOTICES_EVERY: Duration = Duration::from_secs(2);
+/// How often the ends of the audit are written down.
+const ENDS_EVERY: Duration = Duration::from_secs(30);
+
+/// What the work needs besides the database.
+pub struct Work<'a> {
+    /// Where things are kept, and what may be done.
+    pub config: &'a Config,
+    /// The models in use.
+    pub models: &'a ActiveModels,
+    /// Opens what notices are signed with.
+    pub sealer: Arc<Sealer>,
+}
+
+impl Work<'_> {
+    /// Starts it over connections that see every project, some of them the queue's alone; it goes on until `stop`.
+    pub fn start(
+        self,
+        store: &Store,
+        queue: Store,
+        stop: &CancellationToken,
+    ) -> Result<TaskTracker> {
+        let Self { config, models, sealer } = self;
+        let notifier = Notifier::new(sealer, config.notices.local);
+        let notifier = notifier.context("the client for notices can't be made")?;
+        let both = || (store.clone(), stop.clone());
+        let tasks = TaskTracker::new();
+
+        let (store, stop) = both();
+        tasks.spawn(mc_jobs::workers(queue, &store).run(stop));
+        let (store, stop) = both();
+        tasks.spawn(index(indexing(config, store)?, stop));
+        let (store, stop) = both();
+        tasks.spawn(embed(embedding(models.current(), store), stop));
+        let (store, stop) = both();
+        tasks.spawn(keep_graphs(models.all(), store, stop));
+        let (store, stop) = both();
+        tasks.spawn(retire(models.clone(), store, stop));
+        let (store, stop) = both();
+        tasks.spawn(send_notices(notifier, store, stop));
+        let (store, stop) = both();
+        tasks.spawn(write_ends(config.audit_heads_file(), store, stop));
+        tasks.close();
+        Ok(tasks)
+    }
+}
+
+/// One data folder is one process's, so a restart takes up at once what its predecessor held.
+pub fn worker_name(config: &Config) -> String {
+    let host = rustix::system::uname();
+    format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
+}
+
+fn indexing(config: &Config, store: Store) -> Result<index::Context> {
+    Ok(index::Context {
+        observer: Arc::new(Citations(store.clone())),
+        store,
+        cache: config.data_dir.join("repositories"),
+        inside: config.ingest.hosts()?,
+        worker: worker_name(config),
+        walk: walk::Limits::default(),
+        cut: cut::Limits::default(),
+    })
+}
+
+async fn index(context: index::Context, stop: CancellationToken) {
+    worker::run(&context, &stop).await;
+}
+
+fn embedding(active: ActiveModel, store: Store) -> embed::Context {
+    let ActiveModel { model, embedder, is_remote } = active;
+    embed::Context { store, embedder, model, is_remote }
+}
+
+async fn embed(context: embed::Context, stop: CancellationToken) {
+    embed::run(&context, &stop).await;
+}
+
+async fn keep_graphs(of: Vec<ActiveModel>, store: Store, stop: CancellationToken) {
+    let models: Vec<_> = of.into_iter().map(|active| active.model).collect();
+    graph::run(&store, &models, &stop).await;
+}
+
+async fn retire(models: ActiveModels, store: Store, stop: CancellationToken) {
+    models::retire_when_complete(&models, &store, &stop).await;
+}
+
+/// Sends notices about the quarantine.
+async fn send_notices(notifier: Notifier, store: Store, stop: CancellationToken) {
+    while stop.run_until_cancelled(tokio::time::sleep(NOTICES_EVERY)).await.is_some() {
+        if let Err(error) = notifier.send_due(&store).await {
+            tracing::warn!(%error, "notices that are due can't be read; trying again");
+        }
+    }
+}
+
+/// Writes down where the audit ends, beside the database.
+async fn write_ends(path: PathBuf, store: Store, stop: CancellationToken) {
+    while stop.run_until_cancelled(tokio::time::sleep(ENDS_EVERY)).await.is_some() {
+        if let Err(error) = heads::write(&path, &store.chains().heads()) {
+            tracing::warn!(%error, "the ends of the audit could not be written down");
+        }
+    }
+}
+
+/// Tells the memory of changed files.
+struct Citations(Store);
+
+impl index::FilesObserver for Citations {
+    fn files_changed<'a>(
+        &'a self,
+        project: mc_domain::ProjectId,
+        paths: &'a [String],
+    ) -> futures::future::BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        Box::pin(async move {
+            mc_memory::recheck_files(&self.0, project, paths).await?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! `memory-copilot worker`: the background's work alone, on a database that several nodes share.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use mc_seal::{ChainKeys, Sealer};
+use mc_store::Store;
+use mc_store::audit::{self, Chains};
+use tokio_util::sync::CancellationToken;
+
+use crate::background::{self, models};
+use crate::config::{Config, SignIn};
+use crate::{data_dir, database, heads, output, sealing};
+
+/// Works until `shutdown`, then lets what is at work end.
+pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
+    ensure!(
+        !config.database.url.is_empty(),
+        "database.url is empty: the private PostgreSQL is that of `memory-copilot serve`, which works in the \
+         background by itself. Set database.url to the server that the nodes share, here and there"
+    );
+    data_dir::make(&config.data_dir)?;
+    let _held = data_dir::hold(&config.data_dir)?;
+    let SignIn { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
+    let sealer = Arc::new(sealing::shared(sealing_key_file, previous_sealing_key_files)?);
+    let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
+    let connecting = database::connect_to_work(config, chains.clone());
+    let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
+        return Ok(());
+    };
+    let worked = work(config, &store, queue.clone(), sealer, shutdown).await;
+    tokio::join!(store.close(), queue.close());
+    heads::write(&config.audit_heads_file(), &chains.heads())?;
+    worked
+}
+
+async fn work(
+    config: &Config,
+    store: &Store,
+    queue: Store,
+    sealer: Arc<Sealer>,
+    shutdown: CancellationToken,
+) -> Result<()> {
+    // What it wrote with another key nobody could verify, nor open.
+    ensure!(
+        audit::is_signed_with_known_keys(store).await?,
+        "the key in {} is not the one that this database's service signs and seals with; copy that one here, to \
+         sign_in.sealing_key_file",
+        config.sign_in.sealing_key_file.display()
+    );
+    // A model may have to be fetched first, which takes minutes.
+    let Some(models) = shutdown.run_until_cancelled(models::open(config, store)).await else {
+        return Ok(());
+    };
+    let models = models?;
+    let work = background::Work { config, models: &models, sealer };
+    let tasks = work.start(store, queue, &shutdown)?;
+    let name = background::worker_name(config);
+    output::line(&format!(
+        "Memory Copilot {} works in the background as {name}",
+        env!("CARGO_PKG_VERSION")
+    ));
+    shutdown.cancelled().await;
+    tracing::info!("stopping");
+    tasks.wait().await;
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Several processes on one database: a service, and one that works in the background alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mc_store::testing::{execute, text};
+use mc_testkit::TestDatabase;
+use serde_json::json;
+
+use crate::harness::Service;
+use crate::repository;
+
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A service on a database that others can reach, too.
+async fn service(database: &TestDatabase) -> Service {
+    let mut service = Service::prepared();
+    service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());
+    service.launch().await;
+    service
+}
+
+/// A worker beside it, with a folder of its own.
+fn worker(service: &Service, data_dir: &Path) -> Command {
+    let mut worker = service.command(&["worker"]);
+    worker.env("MEMORY_COPILOT__DATA_DIR", data_dir);
+    worker.env("MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE", service.data_dir.join("sealing.key"));
+    worker
+}
+
+fn refused(command: &mut Command) -> String {
+    let output = command.output().expect("it runs");
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stopped(mut worker: Child) {
+    let asked = Command::new("kill").args(["-TERM", &worker.id().to_string()]).status();
+    assert!(asked.expect("kill runs").success());
+    assert!(worker.wait().expect("it is gone").success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
+    let database = TestDatabase::create().await;
+    let mut service = service(&database).await;
+    service.project("shop").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    service.index("shop", &repository::cart_sessions(folder.path())).await;
+    assert!(service.stop().success(), "{}", service.log());
+    // As if it had been asked for just then.
+    let again = "update ingest_runs set status = 'QUEUED', worker = null, run_at = now()";
+    execute(database.url(), again).await.expect("a run waits");
+
+    let data_dir = folder.path().join("worker");
+    let child = worker(&service, &data_dir).stdout(Stdio::null()).spawn().expect("it starts");
+    let began = Instant::now();
+    let done = "select string_agg(status || ' ' || worker, '') from ingest_runs";
+    loop {
+        let said = text(database.store(), done).await.unwrap_or_default();
+        let by_worker = said.ends_with(&data_dir.display().to_string());
+        if said.starts_with("SUCCEEDED") && by_worker {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "the run was not done by the worker: {said}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stopped(child);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_can_t_work_says_what_to_do() {
+    let database = TestDatabase::create().await;
+    let service = service(&database).await;
+    service.project("shop").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let data_dir: PathBuf = folder.path().join("worker");
+    let none = worker(&service, &data_dir).env("MEMORY_COPILOT__DATABASE__URL", "").output();
+    let said = String::from_utf8_lossy(&none.expect("it runs").stderr).into_owned();
+    assert!(said.contains("Set database.url"), "{said}");
+    // Two in one folder would take each other's work for their own.
+    let said = refused(&mut worker(&service, &service.data_dir));
+    assert!(said.contains("another memory-copilot (process "), "{said}");
+    // A key that it made by itself would sign what nobody can verify.
+    let missing = folder.path().join("no.key");
+    let key = "MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE";
+    let said = refused(worker(&service, &data_dir).env(key, &missing));
+    assert!(said.contains("copy it from where"), "{said}");
+    std::fs::write(&missing, "42".repeat(32)).expect("a key");
+    let said = refused(worker(&service, &data_dir).env(key, &missing));
+    assert!(said.contains("is not the one that this database's service signs"), "{said}");
+    assert_eq!(service.get("/projects").await["projects"][0]["key"], json!("shop"));
+}
