@@ -1,7 +1,6 @@
 //! Users, teams, tokens and roles, as callers meet them.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::body::Body;
 use chrono::{TimeDelta, Utc};
@@ -9,6 +8,7 @@ use http::{Request, header};
 use mc_auth::secret::RefreshToken;
 use mc_store::accounts::{self, Change};
 use mc_store::sessions::{self, NewSession};
+use mc_store::testing::waiting_for_a_lock;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -386,7 +386,9 @@ async fn no_session_begins_while_its_user_is_shut_out() {
         sessions::begin(&mut tx, &new).await.unwrap()
     };
     let commit = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        while waiting_for_a_lock(api.service()).await.unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
         shutting_out.commit().await.unwrap();
     };
     let (begun, ()) = tokio::join!(late, commit);
