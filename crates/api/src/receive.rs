@@ -33,6 +33,7 @@ use crate::shapes;
 pub const GIT: &str = "/ingest/git";
 /// What the other systems' paths begin with.
 const TRACKERS: &str = "/webhooks/";
+
 /// Through which hook.
 #[derive(Debug, Deserialize, IntoParams)]
 // Jira adds parameters of its own to the address that it was given.
@@ -252,10 +253,11 @@ fn is_git_host(source: WebhookSource) -> bool {
 
 impl Kept {
     fn of(delivery: Delivery, policy: &Policy) -> Self {
-        let Delivery { id, name, event: told } = delivery;
-        let event = told.clone().masked(|text| pass_alone(policy, text).into_string());
+        let Delivery { id, name, event } = delivery;
+        let issue = event.external_id().map(str::to_owned);
+        let event = event.masked(|text| pass_alone(policy, text).into_string());
         // Masked it would be another's.
-        let event = if event.external_id() == told.external_id() {
+        let event = if event.external_id() == issue.as_deref() {
             event
         } else {
             let reason = "the id of the issue holds what the policy does not let in".to_owned();

@@ -14,6 +14,7 @@ use mc_memory::MemoryContext;
 use mc_seal::{ChainKeys, Sealer};
 use mc_search::{Options, Query, SearchContext, index as keyword};
 use mc_store::audit::Chains;
+use mc_store::embedded::DataDirLock;
 use mc_store::passages::PassageFilter;
 use mc_store::{Store, accounts};
 use sha2::{Digest, Sha256};
@@ -41,7 +42,8 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
             config.server.listen
         )
     })?;
-    let _held = data_dir::hold(&config.data_dir)?;
+    // Two in one folder would take each other's work for their own, as what they left when they ended.
+    let _lock = DataDirLock::acquire(&config.data_dir)?;
     let serving = edge::serving(config)?;
     let SignInConfig { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
     let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use mc_seal::{ChainKeys, Sealer};
 use mc_store::Store;
 use mc_store::audit::{self, Chains};
+use mc_store::embedded::DataDirLock;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, models};
@@ -20,7 +21,8 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
          background by itself. Set database.url to the server that the nodes share, here and there"
     );
     data_dir::make(&config.data_dir)?;
-    let _held = data_dir::hold(&config.data_dir)?;
+    // Two in one folder would take each other's work for their own, as what they left when they ended.
+    let _lock = DataDirLock::acquire(&config.data_dir)?;
     let SignIn { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
     let sealer = Arc::new(sealing::shared(sealing_key_file, previous_sealing_key_files)?);
     let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);

@@ -109,8 +109,8 @@ pub struct Sanitizing {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LeastRoles {
-    /// Save a record that counts for the team at once, or take one out; send documents, which everybody
-    /// finds at once as well.
+    /// Save a record that counts for the team at once, or take one out; send what everybody finds at once as
+    /// well: documents, repositories, tasks.
     #[cfg_attr(feature = "openapi", schema(inline))]
     pub save: Role,
     /// Accept or turn down what was proposed, and say that a record holds. Whoever may not save may not do

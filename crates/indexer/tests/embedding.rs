@@ -55,17 +55,11 @@ async fn context(database: &TestDatabase) -> (Context, Arc<Scripted>, ProjectId)
 
 async fn add(ctx: &Context, project: ProjectId, texts: &[String]) {
     let passage = |text: &String| NewPassage {
-        record_kind: None,
-        title: String::new(),
-        place: String::new(),
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: mask(text).text,
-        lines: None,
+        ..NewPassage::default()
     };
     let doc = NewDoc {
         file: None,

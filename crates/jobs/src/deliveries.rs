@@ -76,7 +76,7 @@ async fn together(store: &Store, id: DeliveryId, most: i64) -> Result<(), Stoppe
     let (mut outcomes, mut synced) = (Vec::new(), BTreeMap::new());
     for waiting in &all.deliveries {
         let id = waiting.id;
-        let event = serde_json::from_value(waiting.event.clone());
+        let event = Event::deserialize(&waiting.event);
         // Who asks for a run holds its repository first and then the audit, so each push is for itself.
         let is_push = matches!(event, Ok(Event::Push(_)));
         if is_push && !outcomes.is_empty() {

@@ -218,7 +218,7 @@ pub async fn roll_back(
                 body: &body,
                 citations: Some(&cited),
                 trust: said.trust.min(Trust::Team),
-                origin: &origin,
+                origins: &[origin],
                 reason: &reason,
                 changed_by: Some(principal),
             };
@@ -453,18 +453,15 @@ async fn amend(
     let known = citations::of_record_in(tx, target.id).await?;
     let brought = citations::of_record_in(tx, proposal.id).await?;
     let cited = if brought.is_empty() { None } else { Some(joined(known, brought)) };
-    let reason = format!("accepted proposal {}", proposal.id);
-    for origin in records::origins(tx, proposal.id).await? {
-        let change = Change {
-            body: &body,
-            citations: cited.as_deref(),
-            trust: Trust::Confirmed,
-            origin: &origin,
-            reason: &reason,
-            changed_by: Some(reviewer),
-        };
-        records::update(tx, target, &change).await?;
-    }
+    let change = Change {
+        body: &body,
+        citations: cited.as_deref(),
+        trust: Trust::Confirmed,
+        origins: &records::origins(tx, proposal.id).await?,
+        reason: &format!("accepted proposal {}", proposal.id),
+        changed_by: Some(reviewer),
+    };
+    records::update(tx, target, &change).await?;
     index(tx, target, &body, None).await?;
     citations::derive_states(tx, &[target.id]).await?;
     Ok(())
@@ -505,18 +502,15 @@ async fn count(
     let is_edited =
         body.content.as_str() != proposal.content || body.title.as_str() != proposal.title;
     if is_edited {
-        // One version, made of what each of them proposed.
-        for origin in records::origins(tx, proposal.id).await? {
-            let change = Change {
-                body,
-                citations: None,
-                trust: proposal.standing.trust,
-                origin: &origin,
-                reason: "edited by the reviewer",
-                changed_by: Some(reviewer),
-            };
-            records::update(tx, proposal, &change).await?;
-        }
+        let change = Change {
+            body,
+            citations: None,
+            trust: proposal.standing.trust,
+            origins: &records::origins(tx, proposal.id).await?,
+            reason: "edited by the reviewer",
+            changed_by: Some(reviewer),
+        };
+        records::update(tx, proposal, &change).await?;
     }
     if !records::share(tx, proposal.id, Promotion::Team(Trust::Confirmed)).await? {
         return Err(Error::NotProposed(proposal.id));

@@ -198,7 +198,7 @@ pub enum PassageSource {
 }
 
 /// A passage to write.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct NewPassage {
     /// Kind of memory record; `None` for anything else.
     pub record_kind: Option<RecordKind>,

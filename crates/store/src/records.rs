@@ -182,8 +182,8 @@ pub struct Change<'a> {
     pub citations: Option<&'a [Citation]>,
     /// Who vouches for it from now on.
     pub trust: Trust,
-    /// Where the change came from.
-    pub origin: &'a Origin,
+    /// Where the change came from, each by itself.
+    pub origins: &'a [Origin],
     /// Why it is changed.
     pub reason: &'a str,
     /// Who changes it.
@@ -225,7 +225,10 @@ pub async fn update(tx: &mut Tx, record: &Record, change: &Change<'_>) -> Result
     if let Some(cited) = change.citations {
         citations::replace(tx, record.project, record.id, cited).await?;
     }
-    contributed(tx, record.id, change.origin).await
+    for origin in change.origins {
+        contributed(tx, record.id, origin).await?;
+    }
+    Ok(())
 }
 
 /// Marks a live record of the project as replaced; `false` when there is none. The caller takes

@@ -1,7 +1,7 @@
 //! The change feed keeps its promise on a real database.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::feed::{self, FeedCursor};
 use mc_store::passages::NewPassage;
@@ -9,19 +9,7 @@ use mc_store::{Store, Tx};
 use mc_testkit::TestDatabase;
 
 fn passage(text: &str) -> NewPassage {
-    NewPassage {
-        record_kind: None,
-        title: String::new(),
-        place: String::new(),
-        symbols: vec![],
-        scope: vec![],
-        tags: vec![],
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
-        text: mask(text).text,
-        lines: None,
-    }
+    NewPassage { text: mask(text).text, ..NewPassage::default() }
 }
 
 async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: &[&str]) {

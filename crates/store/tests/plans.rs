@@ -264,16 +264,8 @@ async fn write_record(tx: &mut Tx, model: &Model) {
 fn passage() -> NewPassage {
     NewPassage {
         record_kind: Some(RecordKind::Fact),
-        title: String::new(),
-        place: String::new(),
-        symbols: vec![],
-        scope: vec![],
-        tags: vec![],
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: mask(&Uuid::now_v7().to_string()).text,
-        lines: None,
+        ..NewPassage::default()
     }
 }
 

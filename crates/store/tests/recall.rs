@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind};
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageFilter};
 use mc_store::vectors::{self, Model};
@@ -156,19 +156,15 @@ fn passage(n: usize) -> NewPassage {
     let every = |step: usize, tag: &str| n.is_multiple_of(step).then(|| tag.to_owned());
     NewPassage {
         record_kind: Some([RecordKind::Fact, RecordKind::Gotcha, RecordKind::Rule][n % 3]),
-        title: String::new(),
         place: format!("docs/{}/{n}.md", n % 20),
-        symbols: vec![],
         scope: vec![format!("scope-{}", n % 7)],
         tags: [every(2, "half"), every(10, "tenth"), every(100, "hundredth")]
             .into_iter()
             .flatten()
             .collect(),
         language: ["markdown", "rust"][usize::from(n.is_multiple_of(9))].into(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: mask(&format!("passage {n}")).text,
-        lines: None,
+        ..NewPassage::default()
     }
 }
 

@@ -82,16 +82,8 @@ async fn create(
     let content = mask(text).text;
     let passage = NewPassage {
         record_kind: Some(RecordKind::Fact),
-        title: String::new(),
-        place: String::new(),
-        symbols: vec![],
-        scope: vec![],
-        tags: vec![],
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: content.clone(),
-        lines: None,
+        ..NewPassage::default()
     };
     let body = RecordBody {
         kind: RecordKind::Fact,

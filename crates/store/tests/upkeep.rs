@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::NewPassage;
 use mc_store::upkeep::{self, Swept};
@@ -11,17 +11,12 @@ use mc_testkit::TestDatabase;
 
 async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
     let passage = NewPassage {
-        record_kind: None,
-        title: String::new(),
         place: "a.md".into(),
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: mask(text).text,
-        lines: None,
+        ..NewPassage::default()
     };
     let doc = NewDoc {
         file: None,

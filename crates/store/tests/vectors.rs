@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, SourceKind};
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, text};
@@ -13,17 +13,11 @@ use serde_json::json;
 
 async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
     let passage = NewPassage {
-        record_kind: None,
-        title: String::new(),
         place: place.into(),
-        symbols: vec![],
-        scope: vec![],
         tags: vec![tag.into()],
         language: "markdown".into(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: mask(text).text,
-        lines: None,
+        ..NewPassage::default()
     };
     let doc = NewDoc {
         file: None,

@@ -369,10 +369,10 @@ pub async fn show(
 /// Forget what was told of an issue, whoever told it.
 ///
 /// The issue stays, with what is linked to it. What its tracker says of it from now on is taken in again.
+/// Deliveries of webhooks that told of it are kept for their fourteen days.
 #[utoipa::path(
     delete, path = "/tasks/{external_id}", tag = "tasks", params(TaskPath, TaskQuery),
-    responses((status = 204, description = "Nothing is known of it but its id and its links; deliveries of webhooks that told of it are \
-         kept for their fourteen days"))
+    responses((status = 204, description = "Nothing is known of it but its id and its links"))
 )]
 pub async fn remove(
     State(api): State<ApiState>,

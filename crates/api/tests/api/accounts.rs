@@ -1,7 +1,6 @@
 //! Users, teams, tokens and roles, as callers meet them.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::body::Body;
 use chrono::{TimeDelta, Utc};
@@ -386,7 +385,11 @@ async fn no_session_begins_while_its_user_is_shut_out() {
         sessions::begin(&mut tx, &new).await.unwrap()
     };
     let commit = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        let waiting = "select (count(*) > 0)::text from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'";
+        while api.text(waiting).await != "true" {
+            tokio::task::yield_now().await;
+        }
         shutting_out.commit().await.unwrap();
     };
     let (begun, ()) = tokio::join!(late, commit);

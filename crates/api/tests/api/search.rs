@@ -1,6 +1,6 @@
 //! `/search`.
 
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 use mc_store::{projects, repositories};
@@ -83,17 +83,14 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let chunk = NewChunk {
         trust: mc_domain::Trust::Imported,
         passage: NewPassage {
-            record_kind: None,
             title: symbols[0].0.to_owned(),
             place: path.to_owned(),
             symbols: symbols.iter().map(|(name, _, _)| (*name).to_owned()).collect(),
             scope: Vec::new(),
             tags: Vec::new(),
             language: "rust".to_owned(),
-            author: String::new(),
-            context: Sanitized::default(),
             text: mask(&text.join("\n")).text,
-            lines: None,
+            ..NewPassage::default()
         },
         chunk_index: 0,
         line_start: 11,

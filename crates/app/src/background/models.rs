@@ -177,19 +177,8 @@ mod tests {
 
     async fn write(store: &Store, project: mc_domain::ProjectId) {
         let text = || mask("The units differ.").text;
-        let passage = NewPassage {
-            record_kind: None,
-            title: String::new(),
-            place: "units.md".into(),
-            symbols: vec![],
-            scope: vec![],
-            tags: vec![],
-            language: String::new(),
-            author: String::new(),
-            context: Sanitized::default(),
-            text: text(),
-            lines: None,
-        };
+        let passage =
+            NewPassage { place: "units.md".into(), text: text(), ..NewPassage::default() };
         let doc = NewDoc {
             file: None,
             saved_by: None,

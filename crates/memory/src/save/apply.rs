@@ -154,7 +154,7 @@ pub(super) async fn merge(
         body: &body,
         citations: (!prepared.citations.is_empty()).then_some(citations.as_slice()),
         trust,
-        origin: &origin(request, prepared),
+        origins: &[origin(request, prepared)],
         reason: &judgement.reason,
         changed_by: Some(request.principal.as_str()),
     };

@@ -151,17 +151,13 @@ impl World {
         let chunk = NewChunk {
             trust: mc_domain::Trust::Imported,
             passage: NewPassage {
-                record_kind: None,
-                title: String::new(),
                 place: path.to_owned(),
                 symbols: symbol.iter().map(|s| s.0.to_owned()).collect(),
                 scope: Vec::new(),
                 tags: Vec::new(),
                 language: "ruby".to_owned(),
-                author: String::new(),
-                context: Sanitized::default(),
                 text: mask(text).text,
-                lines: None,
+                ..NewPassage::default()
             },
             chunk_index: 0,
             line_start: 1,

@@ -138,17 +138,12 @@ impl Node {
 
 pub fn passage(place: &str, text: &str) -> NewPassage {
     NewPassage {
-        record_kind: None,
-        title: String::new(),
         place: place.into(),
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
         text: mask(text).text,
-        lines: None,
+        ..NewPassage::default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! One service a data directory, held by the kernel: a lock dies with the process that has it.
+//! One process a data directory, held by the kernel: a lock dies with the process that has it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use super::EmbeddedError;
 
 /// The right to work on a data directory, for as long as the value lives.
 #[derive(Debug)]
-pub(super) struct DataDirLock(#[expect(dead_code, reason = "an open file is a held lock")] File);
+pub struct DataDirLock(#[expect(dead_code, reason = "an open file is a held lock")] File);
 
 impl DataDirLock {
     /// Takes the directory, or says who has it.
@@ -48,5 +48,21 @@ fn holder(file: &mut File) -> String {
     match file.read_to_string(&mut text) {
         Ok(_) if !text.is_empty() => text,
         _ => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_one_holder_s_at_a_time() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let held = DataDirLock::acquire(dir.path()).expect("free");
+        let said = DataDirLock::acquire(dir.path()).expect_err("taken").to_string();
+        let process = format!("(process {})", std::process::id());
+        assert!(said.contains(&process) && said.contains("directory of its own"), "{said}");
+        drop(held);
+        DataDirLock::acquire(dir.path()).expect("free again");
     }
 }

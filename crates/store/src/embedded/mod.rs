@@ -22,11 +22,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use cluster::Cluster;
-use lock::DataDirLock;
 use server::Server;
 
 pub use discover::{Installation, discover};
 pub use error::EmbeddedError;
+pub use lock::DataDirLock;
 pub use supervise::Health;
 
 /// What the private server needs to know.
