@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod audit;
 pub mod bundles;
 pub mod citations;
+pub mod connections;
 pub mod dialogs;
 pub mod docs;
 pub mod embedded;
