@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::ingest_docs::{self, HeldDocument};
+use super::ingest_docs;
 use super::page;
 use crate::ApiState;
 use crate::auth::Principal;
@@ -260,7 +260,7 @@ async fn released_dialog(
 async fn released_document(
     here: &Here,
     id: HoldId,
-    held: HeldDocument,
+    held: Incoming,
 ) -> Result<ReleaseAnswer, Problem> {
     let (doc, outcome) = ingest_docs::take(here, id, held).await?;
     Ok(ReleaseAnswer { outcome, id: Some(doc), reason: "a maintainer released it".into() })
