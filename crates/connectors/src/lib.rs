@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod client;
 mod confluence;
 mod delivery;
 mod event;
@@ -9,6 +10,7 @@ mod jira;
 mod matching;
 mod redmine;
 mod signature;
+pub mod system;
 mod youtrack;
 
 pub use delivery::{Delivery, Unreadable, read};
