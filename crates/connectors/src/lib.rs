@@ -11,8 +11,10 @@ mod matching;
 mod redmine;
 mod signature;
 pub mod system;
+mod systems;
 mod youtrack;
 
 pub use delivery::{Delivery, Unreadable, read};
 pub use event::{Event, Issue, Link, Push};
 pub use signature::{Refusal, verify};
+pub use systems::Systems;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_connectors::{Cursor, Systems, client};
+use mc_connectors::system::Cursor;
+use mc_connectors::{Systems, client};
 use mc_domain::{Ability, Classified, ConnectionId};
 use mc_seal::Sealer;
 use mc_store::connections::{self, Asking};
@@ -173,12 +174,8 @@ async fn go_on(store: &Store, asking: &Asking) -> Result<(), mc_store::Error> {
 
 /// Notes why a sync failed, and has it begin anew later, the later the more have failed.
 async fn fail(store: &Store, asking: &Asking, stopped: &Stopped) -> Result<(), mc_store::Error> {
-    let reason: String = mc_sanitizer::mask(&stopped.to_string())
-        .text
-        .as_str()
-        .chars()
-        .take(REASON)
-        .collect();
+    let reason: String =
+        mc_sanitizer::mask(&stopped.to_string()).text.as_str().chars().take(REASON).collect();
     tracing::warn!(
         connection.id = %asking.id,
         connection.system = asking.system,
@@ -202,7 +199,9 @@ fn later(pause: Duration) -> DateTime<Utc> {
 }
 
 fn stands_still() -> Stopped {
-    Stopped::Because("it answers the same page again and again; its operator should look why".to_owned())
+    Stopped::Because(
+        "it answers the same page again and again; its operator should look why".to_owned(),
+    )
 }
 
 /// A text without what PostgreSQL and terminals can't take, cut to size.
@@ -221,7 +220,10 @@ mod tests {
         for failures in 0..40 {
             let pause = pause_after(every, failures);
             let least = (every * (1 << failures.min(6))).min(LONGEST_PAUSE);
-            assert!(pause >= least && pause <= LONGEST_PAUSE.mul_f64(1.25), "{failures}: {pause:?}");
+            assert!(
+                pause >= least && pause <= LONGEST_PAUSE.mul_f64(1.25),
+                "{failures}: {pause:?}"
+            );
         }
     }
 

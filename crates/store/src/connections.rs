@@ -14,6 +14,10 @@ use crate::{Error, Store, Tx, policies};
 pub const JOB: &str = "sync";
 /// How often one is begun before it is given up: the connection is due again soon.
 pub const JOB_STARTS: u16 = 4;
+/// How long one may take; then it has failed.
+pub const SYNC_TIME: Duration = Duration::from_mins(10);
+/// Of a sync that was begun nothing is heard for so long; then the connection is due again.
+const HEARD_WITHIN: Duration = Duration::from_mins(15);
 /// After so long what is known is compared with all that is there.
 const COMPARED_EVERY: Duration = Duration::from_hours(24);
 /// So many are asked for in one look, the longest due first.
@@ -359,16 +363,18 @@ async fn enqueue(tx: &mut Tx, id: ConnectionId, due: DateTime<Utc>) -> Result<bo
         .await
 }
 
-/// The connection with this id of any project, for whoever asks the system; `None` where it is gone, or paused.
-pub async fn asking(store: &Store, id: ConnectionId) -> Result<Option<Asking>, Error> {
+/// The connection with this id of any project, for whoever asks the system now; `None` where it is gone, or paused.
+/// It is due again later, whatever becomes of that.
+pub async fn begin_asking(store: &Store, id: ConnectionId) -> Result<Option<Asking>, Error> {
     let row = sqlx::query!(
-        r#"select c.project_id, p.key, p.policy, c.system, c.what, c.ability, c.every_minutes, c.with_comments,
+        r#"update connections c set due_at = greatest(c.due_at, now() + make_interval(secs => $3))
+           from projects p where c.id = $1 and not c.is_paused and p.id = c.project_id
+           returning c.project_id, p.key, p.policy, c.system, c.what, c.ability, c.every_minutes, c.with_comments,
                c.progress, c.failures,
-               c.compared_at < now() - make_interval(secs => $2) as "is_compared!"
-           from connections c join projects p on p.id = c.project_id
-           where c.id = $1 and not c.is_paused"#,
+               c.compared_at < now() - make_interval(secs => $2) as "is_compared!""#,
         id.0,
-        COMPARED_EVERY.as_secs_f64()
+        COMPARED_EVERY.as_secs_f64(),
+        HEARD_WITHIN.as_secs_f64()
     )
     .fetch_optional(&store.pool)
     .await?;
@@ -461,9 +467,9 @@ pub async fn known_documents(store: &Store, id: ConnectionId) -> Result<Vec<Stri
 }
 
 /// Notes that what is known was compared with all that is there.
-pub async fn compared(tx: &mut Tx, id: ConnectionId) -> Result<(), Error> {
+pub async fn compared(store: &Store, id: ConnectionId) -> Result<(), Error> {
     sqlx::query!("update connections set compared_at = now() where id = $1", id.0)
-        .execute(&mut *tx.0)
+        .execute(&store.pool)
         .await?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Act, Action, HoldId, HoldState, ProjectKey, Visibility};
+use mc_memory::documents::Incoming;
 use mc_memory::{DialogKept, Looked, SaveDialog, SaveRequest, quarantine as held};
 use mc_sanitizer::Sanitized;
 use mc_store::projects::Belonging;

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode, header};
 use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
+use mc_jobs::Connecting;
 use mc_llm::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_memory::MemoryContext;
 use mc_seal::{Sealer, SealingKey};
@@ -178,9 +179,10 @@ impl TestApi {
     /// Does the background work, until the answer is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        tokio::spawn(
-            mc_jobs::workers(self.background().clone(), self.background()).run(stop.clone()),
-        );
+        let connecting =
+            Connecting { systems: Arc::clone(&self.state.systems), sealer: self.sealer() };
+        let workers = mc_jobs::workers(self.background().clone(), self.background(), connecting);
+        tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()
     }
 

@@ -5,6 +5,8 @@ mod settings;
 
 use std::sync::Arc;
 
+use url::Url;
+
 use crate::system::{GitHost, Health, Tracker, Wiki};
 
 pub use error::Error;
@@ -30,6 +32,11 @@ impl System {
     /// Which one it is.
     pub fn kind(&self) -> SystemKind {
         self.settings.kind
+    }
+
+    /// Where people open it.
+    pub fn url(&self) -> &Url {
+        &self.settings.url
     }
 
     /// The issues of `what`: a repository (`owner/name`, `group/sub/project`), or a project's key or identifier.

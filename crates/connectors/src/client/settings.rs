@@ -6,6 +6,8 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
+/// What a system may be asked for.
+pub use mc_domain::Ability;
 /// Which system it is: the six that send webhooks can be asked as well.
 pub use mc_domain::WebhookSource as SystemKind;
 
@@ -75,37 +77,5 @@ impl From<String> for Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(***)")
-    }
-}
-
-/// What a system may be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ability {
-    /// Issues of a tracker.
-    Issues,
-    /// Pages of a wiki.
-    Pages,
-    /// What the refs of a repository point to.
-    Heads,
-}
-
-impl Ability {
-    /// What systems of a kind have.
-    pub fn of(kind: SystemKind) -> &'static [Self] {
-        match kind {
-            SystemKind::Github | SystemKind::Gitlab => &[Self::Issues, Self::Heads],
-            SystemKind::Jira | SystemKind::Youtrack | SystemKind::Redmine => &[Self::Issues],
-            SystemKind::Confluence => &[Self::Pages],
-        }
-    }
-}
-
-impl fmt::Display for Ability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Issues => "issues",
-            Self::Pages => "pages",
-            Self::Heads => "repositories",
-        })
     }
 }

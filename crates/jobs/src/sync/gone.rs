@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
-use mc_connectors::{Cursor, Page, client};
+use mc_connectors::client;
+use mc_connectors::system::{Cursor, Page};
 use mc_domain::Act;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::{connections, tasks};
@@ -106,7 +107,9 @@ impl Syncing<'_> {
             let detail = json!({ "removed": removed });
             events.push(NewEvent::new(Act::DocumentsIngested, connection).with(detail));
         }
-        audit::add(&mut tx, Chain::Project(project), None, &events).await?;
+        if !events.is_empty() {
+            audit::add(&mut tx, Chain::Project(project), None, &events).await?;
+        }
         tx.commit().await?;
         Ok(true)
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use mc_connectors::Event;
 use mc_connectors::client::System;
-use mc_connectors::{Comment, Event, Page, Thread, Tracker};
+use mc_connectors::system::{Comment, Page, Thread, Tracker};
 use mc_domain::{Act, ConnectionId, DocId, Policy};
 use mc_memory::documents::{self, Body, Document, Incoming, Prepared, Said};
 use mc_memory::gate::{Looked, Verdict, beside, pass_alone};
@@ -103,8 +104,8 @@ impl Syncing<'_> {
         let policy = Arc::new(self.asking.policy.clone());
         let (heard_at, masking) = (Utc::now(), Arc::clone(&policy));
         let threads: Vec<_> = beside(move || {
-            let masked = threads.into_iter().filter_map(|thread| masked(&masking, thread));
-            masked.map(|thread| as_rows(&masking, heard_at, thread)).collect()
+            let known = threads.into_iter().filter(|thread| keeps_its_id(&masking, thread));
+            known.map(|thread| as_rows(&masking, heard_at, thread)).collect()
         })
         .await;
         let (connection, system) = (self.asking.id, self.asking.system.as_str());
@@ -177,15 +178,11 @@ impl Syncing<'_> {
     }
 }
 
-/// The thread as it may be looked at; nothing where the issue's id holds what is masked: it would be another's.
-fn masked(policy: &Policy, thread: Thread) -> Option<Thread> {
-    let id = thread.issue.external_id.clone();
-    let event =
-        Event::Issue(thread.issue).masked(|text| pass_alone(policy, text).into_string());
-    match event {
-        Event::Issue(issue) if issue.external_id == id => Some(Thread { issue, ..thread }),
-        _ => None,
-    }
+/// Whether the policy lets the issue's id in: masked it would be another's.
+fn keeps_its_id(policy: &Policy, thread: &Thread) -> bool {
+    let external_id = thread.issue.external_id.clone();
+    let event = Event::IssueGone { external_id }.masked(|id| pass_alone(policy, id).into_string());
+    event.external_id() == Some(&thread.issue.external_id)
 }
 
 /// The task, and what is said about it: each comment by itself as the policy has it, since no person decides about

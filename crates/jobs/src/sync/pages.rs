@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mc_connectors::client::System;
-use mc_connectors::{Page, Wiki, WikiPage};
+use mc_connectors::system::{Page, Wiki, WikiPage};
 use mc_domain::{Act, ConnectionId};
 use mc_memory::documents::{self, Body, Document, Incoming, Prepared};
 use mc_memory::gate::{Looked, Verdict};
@@ -133,7 +133,11 @@ fn as_document(connection: ConnectionId, source: &str, page: WikiPage) -> Incomi
     let words = |words: &[String]| words.iter().map(|word| line(word, WORD)).collect();
     let text = with_attachments(cleaned(&page.markdown, TEXT), &page.attachments);
     let is_web = page.url.starts_with("http://") || page.url.starts_with("https://");
-    let url = if is_web && page.url.chars().count() <= URL { line(&page.url, URL) } else { String::new() };
+    let url = if is_web && page.url.chars().count() <= URL {
+        line(&page.url, URL)
+    } else {
+        String::new()
+    };
     Incoming {
         saved_by: None,
         connection: Some(connection),
@@ -187,7 +191,10 @@ mod tests {
             as_document(ConnectionId::generate(), "wiki:ours", page());
         assert_eq!((source.as_str(), document.doc_id.as_str()), ("wiki:ours", "12345"));
         assert_eq!(document.title, "Timing rules");
-        assert_eq!((document.scope, document.tags), (vec!["Home".into(), "Decisions".into()], vec!["cart".into()]));
+        assert_eq!(
+            (document.scope, document.tags),
+            (vec!["Home".into(), "Decisions".into()], vec!["cart".into()])
+        );
         assert_eq!(document.url, "", "only what a browser opens safely");
         let Body::Text(text) = document.body else { panic!("a text") };
         assert_eq!(text, "Delays have units.\n\n## Attachments\n\n- delays.png\n");
