@@ -46,9 +46,9 @@ fn state(document: &Document) -> Option<&'static str> {
 }
 
 fn stated_in(section: &Section) -> Option<&'static str> {
-    let is_status = section.heading_path.last().is_some_and(|heading| is_status(heading));
+    let says_it = section.heading_path.last().is_some_and(|heading| is_status(heading));
     let mut lines = section.text.lines();
-    if is_status {
+    if says_it {
         return lines.skip(1).find(|line| !line.trim().is_empty()).and_then(known);
     }
     let near_the_top = HEAD.saturating_sub(section.line_start);

@@ -106,6 +106,8 @@ pub async fn run(store: Store, with: Connecting, work: Sync) -> Result<(), Failu
         Ok(Ended::More) => go_on(&store, &asking).await,
         Ok(Ended::Overtaken) => Ok(()),
         Err(Stopped::Store(error)) if error.kind().is_transient() => return Err(failed(error)),
+        // Another version of the service wrote where it stood.
+        Err(Stopped::System(client::Error::Cursor { .. })) => begin_anew(&store, &asking).await,
         Err(Stopped::System(client::Error::RateLimited { retry_at, .. })) => {
             let until = retry_at.clamp(Utc::now(), later(LONGEST_PAUSE));
             connections::put_off(&store, asking.id, None, until).await
@@ -169,6 +171,16 @@ fn written(progress: &impl Serialize) -> Result<Value, Stopped> {
 async fn go_on(store: &Store, asking: &Asking) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
     connections::ask(&mut tx, asking.project, asking.id).await?;
+    tx.commit().await
+}
+
+/// Asks for all of it once more.
+async fn begin_anew(store: &Store, asking: &Asking) -> Result<(), mc_store::Error> {
+    let mut tx = store.begin().await?;
+    let from = asking.progress.as_ref();
+    if connections::advance(&mut tx, asking.id, from, &Value::Null).await? {
+        connections::ask(&mut tx, asking.project, asking.id).await?;
+    }
     tx.commit().await
 }
 

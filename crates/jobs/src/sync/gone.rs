@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
 use mc_connectors::client;
-use mc_connectors::system::{Cursor, Page};
+use mc_connectors::system::{Cursor, Page, Tracker, Wiki};
 use mc_domain::Act;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::{connections, tasks};
@@ -17,19 +18,39 @@ const IDS: usize = 500_000;
 /// So many are forgotten in one transaction.
 const TOGETHER: usize = 500;
 
+/// A part of the list of all that there is.
+pub(super) type Listing<'a> = BoxFuture<'a, Result<Page<String>, client::Error>>;
+
+/// What lists all that it has.
+pub(super) trait Lists: Send + Sync {
+    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a>;
+}
+
+impl Lists for dyn Tracker {
+    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
+        self.ids(from)
+    }
+}
+
+impl Lists for dyn Wiki {
+    fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
+        self.ids(from)
+    }
+}
+
 /// Those of `known` that the system does not list. What is missing is looked for twice: what moves from one page of
 /// a list to another while that is read may be missing from it once. A system that lists nothing at all hides
 /// rather than has nothing, so that is a failure.
 pub(super) async fn find(
     known: Vec<String>,
-    list: impl AsyncFn(&Cursor) -> Result<Page<String>, client::Error>,
+    system: &(impl Lists + ?Sized),
 ) -> Result<Vec<String>, Stopped> {
     let mut missing = known;
     for _ in 0..2 {
         if missing.is_empty() {
             break;
         }
-        let listed = all(&list).await?;
+        let listed = all(system).await?;
         if listed.is_empty() {
             return Err(Stopped::Because(format!(
                 "it lists nothing at all, where {} are known: see that the credential may still see them; if \
@@ -43,11 +64,11 @@ pub(super) async fn find(
 }
 
 async fn all(
-    list: &impl AsyncFn(&Cursor) -> Result<Page<String>, client::Error>,
+    system: &(impl Lists + ?Sized),
 ) -> Result<HashSet<String>, Stopped> {
     let (mut listed, mut at) = (HashSet::new(), Cursor::default());
     loop {
-        let page = list(&at).await?;
+        let page = system.list(&at).await?;
         listed.extend(page.items);
         if page.is_last {
             return Ok(listed);
@@ -128,36 +149,45 @@ mod tests {
         Page { items, next: Cursor(json!(next)), is_last }
     }
 
+    struct Fake<F>(F);
+
+    impl<F: Fn(&Cursor) -> Page<String> + Send + Sync> Lists for Fake<F> {
+        fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
+            Box::pin(std::future::ready(Ok((self.0)(from))))
+        }
+    }
+
     fn known(ids: &[&str]) -> Vec<String> {
         ids.iter().map(|&id| id.to_owned()).collect()
     }
 
     #[tokio::test]
     async fn what_is_on_no_page_is_gone() {
-        let list = async |from: &Cursor| {
-            Ok(if from.0 == json!(1) { page(&["c"], 2, true) } else { page(&["a"], 1, false) })
-        };
-        assert_eq!(find(known(&["a", "b", "c"]), list).await.expect("listed"), ["b"]);
+        let list = Fake(|from: &Cursor| {
+            let is_second = from.0 == json!(1);
+            if is_second { page(&["c"], 2, true) } else { page(&["a"], 1, false) }
+        });
+        assert_eq!(find(known(&["a", "b", "c"]), &list).await.expect("listed"), ["b"]);
     }
 
     #[tokio::test]
     async fn what_was_missing_once_is_there() {
         let asked = AtomicUsize::new(0);
-        let list = async |_: &Cursor| {
+        let list = Fake(|_: &Cursor| {
             let times = asked.fetch_add(1, Ordering::SeqCst);
-            Ok(if times == 0 { page(&["a"], 1, true) } else { page(&["a", "b"], 1, true) })
-        };
-        assert!(find(known(&["a", "b"]), list).await.expect("listed").is_empty());
+            if times == 0 { page(&["a"], 1, true) } else { page(&["a", "b"], 1, true) }
+        });
+        assert!(find(known(&["a", "b"]), &list).await.expect("listed").is_empty());
         assert_eq!(asked.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]
     async fn a_system_that_lists_nothing_or_stands_still_takes_nothing_away() {
-        let nothing = async |_: &Cursor| Ok(page(&[], 1, true));
-        let said = find(known(&["a"]), nothing).await.expect_err("nothing").to_string();
+        let nothing = Fake(|_: &Cursor| page(&[], 1, true));
+        let said = find(known(&["a"]), &nothing).await.expect_err("nothing").to_string();
         assert!(said.contains("lists nothing at all"), "{said}");
-        let still = async |_: &Cursor| Ok(page(&["a"], 1, false));
-        let said = find(known(&["b"]), still).await.expect_err("the same").to_string();
+        let still = Fake(|_: &Cursor| page(&["a"], 1, false));
+        let said = find(known(&["b"]), &still).await.expect_err("the same").to_string();
         assert!(said.contains("same page"), "{said}");
     }
 }

@@ -173,7 +173,7 @@ impl Syncing<'_> {
         }
         let asked_at = Utc::now();
         let known = connections::known_tasks(self.store, self.asking.id).await?;
-        let gone = gone::find(known, async |from| tracker.ids(from).await).await?;
+        let gone = gone::find(known, &**tracker).await?;
         self.withdraw(place, &gone, Some(asked_at)).await
     }
 }
