@@ -5,7 +5,8 @@ use crate::markdown::{Document, Section};
 /// What becomes of a decision.
 const STATES: [&str; 6] = ["accepted", "deprecated", "draft", "proposed", "rejected", "superseded"];
 /// Folders that such records lie in.
-const FOLDERS: [&str; 5] = ["adr", "adrs", "decisions", "decision-records", "architecture-decisions"];
+const FOLDERS: [&str; 5] =
+    ["adr", "adrs", "decisions", "decision-records", "architecture-decisions"];
 /// Lines from the top among which one says the state.
 const HEAD: usize = 30;
 
@@ -22,14 +23,16 @@ pub fn tags(title: &str, doc_id: &str, document: &Document) -> Vec<String> {
 /// `ADR-12: Units`, `ADR 0012 Units`, `ADR Units`.
 fn is_named(title: &str) -> bool {
     let first = title.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let rest = first.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map(|_| &first[3..]);
+    let rest =
+        first.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map(|_| &first[3..]);
     rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// `docs/adr/0012-units.md`.
 fn lies_among_others(doc_id: &str) -> bool {
     let mut parts = doc_id.rsplit('/');
-    let is_numbered = parts.next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit()));
+    let is_numbered =
+        parts.next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit()));
     is_numbered && parts.any(|folder| FOLDERS.contains(&folder.to_lowercase().as_str()))
 }
 
@@ -86,9 +89,19 @@ mod tests {
             ("ADR-12: Units", "1", "Delays have units.", "adr"),
             ("ADR Timing Rules", "1", "Status: Accepted\n\nDelays have units.", "adr accepted"),
             ("adr0007 Units", "1", "* **Status:** proposed\n", "adr proposed"),
-            ("", "docs/adr/0012-units.md", "# Units\n\n## Status\n\nSuperseded by [13](0013.md)\n", "adr superseded"),
+            (
+                "",
+                "docs/adr/0012-units.md",
+                "# Units\n\n## Status\n\nSuperseded by [13](0013.md)\n",
+                "adr superseded",
+            ),
             ("", "docs/notes/12.md", "# 12. Units\n\n## Status\n\nAccepted\n", "adr accepted"),
-            ("", "x.md", "---\ntitle: ADR 3\nstatus: \"deprecated\"\n---\ntext\n", "adr deprecated"),
+            (
+                "",
+                "x.md",
+                "---\ntitle: ADR 3\nstatus: \"deprecated\"\n---\ntext\n",
+                "adr deprecated",
+            ),
         ] {
             assert_eq!(of(title, doc_id, text), expected, "{title} {doc_id}");
         }

@@ -244,7 +244,7 @@ pub async fn create(
     ValidJson(request): ValidJson<ConnectionRequest>,
 ) -> Result<(StatusCode, Json<ConnectionView>), Problem> {
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
-    let system = api.systems.find(&request.system, &project.key);
+    let system = api.systems.find(&request.system, &key);
     let system = system.ok_or_else(|| unknown_system(&request.system, &key))?;
     let new = fitting(system, request)?;
     let mut tx = store.begin().await?;
@@ -380,7 +380,7 @@ pub async fn systems(
     };
     let Here { project, store, .. } = api.enter(&caller, &key, Action::ManagePolicy).await?;
     let health = connections::health(&store, Some(project.id)).await?;
-    Ok(Json(SystemList::of(api.systems.of(&project.key), &health)))
+    Ok(Json(SystemList::of(api.systems.of(&key), &health)))
 }
 
 /// The connection, where the system can have such a thing.

@@ -51,7 +51,12 @@ async fn only_what_the_operator_named_for_the_project_can_be_connected() {
         ("shop", json!({ "system": "https://evil.example", "what": "x" }), "system", 404),
         ("other", json!({ "system": SYSTEM, "what": "carts" }), "system", 404),
         ("shop", json!({ "system": SYSTEM, "what": "carts", "ability": "pages" }), "ability", 400),
-        ("shop", json!({ "system": SYSTEM, "what": "carts", "every_minutes": 4 }), "every_minutes", 400),
+        (
+            "shop",
+            json!({ "system": SYSTEM, "what": "carts", "every_minutes": 4 }),
+            "every_minutes",
+            400,
+        ),
         ("shop", json!({ "system": SYSTEM, "what": "../admin" }), "what", 400),
     ] {
         let answer = api.post(&format!("/projects/{key}/connections"), body.clone()).await;
@@ -81,7 +86,10 @@ async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
     assert!(failed["last_error"].as_str().unwrap().contains(SYSTEM), "{failed}");
     assert!(failed["due_at"].as_str() > made["due_at"].as_str(), "{failed}");
     let systems = api.get("/connectors?project_key=shop").await.ok();
-    assert_eq!((&systems["systems"][0]["failing"], &systems["systems"][0]["connections"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&systems["systems"][0]["failing"], &systems["systems"][0]["connections"]),
+        (&json!(1), &json!(1))
+    );
     let jobs = api.get("/jobs?limit=200").await.ok();
     let rows = "select string_agg(c::text, '') from connections c";
     for said in [failed.to_string(), systems.to_string(), jobs.to_string(), api.text(rows).await] {

@@ -63,9 +63,7 @@ pub(super) async fn find(
     Ok(missing)
 }
 
-async fn all(
-    system: &(impl Lists + ?Sized),
-) -> Result<HashSet<String>, Stopped> {
+async fn all(system: &(impl Lists + ?Sized)) -> Result<HashSet<String>, Stopped> {
     let (mut listed, mut at) = (HashSet::new(), Cursor::default());
     loop {
         let page = system.list(&at).await?;

@@ -48,7 +48,8 @@ async fn a_sync_that_is_killed_between_two_pages_goes_on_where_it_stood() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changed_comes_again_and_what_is_deleted_there_is_found_no_more() {
-    let world = carts(&[issue(1, "Carts hang", &["At night."]), issue(2, "Carts leak", &["Oil."])]).await;
+    let world =
+        carts(&[issue(1, "Carts hang", &["At night."]), issue(2, "Carts leak", &["Oil."])]).await;
     let node = world.node();
     let id = world.connect("carts").await;
     world.until(id, |one| one.ok_at.is_some()).await;
@@ -161,10 +162,7 @@ async fn comments_come_as_the_policy_lets_them() {
     assert!(said.contains("Vera: At night.") && said.contains("Vera: (withheld:"), "{said}");
     assert!(said.contains("[secret:github-token]") && !said.contains("ghp_16C7"), "{said}");
     let source = "select source || ' ' || trust || ' ' || title || ' ' || doc_id from docs";
-    assert_eq!(
-        world.text(source).await,
-        "tracker:ours imported redmine#1 Carts hang redmine#1"
-    );
+    assert_eq!(world.text(source).await, "tracker:ours imported redmine#1 Carts hang redmine#1");
 
     world.set_policy(json!({ "connectors": { "comments": false } })).await;
     world.synced(id).await;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::world::{World, confluence};
 
-const PAGES: &str = "select coalesce(string_agg(concat_ws(' ', doc_id, title, url, array_to_string(tags, ','),
+const PAGES: &str =
+    "select coalesce(string_agg(concat_ws(' ', doc_id, title, url, array_to_string(tags, ','),
                          array_to_string(scope, ',')), ' | ' order by doc_id), '') from docs";
 
 fn page(id: &str, title: &str, text: &str, changed: &str) -> Value {
@@ -45,7 +46,8 @@ async fn a_page_is_a_document_that_follows_it_until_it_is_gone() {
     let first = world.text("select id::text from docs where doc_id = '12'").await;
 
     world.has(|upstream| {
-        upstream.pages[1] = page("12", "Runbook of carts", "<p>Turn it off.</p>", "2026-11-02T11:00:00.000Z");
+        upstream.pages[1] =
+            page("12", "Runbook of carts", "<p>Turn it off.</p>", "2026-11-02T11:00:00.000Z");
     });
     world.synced(id).await;
     let moved = "select id || ' ' || title from docs where doc_id = '12'";

@@ -146,11 +146,7 @@ impl World {
         connections::find(&self.shop(), self.project, id).await.unwrap().unwrap()
     }
 
-    pub async fn until(
-        &self,
-        id: ConnectionId,
-        is_so: impl Fn(&Connection) -> bool,
-    ) -> Connection {
+    pub async fn until(&self, id: ConnectionId, is_so: impl Fn(&Connection) -> bool) -> Connection {
         let begun = Instant::now();
         loop {
             let one = self.connection(id).await;
@@ -251,10 +247,15 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let mut all = upstream.issues.clone();
     all.retain(|issue| since.is_none_or(|since| issue.updated >= since));
     all.sort_by_key(|issue| (issue.updated, issue.id));
-    let some: Vec<_> = all.iter().skip(offset).take(limit).map(|issue| {
-        json!({"id": issue.id, "subject": issue.subject, "status": {"name": "New"},
+    let some: Vec<_> = all
+        .iter()
+        .skip(offset)
+        .take(limit)
+        .map(|issue| {
+            json!({"id": issue.id, "subject": issue.subject, "status": {"name": "New"},
                "created_on": issue.updated, "updated_on": issue.updated})
-    }).collect();
+        })
+        .collect();
     let body = json!({"issues": some, "total_count": all.len(), "offset": offset, "limit": limit});
     let answer = ResponseTemplate::new(200).set_body_json(body);
     let is_first = since.is_none() && offset == 0;

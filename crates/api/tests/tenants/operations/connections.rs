@@ -54,9 +54,8 @@ pub fn sync(d: &mut Draw<'_>) -> Attempt {
 
 pub fn remove(d: &mut Draw<'_>) -> Attempt {
     let query = d.pick(&["", "?forget=true", "?forget=false"]);
-    let request = |key: &str, id: Uuid| {
-        Attempt::delete(format!("/projects/{key}/connections/{id}{query}"))
-    };
+    let request =
+        |key: &str, id: Uuid| Attempt::delete(format!("/projects/{key}/connections/{id}{query}"));
     spared(d, request)
 }
 

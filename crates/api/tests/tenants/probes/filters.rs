@@ -4,12 +4,16 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use mc_domain::{ConnectionId, DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId};
+use mc_domain::{
+    ConnectionId, DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId,
+};
 use mc_search::{Options, Query, SearchContext};
 use mc_store::hooks::DeliveryFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
-use mc_store::{connections, dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors};
+use mc_store::{
+    connections, dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors,
+};
 
 use crate::marks::{Places, ids_in, marks_in};
 use crate::run::Fault;
