@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use mc_connectors::Event;
 use mc_connectors::client::System;
-use mc_connectors::system::{Comment, Page, Thread, Tracker};
+use mc_connectors::system::{Comment, Cursor, Page, Thread, Tracker};
 use mc_domain::{Act, ConnectionId, DocId, Policy};
 use mc_memory::documents::{self, Body, Document, Incoming, Prepared, Said};
 use mc_memory::gate::{Looked, Verdict, beside, pass_alone};
@@ -37,7 +37,9 @@ impl Syncing<'_> {
     pub(super) async fn issues(&self, system: &System) -> Result<Ended, Stopped> {
         let tracker = system.tracker(&self.asking.what)?;
         let mut place = Place::of(self.asking);
-        let Some(mut at) = self.from_where(&mut place).await? else { return Ok(Ended::Overtaken) };
+        let Some(mut at) = self.where_to_begin(&mut place).await? else {
+            return Ok(Ended::Overtaken);
+        };
         loop {
             let page = tracker.changed(&at.cursor, at.with_comments).await?;
             let (next, is_last) = (page.next.clone(), page.is_last);
@@ -59,7 +61,7 @@ impl Syncing<'_> {
 
     /// Where the sync goes on. Comments that are wanted now and were not before are asked for from the beginning;
     /// those that are not any more are forgotten.
-    async fn from_where(&self, place: &mut Place) -> Result<Option<Progress>, Stopped> {
+    async fn where_to_begin(&self, place: &mut Place) -> Result<Option<Progress>, Stopped> {
         let asking = self.asking;
         let is_wanted = asking.with_comments && asking.policy.connectors.comments;
         let at: Progress = place.read();
@@ -67,7 +69,7 @@ impl Syncing<'_> {
             return Ok(Some(at));
         }
         let at = Progress {
-            cursor: if is_wanted { Default::default() } else { at.cursor },
+            cursor: if is_wanted { Cursor::default() } else { at.cursor },
             with_comments: is_wanted,
         };
         let mut tx = self.store.begin().await?;

@@ -58,7 +58,7 @@ impl Syncing<'_> {
     ) -> Result<bool, Stopped> {
         let next = Progress { cursor: page.next, ..Progress::default() };
         let (connection, source) = (self.asking.id, format!("wiki:{}", self.asking.system));
-        let each = page.items.into_iter().map(|page| as_document(connection, &source, page));
+        let each = page.items.iter().map(|page| as_document(connection, &source, page));
         let policy = &self.asking.policy;
         let prepared = documents::prepare_all(policy, each.collect(), Looked::Nobody).await;
         let mut tx = self.store.begin().await?;
@@ -128,7 +128,7 @@ impl Syncing<'_> {
 }
 
 /// A page as a document: known by the wiki's own id, so that it stays one when it is renamed or moved.
-fn as_document(connection: ConnectionId, source: &str, page: WikiPage) -> Incoming {
+fn as_document(connection: ConnectionId, source: &str, page: &WikiPage) -> Incoming {
     let line = |text: &str, most| cleaned(text, most).replace(['\n', '\r', '\t'], " ");
     let words = |words: &[String]| words.iter().map(|word| line(word, WORD)).collect();
     let text = with_attachments(cleaned(&page.markdown, TEXT), &page.attachments);
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_page_is_a_document_with_its_place_and_attachments() {
         let Incoming { source, document, .. } =
-            as_document(ConnectionId::generate(), "wiki:ours", page());
+            as_document(ConnectionId::generate(), "wiki:ours", &page());
         assert_eq!((source.as_str(), document.doc_id.as_str()), ("wiki:ours", "12345"));
         assert_eq!(document.title, "Timing rules");
         assert_eq!(
