@@ -52,13 +52,18 @@ fn stated_in(section: &Section) -> Option<&'static str> {
     let says_it = section.heading_path.last().is_some_and(|heading| is_status(heading));
     let mut lines = section.text.lines();
     if says_it {
-        return lines.skip(1).find(|line| !line.trim().is_empty()).and_then(known);
+        // Headings without a text of their own may stand above it.
+        return lines.find(|line| is_text(line)).and_then(known);
     }
     let near_the_top = HEAD.saturating_sub(section.line_start);
     lines.by_ref().take(near_the_top).find_map(|line| {
         let (name, value) = line.split_once(':')?;
         if is_status(name) { known(value) } else { None }
     })
+}
+
+fn is_text(line: &str) -> bool {
+    !line.starts_with('#') && line.contains(char::is_alphabetic) && !is_status(line)
 }
 
 fn is_status(text: &str) -> bool {
