@@ -6,6 +6,8 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
+use super::Error;
+
 /// What a system may be asked for.
 pub use mc_domain::Ability;
 /// Which system it is: the six that send webhooks can be asked as well.
@@ -26,6 +28,23 @@ pub struct SystemSettings {
     pub token: Option<Token>,
     /// How long and how much.
     pub limits: Limits,
+}
+
+impl SystemSettings {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let url = &self.url;
+        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+        let is_bare = url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        if is_web && is_bare {
+            return Ok(());
+        }
+        // The address itself is not shown: it may hold a password.
+        let reason = "url must be http(s)://host/path, without a user, password, query or fragment";
+        Err(Error::Settings { system: self.name.clone(), reason: reason.to_owned() })
+    }
 }
 
 /// Bounds of what a request may take.

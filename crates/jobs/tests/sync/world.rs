@@ -34,6 +34,8 @@ pub struct Upstream {
     pub pages: Vec<Value>,
     /// Answers this in place of anything else.
     pub trouble: Option<(u16, &'static str)>,
+    /// What the default branch of its repository points to.
+    pub head: &'static str,
     /// Lets whoever asks for more than the beginning wait.
     pub is_stuck: bool,
 }
@@ -50,7 +52,7 @@ pub struct World {
     pub db: TestDatabase,
     pub project: ProjectId,
     pub upstream: Arc<Mutex<Upstream>>,
-    server: MockServer,
+    pub server: MockServer,
     kind: SystemKind,
 }
 
@@ -114,12 +116,16 @@ impl World {
     }
 
     pub async fn connect(&self, what: &str) -> ConnectionId {
+        self.connect_for(what, Ability::of(self.kind)[0]).await
+    }
+
+    pub async fn connect_for(&self, what: &str, ability: Ability) -> ConnectionId {
         let id = ConnectionId::generate();
         let new = NewConnection {
             id,
             system: "ours".to_owned(),
             what: what.to_owned(),
-            ability: Ability::of(self.kind)[0],
+            ability,
             every_minutes: 15,
             with_comments: true,
         };
@@ -260,6 +266,20 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let answer = ResponseTemplate::new(200).set_body_json(body);
     let is_first = since.is_none() && offset == 0;
     if upstream.is_stuck && !is_first { answer.set_delay(PATIENCE) } else { answer }
+}
+
+/// As a GitHub that is hosted elsewhere answers.
+pub fn github(upstream: &Upstream, request: &Request) -> ResponseTemplate {
+    let place = request.url.path().strip_prefix("/api/v3/repos/example/shop");
+    let body = match place {
+        Some("") => json!({"default_branch": "main"}),
+        Some("/git/ref/heads/main" | "/git/ref/heads%2Fmain") => json!({
+            "ref": "refs/heads/main", "node_id": "x", "url": "https://git.example.org/x",
+            "object": {"type": "commit", "sha": upstream.head, "url": "https://git.example.org/x"}
+        }),
+        _ => return ResponseTemplate::new(404),
+    };
+    ResponseTemplate::new(200).set_body_json(body)
 }
 
 /// As Confluence answers.
