@@ -89,8 +89,9 @@ async fn a_head_that_has_not_moved_costs_little() {
     let sha = "ab".repeat(20);
     let body = json!({ "ref": "refs/heads/main", "node_id": "x", "url": "https://git.example.org/x",
         "object": { "type": "commit", "sha": sha, "url": "https://git.example.org/y" } });
-    let known = Mock::given(path(place)).and(header("if-none-match", "\"v1\"")).with_priority(1);
-    known.respond_with(ResponseTemplate::new(304)).expect(1).mount(&server).await;
+    let known = Mock::given(path(place)).and(header("if-none-match", "\"v1\""));
+    let known = known.respond_with(ResponseTemplate::new(304)).with_priority(1);
+    known.expect(1).mount(&server).await;
     let answer = ResponseTemplate::new(200).set_body_json(body).insert_header("etag", "\"v1\"");
     Mock::given(path(place)).respond_with(answer).expect(1).mount(&server).await;
 
