@@ -52,9 +52,9 @@ async fn issues_come_as_webhooks_tell_of_them() {
 
     let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
-    let webhook = json!({ "action": "opened", "issue": told, "repository": { "full_name": "Octocat/Hello" } });
-    let mut expected = delivered(SystemKind::Github, Some("issues"), &webhook);
-    expected.labels = vec!["bug".to_owned(), "old".to_owned()];
+    let sent = with(told, "labels", json!([{ "name": "bug" }, { "name": "old" }]));
+    let webhook = json!({ "action": "opened", "issue": sent, "repository": { "full_name": "Octocat/Hello" } });
+    let expected = delivered(SystemKind::Github, Some("issues"), &webhook);
     assert_eq!(threads.len(), 1, "pull requests are left out");
     assert_eq!(threads[0].issue, expected);
     let said: Vec<(&str, &str)> =
@@ -143,4 +143,16 @@ async fn it_says_who_the_token_is_for() {
         .await;
     let health = system(SystemKind::Github, &server).health();
     assert_eq!(health.check().await.as_deref(), Ok("bot"));
+}
+
+#[tokio::test]
+async fn an_issue_that_goes_meanwhile_keeps_nothing_back() {
+    let server = MockServer::start().await;
+    let gone = with(issue(1, "2026-01-02T03:04:05Z"), "comments", json!(1));
+    let page = [gone, issue(2, "2026-01-02T03:04:06Z")];
+    let first = Mock::given(path(ISSUES)).and(query_param_is_missing("since"));
+    first.respond_with(ResponseTemplate::new(200).set_body_json(page)).mount(&server).await;
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    assert_eq!(ids(&page.items), ["Octocat/Hello#2"]);
 }
