@@ -17,7 +17,7 @@ pub struct Cursor(pub Value);
 /// A part of an answer that comes in several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is in it, what changed first before what changed later.
+    /// What is in it, what changed first before what changed later. There may be nothing in one that is not the last.
     pub items: Vec<T>,
     /// Where the next one begins.
     pub next: Cursor,
@@ -43,7 +43,8 @@ pub struct Comment {
 pub struct Thread {
     /// The issue; always whole.
     pub issue: Issue,
-    /// Oldest first; empty where they were not asked for.
+    /// Oldest first, and before them what the issue says itself, with the id `description`; empty where they were not
+    /// asked for.
     pub comments: Vec<Comment>,
 }
 
@@ -56,7 +57,8 @@ pub trait Tracker: Send + Sync {
         with_comments: bool,
     ) -> BoxFuture<'a, Result<Page<Thread>, Error>>;
 
-    /// The ids (`Issue::external_id`) of all that there are, page by page: what is known here and not there is gone.
+    /// The ids (`Issue::external_id`) of all that everybody there may see, page by page: what is known here and not
+    /// there is gone. Some may come twice.
     fn ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
 
     /// Says something about an issue. Whoever asks for it has a person's consent.

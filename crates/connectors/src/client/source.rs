@@ -47,8 +47,15 @@ pub(super) struct Swept<S>(pub(super) S);
 impl<S: Source> Swept<S> {
     async fn next(&self, from: &Cursor) -> Result<Page<S::Item>, Error> {
         let system = self.0.http().system();
-        let position = Position::read(from, system)?;
-        let listed = self.0.list(&position).await?;
+        let mut position = Position::read(from, system)?;
+        let listed = match self.0.list(&position).await {
+            // Its own word for a place is good for a while only.
+            Err(Error::Rejected { .. } | Error::NotFound { .. }) if position.has_token() => {
+                position.place = None;
+                self.0.list(&position).await
+            }
+            listed => listed,
+        }?;
         let step = position.advance(listed);
         Ok(Page { items: step.items, next: step.next.cursor(system)?, is_last: step.is_last })
     }
@@ -72,11 +79,19 @@ impl<S: Issues> Swept<S> {
         let mut items = Vec::new();
         for item in &page.items {
             let Some(issue) = self.0.issue(item) else { continue };
-            // One after the other: systems count what is asked for at once.
-            let comments = if with_comments { self.0.comments(item).await? } else { Vec::new() };
-            items.push(Thread { issue, comments });
+            match self.comments(item, with_comments).await {
+                Ok(comments) => items.push(Thread { issue, comments }),
+                // It was deleted a moment ago.
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(Page { items, next: page.next, is_last: page.is_last })
+    }
+
+    /// Of one issue after the other: systems count what is asked for at once.
+    async fn comments(&self, item: &S::Item, are_wanted: bool) -> Result<Vec<Comment>, Error> {
+        if are_wanted { self.0.comments(item).await } else { Ok(Vec::new()) }
     }
 }
 

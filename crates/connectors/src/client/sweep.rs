@@ -16,6 +16,8 @@ use crate::system::Cursor;
 
 /// How far a system may be behind in showing what it has: the next sync begins so much before the last change.
 const OVERLAP: TimeDelta = TimeDelta::minutes(2);
+/// How far before the time that was asked for answers may begin: where clocks are put back, an hour is there twice.
+const REACH: TimeDelta = TimeDelta::hours(3);
 /// How often one time is gone through again.
 const PASSES: u8 = 3;
 /// How much is remembered as told.
@@ -95,6 +97,11 @@ impl Position {
         }
     }
 
+    /// Whether it stands where only the system knows.
+    pub(super) fn has_token(&self) -> bool {
+        matches!(self.place, Some(Place::Token(_)))
+    }
+
     pub(super) fn cursor(&self, system: &str) -> Result<Cursor, Error> {
         let value = serde_json::to_value(self);
         value.map(Cursor).map_err(|_| Error::Cursor { system: system.to_owned() })
@@ -107,7 +114,8 @@ impl Position {
         let items: Vec<T> = listed.items.into_iter().filter(|item| self.tell(item)).collect();
         self.is_fresh |= !items.is_empty();
         let has_moved_on = newest > self.since;
-        let is_last = match listed.more {
+        let more = listed.more.filter(|place| self.leads_on(place));
+        let is_last = match more {
             Some(place) if !has_moved_on => {
                 self.place = Some(place);
                 false
@@ -122,6 +130,16 @@ impl Position {
         };
         self.forget(tick, is_last);
         Step { items, next: self, is_last }
+    }
+
+    /// Whether there can be more at a place: not where a system that takes no places says the same for ever.
+    fn leads_on(&self, place: &Place) -> bool {
+        match place {
+            Place::Offset(offset) => {
+                self.told.len() >= MOST_TOLD || *offset <= self.told.len() as u64
+            }
+            Place::Token(_) => self.place.as_ref() != Some(place),
+        }
     }
 
     /// Ends a time that was gone through: whether it has been told whole.
@@ -147,7 +165,8 @@ impl Position {
         if is_last {
             self.since = Some(overlapping);
         }
-        let oldest = self.since.map_or(overlapping, |since| since.min(overlapping)) - tick;
+        let oldest =
+            self.since.map_or(overlapping, |since| since.min(overlapping)) - tick.max(REACH);
         self.told.retain(|_, time| *time >= oldest.timestamp_millis());
         if self.told.len() > MOST_TOLD {
             let mut times: Vec<i64> = self.told.values().copied().collect();

@@ -1,4 +1,4 @@
-use mc_connectors::client::SystemKind;
+use mc_connectors::client::{Error, SystemKind};
 use mc_connectors::system::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{header, path, query_param, query_param_is_missing};
@@ -87,4 +87,15 @@ async fn a_wrong_token_is_not_taken_for_an_empty_space() {
     let wiki = system(SystemKind::Confluence, &server).wiki("CS").expect("a wiki");
     let refused = wiki.ids(&Cursor::default()).await.expect_err("refused");
     assert!(refused.to_string().contains("is wrong or has expired"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_space_that_nobody_sees_is_not_taken_for_an_empty_one() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let none = json!({ "results": [], "_links": {} });
+    Mock::given(path(SEARCH)).respond_with(ok(&none)).mount(&server).await;
+    let wiki = system(SystemKind::Confluence, &server).wiki("CS").expect("a wiki");
+    let gone = wiki.ids(&Cursor::default()).await;
+    assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
 }

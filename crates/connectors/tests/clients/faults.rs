@@ -208,8 +208,9 @@ fn settings_that_can_t_be_right_are_refused_without_being_shown() {
     broken.token = Some(Token::from("hunter2\n".to_owned()));
     let error = System::new(broken).expect_err("a line break");
     assert!(!format!("{error:?}").contains("hunter2"));
-    let token = format!("{:?}", settings(SystemKind::Jira, "https://example.org"));
-    assert!(!token.contains(TOKEN));
+    let settings = settings(SystemKind::Jira, "https://example.org");
+    let shown = format!("{settings:?} {:?}", System::new(settings.clone()).expect("settings"));
+    assert!(!shown.contains(TOKEN), "{shown}");
 }
 
 #[test]

@@ -52,9 +52,9 @@ async fn issues_come_as_webhooks_tell_of_them() {
 
     let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
-    let webhook = json!({ "action": "opened", "issue": told, "repository": { "full_name": "Octocat/Hello" } });
-    let mut expected = delivered(SystemKind::Github, Some("issues"), &webhook);
-    expected.labels = vec!["bug".to_owned(), "old".to_owned()];
+    let sent = with(told, "labels", json!([{ "name": "bug" }, { "name": "old" }]));
+    let webhook = json!({ "action": "opened", "issue": sent, "repository": { "full_name": "Octocat/Hello" } });
+    let expected = delivered(SystemKind::Github, Some("issues"), &webhook);
     assert_eq!(threads.len(), 1, "pull requests are left out");
     assert_eq!(threads[0].issue, expected);
     let said: Vec<(&str, &str)> =
@@ -89,8 +89,9 @@ async fn a_head_that_has_not_moved_costs_little() {
     let sha = "ab".repeat(20);
     let body = json!({ "ref": "refs/heads/main", "node_id": "x", "url": "https://git.example.org/x",
         "object": { "type": "commit", "sha": sha, "url": "https://git.example.org/y" } });
-    let known = Mock::given(path(place)).and(header("if-none-match", "\"v1\"")).with_priority(1);
-    known.respond_with(ResponseTemplate::new(304)).expect(1).mount(&server).await;
+    let known = Mock::given(path(place)).and(header("if-none-match", "\"v1\""));
+    let known = known.respond_with(ResponseTemplate::new(304)).with_priority(1);
+    known.expect(1).mount(&server).await;
     let answer = ResponseTemplate::new(200).set_body_json(body).insert_header("etag", "\"v1\"");
     Mock::given(path(place)).respond_with(answer).expect(1).mount(&server).await;
 
@@ -142,4 +143,16 @@ async fn it_says_who_the_token_is_for() {
         .await;
     let health = system(SystemKind::Github, &server).health();
     assert_eq!(health.check().await.as_deref(), Ok("bot"));
+}
+
+#[tokio::test]
+async fn an_issue_that_goes_meanwhile_keeps_nothing_back() {
+    let server = MockServer::start().await;
+    let gone = with(issue(1, "2026-01-02T03:04:05Z"), "comments", json!(1));
+    let page = [gone, issue(2, "2026-01-02T03:04:06Z")];
+    let first = Mock::given(path(ISSUES)).and(query_param_is_missing("since"));
+    first.respond_with(ResponseTemplate::new(200).set_body_json(page)).mount(&server).await;
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    assert_eq!(ids(&page.items), ["Octocat/Hello#2"]);
 }

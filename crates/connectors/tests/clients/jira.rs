@@ -155,3 +155,20 @@ async fn a_wrong_token_is_not_taken_for_an_empty_project() {
     let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
     assert!(tracker.ids(&Cursor::default()).await.is_err());
 }
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_done_without() {
+    let server = MockServer::start().await;
+    let system = cloud(&server).await;
+    let stale =
+        Mock::given(path("/rest/api/3/search/jql")).and(query_param("nextPageToken", "old"));
+    stale.respond_with(ResponseTemplate::new(400)).expect(1).mount(&server).await;
+    let page = json!({ "issues": [issue(&server, "CS-1", "2026-01-02T03:04:05.000+0000")] });
+    let anew =
+        Mock::given(path("/rest/api/3/search/jql")).and(query_param_is_missing("nextPageToken"));
+    anew.respond_with(ok(&page)).expect(1).mount(&server).await;
+    let tracker = system.tracker("CS").expect("a tracker");
+    let cursor = Cursor(json!({ "since": null, "place": { "token": "old" } }));
+    let page = tracker.changed(&cursor, false).await.expect("a page");
+    assert_eq!(ids(&page.items), ["CS-1"]);
+}

@@ -193,6 +193,14 @@ impl Confluence {
         let answer =
             self.http.get(&["rest", "api", "content", "search"], &parameters, &action).await?;
         let found: Found = parsed(&self.http, &action, &answer.body)?;
+        if found.results.is_empty() && *position == Position::default() {
+            // Every space has a page. Of one that is gone, or not theirs to see, queries find nothing.
+            return Err(Error::NotFound {
+                system: self.http.system().to_owned(),
+                action,
+                status: 200,
+            });
+        }
         let more = found.links.next.as_deref().and_then(|next| self.place(next));
         Ok(Listed { items: found.results, more, tick: zone.tick(TICK) })
     }
