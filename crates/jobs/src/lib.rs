@@ -14,7 +14,7 @@ use mc_store::Store;
 pub use deliveries::Delivered;
 pub use poll::Poll;
 pub use schedule::Schedule;
-pub use sync::{Connecting, Sync};
+pub use sync::{Connecting, Due};
 pub use upkeep::Upkeep;
 pub use work::{Failure, Request, Work};
 pub use workers::{Timing, Workers};
@@ -23,12 +23,12 @@ pub use workers::{Timing, Workers};
 /// project: `queue` is for taking work and saying how it ended, which must not wait for the work, done over `store`.
 /// Other systems are asked as `connecting` has them.
 pub fn workers(queue: Store, store: &Store, connecting: Connecting) -> Workers {
-    let [of_all, told, due, asking] = [(); 4].map(|()| store.clone());
+    let [of_all, told, looked_at, asking] = [(); 4].map(|()| store.clone());
     Workers::new(queue)
         .with(move |_: Upkeep| upkeep::run(of_all.clone()))
         .with(move |delivered: Delivered| deliveries::run(told.clone(), delivered))
-        .with(move |_: Poll| poll::run(due.clone()))
-        .with(move |sync: Sync| sync::run(asking.clone(), connecting.clone(), sync))
+        .with(move |_: Poll| poll::run(looked_at.clone()))
+        .with(move |due: Due| sync::run(asking.clone(), connecting.clone(), due))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))
         .scheduled(Schedule::new("30 * * * * *", Poll {}))
 }

@@ -29,13 +29,13 @@ const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 /// Characters of what is kept of a reason.
 const REASON: usize = 1_000;
 
-/// A sync of a connection.
+/// A connection whose system is to be asked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Sync {
+pub struct Due {
     id: ConnectionId,
 }
 
-impl Work for Sync {
+impl Work for Due {
     const KIND: &'static str = connections::JOB;
     const AT_ONCE: usize = 2;
     const STARTS: u16 = connections::JOB_STARTS;
@@ -93,7 +93,7 @@ struct Progress {
 }
 
 /// Does it. What is amiss with the system is for the connection to show, and for its next turn to try again.
-pub async fn run(store: Store, with: Connecting, work: Sync) -> Result<(), Failure> {
+pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failure> {
     let failed = |error: mc_store::Error| Failure::of(&error);
     let Some(asking) = connections::begin_asking(&store, work.id).await.map_err(failed)? else {
         return Ok(());

@@ -7,7 +7,7 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
 use mc_store::connections::{self, NewConnection};
 use mc_store::testing::{execute, text};
-use mc_store::{Error, Store, audit};
+use mc_store::{Error, Store, audit, tasks};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
@@ -132,4 +132,29 @@ async fn what_is_removed_leaves_what_came_by_it() {
     tx.commit().await.unwrap();
     let left = "select title || ' ' || (connection_id is null)::text from tasks";
     assert_eq!(text(db.store(), left).await.unwrap(), "T true");
+}
+
+#[tokio::test]
+async fn what_is_said_about_a_task_goes_with_what_was_told_of_it() {
+    let db = TestDatabase::create().await;
+    let (project, shop, _) = connected(&db).await;
+    for (forget, id) in [(false, "CS-1"), (true, "CS-2")] {
+        for source in ["tracker:ours", "wiki:ours"] {
+            let said = format!(
+                "insert into docs (id, project_id, source, doc_id, title, content)
+                 values (gen_random_uuid(), '{project}', '{source}', '{id}', 'T', 'said')"
+            );
+            execute(db.url(), &said).await.unwrap();
+        }
+        let mut tx = shop.begin().await.unwrap();
+        tasks::ensure(&mut tx, project, id).await.unwrap();
+        if forget {
+            assert!(tasks::forget(&mut tx, project, id).await.unwrap().is_some());
+        } else {
+            assert!(tasks::withdraw(&mut tx, project, id, Utc::now()).await.unwrap());
+        }
+        tx.commit().await.unwrap();
+        let left = format!("select string_agg(source, ' ') from docs where doc_id = '{id}'");
+        assert_eq!(text(db.store(), &left).await.unwrap(), "wiki:ours");
+    }
 }
