@@ -25,6 +25,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),
+    ("octocrab", &["mc-connectors"]),
     ("tree-sitter", &["mc-indexer"]),
     ("fastembed", &["mc-llm"]),
     ("jsonwebtoken", &["mc-auth"]),

@@ -1,5 +1,6 @@
 //! A real service for a scenario: its own data folder, its own port, the real model.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ pub struct Service {
     pub data_dir: PathBuf,
     /// Where it answers.
     pub url: String,
+    /// The configuration file, where it has one.
+    pub config: Option<PathBuf>,
     settings: Vec<(&'static str, PathBuf)>,
     process: Option<Child>,
     client: reqwest::Client,
@@ -77,6 +80,7 @@ impl Service {
                 ("MEMORY_COPILOT__SERVER__LISTEN", listen.clone().into()),
             ],
             data_dir,
+            config: None,
             url: format!("http://{listen}"),
             process: None,
             client: direct_client(),
@@ -87,6 +91,7 @@ impl Service {
     /// A command of the binary in this service's surroundings.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
+        command.args(self.config.iter().flat_map(|file| [OsStr::new("--config"), file.as_ref()]));
         command.args(args).env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
         command.envs(self.environment().iter().map(|(name, value)| (name, value)));
         command

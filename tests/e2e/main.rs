@@ -3,6 +3,7 @@
 
 mod architecture;
 mod commands;
+mod connections;
 mod crash;
 mod credentials;
 mod encryption;

@@ -34,6 +34,7 @@ use crate::shapes::MetaValue;
         (name = "projects", description = "The unit of isolation"),
         (name = "accounts", description = "Users, teams and tokens"),
         (name = "webhooks", description = "What other systems tell of what happens there"),
+        (name = "connectors", description = "Other systems that are asked what is new there"),
         (name = "jobs", description = "Background work"),
         (name = "service", description = "How the service is"),
     )

@@ -116,6 +116,8 @@ pub const LINE_NUMBER: RangeInclusive<i64> = 1..=10_000_000;
 pub const WEBHOOK_SECRET: RangeInclusive<usize> = 16..=256;
 /// Hours for which the secret before the present one counts.
 pub const KEEP_HOURS: RangeInclusive<i64> = 0..=168;
+/// Minutes after which another system is asked again.
+pub const EVERY_MINUTES: RangeInclusive<i64> = 5..=1_440;
 /// Days that a personal access token lives.
 pub const TOKEN_DAYS: RangeInclusive<i64> = 1..=366;
 /// And when its maker names none.

@@ -62,6 +62,8 @@ shapes! {
         )));
     /// Hours for which a secret counts beside the one that replaced it.
     KeepHours = number(&limits::KEEP_HOURS);
+    /// Minutes after which another system is asked again.
+    EveryMinutes = number(&limits::EVERY_MINUTES);
     /// What a member may do.
     MemberRole = word_of(Role::ALL.iter().map(|role| role.as_str()));
     /// What a token may be used for.

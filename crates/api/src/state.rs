@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mc_connectors::Systems;
 use mc_indexer::source::InsideHost;
 use mc_memory::MemoryContext;
 use mc_store::Store;
@@ -27,6 +28,8 @@ pub struct ApiState {
     pub memory: MemoryContext,
     /// How people sign in, and what tokens are worth.
     pub sign_in: SignIn,
+    /// The other systems that the operator has named.
+    pub systems: Arc<Systems>,
     /// When the service started.
     pub started_at: DateTime<Utc>,
     /// What operators may change.
@@ -44,6 +47,7 @@ impl ApiState {
             background,
             memory,
             sign_in,
+            systems: Arc::default(),
             started_at: Utc::now(),
             admission: Admission::new(&ApiSettings::default()),
             settings: ApiSettings::default(),
@@ -58,6 +62,11 @@ impl ApiState {
     /// The same with connections of the background's role that take in webhooks alone.
     pub fn with_receiving(self, receiving: Store) -> Self {
         Self { receiving, ..self }
+    }
+
+    /// The same with other systems that projects may be connected to.
+    pub fn with_systems(self, systems: Arc<Systems>) -> Self {
+        Self { systems, ..self }
     }
 
     /// The same with the operator's settings.

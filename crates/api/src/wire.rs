@@ -2,9 +2,10 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{
-    DeliveryState as DomainDeliveryState, HoldState as DomainHoldState, IngestStatus,
-    JobState as DomainJobState, RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict,
-    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
+    Ability as DomainAbility, DeliveryState as DomainDeliveryState, HoldState as DomainHoldState,
+    IngestStatus, JobState as DomainJobState, RecordKind, RecordState, SourceKind,
+    Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+    WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -67,6 +68,19 @@ mirror! {
         Redmine,
         /// Confluence, Cloud or Data Center.
         Confluence,
+    }
+}
+
+mirror! {
+    /// What another system is asked for.
+    #[serde(rename_all = "snake_case")]
+    Ability of DomainAbility {
+        /// Issues of a tracker.
+        Issues,
+        /// Pages of a wiki.
+        Pages,
+        /// What the refs of a repository point to.
+        Heads,
     }
 }
 
@@ -298,6 +312,7 @@ mod tests {
         fn domain<T: Copy + ToString>(members: &[T]) -> Vec<String> {
             members.iter().map(ToString::to_string).collect()
         }
+        assert_eq!(spelled::<_, Ability>(DomainAbility::ALL), domain(DomainAbility::ALL));
         assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
         assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
         assert_eq!(spelled::<_, Trust>(DomainTrust::ALL), domain(DomainTrust::ALL));

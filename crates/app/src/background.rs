@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mc_api::Notifier;
+use mc_connectors::Systems;
 use mc_indexer::{cut, embed, graph, index, walk, worker};
+use mc_jobs::Connecting;
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
 use mc_store::Store;
@@ -29,8 +31,10 @@ pub struct Work<'a> {
     pub config: &'a Config,
     /// The models in use.
     pub models: &'a ActiveModels,
-    /// Opens what notices are signed with.
+    /// Opens what notices are signed with, and seals what is held in quarantine.
     pub sealer: Arc<Sealer>,
+    /// The other systems that the operator has named.
+    pub systems: Arc<Systems>,
 }
 
 impl Work<'_> {
@@ -41,14 +45,15 @@ impl Work<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<TaskTracker> {
-        let Self { config, models, sealer } = self;
+        let Self { config, models, sealer, systems } = self;
+        let connecting = Connecting { systems, sealer: Arc::clone(&sealer) };
         let notifier = Notifier::new(sealer, config.notices.local);
         let notifier = notifier.context("the client for notices can't be made")?;
         let both = || (store.clone(), stop.clone());
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        tasks.spawn(mc_jobs::workers(queue, &store).run(stop));
+        tasks.spawn(mc_jobs::workers(queue, &store, connecting).run(stop));
         let (store, stop) = both();
         tasks.spawn(index(indexing(config, store)?, stop));
         let (store, stop) = both();

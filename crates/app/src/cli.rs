@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use mc_domain::{DeliveryId, DeliveryState, HookId, UnknownValue, WebhookSource};
+use mc_domain::{
+    Ability, ConnectionId, DeliveryId, DeliveryState, HookId, UnknownValue, WebhookSource,
+};
 
 /// A team's long-term memory for people who code with an assistant.
 #[derive(Debug, Parser)]
@@ -60,6 +62,9 @@ pub enum Command {
     /// Webhooks: where other systems tell a project of what happens there; for its maintainers.
     #[command(subcommand)]
     Hooks(HooksCommand),
+    /// Other systems that are asked on a project's behalf; for its maintainers.
+    #[command(subcommand)]
+    Connections(ConnectionsCommand),
     /// The background work; for administrators of the service.
     #[command(subcommand)]
     Jobs(JobsCommand),
@@ -364,6 +369,70 @@ pub struct SecretArg {
     /// input. Without it the service makes one.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
+}
+
+/// Subcommands of `connections`.
+#[derive(Debug, Subcommand)]
+pub enum ConnectionsCommand {
+    /// Have a system asked on the project's behalf, now and from now on.
+    Add {
+        /// The operator's name for it, as `connections systems` lists it.
+        system: String,
+        /// What of it: a repository (owner/name), a project's key or identifier, a space's key.
+        what: String,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// What it is asked for; without it the first that such systems have.
+        #[arg(long, value_parser = word_of(Ability::ALL, Ability::as_str))]
+        ability: Option<Ability>,
+        /// How often it is asked, every 5 to 1,440 minutes.
+        #[arg(long, default_value_t = 15, value_name = "N")]
+        every_minutes: u32,
+        /// Leave out what people say about issues.
+        #[arg(long)]
+        no_comments: bool,
+    },
+    /// List the project's, and how each goes.
+    List {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// List the systems that the project may be connected to.
+    Systems {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have a system asked now.
+    Sync {
+        /// The connection's id, as `connections list` shows it.
+        id: ConnectionId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have a system asked no more until it is resumed.
+    Pause {
+        /// The connection's id.
+        id: ConnectionId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have a system asked again.
+    Resume {
+        /// The connection's id.
+        id: ConnectionId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have a system asked no more at all. What came by the connection stays.
+    Remove {
+        /// The connection's id.
+        id: ConnectionId,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Forget what came by it as well: documents, and what was told of tasks.
+        #[arg(long)]
+        forget: bool,
+    },
 }
 
 /// Subcommands of `jobs`.

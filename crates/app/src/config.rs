@@ -15,6 +15,8 @@ use mc_indexer::source::InsideHost;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::connectors::Connectors;
+
 /// Three to serve with (one for saves, one to write down what was recalled, one to read), and as many
 /// to index and embed.
 const MIN_CONNECTIONS: u32 = 6;
@@ -44,6 +46,8 @@ pub struct Config {
     pub embedding: Embedding,
     /// Repositories to index.
     pub ingest: Ingest,
+    /// Other systems that may be asked what is new there.
+    pub connectors: Connectors,
     /// Notices to whom projects' policies name.
     pub notices: Notices,
     /// Logging.
@@ -288,7 +292,7 @@ impl Config {
         );
         self.server.door()?;
         self.ingest.hosts()?;
-        Ok(())
+        self.connectors.check()
     }
 
     /// Most connections to the database, those of background work among them. By default few, one

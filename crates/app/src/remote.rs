@@ -43,15 +43,22 @@ impl Remote {
         self.send(CoreCall::post(path, body)).await
     }
 
+    /// Calls with `PATCH`.
+    pub async fn patch(&self, path: &str, body: Value) -> Result<Value> {
+        let method = axum::http::Method::PATCH;
+        self.send(CoreCall { method, ..CoreCall::post(path, body) }).await
+    }
+
     /// Calls with `DELETE`.
     pub async fn delete(&self, path: &str) -> Result<()> {
-        let call = CoreCall {
-            method: axum::http::Method::DELETE,
-            path: path.to_owned(),
-            query: vec![],
-            body: None,
-        };
-        self.send(call).await.map(drop)
+        self.delete_with(path, &[]).await
+    }
+
+    /// The same with a query.
+    pub async fn delete_with(&self, path: &str, query: &[(&'static str, &str)]) -> Result<()> {
+        let query = query.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let method = axum::http::Method::DELETE;
+        self.send(CoreCall { method, ..CoreCall::get(path, query) }).await.map(drop)
     }
 
     /// Makes the project if it is not there.

@@ -66,6 +66,7 @@ async fn serve(
     shutdown: CancellationToken,
 ) -> Result<()> {
     let store = &database.store;
+    let systems = Arc::new(config.connectors.systems()?);
     let secret = token::ensure(&config.token_file())?;
     accounts::set_local_token(
         store,
@@ -89,14 +90,20 @@ async fn serve(
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
-    let work = background::Work { config, models: &memory.search.models, sealer: sealer.clone() };
+    let work = background::Work {
+        config,
+        models: &memory.search.models,
+        sealer: sealer.clone(),
+        systems: Arc::clone(&systems),
+    };
     let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
 
     let sign_in = sign_in(config, store, &sealer).await?;
     let rotation = rotate_keys(sign_in.clone(), stop.clone());
     let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
-        .with_receiving(database.receiving.clone());
+        .with_receiving(database.receiving.clone())
+        .with_systems(systems);
     let router = edge::router(state.with_settings(edge::settings(config)?), config, &shutdown)?;
     greet(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;

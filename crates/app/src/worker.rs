@@ -55,7 +55,8 @@ async fn work(
         return Ok(());
     };
     let models = models?;
-    let work = background::Work { config, models: &models, sealer };
+    let systems = Arc::new(config.connectors.systems()?);
+    let work = background::Work { config, models: &models, sealer, systems };
     let tasks = work.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

@@ -232,7 +232,7 @@ fn is_line(text: &str, max: usize) -> bool {
 }
 
 /// The text as one line of at most `max` characters.
-fn line(text: &str, max: usize) -> String {
+pub(crate) fn line(text: &str, max: usize) -> String {
     let flat: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
     flat.trim().chars().take(max).collect()
 }

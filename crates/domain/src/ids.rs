@@ -61,6 +61,10 @@ id!(
     HookId
 );
 id!(
+    /// What a project hears of another system by asking it.
+    ConnectionId
+);
+id!(
     /// What a webhook delivered.
     DeliveryId
 );

@@ -108,6 +108,31 @@ vocabulary!(
 );
 
 vocabulary!(
+    /// What another system may be asked for.
+    Ability, "ability", {
+        /// Issues of a tracker.
+        Issues = "issues",
+        /// Pages of a wiki.
+        Pages = "pages",
+        /// What the refs of a repository point to.
+        Heads = "heads",
+    }
+);
+
+impl Ability {
+    /// What systems of a kind have, first what is asked for where nothing else is said.
+    pub fn of(kind: WebhookSource) -> &'static [Self] {
+        match kind {
+            WebhookSource::Github | WebhookSource::Gitlab => &[Self::Issues, Self::Heads],
+            WebhookSource::Jira | WebhookSource::Youtrack | WebhookSource::Redmine => {
+                &[Self::Issues]
+            }
+            WebhookSource::Confluence => &[Self::Pages],
+        }
+    }
+}
+
+vocabulary!(
     /// What sort of knowledge a memory record holds (seed 001, section 3).
     RecordKind, "kind", {
         /// Something that is true of the code or the domain.
@@ -276,6 +301,8 @@ vocabulary!(
         Expired = "quarantine.expired",
         /// A webhook was created, removed, or given another secret.
         HookChanged = "hook.changed",
+        /// A connection to another system was made, changed or removed.
+        ConnectionChanged = "connection.changed",
         /// What a webhook delivered is gone through once more.
         DeliveryReplayed = "delivery.replayed",
         /// Background work that was given up began anew.

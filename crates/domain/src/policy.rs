@@ -59,6 +59,8 @@ pub struct Policy {
     pub commands: Vec<String>,
     /// Whom the project tells.
     pub notices: Notices,
+    /// What is taken in of other systems that the project is connected to.
+    pub connectors: Connectors,
 }
 
 /// Days that a record of each kind lives: 1 to 3,650.
@@ -179,6 +181,16 @@ pub struct Notices {
     /// characters; nobody when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_url: Option<String>,
+}
+
+/// What is taken in of other systems that the project is connected to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Connectors {
+    /// Whether what people say about a tracker's issues is, for everybody in the project to find. What was taken
+    /// in is taken out with the next sync where it no longer may be.
+    pub comments: bool,
 }
 
 /// Why a policy can't be set.
@@ -374,6 +386,12 @@ impl Default for RetentionDays {
 impl Default for Models {
     fn default() -> Self {
         Self { embedding: Providers::Any, chat: Providers::Any }
+    }
+}
+
+impl Default for Connectors {
+    fn default() -> Self {
+        Self { comments: true }
     }
 }
 

@@ -6,6 +6,7 @@ use mc_sanitizer::{Policy, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::passages::NewPassage;
 
+use crate::adr;
 use crate::cut::Limits;
 use crate::markdown::{self, Section};
 
@@ -58,9 +59,10 @@ impl Page {
 pub fn cut(mut page: Page, limits: Limits, sanitizing: &Policy) -> (NewDoc, Vec<NewPassage>) {
     let document = markdown::parse(page.content.as_str(), limits);
     if page.title.trim().is_empty() {
-        page.title = document.title;
+        page.title.clone_from(&document.title);
     }
-    page.tags.extend(document.tags);
+    let recognised = adr::tags(&page.title, &page.doc_id, &document);
+    page.tags.extend(document.tags.into_iter().chain(recognised));
     page.scope.extend(document.scope);
     let pieces = document.sections.into_iter().map(Piece::from);
     assemble(page, pieces.collect(), sanitizing)

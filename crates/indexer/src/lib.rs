@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod adr;
 pub mod conversation;
 pub mod cut;
 pub mod document;

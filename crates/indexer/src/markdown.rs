@@ -14,6 +14,8 @@ pub struct Document {
     pub tags: Vec<String>,
     /// From the front matter: the paths or areas that the document is about.
     pub scope: Vec<String>,
+    /// From the front matter: what became of what the document proposes.
+    pub status: Option<String>,
     /// In order; white space alone makes no section.
     pub sections: Vec<Section>,
 }
@@ -36,6 +38,7 @@ struct FrontMatter {
     title: Option<String>,
     tags: Vec<String>,
     scope: Vec<String>,
+    status: Option<String>,
 }
 
 /// Cuts a normalised text. Front matter that is no YAML mapping is text; a field of it that can't be
@@ -60,7 +63,8 @@ pub fn parse(text: &str, limits: Limits) -> Document {
     }
     push(&mut sections, &lines, &fenced, &path, start, lines.count(), limits);
     let title = front.title.or_else(|| headings.first().map(|heading| heading.text.clone()));
-    Document { title: title.unwrap_or_default(), tags: front.tags, scope: front.scope, sections }
+    let FrontMatter { tags, scope, status, .. } = front;
+    Document { title: title.unwrap_or_default(), tags, scope, status, sections }
 }
 
 impl FrontMatter {
@@ -69,6 +73,7 @@ impl FrontMatter {
             title: fields.get("title").and_then(scalar).filter(|title| !title.is_empty()),
             tags: fields.get("tags").map(words).unwrap_or_default(),
             scope: fields.get("scope").map(words).unwrap_or_default(),
+            status: fields.get("status").and_then(scalar),
         }
     }
 }

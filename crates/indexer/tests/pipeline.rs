@@ -1,5 +1,6 @@
 //! A real folder, a real database: what a run leaves behind.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -112,6 +113,17 @@ impl Bench {
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         assert_eq!(run.counts.files_done, run.counts.files_total);
         (run.counts, std::mem::take(&mut *self.told.0.lock().expect("not poisoned")))
+    }
+
+    /// Indexes a wiki; answers its documents by their paths.
+    async fn index_wiki(&self, repository: &Repository) -> BTreeMap<String, docs::Doc> {
+        let run = self.enqueued(repository).await;
+        let context = self.context();
+        assert!(worker::work_one(&context, &CancellationToken::new()).await.expect("a database"));
+        let run = self.status(&run).await;
+        assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+        let docs = docs::list(self.database.store(), self.project, None, 100).await;
+        docs.expect("a database").into_iter().map(|doc| (doc.doc_id.clone(), doc)).collect()
     }
 
     async fn passages(&self) -> Vec<IndexedPassage> {
@@ -531,6 +543,61 @@ async fn git_goes_inside_only_where_an_administrator_asked_for_it() {
         let message = bench.status(&run).await.last_error.expect("a reason")["message"].to_string();
         assert!(message.contains(said), "{message}");
     }
+}
+
+/// A wiki that is a repository of Markdown, with links and attachments as GitHub's wikis and Obsidian write them.
+#[tokio::test]
+async fn a_wiki_in_git_is_followed_through_moves_and_deletions() {
+    const HOME: &str = "---\ntags: [ops]\nscope: carts\nup: \"[[Index]]\"\n---\n# Home\n\nSee [[Timing rules]] and \
+                        [[ops/Runbook|the runbook]].\n\n![[delays.png]]\n![](uploads/plan.pdf)\n";
+    const RULES: &str =
+        "# 7. Timing rules\n\n## Status\n\nAccepted\n\n## Decision\n\nDelays have units ^units\n";
+    let bench = Bench::new().await;
+    let tree = bench.tree.path();
+    bench.write("Home.md", HOME);
+    bench.write("Timing-rules.md", RULES);
+    bench.write("ops/Runbook.md", "> [!note] Beware\n> Turn it off first.\n");
+    bench.write("delays.png", b"\x89PNG\r\n\x1a\n\0\0");
+    git(tree, &["init", "--quiet", "--initial-branch=master"]);
+    commit(tree);
+    let location = format!("file://{}", tree.display());
+    let repository = bench.named("shop.wiki", &location).await;
+    let docs = bench.index_wiki(&repository).await;
+    assert_eq!(docs.keys().collect::<Vec<_>>(), ["Home.md", "Timing-rules.md", "ops/Runbook.md"]);
+    let home = &docs["Home.md"];
+    assert_eq!((home.title.as_str(), home.tags.join(" ")), ("Home", "ops".to_owned()));
+    assert_eq!(home.scope, ["carts"]);
+    let found = bench.passages().await;
+    for text in ["[[ops/Runbook|the runbook]]", "![[delays.png]]", "(uploads/plan.pdf)"] {
+        assert!(found.iter().any(|passage| passage.text.contains(text)), "{text}");
+    }
+    assert_eq!(docs["Timing-rules.md"].tags, ["adr", "accepted"]);
+    assert!(found.iter().any(|passage| passage.text.contains("Turn it off first.")));
+
+    git(tree, &["mv", "Timing-rules.md", "ops/Rules.md"]);
+    bench.remove("ops/Runbook.md");
+    commit(tree);
+    let docs = bench.index_wiki(&repository).await;
+    assert_eq!(docs.keys().collect::<Vec<_>>(), ["Home.md", "ops/Rules.md"]);
+    let found = bench.passages().await;
+    assert!(!found.iter().any(|passage| passage.text.contains("Turn it off first.")));
+    assert!(found.iter().all(|passage| passage.place != "Timing-rules.md"), "{found:?}");
+}
+
+fn commit(folder: &Path) {
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "--message", "As it is"]);
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let status = std::process::Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .status();
+    assert!(status.expect("git").success(), "{arguments:?}");
 }
 
 #[tokio::test]

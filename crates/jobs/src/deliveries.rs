@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use mc_connectors::{Event, Issue, Push};
-use mc_domain::{Act, Classified as _, DeliveryId, DeliveryState, Policy, ProjectId};
-use mc_memory::gate::pass_alone;
+use mc_connectors::{Event, Push};
+use mc_domain::{Act, Classified as _, DeliveryId, DeliveryState, ProjectId};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hooks::{self, AllWaiting, Waiting};
-use mc_store::tasks::{self, NewTask, TaskLink, Upserted};
+use mc_store::tasks::{self, Upserted};
 use mc_store::{Store, Tx, ingests, repositories};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::issue::as_task;
 use crate::work::{Failure, Work};
 
 /// So many are gone through in one transaction at most.
@@ -187,26 +186,6 @@ async fn read_again(
         return Ok(ignored("another branch is the one that is indexed"));
     }
     Ok(done(&format!("{} is read again", queued.join(", "))))
-}
-
-fn as_task(policy: &Policy, received_at: DateTime<Utc>, issue: Issue) -> NewTask {
-    // Masked when it came, and again as the policy has it by now.
-    let plain = |text: &str| pass_alone(policy, text).into_string();
-    // A clock that is ahead would keep out all that comes until then.
-    let said_at = issue.updated_at.map_or(received_at, |said| said.min(received_at));
-    let links = issue.links.into_iter();
-    NewTask {
-        title: pass_alone(policy, &issue.title),
-        status: issue.status.as_deref().map(plain),
-        assignee: issue.assignee.as_deref().map(plain),
-        labels: issue.labels.iter().map(|label| plain(label)).collect(),
-        links: links
-            .map(|link| TaskLink { title: plain(&link.title), url: plain(&link.url) })
-            .collect(),
-        is_whole: issue.is_whole,
-        said_at: Some(said_at),
-        external_id: issue.external_id,
-    }
 }
 
 fn done(outcome: &str) -> Outcome {

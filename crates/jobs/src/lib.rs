@@ -1,7 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod deliveries;
+mod issue;
+mod poll;
 mod schedule;
+mod sync;
 mod upkeep;
 mod work;
 mod workers;
@@ -9,17 +12,23 @@ mod workers;
 use mc_store::Store;
 
 pub use deliveries::Delivered;
+pub use poll::Poll;
 pub use schedule::Schedule;
+pub use sync::{Connecting, Due};
 pub use upkeep::Upkeep;
 pub use work::{Failure, Request, Work};
 pub use workers::{Timing, Workers};
 
 /// The workers of a node of the service: each kind of work, and when it is asked for by the clock. Both see every
 /// project: `queue` is for taking work and saying how it ended, which must not wait for the work, done over `store`.
-pub fn workers(queue: Store, store: &Store) -> Workers {
-    let [of_all, told] = [store.clone(), store.clone()];
+/// Other systems are asked as `connecting` has them.
+pub fn workers(queue: Store, store: &Store, connecting: Connecting) -> Workers {
+    let [of_all, told, looked_at, asking] = [(); 4].map(|()| store.clone());
     Workers::new(queue)
         .with(move |_: Upkeep| upkeep::run(of_all.clone()))
         .with(move |delivered: Delivered| deliveries::run(told.clone(), delivered))
+        .with(move |_: Poll| poll::run(looked_at.clone()))
+        .with(move |due: Due| sync::run(asking.clone(), connecting.clone(), due))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))
+        .scheduled(Schedule::new("30 * * * * *", Poll {}))
 }

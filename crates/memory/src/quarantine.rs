@@ -1,11 +1,11 @@
 //! Putting into quarantine what a policy forbids to be taken in, and opening it again.
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{Act, HoldId, HoldState, ProjectId};
+use mc_domain::{Act, HoldId, HoldState, Policy, ProjectId};
 use mc_sanitizer::{Policy as Sanitizing, Sanitized, mask_with};
-use mc_seal::Place;
+use mc_seal::{Place, Sealer};
 use mc_store::Tx;
-use mc_store::audit::{self, NewEvent};
+use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::quarantine::{self, NewHold};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,21 +52,33 @@ pub async fn hold_in<T: Serialize>(
     ctx: &MemoryContext,
     holding: Holding<'_, T>,
 ) -> Result<HoldId, Error> {
+    hold_under(tx, &ctx.policy, &ctx.sealer, holding).await
+}
+
+/// The same under a policy, for work in the background that has entered no project.
+pub async fn hold_under<T: Serialize>(
+    tx: &mut Tx,
+    policy: &Policy,
+    sealer: &Sealer,
+    holding: Holding<'_, T>,
+) -> Result<HoldId, Error> {
     let id = HoldId::generate();
     let text = serde_json::to_vec(holding.request).map_err(|_| Error::Sealed)?;
-    let days = i64::from(ctx.policy.retention_days.quarantine);
+    let days = i64::from(policy.retention_days.quarantine);
     let hold = NewHold {
         id,
         kind: holding.kind,
         reasons: holding.reasons,
         summary: summary(holding.beginning),
-        sealed: ctx.sealer.seal(place(&id), &text),
+        sealed: sealer.seal(place(&id), &text),
         expires_at: Utc::now() + TimeDelta::days(days),
-        notify: ctx.policy.notices.webhook_url.is_some(),
+        notify: policy.notices.webhook_url.is_some(),
     };
     quarantine::put(tx, holding.project, &hold).await?;
     let detail = json!({ "kind": hold.kind, "reasons": hold.reasons });
-    audit::note(tx, NewEvent::new(Act::Held, id).with(detail)).await?;
+    let event = NewEvent::new(Act::Held, id).with(detail);
+    let (chain, actor) = (Chain::Project(holding.project), tx.principal());
+    audit::add(tx, chain, actor, &[event]).await?;
     Ok(id)
 }
 

@@ -57,6 +57,7 @@ const UNIQUE: &[(&str, &str)] = &[
     ("repositories_name_unique", "a repository with this name"),
     ("files_path_unique", "a file with this path"),
     ("docs_id_unique", "a document with this id"),
+    ("connections_once", "a connection to this"),
     ("embedding_models_name_unique", "a model with this name"),
 ];
 

@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod audit;
 pub mod bundles;
 pub mod citations;
+pub mod connections;
 pub mod dialogs;
 pub mod docs;
 pub mod embedded;
@@ -182,6 +183,11 @@ impl Store {
 }
 
 impl Tx {
+    /// On whose behalf it runs; nobody's for the background.
+    pub fn principal(&self) -> Option<UserId> {
+        self.1.entry.map(|entry| entry.principal)
+    }
+
     /// Makes everything done in the transaction durable and visible.
     pub async fn commit(self) -> Result<(), Error> {
         let Self(session, trail) = self;

@@ -132,7 +132,23 @@ pub async fn withdraw(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(withdrawn.rows_affected() == 1)
+    let is_withdrawn = withdrawn.rows_affected() == 1;
+    if is_withdrawn {
+        forget_said(tx, project, external_id).await?;
+    }
+    Ok(is_withdrawn)
+}
+
+/// Forgets what people said about a task at its tracker, which connections keep as documents beside it.
+async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "delete from docs where project_id = $1 and doc_id = $2 and source like 'tracker:%'",
+        project.0,
+        external_id
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Forgets what was told of a task, whoever told it; `None` where there is none. The task stays, for what is linked
@@ -151,6 +167,9 @@ pub async fn forget(
     )
     .fetch_optional(&mut *tx.0)
     .await?;
+    if id.is_some() {
+        forget_said(tx, project, external_id).await?;
+    }
     Ok(id.map(TaskId::from))
 }
 

@@ -3,18 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Act, Action, HoldId, Policy, ProjectKey, Trust, UserId};
-use mc_indexer::conversation::{self, Message};
-use mc_indexer::cut;
-use mc_indexer::document::{self, Page};
+use mc_domain::{Act, Action, HoldId, ProjectKey};
 use mc_memory::Looked;
-use mc_memory::gate::{Gate, Verdict, beside};
+use mc_memory::documents::{self, Body, Document, Incoming, Said};
+use mc_memory::gate::Verdict;
 use mc_memory::quarantine::{self, Holding};
-use mc_sanitizer::{Sanitized, mask};
+use mc_sanitizer::mask;
 use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
-use mc_store::docs::{self, NewDoc, Outcome};
-use mc_store::passages::NewPassage;
+use mc_store::docs::{self, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -81,7 +78,7 @@ pub struct DocumentEntry {
 }
 
 /// A message of a conversation.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadMessage {
     /// Who wrote it, as people call them.
@@ -98,25 +95,7 @@ pub struct ThreadMessage {
 pub struct CheckedDocs {
     project: ProjectKey,
     source: String,
-    documents: Vec<CheckedDocument>,
-}
-
-/// A [`DocumentEntry`] as checked.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct CheckedDocument {
-    doc_id: String,
-    title: String,
-    body: Body,
-    url: String,
-    scope: Vec<String>,
-    tags: Vec<String>,
-}
-
-/// What a document says.
-#[derive(Debug, Serialize, Deserialize)]
-enum Body {
-    Text(String),
-    Conversation(Vec<ThreadMessage>),
+    documents: Vec<Document>,
 }
 
 impl Check for DocsIngest {
@@ -141,11 +120,11 @@ fn source(source: &str) -> Result<String, Invalid> {
 }
 
 impl Check for DocumentEntry {
-    type Checked = CheckedDocument;
+    type Checked = Document;
 
-    fn check(self) -> Result<CheckedDocument, Invalid> {
+    fn check(self) -> Result<Document, Invalid> {
         let url = check::optional("url", self.url, |field, url| check::http_url(field, &url))?;
-        Ok(CheckedDocument {
+        Ok(Document {
             doc_id: check::line("doc_id", &self.doc_id, limits::EXTERNAL_ID)?,
             title: check::line("title", &self.title, limits::TITLE)?,
             body: body(self.content, self.messages)?,
@@ -171,10 +150,10 @@ fn body(content: Option<String>, messages: Option<Vec<ThreadMessage>>) -> Result
 }
 
 impl Check for ThreadMessage {
-    type Checked = Self;
+    type Checked = Said;
 
-    fn check(self) -> Result<Self, Invalid> {
-        Ok(Self {
+    fn check(self) -> Result<Said, Invalid> {
+        Ok(Said {
             author: check::optional_line("author", self.author, limits::NAME)?,
             sent_at: self.sent_at,
             text: check::text("text", &self.text, limits::MESSAGE)?,
@@ -220,12 +199,14 @@ pub async fn ingest(
     let here = api.enter(&caller, &request.project, Action::Ingest).await?;
     let CheckedDocs { source, documents, .. } = request;
     let saved_by = Some(caller.user);
-    let each = documents.into_iter().map(|document| HeldDocument {
+    let each = documents.into_iter().map(|document| Incoming {
         saved_by,
+        connection: None,
         source: source.clone(),
         document,
     });
-    let prepared = cut_all(&here, each.collect(), Looked::Nobody).await;
+    let policy = &here.memory.policy;
+    let prepared = documents::prepare_all(policy, each.collect(), Looked::Nobody).await;
     let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.verdict {
         Verdict::Refuse(reasons) => Some((at, reasons.join(", "))),
         _ => None,
@@ -239,21 +220,20 @@ pub async fn ingest(
     let mut held = Vec::new();
     for one in prepared {
         if let Verdict::Hold(reasons) = one.verdict {
-            held.push((one.held, one.doc, reasons));
+            held.push((one.incoming, one.doc, reasons));
             continue;
         }
-        let (doc, passages) = (&one.doc, &one.passages);
-        let (id, outcome) = docs::upsert(&mut tx, here.project.id, doc, passages).await?;
+        let (id, outcome) = one.write(&mut tx, here.project.id).await?;
         answer.note(one.doc.doc_id, id.into(), outcome);
     }
     note(&mut tx, mask(&source).text.as_str(), &answer).await?;
-    for (document, doc, reasons) in held {
+    for (incoming, doc, reasons) in held {
         let holding = Holding {
             project: here.project.id,
             kind: "document",
             reasons,
             beginning: doc.content.as_str(),
-            request: &document,
+            request: &incoming,
         };
         let id = quarantine::hold_in(&mut tx, &here.memory, holding).await?;
         answer.held(doc.doc_id, id);
@@ -272,10 +252,10 @@ async fn note(tx: &mut Tx, source: &str, answer: &DocsAnswer) -> Result<(), Prob
 pub async fn take(
     here: &Here,
     id: HoldId,
-    held: HeldDocument,
+    held: Incoming,
 ) -> Result<(Uuid, &'static str), Problem> {
     let looked = Looked::Released(id);
-    let mut prepared = cut_all(here, vec![held], looked).await;
+    let mut prepared = documents::prepare_all(&here.memory.policy, vec![held], looked).await;
     let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
     if let Verdict::Refuse(reasons) = one.verdict {
         return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
@@ -285,7 +265,7 @@ pub async fn take(
     if docs::is_newer(&mut tx, here.project.id, &one.doc, id).await? {
         return Err(mc_memory::Error::Overtaken(id).into());
     }
-    let (doc, outcome) = docs::upsert(&mut tx, here.project.id, &one.doc, &one.passages).await?;
+    let (doc, outcome) = one.write(&mut tx, here.project.id).await?;
     let mut answer = DocsAnswer::default();
     let source = one.doc.source.clone();
     answer.note(one.doc.doc_id, doc.into(), outcome);
@@ -294,72 +274,6 @@ pub async fn take(
     note(&mut tx, &source, &answer).await?;
     tx.commit().await?;
     Ok((doc.into(), word(outcome)))
-}
-
-/// A document with its source: what is kept of it in quarantine.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct HeldDocument {
-    /// Who handed it in; whoever releases it where that is not known.
-    #[serde(default)]
-    saved_by: Option<UserId>,
-    source: String,
-    document: CheckedDocument,
-}
-
-/// A document ready to be written, and what is to become of it.
-struct Prepared {
-    doc: NewDoc,
-    passages: Vec<NewPassage>,
-    verdict: Verdict,
-    held: HeldDocument,
-}
-
-/// Masks and cuts the documents, beside the others: may take seconds for the largest of batches.
-async fn cut_all(here: &Here, documents: Vec<HeldDocument>, looked: Looked) -> Vec<Prepared> {
-    let policy = here.memory.policy.clone();
-    beside(move || documents.into_iter().map(|one| one.cut(&policy, looked)).collect()).await
-}
-
-impl HeldDocument {
-    fn cut(self, policy: &Policy, looked: Looked) -> Prepared {
-        let limits = cut::Limits::default();
-        let mut gate = Gate::new(policy, looked);
-        let document = &self.document;
-        let page = Page {
-            source: gate.pass_text(&self.source),
-            doc_id: gate.pass_text(&document.doc_id),
-            title: gate.pass_text(&document.title),
-            url: gate.pass_text(&document.url),
-            content: Sanitized::default(),
-            scope: document.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
-            tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
-        };
-        let (doc, passages) = match &document.body {
-            Body::Text(text) => {
-                let page = Page { content: gate.pass(text), ..page };
-                document::cut(page, limits, gate.sanitizing())
-            }
-            Body::Conversation(messages) => {
-                let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
-                conversation::cut(page, &messages, limits, gate.sanitizing())
-            }
-        };
-        let verdict = gate.verdict();
-        let is_suspicious = verdict == Verdict::Take { suspicious: true };
-        let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
-        let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
-        Prepared { doc, passages, verdict, held: self }
-    }
-}
-
-impl ThreadMessage {
-    fn passed(&self, gate: &mut Gate) -> Message {
-        Message {
-            author: gate.pass_text(self.author.as_deref().unwrap_or_default()),
-            sent_at: self.sent_at,
-            text: gate.pass(&self.text),
-        }
-    }
 }
 
 fn word(outcome: Outcome) -> &'static str {

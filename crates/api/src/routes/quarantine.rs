@@ -5,6 +5,7 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Act, Action, HoldId, HoldState, ProjectKey, Visibility};
+use mc_memory::documents::Incoming;
 use mc_memory::{DialogKept, Looked, SaveDialog, SaveRequest, quarantine as held};
 use mc_sanitizer::Sanitized;
 use mc_store::projects::Belonging;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::ingest_docs::{self, HeldDocument};
+use super::ingest_docs;
 use super::page;
 use crate::ApiState;
 use crate::auth::Principal;
@@ -260,7 +261,7 @@ async fn released_dialog(
 async fn released_document(
     here: &Here,
     id: HoldId,
-    held: HeldDocument,
+    held: Incoming,
 ) -> Result<ReleaseAnswer, Problem> {
     let (doc, outcome) = ingest_docs::take(here, id, held).await?;
     Ok(ReleaseAnswer { outcome, id: Some(doc), reason: "a maintainer released it".into() })

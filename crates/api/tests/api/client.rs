@@ -6,6 +6,9 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode, header};
 use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
+use mc_connectors::Systems;
+use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
+use mc_jobs::Connecting;
 use mc_llm::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_memory::MemoryContext;
 use mc_seal::{Sealer, SealingKey};
@@ -18,6 +21,8 @@ use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
 
+/// The credential of [`SYSTEM`].
+pub const TRACKER_TOKEN: &str = "t0ken-of-the-tracker-4242";
 /// The bearer token of every test's API.
 pub const SECRET: &str = "a-local-token";
 
@@ -31,6 +36,24 @@ pub struct TestApi {
     pub state: ApiState,
     _index: TempDir,
     _stop: DropGuard,
+}
+
+/// The name of the one system that projects may be connected to; `shop` and nobody else.
+pub const SYSTEM: &str = "our-redmine";
+
+/// That system. It has a credential, and where it is nothing listens.
+fn systems() -> Arc<Systems> {
+    let settings = SystemSettings {
+        name: SYSTEM.to_owned(),
+        kind: SystemKind::Redmine,
+        url: "http://127.0.0.1:1".parse().unwrap(),
+        user: None,
+        token: Some(TRACKER_TOKEN.to_owned().into()),
+        limits: Limits { retries: 0, ..Limits::default() },
+    };
+    let mut systems = Systems::default();
+    systems.add(System::new(settings).unwrap(), vec!["shop".parse().unwrap()]);
+    Arc::new(systems)
 }
 
 /// What came back.
@@ -73,7 +96,7 @@ impl TestApi {
         let public_url = "http://127.0.0.1:7391".parse().unwrap();
         let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
         let sign_in = SignIn::open(service, settings).await.unwrap();
-        let state = ApiState::new(memory, store, sign_in);
+        let state = ApiState::new(memory, store, sign_in).with_systems(systems());
         let router = mc_api::router(state.clone());
         database.project("shop").await;
         Self { router, database, state, _index: index, _stop: stop.drop_guard() }
@@ -178,9 +201,10 @@ impl TestApi {
     /// Does the background work, until the answer is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        tokio::spawn(
-            mc_jobs::workers(self.background().clone(), self.background()).run(stop.clone()),
-        );
+        let connecting =
+            Connecting { systems: Arc::clone(&self.state.systems), sealer: self.sealer() };
+        let workers = mc_jobs::workers(self.background().clone(), self.background(), connecting);
+        tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()
     }
 

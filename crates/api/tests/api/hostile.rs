@@ -26,6 +26,11 @@ fn accepted() -> Vec<(&'static str, Value)> {
             json!({"secret": "another of the sender".replace(' ', "-"), "keep_hours": 24}),
         ),
         (
+            "/projects/{key}/connections",
+            json!({"system": "our-redmine", "what": "carts", "ability": "issues",
+                   "every_minutes": 15, "with_comments": true}),
+        ),
+        (
             "/save",
             json!({"project_key": "shop", "kind": "fact", "title": "Units", "owner": "vera",
                    "content": "The delay is nil when delay_unit and trigger_delay_unit differ.",
@@ -250,6 +255,9 @@ fn a_hostile_query_or_path_is_never_the_services_fault() {
         "/projects/shop/deliveries?state={}",
         "/projects/shop/deliveries/{}",
         "/projects/{}/hooks",
+        "/projects/{}/connections",
+        "/projects/shop/connections/{}",
+        "/connectors?project_key={}",
         "/teams/{}/members",
         "/auth/device?user_code={}",
         "/auth/oauth/{}/start",

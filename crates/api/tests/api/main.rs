@@ -5,6 +5,7 @@
 mod accounts;
 mod audit;
 mod client;
+mod connections;
 mod documents;
 mod door;
 mod hooks;

@@ -4,6 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use futures::future::join_all;
+use mc_connectors::client::System;
 use mc_store::server::{self, Versions};
 use serde_json::{Value, json};
 
@@ -14,9 +16,12 @@ use crate::remote::Remote;
 /// How long a configured database may take to be looked at.
 const DATABASE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
+/// How long another system may take to say who asks.
+const SYSTEM_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
 /// One check.
 struct Finding {
-    what: &'static str,
+    what: String,
     ok: bool,
     says: String,
     mend: &'static str,
@@ -37,6 +42,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     if let Ok(status) = &status {
         findings.push(good("inside", inside(status)));
     }
+    findings.extend(systems(config).await);
     let amiss = findings.iter().filter(|f| !f.ok).count();
     match format {
         Format::Json => line(&format!("{:#}", as_json(&findings))),
@@ -130,6 +136,34 @@ fn token(config: &Config) -> Finding {
     }
 }
 
+/// Every system that projects may be connected to, and for whom it takes the credential.
+async fn systems(config: &Config) -> Vec<Finding> {
+    match config.connectors.systems() {
+        Ok(systems) => join_all(systems.all().map(system)).await,
+        Err(error) => {
+            let mend = "set connectors.systems as config/memory-copilot.yaml explains it";
+            vec![bad("connectors", format!("{error:#}"), mend)]
+        }
+    }
+}
+
+async fn system(system: &System) -> Finding {
+    let (name, kind) = (system.name(), system.kind());
+    let mend = "docs/connectors.md says what each system needs";
+    match tokio::time::timeout(SYSTEM_ANSWERS_WITHIN, who_asks(system)).await {
+        Ok(Ok(user)) => good(name, format!("{kind} answers, as {user}")),
+        Ok(Err(error)) => bad(name, error.to_string(), mend),
+        Err(_elapsed) => {
+            let seconds = SYSTEM_ANSWERS_WITHIN.as_secs();
+            bad(name, format!("{kind} did not answer within {seconds} s"), mend)
+        }
+    }
+}
+
+async fn who_asks(system: &System) -> Result<String, mc_connectors::client::Error> {
+    system.health().check().await
+}
+
 fn inside(status: &Value) -> String {
     format!(
         "PostgreSQL {}, pgvector {}, model {}, {} vectors to come",
@@ -140,12 +174,12 @@ fn inside(status: &Value) -> String {
     )
 }
 
-fn good(what: &'static str, says: String) -> Finding {
-    Finding { what, ok: true, says, mend: "" }
+fn good(what: &str, says: String) -> Finding {
+    Finding { what: what.to_owned(), ok: true, says, mend: "" }
 }
 
-fn bad(what: &'static str, says: String, mend: &'static str) -> Finding {
-    Finding { what, ok: false, says, mend }
+fn bad(what: &str, says: String, mend: &'static str) -> Finding {
+    Finding { what: what.to_owned(), ok: false, says, mend }
 }
 
 fn as_text(finding: &Finding) -> String {

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod config;
+pub mod connections;
 pub mod cursor;
 pub mod doctor;
 pub mod eval;

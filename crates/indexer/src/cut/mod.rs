@@ -23,7 +23,7 @@ pub(crate) use pack::pack;
 
 /// Raised whenever the same file would be cut, masked or trusted differently, or more is kept of it; files
 /// of an older version are cut again.
-pub const VERSION: i32 = 5;
+pub const VERSION: i32 = 6;
 
 /// A piece of a file, as seed 002 describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

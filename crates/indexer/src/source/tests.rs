@@ -21,6 +21,7 @@ fn owner_and_name_come_from_the_url() {
     for (location, owner, name) in [
         ("https://example.org/acme/cart.git", "acme", "cart"),
         ("https://example.org/group/sub/cart/", "sub", "cart"),
+        ("https://example.org/acme/cart.wiki.git", "acme", "cart.wiki"),
         ("ssh://git@example.org:2222/acme/cart.git", "acme", "cart"),
         ("git@example.org:acme/cart.git", "acme", "cart"),
         ("https://example.org/cart", "example.org", "cart"),

@@ -37,6 +37,8 @@ values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + 
 insert into hooks (id, project_id, source, secret) values (gen_random_uuid(), :project, 'github', '\x00');
 insert into deliveries (id, project_id, hook_id, sender_id, name, event)
 select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from hooks where project_id = :project;
+insert into connections (id, project_id, system, what, ability, every_minutes, with_comments)
+values (gen_random_uuid(), :project, 'our-jira', 'CS', 'issues', 15, true);
 insert into record_sources (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

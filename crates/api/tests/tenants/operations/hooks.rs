@@ -117,7 +117,7 @@ pub fn replay(d: &mut Draw<'_>) -> Attempt {
 
 /// A request that names a project, and a thing of it, of others or of nobody: what is not the project's is not
 /// there. The thing comes along where the caller comes to it.
-fn naming<'a>(
+pub(super) fn naming<'a>(
     d: &mut Draw<'a>,
     things: Things,
     request: impl Fn(&str, Uuid) -> Attempt,

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod audit;
+mod connections;
 mod documents;
 mod draw;
 mod hooks;
@@ -78,6 +79,13 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_projects_key_deliveries", hooks::deliveries),
     ("get_projects_key_deliveries_id", hooks::delivery),
     ("post_projects_key_deliveries_id_replay", hooks::replay),
+    ("post_projects_key_connections", connections::create),
+    ("get_projects_key_connections", connections::list),
+    ("get_projects_key_connections_id", connections::show),
+    ("patch_projects_key_connections_id", connections::change),
+    ("delete_projects_key_connections_id", connections::remove),
+    ("post_projects_key_connections_id_sync", connections::sync),
+    ("get_connectors", connections::systems),
     ("post_webhooks_source", webhooks::from_tracker),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),

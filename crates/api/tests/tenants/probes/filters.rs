@@ -4,12 +4,16 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use mc_domain::{DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId};
+use mc_domain::{
+    ConnectionId, DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId,
+};
 use mc_search::{Options, Query, SearchContext};
 use mc_store::hooks::DeliveryFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
-use mc_store::{dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors};
+use mc_store::{
+    connections, dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors,
+};
 
 use crate::marks::{Places, ids_in, marks_in};
 use crate::run::Fault;
@@ -22,6 +26,7 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     own_only(world, ours, theirs).await?;
     own_hooks(world, ours, theirs).await?;
     others_hooks_stay(world, ours, theirs).await?;
+    own_connections(world, ours, theirs).await?;
     counts(world, ours).await?;
     searched(world, ours, theirs).await?;
     private_words(world, ours).await
@@ -81,6 +86,25 @@ async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> R
     }
     for id in theirs.deliveries.iter().map(|one| DeliveryId(one.id)) {
         nothing("hooks::replay", hooks::replay(tx, here, id).await)?;
+    }
+    Ok(())
+}
+
+/// Connections, asked for by others' ids as well; what changes them changes no other's, and is taken back.
+async fn own_connections(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    look.at("connections::list", connections::list(store, here).await)?;
+    look.at("connections::health", connections::health(store, Some(here)).await)?;
+    for id in theirs.connections.iter().map(|one| ConnectionId(one.id)) {
+        look.at("connections::find", connections::find(store, here, id).await)?;
+        let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
+        let change = connections::Change { is_paused: Some(true), ..Default::default() };
+        let changed = connections::change(tx, here, id, &change).await;
+        nothing("connections::change", changed.map(|is_there| is_there.then_some(())))?;
+        let asked = connections::ask(tx, here, id).await;
+        nothing("connections::ask", asked.map(|is_there| is_there.then_some(())))?;
+        nothing("connections::remove", connections::remove(tx, here, id).await)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The world that the attempts are made in: three tenants over one database and one service.
 
+mod connections;
 mod embedder;
 mod hooks;
 mod people;
@@ -25,6 +26,7 @@ use uuid::Uuid;
 use crate::marks::{self, Owners, Places};
 use crate::oracle::{self, Scope};
 
+pub use connections::{SYSTEM, connection};
 pub use embedder::vector;
 pub use hooks::{
     GIT_HOSTS, HOOK_SECRET, SOURCES, STATES, came_through, delivery, hook, hook_secret,
@@ -84,6 +86,8 @@ pub struct Project {
     pub hooks: Vec<Thing>,
     /// What they told.
     pub deliveries: Vec<Thing>,
+    /// What is asked on its behalf.
+    pub connections: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -154,6 +158,7 @@ impl World {
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
         sql.push_str(&people::sql(&people, &projects, &teams));
         sql.push_str(&hooks::sql(&projects, &people, &service.sealer));
+        sql.push_str(&connections::sql(&projects));
         sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.sealer));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
@@ -297,6 +302,7 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.holds,
             &project.hooks,
             &project.deliveries,
+            &project.connections,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);

@@ -44,7 +44,8 @@ pub async fn served(database: &TestDatabase) -> Service {
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     let sealer = Sealer::new(SealingKey::generate(), Vec::new());
     let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
-    let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await);
+    let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await)
+        .with_systems(super::connections::systems());
     // How often somebody may ask is tested elsewhere.
     let state = state.with_settings(ApiSettings { units_per_caller: 0, ..ApiSettings::default() });
     let door = DoorSettings {

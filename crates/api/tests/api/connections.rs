@@ -1,0 +1,141 @@
+//! Connections to other systems: who makes them, what can be said of them, and what becomes of what came by them.
+
+use serde_json::{Value, json};
+
+use crate::accounts::newcomer;
+use crate::client::{SYSTEM, TRACKER_TOKEN, TestApi};
+
+const CONNECTIONS: &str = "/projects/shop/connections";
+
+async fn connected(api: &TestApi, what: &str) -> Value {
+    api.post(CONNECTIONS, json!({ "system": SYSTEM, "what": what })).await.ok()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_is_made_changed_paused_and_removed() {
+    let api = TestApi::start().await;
+    let made = connected(&api, "carts").await;
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    assert_eq!((&made["ability"], &made["every_minutes"]), (&json!("issues"), &json!(15)));
+    assert_eq!((&made["with_comments"], &made["created_by"]), (&json!(true), &json!("local")));
+    let jobs = api.get("/jobs?kind=sync").await.ok();
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "its first sync is asked for");
+
+    let twice = api.post(CONNECTIONS, json!({ "system": SYSTEM, "what": "carts" })).await;
+    assert_eq!(twice.status, 409, "{}", twice.body);
+    let change = json!({ "every_minutes": 60, "is_paused": true });
+    let changed = api.patch(&path, change).await.ok();
+    assert_eq!((&changed["every_minutes"], &changed["is_paused"]), (&json!(60), &json!(true)));
+    assert_eq!(changed["with_comments"], true, "what is absent stays");
+    let paused = api.post(&format!("{path}/sync"), json!({})).await;
+    assert_eq!(paused.status, 409);
+    api.patch(&path, json!({ "is_paused": false })).await.ok();
+    let asked = api.post(&format!("{path}/sync"), json!({})).await;
+    assert_eq!(asked.status, 202, "{}", asked.body);
+    let all = api.get(CONNECTIONS).await.ok();
+    assert_eq!(all["connections"].as_array().unwrap().len(), 1);
+
+    assert_eq!(api.delete(&path).await.status, 204);
+    assert_eq!(api.get(&path).await.fault(404), "id");
+    let events = api.get("/audit?project_key=shop&action=connection.changed").await.ok();
+    let said: Vec<_> = events["events"].as_array().unwrap().iter().rev().collect();
+    let said: Vec<_> = said.iter().map(|event| &event["detail"]["change"]).collect();
+    assert_eq!(said, ["created", "changed", "changed", "removed"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_the_operator_named_for_the_project_can_be_connected() {
+    let api = TestApi::start().await;
+    api.post("/projects", json!({ "key": "other" })).await.ok();
+    for (key, body, field, status) in [
+        ("shop", json!({ "system": "https://evil.example", "what": "x" }), "system", 404),
+        ("other", json!({ "system": SYSTEM, "what": "carts" }), "system", 404),
+        ("shop", json!({ "system": SYSTEM, "what": "carts", "ability": "pages" }), "ability", 400),
+        (
+            "shop",
+            json!({ "system": SYSTEM, "what": "carts", "every_minutes": 4 }),
+            "every_minutes",
+            400,
+        ),
+        ("shop", json!({ "system": SYSTEM, "what": "../admin" }), "what", 400),
+    ] {
+        let answer = api.post(&format!("/projects/{key}/connections"), body.clone()).await;
+        assert_eq!(answer.fault(status), field, "{body}");
+    }
+    assert_eq!(api.text("select count(*)::text from connections").await, "0");
+    let usable = api.get("/connectors?project_key=shop").await.ok();
+    assert_eq!(usable["systems"][0]["name"], SYSTEM);
+    assert_eq!(api.get("/connectors?project_key=other").await.ok()["systems"], json!([]));
+    assert_eq!(api.get("/connectors").await.ok()["systems"][0]["connections"], 0);
+}
+
+/// Nothing listens where the system is: the connection says so, and what it is asked with is nowhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let made = connected(&api, "carts").await;
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    let failed = loop {
+        let view = api.get(&path).await.ok();
+        if view["failures"] == 1 {
+            break view;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert!(failed["last_error"].as_str().unwrap().contains(SYSTEM), "{failed}");
+    assert!(failed["due_at"].as_str() > made["due_at"].as_str(), "{failed}");
+    let systems = api.get("/connectors?project_key=shop").await.ok();
+    assert_eq!(
+        (&systems["systems"][0]["failing"], &systems["systems"][0]["connections"]),
+        (&json!(1), &json!(1))
+    );
+    let jobs = api.get("/jobs?limit=200").await.ok();
+    let rows = "select string_agg(c::text, '') from connections c";
+    for said in [failed.to_string(), systems.to_string(), jobs.to_string(), api.text(rows).await] {
+        assert!(!said.contains(TRACKER_TOKEN), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_are_for_maintainers() {
+    let api = TestApi::start().await;
+    let made = connected(&api, "carts").await;
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    let token = newcomer(&api, "mo").await;
+    api.put("/projects/shop/members/mo", json!({ "role": "member" })).await.ok();
+    let member = api.with(&token);
+    let body = json!({ "system": SYSTEM, "what": "more" });
+    assert_eq!(member.post(CONNECTIONS, body.clone()).await.status, 403);
+    for path in [CONNECTIONS, path.as_str(), "/connectors?project_key=shop"] {
+        assert_eq!(member.get(path).await.status, 403, "{path}");
+    }
+    assert_eq!(member.get("/connectors").await.status, 403);
+    assert_eq!(member.delete(&path).await.status, 403);
+    api.put("/projects/shop/members/mo", json!({ "role": "maintainer" })).await.ok();
+    assert_eq!(member.post(CONNECTIONS, body).await.status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_came_by_a_connection_stays_or_goes_with_it() {
+    let api = TestApi::start().await;
+    for (forget, title, left) in [(false, "Carts hang", "1"), (true, "", "0")] {
+        let made = connected(&api, "carts").await;
+        let id = made["id"].as_str().unwrap();
+        api.execute("delete from tasks; delete from docs").await;
+        let came = format!(
+            "insert into tasks (id, project_id, external_id, title, status, connection_id)
+             select gen_random_uuid(), p.id, 'SHOP-1', 'Carts hang', 'open', '{id}' from projects p;
+             insert into docs (id, project_id, source, doc_id, title, content, connection_id)
+             select gen_random_uuid(), p.id, 'tracker:our-redmine', 'SHOP-1', 'T', 'said', '{id}' from projects p"
+        );
+        for statement in came.split(';') {
+            api.execute(statement).await;
+        }
+        assert_eq!(api.get(&format!("{CONNECTIONS}/{id}")).await.ok()["tasks"], 1);
+        let removed = api.delete(&format!("{CONNECTIONS}/{id}?forget={forget}")).await;
+        assert_eq!(removed.status, 204, "{}", removed.body);
+        assert_eq!(api.text("select title from tasks").await, title);
+        assert_eq!(api.text("select count(*)::text from docs").await, left);
+    }
+}

@@ -1,0 +1,53 @@
+//! The systems that are asked on the projects' behalf, as statements for the database.
+
+use std::sync::Arc;
+
+use mc_connectors::Systems;
+use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
+use uuid::Uuid;
+
+use super::Project;
+use super::rows::{Plain, Rows, row};
+
+/// The operator's name for the one system that there is.
+pub const SYSTEM: &str = "our-tracker";
+
+/// That system; nothing asks it anything.
+pub fn systems() -> Arc<Systems> {
+    let settings = SystemSettings {
+        name: SYSTEM.to_owned(),
+        kind: SystemKind::Redmine,
+        url: "http://127.0.0.1:1".parse().expect("a URL"),
+        user: None,
+        token: None,
+        limits: Limits::default(),
+    };
+    let mut systems = Systems::default();
+    systems.add(System::new(settings).expect("settings"), Vec::new());
+    Arc::new(systems)
+}
+
+/// The connections as statements.
+pub fn sql(projects: &[Project]) -> String {
+    let mut rows = Rows::default();
+    for project in projects {
+        rows.each(
+            "connections (id, project_id, system, what, ability, every_minutes, with_comments, error, failures)",
+            &project.connections,
+            |_, one| {
+                let error = format!("it was away ({})", one.mark);
+                row![one.id, project.id, SYSTEM, one.name.as_str(), "issues", Plain(60), Plain(true), error, Plain(1)]
+            },
+        );
+    }
+    rows.0
+}
+
+/// A statement that adds a connection.
+pub fn connection(project: &Project, id: Uuid, what: &str) -> String {
+    format!(
+        "insert into connections (id, project_id, system, what, ability, every_minutes, with_comments)
+         values ('{id}', '{}', '{SYSTEM}', '{what}', 'issues', 60, true)",
+        project.id
+    )
+}

@@ -1,0 +1,181 @@
+//! The configuration's `connectors`: which other systems may be asked, with which credential, for which projects.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use mc_connectors::Systems;
+use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
+use mc_domain::ProjectKey;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// Characters of a system's name.
+const NAME: usize = 64;
+
+/// Other systems.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connectors {
+    /// By the name that they are known by here.
+    pub systems: BTreeMap<String, Section>,
+}
+
+/// A system. Its credential is never in the configuration itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// Which one it is.
+    pub kind: SystemKind,
+    /// Where people open it.
+    pub url: String,
+    /// Whose credential it is, where the system wants to know.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// Environment variable that holds the credential.
+    #[serde(default)]
+    pub token_env: Option<String>,
+    /// File that holds it.
+    #[serde(default)]
+    pub token_file: Option<PathBuf>,
+    /// Keys of the projects that may use it; every one may, where there are none.
+    #[serde(default)]
+    pub projects: Vec<String>,
+}
+
+impl Connectors {
+    /// Whether all of it can be right; reads no credential.
+    pub fn check(&self) -> Result<()> {
+        for (name, section) in &self.systems {
+            section.check(name).with_context(|| format!("connectors.systems.{name}"))?;
+        }
+        Ok(())
+    }
+
+    /// The systems, with their credentials.
+    pub fn systems(&self) -> Result<Systems> {
+        let mut systems = Systems::default();
+        for (name, section) in &self.systems {
+            let system = section.open(name);
+            let system = system.with_context(|| format!("connectors.systems.{name}"))?;
+            systems.add(system, section.projects()?);
+        }
+        Ok(systems)
+    }
+}
+
+impl Section {
+    fn check(&self, name: &str) -> Result<()> {
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+        ensure!(
+            (1..=NAME).contains(&name.len()) && name.chars().all(is_name),
+            "the name must be 1 to {NAME} of a-z 0-9 . _ -"
+        );
+        ensure!(
+            self.token_env.is_none() || self.token_file.is_none(),
+            "it has both token_env and token_file; name one of them"
+        );
+        self.url()?;
+        self.projects().map(drop)
+    }
+
+    /// The address. What it held besides would be a credential, or be lost.
+    fn url(&self) -> Result<Url> {
+        let url = Url::parse(&self.url).context("url: it is no URL; write https://host")?;
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        let is_bare = is_bare && url.query().is_none() && url.fragment().is_none();
+        ensure!(
+            matches!(url.scheme(), "http" | "https") && url.has_host() && is_bare,
+            "url: it must be http:// or https://, a host and perhaps a path; the credential goes into \
+             token_env or token_file"
+        );
+        Ok(url)
+    }
+
+    fn projects(&self) -> Result<Vec<ProjectKey>> {
+        let keys = self.projects.iter();
+        keys.map(|key| ProjectKey::parse(key).with_context(|| format!("projects: {key}"))).collect()
+    }
+
+    fn open(&self, name: &str) -> Result<System> {
+        self.check(name)?;
+        let settings = SystemSettings {
+            name: name.to_owned(),
+            kind: self.kind,
+            url: self.url()?,
+            user: self.user.clone(),
+            token: self.token()?,
+            limits: Limits::default(),
+        };
+        Ok(System::new(settings)?)
+    }
+
+    fn token(&self) -> Result<Option<Token>> {
+        let text = match (&self.token_env, &self.token_file) {
+            (Some(variable), _) => std::env::var(variable)
+                .with_context(|| format!("token_env: {variable} is not set, or no text"))?,
+            (None, Some(file)) => std::fs::read_to_string(file)
+                .with_context(|| format!("token_file: {} can't be read", file.display()))?,
+            (None, None) => return Ok(None),
+        };
+        let token = text.trim();
+        ensure!(
+            !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()),
+            "the credential must be one line of visible ASCII characters without blanks"
+        );
+        Ok(Some(Token::from(token.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(text: &str) -> Section {
+        serde_norway::from_str(text).expect("a section")
+    }
+
+    fn systems(name: &str, text: &str) -> Result<Systems, String> {
+        let systems = BTreeMap::from([(name.to_owned(), section(text))]);
+        Connectors { systems }.systems().map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn what_can_not_be_right_is_refused_by_its_key() {
+        let jira = "kind: jira\nurl: https://jira.example.com\n";
+        for (name, text, reason) in [
+            ("Our Jira", jira.to_owned(), "the name must be"),
+            ("j", "kind: jira\nurl: jira.example.com".to_owned(), "it is no URL"),
+            (
+                "j",
+                "kind: jira\nurl: https://me:hunter2@jira.example.com".to_owned(),
+                "credential goes",
+            ),
+            ("j", "kind: jira\nurl: ftp://jira.example.com".to_owned(), "must be http"),
+            ("j", format!("{jira}token_env: A\ntoken_file: b"), "name one of them"),
+            ("j", format!("{jira}token_env: MC_TEST_NOT_SET"), "MC_TEST_NOT_SET is not set"),
+            ("j", format!("{jira}token_file: /nowhere/at/all"), "can't be read"),
+            ("j", format!("{jira}projects: ['no key']"), "projects: no key"),
+        ] {
+            let said = systems(name, &text).expect_err(reason);
+            assert!(said.starts_with(&format!("connectors.systems.{name}: ")), "{said}");
+            assert!(said.contains(reason) && !said.contains("hunter2"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_credential_is_read_from_its_file_and_never_shown() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), "t0p-secret-of-the-tracker\n").expect("written");
+        let path = file.path().display();
+        let text = format!(
+            "kind: jira\nurl: https://jira.example.com\ntoken_file: {path}\nprojects: [shop]"
+        );
+        let systems = systems("our-jira", &text).expect("systems");
+        assert!(!format!("{systems:?}").contains("t0p-secret"), "{systems:?}");
+        let [shop, other] = ["shop", "other"].map(|key| ProjectKey::parse(key).expect("a key"));
+        assert!(systems.find("our-jira", &shop).is_some());
+        assert!(systems.find("our-jira", &other).is_none() && systems.of(&other).next().is_none());
+        assert_eq!(systems.all().count(), 1);
+    }
+}

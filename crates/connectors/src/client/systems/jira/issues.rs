@@ -1,0 +1,179 @@
+//! The issues of a project.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::BoxFuture;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::wire::{CloudSearch, Comments, Item, Said, Search};
+use super::{Flavour, Jira};
+use crate::client::http::Http;
+use crate::client::source::{self, Issues, Source};
+use crate::client::sweep::{Dated, Listed, Place, Position};
+use crate::client::text::adf;
+use crate::client::zone::Zone;
+use crate::client::{Error, names};
+use crate::event::{self, Issue};
+use crate::system::Comment;
+
+/// Queries tell times apart by the minute.
+const TICK: TimeDelta = TimeDelta::minutes(1);
+const FIELDS: &str = "summary,status,assignee,creator,labels,description,security,created,updated";
+/// Comments in one answer, and answers for one issue.
+const COMMENTS: u64 = 100;
+const COMMENT_PAGES: u64 = 10;
+
+impl Jira {
+    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+        let zone = self.zone().await?;
+        let query = self.query(position, zone);
+        let (items, more) = match self.flavour().await? {
+            Flavour::Cloud => self.cloud_search(&query, position).await?,
+            Flavour::DataCenter => self.search(&query, position).await?,
+        };
+        Ok(Listed { items, more, tick: zone.tick(TICK) })
+    }
+
+    fn query(&self, position: &Position, zone: Zone) -> String {
+        let since = position.since.map_or_else(String::new, |since| {
+            format!(" AND updated >= \"{}\"", zone.local(since).format("%Y-%m-%d %H:%M"))
+        });
+        format!("project = \"{}\"{since} ORDER BY updated ASC, key ASC", self.project)
+    }
+
+    async fn cloud_search(
+        &self,
+        query: &str,
+        position: &Position,
+    ) -> Result<(Vec<Item>, Option<Place>), Error> {
+        let size = self.http.settings().limits.page_size.clamp(1, 100).to_string();
+        let mut parameters = vec![("jql", query), ("fields", FIELDS), ("maxResults", &size)];
+        if let Some(Place::Token(token)) = &position.place {
+            parameters.push(("nextPageToken", token));
+        }
+        let found: CloudSearch =
+            self.get(&["3", "search", "jql"], &parameters, &self.listing()).await?;
+        Ok((found.issues, found.next_page_token.map(Place::Token)))
+    }
+
+    async fn search(
+        &self,
+        query: &str,
+        position: &Position,
+    ) -> Result<(Vec<Item>, Option<Place>), Error> {
+        let offset = Place::offset(position.place.as_ref());
+        let size = self.http.settings().limits.page_size.clamp(1, 1000).to_string();
+        let start = offset.to_string();
+        let parameters =
+            [("jql", query), ("fields", FIELDS), ("maxResults", &size), ("startAt", &start)];
+        let found: Search = self.get(&["2", "search"], &parameters, &self.listing()).await?;
+        let end = offset + found.issues.len() as u64;
+        let has_more = !found.issues.is_empty() && end < found.total;
+        Ok((found.issues, has_more.then_some(Place::Offset(end))))
+    }
+
+    fn listing(&self) -> String {
+        format!("to list the issues of {}", self.project)
+    }
+
+    async fn said(&self, item: &Item) -> Result<Vec<Comment>, Error> {
+        let fields = &item.fields;
+        let author = fields.creator.as_ref().and_then(super::User::shown);
+        let created = fields.created.as_deref().and_then(event::time);
+        let text = adf::markdown(&fields.description);
+        let mut comments: Vec<Comment> =
+            source::description(author, created, &text).into_iter().collect();
+        for page in 0..COMMENT_PAGES {
+            let answer = self.comments_from(&item.key, page * COMMENTS).await?;
+            let is_last = answer.comments.is_empty() || (page + 1) * COMMENTS >= answer.total;
+            comments.extend(answer.comments.into_iter().filter_map(Said::comment));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
+    async fn comments_from(&self, key: &str, start: u64) -> Result<Comments, Error> {
+        let (size, start) = (COMMENTS.to_string(), start.to_string());
+        let query = [("startAt", start.as_str()), ("maxResults", &size), ("orderBy", "created")];
+        let api = self.flavour().await?.api();
+        let action = format!("to list the comments of {key}");
+        self.get(&[api, "issue", key, "comment"], &query, &action).await
+    }
+
+    async fn say_it(&self, external_id: &str, text: &str) -> Result<(), Error> {
+        let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
+        let key = format!("{}-{number}", self.project.to_ascii_uppercase());
+        let flavour = self.flavour().await?;
+        let body = match flavour {
+            Flavour::Cloud => adf::document(text),
+            Flavour::DataCenter => Value::String(text.to_owned()),
+        };
+        let segments = ["rest", "api", flavour.api(), "issue", &key, "comment"];
+        let action = format!("to take a comment on {key}");
+        self.http.write(Method::POST, &segments, &json!({ "body": body }), &action).await.map(drop)
+    }
+}
+
+impl Source for Jira {
+    type Item = Item;
+
+    fn http(&self) -> &Http {
+        &self.http
+    }
+
+    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position))
+    }
+}
+
+impl Issues for Jira {
+    fn issue(&self, item: &Item) -> Option<Issue> {
+        let fields = &item.fields;
+        if fields.security.is_some() {
+            return None;
+        }
+        let page = self.http.url(&["browse", &item.key], &[]);
+        let issue = Issue {
+            external_id: item.key.clone(),
+            title: fields.summary.clone().unwrap_or_default(),
+            status: fields.status.as_ref().and_then(|status| status.name.clone()),
+            assignee: fields.assignee.as_ref().and_then(super::User::shown),
+            labels: fields.labels.clone(),
+            links: event::links("Jira issue", Some(page.into())),
+            updated_at: Some(fields.updated),
+            is_whole: true,
+        };
+        source::bounded(issue, &self.http)
+    }
+
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(self.said(item))
+    }
+
+    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.say_it(external_id, text))
+    }
+}
+
+impl Dated for Item {
+    fn id(&self) -> String {
+        self.key.clone()
+    }
+
+    fn changed_at(&self) -> DateTime<Utc> {
+        self.fields.updated
+    }
+}
+
+impl Said {
+    fn comment(self) -> Option<Comment> {
+        if self.visibility.is_some() || self.jsd_public == Some(false) {
+            return None;
+        }
+        let author = self.author.as_ref().and_then(super::User::shown);
+        let at = self.updated.as_deref().and_then(event::time);
+        source::comment(self.id, author, at, &adf::markdown(&self.body))
+    }
+}

@@ -1,0 +1,219 @@
+//! Redmine.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use futures::future::BoxFuture;
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::client::http::{Http, parsed};
+use crate::client::source::{self, Issues, Source};
+use crate::client::sweep::{Dated, Listed, Place, Position};
+use crate::client::{Error, SystemSettings, credential, names};
+use crate::event::{self, Issue};
+use crate::system::{Comment, Health};
+
+/// Redmine writes times in seconds.
+const TICK: TimeDelta = TimeDelta::seconds(1);
+
+/// A project, or the system by itself where the identifier is empty.
+pub(in crate::client) struct Redmine {
+    http: Http,
+    project: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    issues: Vec<Item>,
+    total_count: u64,
+}
+
+#[derive(Deserialize)]
+pub(in crate::client) struct Item {
+    id: u64,
+    subject: String,
+    description: Option<String>,
+    status: Option<Named>,
+    author: Option<Named>,
+    assigned_to: Option<Named>,
+    #[serde(default)]
+    is_private: bool,
+    created_on: Option<DateTime<Utc>>,
+    updated_on: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Detailed {
+    issue: Journaled,
+}
+
+#[derive(Deserialize)]
+struct Journaled {
+    #[serde(default)]
+    journals: Vec<Journal>,
+}
+
+#[derive(Deserialize)]
+struct Journal {
+    id: u64,
+    user: Option<Named>,
+    notes: Option<String>,
+    #[serde(default)]
+    private_notes: bool,
+    created_on: Option<DateTime<Utc>>,
+}
+
+#[derive(Deserialize)]
+struct Current {
+    user: User,
+}
+
+#[derive(Deserialize)]
+struct User {
+    login: String,
+}
+
+#[derive(Serialize)]
+struct Update<'a> {
+    issue: Notes<'a>,
+}
+
+#[derive(Serialize)]
+struct Notes<'a> {
+    notes: &'a str,
+}
+
+pub(in crate::client) fn open(settings: Arc<SystemSettings>) -> Result<Http, Error> {
+    let manners = credential::header(&settings, "x-redmine-api-key")?;
+    let base = settings.url.clone();
+    Http::new(settings, base, manners)
+}
+
+impl Redmine {
+    pub(in crate::client) fn new(http: Http, what: &str) -> Result<Self, Error> {
+        let project = names::key(&http, what)?;
+        Ok(Self { http, project })
+    }
+
+    /// To ask who the credential is for.
+    pub(in crate::client) fn itself(http: Http) -> Self {
+        Self { http, project: String::new() }
+    }
+
+    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+        let action = format!("to list the issues of {}", self.project);
+        let offset = Place::offset(position.place.as_ref());
+        let limit = self.http.settings().limits.page_size.clamp(1, 100).to_string();
+        let start = offset.to_string();
+        let since = position.since.map(|time| time.to_rfc3339_opts(SecondsFormat::Secs, true));
+        let since = since.map(|since| format!(">={since}"));
+        let mut query = vec![
+            ("status_id", "*"),
+            ("subproject_id", "!*"),
+            ("sort", "updated_on,id"),
+            ("limit", &limit),
+            ("offset", &start),
+        ];
+        query.extend(since.as_deref().map(|since| ("updated_on", since)));
+        // By its own address a project that is gone is not found; as a filter it would be ignored.
+        let segments = ["projects", &self.project, "issues.json"];
+        let answer = self.http.get(&segments, &query, &action).await?;
+        let Answer { issues, total_count } = parsed(&self.http, &action, &answer.body)?;
+        let end = offset + issues.len() as u64;
+        let has_more = !issues.is_empty() && end < total_count;
+        Ok(Listed { items: issues, more: has_more.then_some(Place::Offset(end)), tick: TICK })
+    }
+
+    async fn said(&self, item: &Item) -> Result<Vec<Comment>, Error> {
+        let action = format!("to look at issue {}", item.id);
+        let file = format!("{}.json", item.id);
+        let answer = self.http.get(&["issues", &file], &[("include", "journals")], &action).await?;
+        let Detailed { issue } = parsed(&self.http, &action, &answer.body)?;
+        let author = item.author.as_ref().and_then(|author| author.name.clone());
+        let body = item.description.as_deref().unwrap_or_default();
+        let description = source::description(author, item.created_on, body);
+        let said = issue.journals.into_iter().filter_map(Journal::comment);
+        Ok(description.into_iter().chain(said).collect())
+    }
+}
+
+impl Source for Redmine {
+    type Item = Item;
+
+    fn http(&self) -> &Http {
+        &self.http
+    }
+
+    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position))
+    }
+}
+
+impl Issues for Redmine {
+    fn issue(&self, item: &Item) -> Option<Issue> {
+        if item.is_private {
+            return None;
+        }
+        let name = |named: &Option<Named>| named.as_ref().and_then(|named| named.name.clone());
+        let page = self.http.url(&["issues", &item.id.to_string()], &[]);
+        let issue = Issue {
+            external_id: format!("redmine#{}", item.id),
+            title: item.subject.clone(),
+            status: name(&item.status),
+            assignee: name(&item.assigned_to),
+            labels: Vec::new(),
+            links: event::links("Redmine issue", Some(page.into())),
+            updated_at: Some(item.updated_on),
+            is_whole: true,
+        };
+        source::bounded(issue, &self.http)
+    }
+
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(self.said(item))
+    }
+
+    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let id = names::number(&self.http, external_id, "redmine#")?;
+            let (file, action) = (format!("{id}.json"), format!("to take a note on {external_id}"));
+            let update = Update { issue: Notes { notes: text } };
+            self.http.write(Method::PUT, &["issues", &file], &update, &action).await.map(drop)
+        })
+    }
+}
+
+impl Health for Redmine {
+    fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
+        Box::pin(async move {
+            let action = "to say who the token is for";
+            let answer = self.http.get(&["users", "current.json"], &[], action).await?;
+            let Current { user } = parsed(&self.http, action, &answer.body)?;
+            Ok(user.login)
+        })
+    }
+}
+
+impl Dated for Item {
+    fn id(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn changed_at(&self) -> DateTime<Utc> {
+        self.updated_on
+    }
+}
+
+impl Journal {
+    fn comment(self) -> Option<Comment> {
+        let author = self.user.and_then(|user| user.name);
+        let notes = self.notes.filter(|_| !self.private_notes)?;
+        source::comment(self.id.to_string(), author, self.created_on, &notes)
+    }
+}

@@ -1,0 +1,266 @@
+//! `YouTrack`, in the cloud and as a server.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::BoxFuture;
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::client::http::{Http, parsed};
+use crate::client::source::{self, Issues, Source};
+use crate::client::sweep::{Dated, Listed, Place, Position};
+use crate::client::zone::Zone;
+use crate::client::{Error, SystemSettings, credential, names};
+use crate::event::{self, Issue};
+use crate::system::{Comment, Health};
+
+/// Queries tell times apart by the second.
+const TICK: TimeDelta = TimeDelta::seconds(1);
+const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(login,fullName),\
+    tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
+    comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
+/// What says that not everybody sees it.
+const LIMITED: &str = "LimitedVisibility";
+
+/// A project, or the system by itself where the key is empty.
+pub(in crate::client) struct YouTrack {
+    http: Http,
+    project: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::client) struct Item {
+    id_readable: String,
+    summary: Option<String>,
+    description: Option<String>,
+    reporter: Option<User>,
+    visibility: Option<Typed>,
+    #[serde(default)]
+    tags: Vec<Named>,
+    #[serde(default)]
+    custom_fields: Vec<Field>,
+    #[serde(default)]
+    comments: Vec<Said>,
+    created: Option<i64>,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    updated: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Typed {
+    #[serde(rename = "$type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: Option<String>,
+}
+
+/// A value is a name, or what bears one, or several of those.
+#[derive(Deserialize)]
+struct Field {
+    name: Option<String>,
+    #[serde(default)]
+    value: Value,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    id: String,
+    text: Option<String>,
+    author: Option<User>,
+    visibility: Option<Typed>,
+    #[serde(default)]
+    deleted: bool,
+    created: Option<i64>,
+    updated: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct User {
+    login: Option<String>,
+    full_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    timezone: Option<TimeZone>,
+}
+
+#[derive(Deserialize)]
+struct TimeZone {
+    id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct NewComment<'a> {
+    text: &'a str,
+}
+
+pub(in crate::client) fn open(settings: Arc<SystemSettings>) -> Result<Http, Error> {
+    let manners = credential::bearer(&settings)?;
+    let base = settings.url.clone();
+    Http::new(settings, base, manners)
+}
+
+impl YouTrack {
+    pub(in crate::client) fn new(http: Http, what: &str) -> Result<Self, Error> {
+        let project = names::key(&http, what)?;
+        Ok(Self { http, project })
+    }
+
+    /// To ask who the credential is for.
+    pub(in crate::client) fn itself(http: Http) -> Self {
+        Self { http, project: String::new() }
+    }
+
+    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+        let action = format!("to list the issues of {}", self.project);
+        let zone = self.zone().await?;
+        let since = position.since.map_or_else(String::new, |since| {
+            format!(" updated: {} .. *", zone.local(since).format("%Y-%m-%dT%H:%M:%S"))
+        });
+        let query = format!("project: {{{}}}{since} sort by: updated asc", self.project);
+        let size = u64::from(self.http.settings().limits.page_size.max(1));
+        let offset = Place::offset(position.place.as_ref());
+        let (top, skip) = (size.to_string(), offset.to_string());
+        let parameters =
+            [("query", query.as_str()), ("fields", FIELDS), ("$top", &top), ("$skip", &skip)];
+        let answer = self.http.get(&["api", "issues"], &parameters, &action).await?;
+        let items: Vec<Item> = parsed(&self.http, &action, &answer.body)?;
+        let is_full = items.len() as u64 >= size;
+        let more = is_full.then_some(Place::Offset(offset + size));
+        Ok(Listed { items, more, tick: zone.tick(TICK) })
+    }
+
+    /// Queries are read in the zone of whoever asks.
+    async fn zone(&self) -> Result<Zone, Error> {
+        if self.http.settings().token.is_none() {
+            return Ok(Zone::named(None));
+        }
+        let action = "to say in which time zone its user is";
+        let segments = ["api", "users", "me", "profiles", "general"];
+        let answer = self.http.get(&segments, &[("fields", "timezone(id)")], action).await?;
+        let profile: Profile = parsed(&self.http, action, &answer.body)?;
+        let name = profile.timezone.and_then(|zone| zone.id);
+        Ok(Zone::named(name.as_deref()))
+    }
+}
+
+impl Source for YouTrack {
+    type Item = Item;
+
+    fn http(&self) -> &Http {
+        &self.http
+    }
+
+    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position))
+    }
+}
+
+impl Issues for YouTrack {
+    fn issue(&self, item: &Item) -> Option<Issue> {
+        if is_limited(item.visibility.as_ref()) {
+            return None;
+        }
+        let page = self.http.url(&["issue", &item.id_readable], &[]);
+        let issue = Issue {
+            external_id: item.id_readable.clone(),
+            title: item.summary.clone().unwrap_or_default(),
+            status: item.field("State"),
+            assignee: item.field("Assignee"),
+            labels: item.tags.iter().filter_map(|tag| tag.name.clone()).collect(),
+            links: event::links("YouTrack issue", Some(page.into())),
+            updated_at: Some(item.updated),
+            is_whole: true,
+        };
+        source::bounded(issue, &self.http)
+    }
+
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        let author = item.reporter.as_ref().and_then(User::shown);
+        let created = item.created.and_then(DateTime::from_timestamp_millis);
+        let body = item.description.as_deref().unwrap_or_default();
+        let description = source::description(author, created, body).into_iter();
+        let comments = description.chain(item.comments.iter().filter_map(Said::comment)).collect();
+        Box::pin(async move { Ok(comments) })
+    }
+
+    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
+            let id = format!("{}-{number}", self.project);
+            let action = format!("to take a comment on {id}");
+            let segments = ["api", "issues", &id, "comments"];
+            let comment = NewComment { text };
+            self.http.write(Method::POST, &segments, &comment, &action).await.map(drop)
+        })
+    }
+}
+
+impl Health for YouTrack {
+    fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
+        Box::pin(async move {
+            let action = "to say who the token is for";
+            let query = [("fields", "login,fullName")];
+            let answer = self.http.get(&["api", "users", "me"], &query, action).await?;
+            let user: User = parsed(&self.http, action, &answer.body)?;
+            Ok(user.login.or(user.full_name).unwrap_or_default())
+        })
+    }
+}
+
+impl Dated for Item {
+    fn id(&self) -> String {
+        self.id_readable.clone()
+    }
+
+    fn changed_at(&self) -> DateTime<Utc> {
+        self.updated
+    }
+}
+
+impl Item {
+    fn field(&self, name: &str) -> Option<String> {
+        let field = self.custom_fields.iter().find(|field| field.name.as_deref() == Some(name))?;
+        shown(&field.value)
+    }
+}
+
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(values) => values.iter().find_map(shown),
+        Value::Object(_) => {
+            ["fullName", "name", "login"].iter().find_map(|key| shown(&value[*key]))
+        }
+        _ => None,
+    }
+}
+
+fn is_limited(visibility: Option<&Typed>) -> bool {
+    visibility.and_then(|visibility| visibility.kind.as_deref()) == Some(LIMITED)
+}
+
+impl User {
+    fn shown(&self) -> Option<String> {
+        self.full_name.clone().or_else(|| self.login.clone())
+    }
+}
+
+impl Said {
+    fn comment(&self) -> Option<Comment> {
+        if self.deleted || is_limited(self.visibility.as_ref()) {
+            return None;
+        }
+        let author = self.author.as_ref().and_then(User::shown);
+        let at = self.updated.or(self.created).and_then(DateTime::from_timestamp_millis);
+        source::comment(self.id.clone(), author, at, self.text.as_deref()?)
+    }
+}

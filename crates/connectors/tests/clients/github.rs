@@ -1,0 +1,158 @@
+use mc_connectors::client::{Error, SystemKind};
+use mc_connectors::system::Cursor;
+use serde_json::{Value, json};
+use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::support::{TOKEN, all, delivered, ids, system};
+
+const ISSUES: &str = "/api/v3/repos/octocat/hello/issues";
+
+fn issue(number: u64, updated: &str) -> Value {
+    json!({
+        "number": number, "title": "It breaks", "state": "open", "body": "When I start it.",
+        "user": { "login": "olga" }, "assignee": { "login": "vera" },
+        "assignees": [{ "login": "vera" }], "labels": [{ "name": "bug" }, "old"], "comments": 0,
+        "html_url": format!("https://git.example.org/Octocat/Hello/issues/{number}"),
+        "repository_url": "https://git.example.org/api/v3/repos/Octocat/Hello",
+        "created_at": "2026-01-01T00:00:00Z", "updated_at": updated
+    })
+}
+
+fn with(mut issue: Value, key: &str, value: Value) -> Value {
+    issue[key] = value;
+    issue
+}
+
+#[tokio::test]
+async fn issues_come_as_webhooks_tell_of_them() {
+    let server = MockServer::start().await;
+    let told = with(issue(12, "2026-01-02T03:04:05Z"), "comments", json!(1));
+    let pull = with(issue(13, "2026-01-02T03:04:06Z"), "pull_request", json!({}));
+    let first = Mock::given(method("GET")).and(path(ISSUES)).and(query_param_is_missing("since"));
+    let first = first
+        .and(query_param("state", "all"))
+        .and(query_param("sort", "updated"))
+        .and(query_param("direction", "asc"))
+        .and(header("authorization", format!("Bearer {TOKEN}")))
+        .and(header("x-github-api-version", "2022-11-28"));
+    first
+        .respond_with(ResponseTemplate::new(200).set_body_json([&told, &pull]))
+        .mount(&server)
+        .await;
+    let rest = Mock::given(method("GET"))
+        .and(path(ISSUES))
+        .and(query_param("since", "2026-01-02T03:04:05Z"));
+    rest.respond_with(ResponseTemplate::new(200).set_body_json([&pull])).mount(&server).await;
+    let comments = json!([{ "id": 7, "user": null, "body": "Me\r\ntoo.\u{0}", "created_at": "2026-01-02T00:00:00Z" }]);
+    Mock::given(path(format!("{ISSUES}/12/comments")))
+        .respond_with(ResponseTemplate::new(200).set_body_json(comments))
+        .mount(&server)
+        .await;
+
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let (threads, _) = all(&*tracker, Cursor::default(), true).await;
+    let sent = with(told, "labels", json!([{ "name": "bug" }, { "name": "old" }]));
+    let webhook = json!({ "action": "opened", "issue": sent, "repository": { "full_name": "Octocat/Hello" } });
+    let expected = delivered(SystemKind::Github, Some("issues"), &webhook);
+    assert_eq!(threads.len(), 1, "pull requests are left out");
+    assert_eq!(threads[0].issue, expected);
+    let said: Vec<(&str, &str)> =
+        threads[0].comments.iter().map(|said| (said.id.as_str(), said.text.as_str())).collect();
+    assert_eq!(said, [("description", "When I start it."), ("7", "Me\ntoo.")]);
+}
+
+#[tokio::test]
+async fn a_comment_is_written_once() {
+    let server = MockServer::start().await;
+    let written = Mock::given(method("POST")).and(path(format!("{ISSUES}/12/comments")));
+    let written = written.and(body_json(json!({ "body": "Known." })));
+    let answer = ResponseTemplate::new(201).set_body_json(json!({ "id": 1, "body": "Known." }));
+    written.respond_with(answer).expect(1).mount(&server).await;
+    let trouble = Mock::given(method("POST")).and(path(format!("{ISSUES}/13/comments")));
+    trouble.respond_with(ResponseTemplate::new(502)).expect(1).mount(&server).await;
+
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    tracker.comment("Octocat/Hello#12", "Known.").await.expect("written");
+    // It may have come in.
+    assert!(tracker.comment("octocat/hello#13", "Known.").await.is_err());
+    for other in ["octocat/other#12", "octocat/hello#x", "12", ""] {
+        let refused = tracker.comment(other, "Known.").await;
+        assert!(matches!(refused, Err(Error::Unfit { .. })), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_has_not_moved_costs_little() {
+    let server = MockServer::start().await;
+    let place = "/api/v3/repos/octocat/hello/git/ref/heads%2Fmain";
+    let sha = "ab".repeat(20);
+    let body = json!({ "ref": "refs/heads/main", "node_id": "x", "url": "https://git.example.org/x",
+        "object": { "type": "commit", "sha": sha, "url": "https://git.example.org/y" } });
+    let known = Mock::given(path(place)).and(header("if-none-match", "\"v1\""));
+    let known = known.respond_with(ResponseTemplate::new(304)).with_priority(1);
+    known.expect(1).mount(&server).await;
+    let answer = ResponseTemplate::new(200).set_body_json(body).insert_header("etag", "\"v1\"");
+    Mock::given(path(place)).respond_with(answer).expect(1).mount(&server).await;
+
+    let host = system(SystemKind::Github, &server).git_host("octocat/hello").expect("a host");
+    for _ in 0..2 {
+        let head = host.head(Some("refs/heads/main")).await.expect("an answer");
+        assert_eq!(head.as_deref(), Some(sha.as_str()));
+    }
+}
+
+#[tokio::test]
+async fn a_ref_that_is_gone_is_told_from_a_repository_that_is() {
+    let server = MockServer::start().await;
+    let there = json!({ "default_branch": "main" });
+    Mock::given(path("/api/v3/repos/octocat/hello"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(there))
+        .mount(&server)
+        .await;
+    let system = system(SystemKind::Github, &server);
+    let host = system.git_host("octocat/hello").expect("a host");
+    assert_eq!(host.head(Some("wip")).await, Ok(None));
+    assert_eq!(host.head(None).await, Ok(None), "an empty repository");
+    let gone = system.git_host("octocat/gone").expect("a host").head(Some("wip")).await;
+    assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
+}
+
+#[tokio::test]
+async fn a_renamed_repository_is_followed_within_its_host() {
+    let server = MockServer::start().await;
+    let moved =
+        ResponseTemplate::new(301).insert_header("location", "/api/v3/repositories/1/issues");
+    Mock::given(path(ISSUES)).respond_with(moved).mount(&server).await;
+    Mock::given(path("/api/v3/repositories/1/issues"))
+        .and(header("authorization", format!("Bearer {TOKEN}")))
+        .respond_with(ResponseTemplate::new(200).set_body_json([issue(1, "2026-01-02T03:04:05Z")]))
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let (threads, _) = all(&*tracker, Cursor::default(), false).await;
+    assert_eq!(ids(&threads), ["Octocat/Hello#1"]);
+}
+
+#[tokio::test]
+async fn it_says_who_the_token_is_for() {
+    let server = MockServer::start().await;
+    Mock::given(path("/api/v3/user"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({ "login": "bot" })))
+        .mount(&server)
+        .await;
+    let health = system(SystemKind::Github, &server).health();
+    assert_eq!(health.check().await.as_deref(), Ok("bot"));
+}
+
+#[tokio::test]
+async fn an_issue_that_goes_meanwhile_keeps_nothing_back() {
+    let server = MockServer::start().await;
+    let gone = with(issue(1, "2026-01-02T03:04:05Z"), "comments", json!(1));
+    let page = [gone, issue(2, "2026-01-02T03:04:06Z")];
+    let first = Mock::given(path(ISSUES)).and(query_param_is_missing("since"));
+    first.respond_with(ResponseTemplate::new(200).set_body_json(page)).mount(&server).await;
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    assert_eq!(ids(&page.items), ["Octocat/Hello#2"]);
+}

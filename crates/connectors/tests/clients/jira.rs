@@ -1,0 +1,174 @@
+use mc_connectors::client::{SystemKind, SystemSettings};
+use mc_connectors::system::Cursor;
+use serde_json::{Value, json};
+use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::support::{TOKEN, all, delivered, ids, introduce, settings, system};
+
+const FIRST: &str = r#"project = "CS" ORDER BY updated ASC, key ASC"#;
+
+fn ok(body: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+fn issue(server: &MockServer, key: &str, updated: &str) -> Value {
+    json!({ "id": "1", "key": key, "self": format!("{}/rest/api/2/issue/1", server.uri()), "fields": {
+        "summary": "It breaks", "status": { "name": "In Progress" },
+        "assignee": { "name": "vera", "displayName": "Vera B" }, "creator": { "displayName": "Olga" },
+        "labels": ["a", "b"], "description": "Like so.", "security": null,
+        "created": "2026-01-01T00:00:00.000+0000", "updated": updated } })
+}
+
+#[tokio::test]
+async fn data_center_answers_by_place_and_in_its_users_zone() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let one = issue(&server, "CS-214", "2026-01-02T03:04:05.000+0000");
+    let mut secret = issue(&server, "CS-215", "2026-01-02T03:05:05.000+0000");
+    secret["fields"]["security"] = json!({ "id": "10" });
+    Mock::given(path("/rest/api/2/search"))
+        .and(query_param("jql", FIRST))
+        .and(query_param("startAt", "0"))
+        .and(header("authorization", format!("Bearer {TOKEN}")))
+        .respond_with(ok(
+            &json!({ "startAt": 0, "maxResults": 2, "total": 3, "issues": [one, secret] }),
+        ))
+        .expect(1)
+        .mount(&server)
+        .await;
+    // What came last changed at 03:05 UTC, which is 04:05 in Berlin.
+    let rest = r#"project = "CS" AND updated >= "2026-01-02 04:05" ORDER BY updated ASC, key ASC"#;
+    let last = issue(&server, "CS-3", "2026-01-02T05:00:00.000+0000");
+    Mock::given(path("/rest/api/2/search"))
+        .and(query_param("jql", rest))
+        .respond_with(ok(
+            &json!({ "startAt": 0, "maxResults": 2, "total": 2, "issues": [secret, last] }),
+        ))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let comments = json!({ "total": 3, "comments": [
+        { "id": "1", "author": { "displayName": "Ann" }, "body": "Me too", "updated": "2026-01-03T00:00:00.000+0000" },
+        { "id": "2", "body": "hidden", "visibility": { "type": "role" } },
+        { "id": "3", "body": "internal", "jsdPublic": false } ] });
+    for key in ["CS-214", "CS-3"] {
+        Mock::given(path(format!("/rest/api/2/issue/{key}/comment")))
+            .respond_with(ok(&comments))
+            .mount(&server)
+            .await;
+    }
+
+    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    let (threads, _) = all(&*tracker, Cursor::default(), true).await;
+    assert_eq!(ids(&threads), ["CS-214", "CS-3"], "what has a security level is left out");
+    let webhook = json!({ "webhookEvent": "jira:issue_updated", "issue": one });
+    assert_eq!(threads[0].issue, delivered(SystemKind::Jira, None, &webhook));
+    let said: Vec<_> =
+        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
+    assert_eq!(said, [("Olga", "Like so."), ("Ann", "Me too")]);
+}
+
+/// A system as Cloud is.
+async fn cloud(server: &MockServer) -> mc_connectors::client::System {
+    let info = json!({ "deploymentType": "Cloud" });
+    Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(server).await;
+    let me = json!({ "displayName": "Bot", "timeZone": "UTC" });
+    Mock::given(path("/rest/api/3/myself")).respond_with(ok(&me)).mount(server).await;
+    let settings = SystemSettings {
+        user: Some("bot@example.org".to_owned()),
+        ..settings(SystemKind::Jira, &server.uri())
+    };
+    mc_connectors::client::System::new(settings).expect("settings")
+}
+
+#[tokio::test]
+async fn cloud_answers_by_token_and_in_documents() {
+    let server = MockServer::start().await;
+    let system = cloud(&server).await;
+    let mut page = Vec::new();
+    for key in ["CS-1", "CS-2", "CS-3"] {
+        let mut issue = issue(&server, key, "2026-01-02T03:04:05.000+0000");
+        issue["fields"]["description"] = json!({ "type": "doc", "version": 1, "content": [
+            { "type": "paragraph", "content": [{ "type": "text", "text": "Like so." }] }] });
+        page.push(issue);
+    }
+    let search = || Mock::given(path("/rest/api/3/search/jql"));
+    // All changed in one minute: only the token leads to the rest.
+    search()
+        .and(header("authorization", "Basic Ym90QGV4YW1wbGUub3JnOnMzY3JldC10MGtlbg=="))
+        .and(query_param_is_missing("nextPageToken"))
+        .respond_with(ok(&json!({ "issues": page[..2], "nextPageToken": "t1" })))
+        .mount(&server)
+        .await;
+    search()
+        .and(query_param("nextPageToken", "t1"))
+        .respond_with(ok(&json!({ "issues": page[2..], "isLast": true })))
+        .mount(&server)
+        .await;
+    let none = json!({ "total": 0, "comments": [] });
+    for key in ["CS-1", "CS-2", "CS-3"] {
+        Mock::given(path(format!("/rest/api/3/issue/{key}/comment")))
+            .respond_with(ok(&none))
+            .mount(&server)
+            .await;
+    }
+    let tracker = system.tracker("CS").expect("a tracker");
+    let (threads, _) = all(&*tracker, Cursor::default(), true).await;
+    assert_eq!(ids(&threads), ["CS-1", "CS-2", "CS-3"]);
+    assert!(threads.iter().all(|thread| thread.comments[0].text == "Like so."));
+    assert_eq!(system.health().check().await.as_deref(), Ok("Bot"));
+}
+
+#[tokio::test]
+async fn a_comment_is_written_as_a_document() {
+    let server = MockServer::start().await;
+    let system = cloud(&server).await;
+    let body = json!({ "body": { "type": "doc", "version": 1, "content": [
+        { "type": "paragraph", "content": [{ "type": "text", "text": "Known." }] }] } });
+    Mock::given(method("POST"))
+        .and(path("/rest/api/3/issue/CS-214/comment"))
+        .and(body_json(body))
+        .respond_with(ResponseTemplate::new(201).set_body_json(json!({ "id": "1" })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system.tracker("CS").expect("a tracker");
+    tracker.comment("CS-214", "Known.").await.expect("written");
+    assert!(tracker.comment("OTHER-1", "Known.").await.is_err());
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_not_taken_for_an_empty_project() {
+    let server = MockServer::start().await;
+    let info = json!({ "deploymentType": "Cloud" });
+    Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(&server).await;
+    Mock::given(path("/rest/api/3/myself"))
+        .respond_with(ResponseTemplate::new(401))
+        .mount(&server)
+        .await;
+    Mock::given(path("/rest/api/3/search/jql"))
+        .respond_with(ok(&json!({ "issues": [], "isLast": true })))
+        .expect(0)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    assert!(tracker.ids(&Cursor::default()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_done_without() {
+    let server = MockServer::start().await;
+    let system = cloud(&server).await;
+    let stale =
+        Mock::given(path("/rest/api/3/search/jql")).and(query_param("nextPageToken", "old"));
+    stale.respond_with(ResponseTemplate::new(400)).expect(1).mount(&server).await;
+    let page = json!({ "issues": [issue(&server, "CS-1", "2026-01-02T03:04:05.000+0000")] });
+    let anew =
+        Mock::given(path("/rest/api/3/search/jql")).and(query_param_is_missing("nextPageToken"));
+    anew.respond_with(ok(&page)).expect(1).mount(&server).await;
+    let tracker = system.tracker("CS").expect("a tracker");
+    let cursor = Cursor(json!({ "since": null, "place": { "token": "old" } }));
+    let page = tracker.changed(&cursor, false).await.expect("a page");
+    assert_eq!(ids(&page.items), ["CS-1"]);
+}

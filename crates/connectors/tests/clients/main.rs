@@ -1,0 +1,12 @@
+//! The clients against servers that answer as the systems' documentation has it, and as they should not.
+
+mod confluence;
+mod faults;
+mod github;
+mod gitlab;
+mod jira;
+mod paging;
+mod redmine;
+mod support;
+mod vendors;
+mod youtrack;

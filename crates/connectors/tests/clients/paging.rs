@@ -1,0 +1,154 @@
+//! A tracker whose issues change while it is gone through.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mc_connectors::client::SystemKind;
+use mc_connectors::system::{Cursor, Tracker};
+use serde_json::{Value, json};
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use crate::support::{all, system};
+
+/// Redmine's issues: ids and when they changed.
+#[derive(Clone, Default)]
+struct Issues(Arc<Mutex<BTreeMap<u64, DateTime<Utc>>>>);
+
+impl Issues {
+    fn change(&self, id: u64, second: i64) {
+        self.0.lock().expect("a lock").insert(id, time(second));
+    }
+
+    fn remove(&self, id: u64) {
+        self.0.lock().expect("a lock").remove(&id);
+    }
+}
+
+impl Respond for Issues {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let parameter = |name: &str| {
+            let mut pairs = request.url.query_pairs();
+            pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+        };
+        let since = parameter("updated_on")
+            .map(|since| since.trim_start_matches(">=").parse::<DateTime<Utc>>().expect("a time"));
+        let number = |name| parameter(name).and_then(|value| value.parse().ok()).unwrap_or(0_usize);
+        let issues = self.0.lock().expect("a lock");
+        let mut found: Vec<_> =
+            issues.iter().filter(|(_, at)| since.is_none_or(|since| **at >= since)).collect();
+        found.sort_by_key(|(id, at)| (**at, **id));
+        let total = found.len();
+        let page: Vec<Value> = found
+            .into_iter()
+            .skip(number("offset"))
+            .take(number("limit"))
+            .map(|(id, at)| json!({ "id": id, "subject": "T", "updated_on": at }))
+            .collect();
+        ResponseTemplate::new(200).set_body_json(json!({ "issues": page, "total_count": total }))
+    }
+}
+
+fn time(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_secs(1_767_323_045).expect("a time") + TimeDelta::seconds(second)
+}
+
+async fn tracker(issues: &Issues) -> (MockServer, Arc<dyn Tracker>) {
+    let server = MockServer::start().await;
+    let place = path("/projects/shop/issues.json");
+    Mock::given(place).respond_with(issues.clone()).mount(&server).await;
+    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    (server, tracker)
+}
+
+fn numbers(threads: &[mc_connectors::system::Thread]) -> Vec<u64> {
+    let number = |id: &str| id.trim_start_matches("redmine#").parse().expect("a number");
+    threads.iter().map(|thread| number(&thread.issue.external_id)).collect()
+}
+
+#[tokio::test]
+async fn many_that_changed_at_one_time_all_come_once() {
+    let issues = Issues::default();
+    (1..=9).for_each(|id| issues.change(id, 0));
+    let (_server, tracker) = tracker(&issues).await;
+    let (threads, cursor) = all(&*tracker, Cursor::default(), false).await;
+    assert_eq!(numbers(&threads), (1..=9).collect::<Vec<_>>());
+    let (again, _) = all(&*tracker, cursor, false).await;
+    assert_eq!(numbers(&again), Vec::<u64>::new(), "nothing changed since");
+}
+
+#[tokio::test]
+async fn what_changes_while_it_is_gone_through_is_not_lost() {
+    let issues = Issues::default();
+    (1..=8).for_each(|id| issues.change(id, 0));
+    let (_server, tracker) = tracker(&issues).await;
+    let first = tracker.changed(&Cursor::default(), false).await.expect("a page");
+    assert_eq!(numbers(&first.items), [1, 2]);
+    // Those that were told move behind the others, so that the rest stands two places before.
+    issues.change(1, 60);
+    issues.change(2, 60);
+    issues.remove(3);
+    let (rest, cursor) = all(&*tracker, first.next, false).await;
+    let mut told = numbers(&rest);
+    told.sort_unstable();
+    assert_eq!(told, [1, 2, 4, 5, 6, 7, 8]);
+    issues.change(5, 61);
+    let (later, _) = all(&*tracker, cursor, false).await;
+    assert_eq!(numbers(&later), [5]);
+}
+
+#[tokio::test]
+async fn a_sync_that_was_cut_off_goes_on_where_it_was() {
+    let issues = Issues::default();
+    (1..=6).for_each(|id| issues.change(id, i64::try_from(id).expect("small")));
+    let (_server, tracker) = tracker(&issues).await;
+    let first = tracker.changed(&Cursor::default(), false).await.expect("a page");
+    // The page was worked on, its cursor was not kept: the page comes again, and nothing else is missing.
+    let again = tracker.changed(&Cursor::default(), false).await.expect("a page");
+    assert_eq!(numbers(&again.items), numbers(&first.items));
+    let (rest, _) = all(&*tracker, again.next, false).await;
+    assert_eq!(numbers(&rest), [3, 4, 5, 6]);
+}
+
+#[tokio::test]
+async fn what_is_shown_late_is_found_by_the_next_sync() {
+    let issues = Issues::default();
+    issues.change(1, 100);
+    let (_server, tracker) = tracker(&issues).await;
+    let (_, cursor) = all(&*tracker, Cursor::default(), false).await;
+    // Written a minute before the other, and seen only now.
+    issues.change(2, 40);
+    let (threads, _) = all(&*tracker, cursor, false).await;
+    assert_eq!(numbers(&threads), [2]);
+}
+
+#[tokio::test]
+async fn ids_are_those_of_all_that_are_there() {
+    let issues = Issues::default();
+    (1..=5).for_each(|id| issues.change(id, 0));
+    let (_server, tracker) = tracker(&issues).await;
+    let (mut ids, mut cursor, mut is_last) = (Vec::new(), Cursor::default(), false);
+    while !is_last {
+        let page = tracker.ids(&cursor).await.expect("a page");
+        ids.extend(page.items);
+        (cursor, is_last) = (page.next, page.is_last);
+        issues.remove(1);
+    }
+    assert!(
+        ["redmine#2", "redmine#3", "redmine#4", "redmine#5"]
+            .iter()
+            .all(|id| ids.contains(&(*id).to_owned()))
+    );
+    assert_eq!(cursor, Cursor::default(), "the next time all are asked for again");
+}
+
+#[tokio::test]
+async fn a_cursor_of_something_else_is_refused() {
+    let (_server, tracker) = tracker(&Issues::default()).await;
+    let refused = tracker.changed(&Cursor(json!({ "page": 7 })), false).await.expect_err("refused");
+    assert_eq!(
+        refused.to_string(),
+        "the cursor is none of ours's; begin the sync anew, without one"
+    );
+}

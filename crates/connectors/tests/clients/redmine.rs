@@ -1,0 +1,72 @@
+use mc_connectors::client::SystemKind;
+use mc_connectors::system::Cursor;
+use serde_json::{Value, json};
+use wiremock::matchers::{body_json, header, method, path, query_param};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::support::{TOKEN, all, delivered, system};
+
+fn ok(body: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+#[tokio::test]
+async fn issues_come_as_webhooks_tell_of_them() {
+    let server = MockServer::start().await;
+    let issue = json!({ "id": 7, "subject": "It breaks", "description": "Like so.",
+        "status": { "id": 1, "name": "New" }, "author": { "id": 1, "name": "Olga" },
+        "assigned_to": { "id": 2, "name": "Vera B" }, "is_private": false,
+        "created_on": "2026-01-01T00:00:00Z", "updated_on": "2026-01-02T03:04:05Z" });
+    let secret = json!({ "id": 8, "subject": "secret", "is_private": true, "updated_on": "2026-01-02T03:04:06Z" });
+    Mock::given(path("/projects/shop/issues.json"))
+        .and(query_param("status_id", "*"))
+        .and(query_param("sort", "updated_on,id"))
+        .and(header("x-redmine-api-key", TOKEN))
+        .respond_with(ok(
+            &json!({ "issues": [issue, secret], "total_count": 2, "offset": 0, "limit": 2 }),
+        ))
+        .mount(&server)
+        .await;
+    let detailed = json!({ "issue": { "id": 7, "journals": [
+        { "id": 1, "user": { "name": "Ann" }, "notes": "Me too", "created_on": "2026-01-02T00:00:00Z" },
+        { "id": 2, "notes": "" },
+        { "id": 3, "notes": "Ours alone", "private_notes": true } ] } });
+    Mock::given(path("/issues/7.json"))
+        .and(query_param("include", "journals"))
+        .respond_with(ok(&detailed))
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let (threads, _) = all(&*tracker, Cursor::default(), true).await;
+    let url = format!("{}/issues/7", server.uri());
+    let webhook = json!({ "payload": { "action": "updated", "url": url, "issue": { "id": 7,
+        "subject": "It breaks", "status": { "name": "New" }, "assigned_to": { "name": "Vera B" },
+        "updated_on": "2026-01-02T03:04:05Z" } } });
+    assert_eq!(threads.len(), 1, "what is private is left out");
+    assert_eq!(threads[0].issue, delivered(SystemKind::Redmine, None, &webhook));
+    let said: Vec<_> =
+        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
+    assert_eq!(said, [("Olga", "Like so."), ("Ann", "Me too")]);
+}
+
+#[tokio::test]
+async fn a_note_is_written_and_who_writes_is_known() {
+    let server = MockServer::start().await;
+    Mock::given(method("PUT"))
+        .and(path("/issues/7.json"))
+        .and(body_json(json!({ "issue": { "notes": "Known." } })))
+        .respond_with(ResponseTemplate::new(204))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let user = json!({ "user": { "id": 1, "login": "bot" } });
+    Mock::given(path("/users/current.json")).respond_with(ok(&user)).mount(&server).await;
+    let system = system(SystemKind::Redmine, &server);
+    system
+        .tracker("shop")
+        .expect("a tracker")
+        .comment("redmine#7", "Known.")
+        .await
+        .expect("written");
+    assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+}

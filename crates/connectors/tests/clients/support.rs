@@ -1,0 +1,130 @@
+//! Systems on this machine, and what tests ask them for.
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
+use mc_connectors::system::{Cursor, Page, Thread, Tracker, WikiPage};
+use mc_connectors::{Event, Issue, read};
+use serde_json::Value;
+use wiremock::matchers::{any, method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+pub const TOKEN: &str = "s3cret-t0ken";
+
+/// The system's settings, as patient as tests are.
+pub fn settings(kind: SystemKind, url: &str) -> SystemSettings {
+    SystemSettings {
+        name: "ours".to_owned(),
+        kind,
+        url: url.parse().expect("a URL"),
+        user: None,
+        token: Some(Token::from(TOKEN.to_owned())),
+        limits: Limits {
+            retry_delay: Duration::from_millis(5),
+            longest_wait: Duration::from_secs(1),
+            request_timeout: Duration::from_secs(10),
+            page_size: 2,
+            ..Limits::default()
+        },
+    }
+}
+
+pub fn system(kind: SystemKind, server: &MockServer) -> System {
+    System::new(settings(kind, &server.uri())).expect("settings")
+}
+
+/// What is there of such a system, by name.
+pub fn what(kind: SystemKind) -> &'static str {
+    match kind {
+        SystemKind::Github => "octocat/hello",
+        SystemKind::Gitlab => "group/sub/project",
+        SystemKind::Jira | SystemKind::Youtrack | SystemKind::Confluence => "CS",
+        SystemKind::Redmine => "shop",
+    }
+}
+
+/// Answers what a client asks beside the lists: what the system is, and as whom it is asked, in Berlin.
+pub async fn introduce(server: &MockServer) {
+    let berlin = "Europe/Berlin";
+    let answers = [
+        ("/rest/api/2/serverInfo", serde_json::json!({ "deploymentType": "Server" })),
+        ("/rest/api/2/myself", serde_json::json!({ "displayName": "Vera", "timeZone": berlin })),
+        ("/rest/api/user/current", serde_json::json!({ "type": "known", "timeZone": berlin })),
+        ("/api/users/me/profiles/general", serde_json::json!({ "timezone": { "id": berlin } })),
+    ];
+    for (place, body) in answers {
+        let answer = ResponseTemplate::new(200).set_body_json(body);
+        Mock::given(method("GET"))
+            .and(path(place))
+            .respond_with(answer)
+            .with_priority(1)
+            .mount(server)
+            .await;
+    }
+}
+
+/// Everything else is answered so.
+pub async fn answer(server: &MockServer, answer: ResponseTemplate) {
+    Mock::given(any()).respond_with(answer).with_priority(5).mount(server).await;
+}
+
+/// Asks for the first page of whatever it has.
+pub async fn first(system: &System) -> Result<Page<Thread>, mc_connectors::client::Error> {
+    let what = what(system.kind());
+    if system.kind() == SystemKind::Confluence {
+        let page = system.wiki(what)?.changed(&Cursor::default()).await?;
+        return Ok(Page { items: Vec::new(), next: page.next, is_last: page.is_last });
+    }
+    system.tracker(what)?.changed(&Cursor::default(), false).await
+}
+
+/// All that changed, page by page; each cursor goes through JSON, as it would through a database.
+pub async fn all(
+    tracker: &dyn Tracker,
+    since: Cursor,
+    with_comments: bool,
+) -> (Vec<Thread>, Cursor) {
+    let (mut threads, mut cursor) = (Vec::new(), since);
+    for _ in 0..100 {
+        let page = tracker.changed(&cursor, with_comments).await.expect("a page");
+        threads.extend(page.items);
+        let written = serde_json::to_string(&page.next).expect("JSON");
+        cursor = serde_json::from_str(&written).expect("a cursor");
+        if page.is_last {
+            return (threads, cursor);
+        }
+    }
+    panic!("it has no end");
+}
+
+/// The same of a wiki.
+pub async fn all_pages(wiki: &dyn mc_connectors::system::Wiki) -> (Vec<WikiPage>, Cursor) {
+    let (mut pages, mut cursor) = (Vec::new(), Cursor::default());
+    for _ in 0..100 {
+        let page = wiki.changed(&cursor).await.expect("a page");
+        pages.extend(page.items);
+        cursor = page.next;
+        if page.is_last {
+            return (pages, cursor);
+        }
+    }
+    panic!("it has no end");
+}
+
+/// What the reader of the system's webhooks makes of a delivery.
+pub fn delivered(kind: SystemKind, event: Option<&'static str>, body: &Value) -> Issue {
+    let mut headers = HeaderMap::new();
+    if let Some(event) = event {
+        headers.insert("x-github-event", event.parse().expect("a header's value"));
+    }
+    let delivery = read(kind, &headers, body.to_string().as_bytes()).expect("readable");
+    match delivery.event {
+        Event::Issue(issue) => issue,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn ids(threads: &[Thread]) -> Vec<&str> {
+    threads.iter().map(|thread| thread.issue.external_id.as_str()).collect()
+}

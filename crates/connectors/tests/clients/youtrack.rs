@@ -1,0 +1,82 @@
+use mc_connectors::client::SystemKind;
+use mc_connectors::system::Cursor;
+use serde_json::{Value, json};
+use wiremock::matchers::{body_json, header, method, path, query_param};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::support::{TOKEN, all, delivered, ids, introduce, system};
+
+fn ok(body: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+fn issue(id: &str, updated: i64) -> Value {
+    json!({ "$type": "Issue", "id": "2-123", "idReadable": id, "summary": "It breaks",
+        "description": "Like so.", "created": 1_767_225_600_000_i64, "updated": updated,
+        "reporter": { "login": "olga", "fullName": "Olga" }, "tags": [{ "name": "a" }],
+        "customFields": [
+            { "name": "Priority", "value": null }, { "name": "Points", "value": 5 },
+            { "name": "State", "value": { "name": "Open" } },
+            { "name": "Assignee", "value": { "login": "vera", "fullName": "Vera B" } }],
+        "comments": [
+            { "id": "4-1", "text": "Me too", "author": { "login": "ann" }, "created": 1_767_323_045_000_i64 },
+            { "id": "4-2", "text": "gone", "deleted": true },
+            { "id": "4-3", "text": "hidden", "visibility": { "$type": "LimitedVisibility" } }] })
+}
+
+#[tokio::test]
+async fn issues_come_as_webhooks_tell_of_them() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let mut secret = issue("CS-8", 1_767_323_045_000);
+    secret["visibility"] = json!({ "$type": "LimitedVisibility" });
+    Mock::given(path("/api/issues"))
+        .and(query_param("query", "project: {CS} sort by: updated asc"))
+        .and(query_param("$top", "2"))
+        .and(header("authorization", format!("Bearer {TOKEN}")))
+        .respond_with(ok(&json!([secret, issue("CS-7", 1_767_323_045_000)])))
+        .expect(1)
+        .mount(&server)
+        .await;
+    // 03:04:05 UTC is 04:04:05 in Berlin.
+    Mock::given(path("/api/issues"))
+        .and(query_param(
+            "query",
+            "project: {CS} updated: 2026-01-02T04:04:05 .. * sort by: updated asc",
+        ))
+        .respond_with(ok(&json!([issue("CS-9", 1_767_323_046_000)])))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
+    let (threads, _) = all(&*tracker, Cursor::default(), true).await;
+    assert_eq!(ids(&threads), ["CS-7", "CS-9"], "what is limited to some is left out");
+    let url = format!("{}/issue/CS-7", server.uri());
+    let webhook = json!({ "event": "issueUpdated", "issue": { "idReadable": "CS-7", "summary": "It breaks",
+        "state": "Open", "assignee": "Vera B", "tags": ["a"], "updated": 1_767_323_045_000_i64, "url": url } });
+    let expected =
+        mc_connectors::Issue { is_whole: true, ..delivered(SystemKind::Youtrack, None, &webhook) };
+    assert_eq!(threads[0].issue, expected);
+    let said: Vec<_> =
+        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
+    assert_eq!(said, [("Olga", "Like so."), ("ann", "Me too")]);
+}
+
+#[tokio::test]
+async fn a_comment_is_written_and_who_writes_is_known() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/api/issues/CS-7/comments"))
+        .and(body_json(json!({ "text": "Known." })))
+        .respond_with(ok(&json!({ "id": "4-9" })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    Mock::given(path("/api/users/me"))
+        .respond_with(ok(&json!({ "login": "bot" })))
+        .mount(&server)
+        .await;
+    let system = system(SystemKind::Youtrack, &server);
+    system.tracker("CS").expect("a tracker").comment("CS-7", "Known.").await.expect("written");
+    assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+}

@@ -1,0 +1,7 @@
+//! Other systems, asked over real HTTP: what becomes of what they have, and of what they don't have any more.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+mod heads;
+mod issues;
+mod pages;
+mod world;

@@ -1,0 +1,295 @@
+//! A project, a system that it is connected to, and those who ask it.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use mc_connectors::Systems;
+use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
+use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
+use mc_jobs::{Connecting, Timing};
+use mc_seal::{Sealer, SealingKey};
+use mc_store::connections::{self, Connection, NewConnection};
+use mc_store::testing::{execute, text};
+use mc_store::{Store, policies};
+use mc_testkit::TestDatabase;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+/// Longer than any of this takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// The credential of the system.
+pub const TOKEN: &str = "t0ken-of-the-system-4242";
+
+/// Answers as the system does.
+pub type Answering = fn(&Upstream, &Request) -> ResponseTemplate;
+
+/// What the system has, and how it is.
+#[derive(Debug, Default)]
+pub struct Upstream {
+    pub issues: Vec<Issue>,
+    pub pages: Vec<Value>,
+    /// Answers this in place of anything else.
+    pub trouble: Option<(u16, &'static str)>,
+    /// What the default branch of its repository points to.
+    pub head: &'static str,
+    /// Lets whoever asks for more than the beginning wait.
+    pub is_stuck: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Issue {
+    pub id: u64,
+    pub subject: &'static str,
+    pub updated: DateTime<Utc>,
+    pub said: Vec<&'static str>,
+}
+
+pub struct World {
+    pub db: TestDatabase,
+    pub project: ProjectId,
+    pub upstream: Arc<Mutex<Upstream>>,
+    pub server: MockServer,
+    kind: SystemKind,
+}
+
+/// A node at work.
+pub struct Node {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Node {
+    /// As `kill -9` ends it, for all that others see.
+    pub async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+
+    pub async fn stop(self) {
+        self.stop.cancel();
+        tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap();
+    }
+}
+
+impl World {
+    pub async fn of(kind: SystemKind, answering: Answering) -> Self {
+        let db = TestDatabase::create().await;
+        let project = db.project("shop").await.id;
+        let (server, upstream) = (MockServer::start().await, Arc::new(Mutex::default()));
+        let had: Arc<Mutex<Upstream>> = Arc::clone(&upstream);
+        let answer = move |request: &Request| answer(&had.lock().unwrap(), request, answering);
+        Mock::given(any()).respond_with(answer).mount(&server).await;
+        Self { db, project, upstream, server, kind }
+    }
+
+    pub fn has(&self, change: impl FnOnce(&mut Upstream)) {
+        change(&mut self.upstream.lock().unwrap());
+    }
+
+    /// A node that asks the system, and asks for two things at a time.
+    pub fn node(&self) -> Node {
+        let settings = SystemSettings {
+            name: "ours".to_owned(),
+            kind: self.kind,
+            url: self.server.uri().parse().unwrap(),
+            user: None,
+            token: Some(TOKEN.to_owned().into()),
+            limits: Limits { page_size: 2, retries: 0, ..Limits::default() },
+        };
+        let mut systems = Systems::default();
+        systems.add(System::new(settings).unwrap(), Vec::new());
+        let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
+        let connecting = Connecting { systems: Arc::new(systems), sealer };
+        let store = self.db.store();
+        let workers = mc_jobs::workers(store.clone(), store, connecting).timed(quick());
+        let stop = CancellationToken::new();
+        Node { task: tokio::spawn(workers.run(stop.clone())), stop }
+    }
+
+    /// The project as its maintainer has it.
+    pub fn shop(&self) -> Store {
+        self.db.service().enter(UserId::LOCAL, self.project)
+    }
+
+    pub async fn connect(&self, what: &str) -> ConnectionId {
+        self.connect_for(what, Ability::of(self.kind)[0]).await
+    }
+
+    pub async fn connect_for(&self, what: &str, ability: Ability) -> ConnectionId {
+        let id = ConnectionId::generate();
+        let new = NewConnection {
+            id,
+            system: "ours".to_owned(),
+            what: what.to_owned(),
+            ability,
+            every_minutes: 15,
+            with_comments: true,
+        };
+        let mut tx = self.shop().begin().await.unwrap();
+        connections::create(&mut tx, self.project, &new).await.unwrap();
+        tx.commit().await.unwrap();
+        id
+    }
+
+    pub async fn ask(&self, id: ConnectionId) {
+        let mut tx = self.shop().begin().await.unwrap();
+        assert!(connections::ask(&mut tx, self.project, id).await.unwrap());
+        tx.commit().await.unwrap();
+    }
+
+    /// Has the system asked, and returns when that has come to its end.
+    pub async fn synced(&self, id: ConnectionId) -> Connection {
+        let before = self.connection(id).await.ok_at;
+        self.ask(id).await;
+        self.until(id, |one| one.ok_at > before).await
+    }
+
+    pub async fn connection(&self, id: ConnectionId) -> Connection {
+        connections::find(&self.shop(), self.project, id).await.unwrap().unwrap()
+    }
+
+    pub async fn until(&self, id: ConnectionId, is_so: impl Fn(&Connection) -> bool) -> Connection {
+        let begun = Instant::now();
+        loop {
+            let one = self.connection(id).await;
+            if is_so(&one) {
+                return one;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{one:?}");
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    pub async fn until_text(&self, sql: &str, expected: &str) {
+        let begun = Instant::now();
+        loop {
+            let said = self.text(sql).await;
+            if said == expected {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{sql}: {said}");
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    pub async fn text(&self, sql: &str) -> String {
+        text(self.db.store(), sql).await.unwrap()
+    }
+
+    pub async fn execute(&self, sql: &str) {
+        execute(self.db.url(), sql).await.unwrap();
+    }
+
+    /// As if a day had passed since what is known was compared with what is there.
+    pub async fn a_day_passes(&self) {
+        self.execute("update connections set compared_at = now() - interval '25 hours'").await;
+    }
+
+    pub async fn set_policy(&self, policy: Value) {
+        let policy = serde_json::from_value(policy).unwrap();
+        let shop = self.shop();
+        let version = self.text("select policy_version::text from projects").await;
+        let version = version.parse().ok().filter(|version| *version > 0);
+        let mut tx = shop.begin().await.unwrap();
+        policies::set(&mut tx, self.project, version, &policy).await.unwrap().unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// The queries of the requests to a path.
+    pub async fn asked(&self, path: &str) -> Vec<String> {
+        let all = self.server.received_requests().await.unwrap();
+        let of_it = all.iter().filter(|request| request.url.path() == path);
+        of_it.map(|request| request.url.query().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+fn answer(upstream: &Upstream, request: &Request, answering: Answering) -> ResponseTemplate {
+    match upstream.trouble {
+        Some((status, body)) => {
+            ResponseTemplate::new(status).insert_header("retry-after", "3600").set_body_string(body)
+        }
+        None => answering(upstream, request),
+    }
+}
+
+fn quick() -> Timing {
+    Timing {
+        look: Duration::from_millis(300),
+        heartbeat: Duration::from_millis(200),
+        silence: Duration::from_secs(1),
+        sweep: Duration::from_millis(500),
+        apart: Duration::from_millis(100),
+        grace: Duration::from_millis(500),
+    }
+}
+
+/// As Redmine answers.
+pub fn redmine(upstream: &Upstream, request: &Request) -> ResponseTemplate {
+    let path = request.url.path();
+    if path == "/projects/carts/issues.json" {
+        return listed(upstream, request);
+    }
+    let id = path.strip_prefix("/issues/").and_then(|file| file.strip_suffix(".json"));
+    let issue = id.and_then(|id| upstream.issues.iter().find(|one| one.id.to_string() == id));
+    let Some(issue) = issue else { return ResponseTemplate::new(404) };
+    let journals = issue.said.iter().enumerate().map(|(n, said)| {
+        json!({"id": n, "user": {"name": "Vera"}, "notes": said, "created_on": issue.updated})
+    });
+    let journals = journals.collect::<Vec<_>>();
+    let body = json!({"issue": {"id": issue.id, "journals": journals}});
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
+    let query: std::collections::HashMap<_, _> = request.url.query_pairs().into_owned().collect();
+    let since = query.get("updated_on").and_then(|since| since.strip_prefix(">="));
+    let since: Option<DateTime<Utc>> = since.map(|since| since.parse().unwrap());
+    let number = |name: &str| query.get(name).map_or(0, |number| number.parse().unwrap());
+    let (offset, limit): (usize, usize) = (number("offset"), number("limit"));
+    let mut all = upstream.issues.clone();
+    all.retain(|issue| since.is_none_or(|since| issue.updated >= since));
+    all.sort_by_key(|issue| (issue.updated, issue.id));
+    let some: Vec<_> = all
+        .iter()
+        .skip(offset)
+        .take(limit)
+        .map(|issue| {
+            json!({"id": issue.id, "subject": issue.subject, "status": {"name": "New"},
+               "created_on": issue.updated, "updated_on": issue.updated})
+        })
+        .collect();
+    let body = json!({"issues": some, "total_count": all.len(), "offset": offset, "limit": limit});
+    let answer = ResponseTemplate::new(200).set_body_json(body);
+    let is_first = since.is_none() && offset == 0;
+    if upstream.is_stuck && !is_first { answer.set_delay(PATIENCE) } else { answer }
+}
+
+/// As a GitHub that is hosted elsewhere answers.
+pub fn github(upstream: &Upstream, request: &Request) -> ResponseTemplate {
+    let place = request.url.path().strip_prefix("/api/v3/repos/example/shop");
+    let body = match place {
+        Some("") => json!({"default_branch": "main"}),
+        Some("/git/ref/heads/main" | "/git/ref/heads%2Fmain") => json!({
+            "ref": "refs/heads/main", "node_id": "x", "url": "https://git.example.org/x",
+            "object": {"type": "commit", "sha": upstream.head, "url": "https://git.example.org/x"}
+        }),
+        _ => return ResponseTemplate::new(404),
+    };
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+/// As Confluence answers.
+pub fn confluence(upstream: &Upstream, request: &Request) -> ResponseTemplate {
+    let body = match request.url.path() {
+        "/rest/api/user/current" => json!({"type": "known", "username": "bot"}),
+        "/rest/api/content/search" => {
+            json!({"results": upstream.pages, "_links": {"base": "", "context": ""}})
+        }
+        _ => return ResponseTemplate::new(404),
+    };
+    ResponseTemplate::new(200).set_body_json(body)
+}

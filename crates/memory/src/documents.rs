@@ -1,0 +1,148 @@
+//! Documents as they come in: masked under the project's policy, judged, and cut for the search. The same for what
+//! a client sends, what a person lets out of quarantine, and what a wiki is asked for.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{ConnectionId, Policy, ProjectId, Trust, UserId};
+use mc_indexer::conversation::{self, Message};
+use mc_indexer::cut;
+use mc_indexer::document::{self, Page};
+use mc_sanitizer::Sanitized;
+use mc_store::docs::{self, NewDoc, Outcome};
+use mc_store::passages::NewPassage;
+use mc_store::{Error, Tx, connections};
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Gate, Looked, Verdict, beside};
+
+/// A document with its source, not masked: what is kept of it in quarantine.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Incoming {
+    /// Who handed it in; whoever releases it where that is not known.
+    #[serde(default)]
+    pub saved_by: Option<UserId>,
+    /// By which connection it came, if by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionId>,
+    /// Where it comes from (`confluence`, `wiki:our-wiki`).
+    pub source: String,
+    /// The document.
+    pub document: Document,
+}
+
+/// A document as its source has it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Document {
+    /// Its id at its source.
+    pub doc_id: String,
+    /// Title.
+    pub title: String,
+    /// What it says.
+    pub body: Body,
+    /// Where people read it; may be empty.
+    pub url: String,
+    /// Scopes.
+    pub scope: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+}
+
+/// What a document says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Body {
+    /// Markdown or plain text.
+    Text(String),
+    /// What was said, oldest first.
+    Conversation(Vec<Said>),
+}
+
+/// A message of a conversation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Said {
+    /// Who wrote it, as people call them.
+    pub author: Option<String>,
+    /// When.
+    pub sent_at: Option<DateTime<Utc>>,
+    /// Markdown or plain text.
+    pub text: String,
+}
+
+/// A document ready to be written, and what is to become of it.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The row.
+    pub doc: NewDoc,
+    /// What search is to see of it.
+    pub passages: Vec<NewPassage>,
+    /// What the policy says to it.
+    pub verdict: Verdict,
+    /// As it came.
+    pub incoming: Incoming,
+}
+
+/// Masks and cuts documents beside the others: may take seconds for the largest of batches.
+pub async fn prepare_all(
+    policy: &Policy,
+    documents: Vec<Incoming>,
+    looked: Looked,
+) -> Vec<Prepared> {
+    let policy = policy.clone();
+    beside(move || documents.into_iter().map(|one| one.prepare(&policy, looked)).collect()).await
+}
+
+impl Incoming {
+    /// The document as the policy has it.
+    fn prepare(self, policy: &Policy, looked: Looked) -> Prepared {
+        let limits = cut::Limits::default();
+        let mut gate = Gate::new(policy, looked);
+        let document = &self.document;
+        let page = Page {
+            source: gate.pass_text(&self.source),
+            doc_id: gate.pass_text(&document.doc_id),
+            title: gate.pass_text(&document.title),
+            url: gate.pass_text(&document.url),
+            content: Sanitized::default(),
+            scope: document.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
+            tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
+        };
+        let (doc, passages) = match &document.body {
+            Body::Text(text) => {
+                let page = Page { content: gate.pass(text), ..page };
+                document::cut(page, limits, gate.sanitizing())
+            }
+            Body::Conversation(messages) => {
+                let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
+                conversation::cut(page, &messages, limits, gate.sanitizing())
+            }
+        };
+        let verdict = gate.verdict();
+        let is_suspicious = verdict == Verdict::Take { suspicious: true };
+        let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
+        let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
+        Prepared { doc, passages, verdict, incoming: self }
+    }
+}
+
+impl Said {
+    fn passed(&self, gate: &mut Gate) -> Message {
+        Message {
+            author: gate.pass_text(self.author.as_deref().unwrap_or_default()),
+            sent_at: self.sent_at,
+            text: gate.pass(&self.text),
+        }
+    }
+}
+
+impl Prepared {
+    /// Writes it, with the connection that it came by.
+    pub async fn write(
+        &self,
+        tx: &mut Tx,
+        project: ProjectId,
+    ) -> Result<(mc_domain::DocId, Outcome), Error> {
+        let (id, outcome) = docs::upsert(tx, project, &self.doc, &self.passages).await?;
+        if let Some(connection) = self.incoming.connection {
+            connections::brought(tx, project, connection, &[], &[id]).await?;
+        }
+        Ok((id, outcome))
+    }
+}

@@ -1,0 +1,160 @@
+//! Connections to other systems as rows: when each is due, and who goes on with it.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use chrono::{TimeDelta, Utc};
+use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
+use mc_store::connections::{self, NewConnection};
+use mc_store::testing::{execute, text};
+use mc_store::{Error, Store, audit, tasks};
+use mc_testkit::TestDatabase;
+use serde_json::json;
+
+fn new(what: &str, ability: Ability) -> NewConnection {
+    NewConnection {
+        id: ConnectionId::generate(),
+        system: "ours".to_owned(),
+        what: what.to_owned(),
+        ability,
+        every_minutes: 15,
+        with_comments: true,
+    }
+}
+
+async fn made(store: &Store, project: ProjectId, new: &NewConnection) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    connections::create(&mut tx, project, new).await?;
+    tx.commit().await
+}
+
+/// A project, entered by its maintainer, and a connection of it.
+async fn connected(db: &TestDatabase) -> (ProjectId, Store, ConnectionId) {
+    let project = db.project("shop").await.id;
+    let shop = db.service().enter(UserId::LOCAL, project);
+    let one = new("CS", Ability::Issues);
+    made(&shop, project, &one).await.unwrap();
+    (project, shop, one.id)
+}
+
+async fn syncs(db: &TestDatabase) -> String {
+    let sql = "select count(*)::text from apalis.jobs where job_type = 'sync'";
+    text(db.store(), sql).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_part_of_a_system_is_connected_once_for_each_thing_that_it_is_asked_for() {
+    let db = TestDatabase::create().await;
+    let (project, shop, _) = connected(&db).await;
+    let twice = made(&shop, project, &new("CS", Ability::Issues)).await;
+    assert!(matches!(twice, Err(Error::Exists { .. })), "{twice:?}");
+    made(&shop, project, &new("CS", Ability::Heads)).await.unwrap();
+    let other = db.project("other").await.id;
+    let there = db.service().enter(UserId::LOCAL, other);
+    made(&there, other, &new("CS", Ability::Issues)).await.unwrap();
+    assert_eq!(connections::list(&shop, project).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn each_time_that_it_is_due_it_is_asked_for_once() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = connected(&db).await;
+    assert_eq!(syncs(&db).await, "1", "with its creation");
+    assert_eq!(connections::ask_for_due(db.store()).await.unwrap(), 0);
+    let asking = connections::begin_asking(db.store(), id).await.unwrap().unwrap();
+    assert_eq!((asking.project, asking.key.as_str(), asking.failures), (project, "shop", 0));
+    let quarter = Utc::now() + TimeDelta::minutes(14);
+    let connection = connections::find(&shop, project, id).await.unwrap().unwrap();
+    assert!(connection.due_at > quarter, "also where nothing is heard of it any more");
+    execute(db.url(), "update connections set due_at = now() - interval '1 s'").await.unwrap();
+    for expected in [1, 0] {
+        assert_eq!(connections::ask_for_due(db.store()).await.unwrap(), expected);
+    }
+    connections::succeeded(db.store(), id, Duration::from_mins(15)).await.unwrap();
+    assert_eq!(connections::ask_for_due(db.store()).await.unwrap(), 0);
+    assert_eq!(syncs(&db).await, "2");
+}
+
+#[tokio::test]
+async fn of_two_who_go_on_from_the_same_place_one_does() {
+    let db = TestDatabase::create().await;
+    let (.., id) = connected(&db).await;
+    let [first, second] = [json!({"cursor": 1}), json!({"cursor": 2})];
+    let mut tx = db.store().begin().await.unwrap();
+    assert!(connections::advance(&mut tx, id, None, &first).await.unwrap());
+    tx.commit().await.unwrap();
+    let mut tx = db.store().begin().await.unwrap();
+    assert!(!connections::advance(&mut tx, id, None, &second).await.unwrap());
+    assert!(connections::advance(&mut tx, id, Some(&first), &second).await.unwrap());
+    drop(tx);
+    let asking = connections::begin_asking(db.store(), id).await.unwrap().unwrap();
+    assert_eq!(asking.progress, Some(first), "what is taken back is taken back whole");
+}
+
+#[tokio::test]
+async fn failures_are_counted_until_one_succeeds_and_a_wait_is_none() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = connected(&db).await;
+    let later = Utc::now() + TimeDelta::hours(2);
+    let seen = async || connections::find(&shop, project, id).await.unwrap().unwrap();
+    for failures in 1..=2 {
+        connections::put_off(db.store(), id, Some("it was away"), later).await.unwrap();
+        assert_eq!(seen().await.failures, failures);
+    }
+    connections::put_off(db.store(), id, None, later).await.unwrap();
+    let failing = seen().await;
+    assert_eq!((failing.failures, failing.error.as_deref()), (2, Some("it was away")));
+    let health = connections::health(&shop, Some(project)).await.unwrap();
+    assert_eq!((health[0].connections, health[0].failing), (1, 1));
+    connections::succeeded(db.store(), id, Duration::from_mins(15)).await.unwrap();
+    let well = seen().await;
+    assert_eq!((well.failures, well.error), (0, None));
+    assert!(well.ok_at.is_some() && well.due_at < later);
+}
+
+#[tokio::test]
+async fn what_is_removed_leaves_what_came_by_it() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = connected(&db).await;
+    let came = format!(
+        "insert into tasks (id, project_id, external_id, title) values (gen_random_uuid(), '{project}', 'CS-1', 'T')"
+    );
+    execute(db.url(), &came).await.unwrap();
+    let mut tx = db.store().begin().await.unwrap();
+    connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(connections::known_tasks(db.store(), id).await.unwrap(), ["CS-1"]);
+    let mut tx = shop.begin().await.unwrap();
+    let removed = connections::remove(&mut tx, project, id).await.unwrap().unwrap();
+    assert_eq!((removed.system.as_str(), removed.what.as_str()), ("ours", "CS"));
+    let event = audit::NewEvent::new(mc_domain::Act::ConnectionChanged, id);
+    audit::note(&mut tx, event).await.unwrap();
+    tx.commit().await.unwrap();
+    let left = "select title || ' ' || (connection_id is null)::text from tasks";
+    assert_eq!(text(db.store(), left).await.unwrap(), "T true");
+}
+
+#[tokio::test]
+async fn what_is_said_about_a_task_goes_with_what_was_told_of_it() {
+    let db = TestDatabase::create().await;
+    let (project, shop, _) = connected(&db).await;
+    for (forget, id) in [(false, "CS-1"), (true, "CS-2")] {
+        for source in ["tracker:ours", "wiki:ours"] {
+            let said = format!(
+                "insert into docs (id, project_id, source, doc_id, title, content)
+                 values (gen_random_uuid(), '{project}', '{source}', '{id}', 'T', 'said')"
+            );
+            execute(db.url(), &said).await.unwrap();
+        }
+        let mut tx = shop.begin().await.unwrap();
+        tasks::ensure(&mut tx, project, id).await.unwrap();
+        if forget {
+            assert!(tasks::forget(&mut tx, project, id).await.unwrap().is_some());
+        } else {
+            assert!(tasks::withdraw(&mut tx, project, id, Utc::now()).await.unwrap());
+        }
+        tx.commit().await.unwrap();
+        let left = format!("select string_agg(source, ' ') from docs where doc_id = '{id}'");
+        assert_eq!(text(db.store(), &left).await.unwrap(), "wiki:ours");
+    }
+}
