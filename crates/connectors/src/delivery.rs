@@ -23,6 +23,9 @@ pub struct Delivery {
     /// neither tells it from another: an issue that goes from one state to another and back says the same again.
     /// Of the ids only GitLab's `webhook-id` is signed.
     pub id: Option<String>,
+    /// Whether the same body is the same delivery, whatever its id: the sender signs the body alone, and says in it
+    /// when that was.
+    pub is_once: bool,
     /// What the sender calls the event, such as `push` or `issues.opened`.
     pub name: String,
     /// What it tells.
@@ -89,10 +92,10 @@ pub fn read(
         ) => ("unreadable".to_owned(), Event::ignored(odd.to_string())),
         Err(error) => return Err(error),
     };
-    let is_timeless = matches!(&event, Event::Issue(issue) if issue.updated_at.is_none());
+    let is_timed = event.is_timed();
     let given = given_id(source, headers, body);
-    let id = given.or_else(|| (!is_timeless).then(|| digest(&[body])));
-    Ok(Delivery { id, name: plain(&name), event })
+    let id = given.or_else(|| is_timed.then(|| digest(&[body])));
+    Ok(Delivery { id, name: plain(&name), is_once: is_timed && signs_times(source), event })
 }
 
 /// A sender's word as a name: the characters that a name may hold, as many as it may.
@@ -163,6 +166,17 @@ fn given_id(source: WebhookSource, headers: &HeaderMap, body: &[u8]) -> Option<S
         // No header holds a NUL, so the value can't run into the body.
         _ => digest(&[given.as_bytes(), b"\0", body]),
     })
+}
+
+/// GitLab signs the id as well, and a push of its says no time; `YouTrack` signs nothing.
+fn signs_times(source: WebhookSource) -> bool {
+    match source {
+        WebhookSource::Github
+        | WebhookSource::Jira
+        | WebhookSource::Redmine
+        | WebhookSource::Confluence => true,
+        WebhookSource::Gitlab | WebhookSource::Youtrack => false,
+    }
 }
 
 fn digest(parts: &[&[u8]]) -> String {

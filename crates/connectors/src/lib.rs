@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod change;
+mod ci;
+mod closing;
 mod confluence;
 mod delivery;
 mod event;
@@ -8,9 +11,13 @@ mod gitlab;
 mod jira;
 mod matching;
 mod redmine;
+mod said;
 mod signature;
 mod youtrack;
 
+pub use change::{Change, Review};
+pub use ci::CiRun;
 pub use delivery::{Delivery, Unreadable, read};
-pub use event::{Event, Issue, Link, Push};
+pub use event::{Event, Issue, Link, Push, Wiki};
+pub use said::{Comment, Release, Thread};
 pub use signature::{Refusal, verify};

@@ -59,6 +59,8 @@ pub struct Policy {
     pub commands: Vec<String>,
     /// Whom the project tells.
     pub notices: Notices,
+    /// What is taken in of what trackers and git hosts tell.
+    pub trackers: Trackers,
 }
 
 /// Days that a record of each kind lives: 1 to 3,650.
@@ -179,6 +181,16 @@ pub struct Notices {
     /// characters; nobody when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_url: Option<String>,
+}
+
+/// What is taken in of what trackers and git hosts tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Trackers {
+    /// Whether the texts of comments and reviews are kept and found. Not unless this says so: they are people's
+    /// own words, and where a tracker is open to everybody, those of strangers.
+    pub comments: bool,
 }
 
 /// Why a policy can't be set.

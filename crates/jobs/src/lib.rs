@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+pub mod comments;
 mod deliveries;
 mod schedule;
+mod told;
 mod upkeep;
 mod work;
 mod workers;

@@ -135,7 +135,7 @@ pub async fn withdraw(
     Ok(withdrawn.rows_affected() == 1)
 }
 
-/// Forgets what was told of a task, whoever told it; `None` where there is none. The task stays, for what is linked
+/// Forgets what was told of a task, and what was said of it, whoever told it; `None` where there is none. The task stays, for what is linked
 /// to it, and so that what was said of it before and comes later does not bring it back.
 pub async fn forget(
     tx: &mut Tx,
@@ -150,6 +150,13 @@ pub async fn forget(
         external_id
     )
     .fetch_optional(&mut *tx.0)
+    .await?;
+    sqlx::query!(
+        "delete from docs where project_id = $1 and doc_id = $2 and starts_with(source, 'tracker:')",
+        project.0,
+        external_id
+    )
+    .execute(&mut *tx.0)
     .await?;
     Ok(id.map(TaskId::from))
 }
