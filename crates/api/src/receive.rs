@@ -180,7 +180,11 @@ async fn receive(
     let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
     let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
-    let body = whole_body(request, DELIVERY_BYTES).await?;
+    let is_declared = declared_length(&headers).is_some();
+    let body = whole_body(request, DELIVERY_BYTES).await;
+    // Whoever declares too much was told so before the hook was looked up. Who just sends it is told what anybody is
+    // who is not known: the answer must not say that there is such a hook.
+    let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;
     let turn = api.admission.bodies.turn().await;
     let sealer = api.memory.sealer.clone();
     // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
@@ -241,8 +245,8 @@ fn look_at(
         .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
     // The sender's id is not signed: what was caught might be sent again under another.
     let body_mac = delivery.is_once.then(|| {
-        let digest = Sha256::digest(body);
-        sealer.derive("deliveries.body_mac", &[hook.id.0.as_bytes(), digest.as_slice()].concat())
+        let digest: [u8; 32] = Sha256::digest(body).into();
+        sealer.derive("deliveries.body_mac", &[hook.id.0.as_bytes().as_slice(), &digest].concat())
     });
     Ok(Kept { body_mac, ..Kept::of(delivery, &hook.policy) })
 }

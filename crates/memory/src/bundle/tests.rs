@@ -52,7 +52,6 @@ fn contents() -> Contents {
                 trust: Trust::Team,
                 source: None,
                 ci: None,
-                ci: None,
                 score: 0.5,
                 warning: None,
             })

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod audit;
+mod changes;
 mod documents;
 mod draw;
 mod hooks;
@@ -78,6 +79,8 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_projects_key_deliveries", hooks::deliveries),
     ("get_projects_key_deliveries_id", hooks::delivery),
     ("post_projects_key_deliveries_id_replay", hooks::replay),
+    ("get_projects_key_changes", changes::list),
+    ("get_projects_key_changes_id", changes::show),
     ("post_webhooks_source", webhooks::from_tracker),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),

@@ -84,6 +84,8 @@ pub struct Project {
     pub hooks: Vec<Thing>,
     /// What they told.
     pub deliveries: Vec<Thing>,
+    /// Pull requests that were told of; the n-th is of the n-th task.
+    pub changes: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -297,6 +299,7 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.holds,
             &project.hooks,
             &project.deliveries,
+            &project.changes,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);
