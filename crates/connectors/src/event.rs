@@ -20,6 +20,8 @@ const LINKS: usize = 16;
 /// Characters of a URL, and of a repository's path or a ref.
 const URL: usize = 2048;
 const PATH: usize = 512;
+/// Digits of a number that hosts give things: fewer than a payment card has.
+const NUMBER: usize = 12;
 /// Commits of a push: more than senders name.
 const COMMITS: usize = 2048;
 /// The times that every date format can say.
@@ -155,6 +157,7 @@ impl Event {
                 comment.mask(&mut mask);
             }
             Self::Release(release) => release.mask(&mut mask),
+            Self::PageChanged { id } | Self::PageGone { id } if is_number(id) => {}
             Self::PageChanged { id } | Self::PageGone { id } => *id = mask(id),
             Self::Issue(issue) => {
                 let Issue { external_id, title, status, assignee, labels, links, comment, .. } =
@@ -292,6 +295,11 @@ fn lowercase(ids: Vec<String>) -> Vec<String> {
 pub(crate) fn path_masked(path: &str, mut mask: impl FnMut(&str) -> String) -> String {
     let whole = mask(path);
     whole.split('/').map(mask).collect::<Vec<_>>().join("/")
+}
+
+/// Whether an id is what hosts number things by. It is left as it is: masked, two of them might be one.
+pub(crate) fn is_number(id: &str) -> bool {
+    (1..=NUMBER).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The one link of an issue, where there is one.

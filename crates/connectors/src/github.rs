@@ -282,12 +282,13 @@ fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
 }
 
 impl Written {
-    /// The comment, among those of its issue or change by an id that begins so.
-    fn told(self, prefix: &str, action: Option<&str>) -> Option<Comment> {
+    /// The comment, of such a kind where its kind is numbered apart.
+    fn told(self, kind: &str, action: Option<&str>) -> Option<Comment> {
         let time = |at: Option<String>| at.as_deref().and_then(event::time);
         let sent_at = time(self.created_at);
+        let id = self.id?;
         Some(Comment {
-            id: format!("{prefix}{}", self.id?),
+            id: if kind.is_empty() { id.to_string() } else { format!("{kind}-{id}") },
             author: self.user.and_then(|user| user.login),
             text: self.body.unwrap_or_default(),
             sent_at,

@@ -10,6 +10,9 @@ use crate::event::{self, Event};
 const TEXT: usize = 8_000;
 /// Characters of an id among its like.
 const ID: usize = 128;
+/// What ids of comments begin with that are numbered apart from the others: at lines of a change, and of reviews.
+pub(crate) const LINE: &str = "line";
+pub(crate) const REVIEW: &str = "review";
 
 /// What a comment belongs to: an issue, a pull or merge request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +98,10 @@ impl Comment {
     }
 
     pub(crate) fn mask(&mut self, mask: &mut impl FnMut(&str) -> String) {
-        self.id = mask(&self.id);
+        let kinds = self.id.split_once('-').filter(|(kind, _)| [LINE, REVIEW].contains(kind));
+        if !event::is_number(kinds.map_or(&self.id, |(_, number)| number)) {
+            self.id = mask(&self.id);
+        }
         self.text = mask(&self.text);
         if let Some(author) = &mut self.author {
             *author = mask(author);
@@ -124,7 +130,10 @@ impl Release {
     pub(crate) fn mask(&mut self, mask: &mut impl FnMut(&str) -> String) {
         self.path = event::path_masked(&self.path, &mut *mask);
         let Self { id, tag, title, author, notes, url, .. } = self;
-        [id, tag, title, notes, url].into_iter().chain(author).for_each(|text| *text = mask(text));
+        if !event::is_number(id) {
+            *id = mask(id);
+        }
+        [tag, title, notes, url].into_iter().chain(author).for_each(|text| *text = mask(text));
     }
 }
 
@@ -149,6 +158,21 @@ mod tests {
         let text = comment(" one\r\n\ttwo\u{0}\u{7}\n ").bounded().text;
         assert_eq!(text, "one\n\ttwo");
         assert_eq!(comment(&"ж".repeat(9_000)).bounded().text, "ж".repeat(8_000));
+    }
+
+    #[test]
+    fn numbers_of_the_host_are_left_and_everything_else_is_masked() {
+        let masked = |id: &str| {
+            let mut comment = Comment { id: id.to_owned(), ..comment("secret") };
+            comment.mask(&mut |_| "***".to_owned());
+            (comment.id, comment.text)
+        };
+        for number in ["492700400", "line-284312630", "review-5"] {
+            assert_eq!(masked(number), (number.to_owned(), "***".to_owned()));
+        }
+        for other in ["4111111111111111", "line-4111111111111111", "me-5", "secret", ""] {
+            assert_eq!(masked(other).0, "***", "{other}");
+        }
     }
 
     #[test]

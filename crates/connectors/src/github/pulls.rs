@@ -8,7 +8,7 @@ use crate::change::{Change, Review};
 use crate::closing;
 use crate::delivery::{Unreadable, needed, text};
 use crate::event::{self, Event};
-use crate::said::Comment;
+use crate::said::{Comment, LINE, REVIEW};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -70,7 +70,7 @@ pub(super) fn read(kind: &str, body: Body) -> Result<Event, Unreadable> {
     let comment = match kind {
         "pull_request_review" => review.as_ref().and_then(Reviewed::comment),
         // Ids of comments on lines are others than those of the rest.
-        _ => comment.unwrap_or_default().told("line-", action.as_deref()),
+        _ => comment.unwrap_or_default().told(LINE, action.as_deref()),
     };
     Change {
         external_id,
@@ -130,7 +130,7 @@ impl Reviewed {
     fn comment(&self) -> Option<Comment> {
         let sent_at = self.submitted_at.as_deref().and_then(event::time);
         Some(Comment {
-            id: format!("review-{}", self.id?),
+            id: format!("{REVIEW}-{}", self.id?),
             author: self.user.as_ref().and_then(|user| user.login.clone()),
             text: self.body.clone().filter(|text| !text.trim().is_empty())?,
             sent_at,
