@@ -217,6 +217,11 @@ impl Event {
         }
     }
 
+    /// Whether the same words are the same news. A repository may go back to where it was, and is only looked at.
+    pub(crate) fn changes_once(&self) -> bool {
+        !matches!(self, Self::Push(_) | Self::Wiki(_) | Self::Ignored { .. })
+    }
+
     pub(crate) fn ignored(reason: impl Into<String>) -> Self {
         Self::Ignored { reason: reason.into() }
     }

@@ -99,7 +99,7 @@ impl Comment {
 
     pub(crate) fn mask(&mut self, mask: &mut impl FnMut(&str) -> String) {
         let kinds = self.id.split_once('-').filter(|(kind, _)| [LINE, REVIEW].contains(kind));
-        if !event::is_number(kinds.map_or(&self.id, |(_, number)| number)) {
+        if !event::is_number(kinds.map_or(self.id.as_str(), |(_, number)| number)) {
             self.id = mask(&self.id);
         }
         self.text = mask(&self.text);
