@@ -278,7 +278,8 @@ async fn what_was_said_of_an_issue_goes_with_it() {
     tell(&api, &hook, &[comment(1, "Since the release of May.", "created", 1)]).await;
     assert!(talk(&api).await.is_some());
     let forgotten = api.delete("/tasks/shop%2Fcore%237?project_key=shop").await;
-    assert_eq!((forgotten.status, talk(&api).await), (204, None));
+    assert_eq!(forgotten.status, 204);
+    assert_eq!(talk(&api).await, None);
     // Nothing that was said before brings it back.
     let replayed = api.get("/projects/shop/deliveries").await.ok()["deliveries"][0]["id"].clone();
     let replay = format!("/projects/shop/deliveries/{}/replay", replayed.as_str().unwrap());
