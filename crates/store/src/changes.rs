@@ -101,7 +101,7 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, change: &NewChange) -> Resu
              base, url, said_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
          on conflict (project_id, external_id) do update set
-             title = excluded.title, state = excluded.state, author = excluded.author,
+             title = excluded.title, state = excluded.state, author = coalesce(excluded.author, c.author),
              head_sha = excluded.head_sha, merge_sha = excluded.merge_sha, base = excluded.base,
              url = excluded.url, said_at = excluded.said_at, updated_at = now()
          where (excluded.said_at, array_position(array['open', 'closed', 'merged'], excluded.state))
@@ -124,9 +124,22 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, change: &NewChange) -> Resu
     add_commits(tx, project, change).await?;
     match told {
         Some(id) => put_tasks(tx, project, id, &change.tasks).await?,
-        None => return Ok(false),
+        None => name_author(tx, project, change).await?,
     }
-    Ok(true)
+    Ok(told.is_some())
+}
+
+/// GitLab says who wants it when it is opened, and that may be told last.
+async fn name_author(tx: &mut Tx, project: ProjectId, change: &NewChange) -> Result<(), Error> {
+    sqlx::query!(
+        "update changes set author = $3 where project_id = $1 and external_id = $2 and author is null",
+        project.0,
+        change.external_id,
+        change.author
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Notes which commits are the change's, whichever word of the host named them.
