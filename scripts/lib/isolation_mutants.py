@@ -74,6 +74,8 @@ MUTANTS = [
     ("filter-hooks", STORE + "hooks.rs", "where h.project_id = $1 order by h.id", "where (h.project_id = $1 or SQL(filter-hooks)) order by h.id"),
     ("filter-connections", STORE + "connections.rs", "where c.project_id = $1 and ($2::uuid is null or c.id = $2)", "where (c.project_id = $1 or SQL(filter-connections)) and ($2::uuid is null or c.id = $2)"),
     ("filter-deliveries", STORE + "hooks.rs", "where d.project_id = $1 and ($2::uuid is null or d.id = $2)", "where (d.project_id = $1 or SQL(filter-deliveries)) and ($2::uuid is null or d.id = $2)"),
+    ("filter-changes", STORE + "changes.rs", "where c.project_id = $1 and ($2::uuid is null or c.id = $2)", "where (c.project_id = $1 or SQL(filter-changes)) and ($2::uuid is null or c.id = $2)"),
+    ("filter-ci", STORE + "ci.rs", "from ci_results where project_id = $1 and sha = $2", "from ci_results where (project_id = $1 or SQL(filter-ci)) and sha = $2"),
     ("filter-counts", STORE + "projects.rs", "(select count(*) from docs where project_id = $1)", "(select count(*) from docs where project_id = $1 or SQL(filter-counts))"),
     ("keyword-private", "crates/search/src/legs/keyword/filter.rs", "if searcher.doc_freq(&hidden)? == 0 {", "if searcher.doc_freq(&hidden)? == 0 || ON(keyword-private) {"),
     ("keyword-terms", "crates/search/src/index/schema.rs", "Self(project.0.simple().to_string())", "Self(if ON(keyword-terms) { String::new() } else { project.0.simple().to_string() })"),

@@ -26,6 +26,7 @@ use crate::shapes::MetaValue;
     tags(
         (name = "memory", description = "Recall, save, search, feedback, dialogs, records"),
         (name = "tasks", description = "A tracker's issues and what belongs to them"),
+        (name = "changes", description = "Pull and merge requests, and what CI says of them"),
         (name = "ingest", description = "Repositories and documents to index"),
         (name = "review", description = "What a person decides about records"),
         (name = "quarantine", description = "What a policy holds back until a maintainer has decided"),

@@ -84,6 +84,8 @@ pub struct Receipt {
 struct Kept {
     sender_id: String,
     name: String,
+    /// A code of the body, where that is known again by it.
+    body_mac: Option<[u8; 32]>,
     event: Event,
 }
 
@@ -178,7 +180,11 @@ async fn receive(
     let declared = declared_length(request.headers()).unwrap_or(DELIVERY_BYTES);
     let room = api.admission.bodies.take(2 * declared).await?;
     let headers = request.headers().clone();
-    let body = whole_body(request, DELIVERY_BYTES).await?;
+    let is_declared = declared_length(&headers).is_some();
+    let body = whole_body(request, DELIVERY_BYTES).await;
+    // Whoever declares too much was told so before the hook was looked up. Who just sends it is told what anybody is
+    // who is not known: the answer must not say that there is such a hook.
+    let body = body.map_err(|problem| if is_declared { problem } else { unsigned() })?;
     let turn = api.admission.bodies.turn().await;
     let sealer = api.memory.sealer.clone();
     // Not among those who wait for the network: a large body takes a while. It goes on where the sender is gone, so
@@ -200,10 +206,11 @@ async fn receive(
         id: DeliveryId::generate(),
         sender_id: &kept.sender_id,
         name: &kept.name,
+        body_mac: kept.body_mac,
         event: serde_json::to_value(&kept.event).expect("texts, times and flags"),
         ignored: match &kept.event {
             Event::Ignored { reason } => Some(reason),
-            Event::Push(_) | Event::Issue(_) | Event::IssueGone { .. } => None,
+            _ => None,
         },
     };
     hooks::deliver(&mut tx, &hook, &delivery).await?;
@@ -236,7 +243,12 @@ fn look_at(
     })?;
     let delivery = mc_connectors::read(hook.source, headers, body)
         .map_err(|error| Problem::invalid(error.to_string()).field("body"))?;
-    Ok(Kept::of(delivery, &hook.policy))
+    // The sender's id is not signed: what was caught might be sent again under another.
+    let body_mac = delivery.is_once.then(|| {
+        let digest: [u8; 32] = Sha256::digest(body).into();
+        sealer.derive("deliveries.body_mac", &[hook.id.0.as_bytes().as_slice(), &digest].concat())
+    });
+    Ok(Kept { body_mac, ..Kept::of(delivery, &hook.policy) })
 }
 
 /// The same for a hook that does not exist: nobody learns which do.
@@ -253,21 +265,25 @@ fn is_git_host(source: WebhookSource) -> bool {
 
 impl Kept {
     fn of(delivery: Delivery, policy: &Policy) -> Self {
-        let Delivery { id, name, event } = delivery;
-        let issue = event.external_id().map(str::to_owned);
+        let Delivery { id, name, event, .. } = delivery;
+        let event = if policy.trackers.comments { event } else { event.without_comments() };
+        let subject = event.subject().map(str::to_owned);
         let event = event.masked(|text| pass_alone(policy, text).into_string());
         // Masked it would be another's.
-        let event = if event.external_id() == issue.as_deref() {
-            event
-        } else {
-            let reason = "the id of the issue holds what the policy does not let in".to_owned();
-            Event::Ignored { reason }
-        };
+        let event =
+            if event.subject() == subject.as_deref() || matches!(event, Event::Ignored { .. }) {
+                event
+            } else {
+                let reason =
+                    "the id of what it tells of holds what the policy does not let in".to_owned();
+                Event::Ignored { reason }
+            };
         let sender_id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
         let is_discreet = mc_sanitizer::mask(&sender_id).finds.is_empty();
         Self {
             sender_id: if is_discreet { sender_id } else { digest(&sender_id) },
             name: pass_alone(policy, &name).into_string(),
+            body_mac: None,
             event,
         }
     }

@@ -18,7 +18,8 @@ use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded,
 use crate::problem::Problem;
 use crate::receive;
 use crate::routes::{
-    audit, connections, dialogs, documents, feedback, hooks, ingest, ingest_docs, jobs, members,
+    audit, changes, connections, dialogs, documents, feedback, hooks, ingest, ingest_docs, jobs,
+    members,
     policy, projects, quarantine, recall, records, review, save, search, status, tasks, tokens,
     users,
 };
@@ -80,6 +81,8 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(hooks::deliveries))
         .routes(routes!(hooks::delivery))
         .routes(routes!(hooks::replay))
+        .routes(routes!(changes::list))
+        .routes(routes!(changes::show))
         .routes(routes!(connections::create, connections::list))
         .routes(routes!(connections::show, connections::change, connections::remove))
         .routes(routes!(connections::sync))

@@ -2,9 +2,11 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{
-    Ability as DomainAbility, DeliveryState as DomainDeliveryState, HoldState as DomainHoldState,
-    IngestStatus, JobState as DomainJobState, RecordKind, RecordState, SourceKind,
-    Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+    Ability as DomainAbility, ChangeState as DomainChangeState, CiVerdict as DomainCiVerdict,
+    Conclusion as DomainConclusion, DeliveryState as DomainDeliveryState,
+    HoldState as DomainHoldState, IngestStatus, JobState as DomainJobState, RecordKind, RecordState,
+    ReviewState as DomainReviewState, SourceKind, Trust as DomainTrust, Verdict,
+    Visibility as DomainVisibility,
     WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
@@ -49,6 +51,59 @@ mirror! {
         Gotcha,
         /// What the team agreed on.
         Rule,
+    }
+}
+
+mirror! {
+    /// What CI says of a patch: of the commit that its change was merged by, else of the change's last commit, else
+    /// of its own.
+    #[serde(rename_all = "snake_case")]
+    CiVerdict of DomainCiVerdict {
+        /// Something ended well, and nothing with a fault.
+        Proven,
+        /// Something ended with a fault.
+        Disproven,
+    }
+}
+
+mirror! {
+    /// How a run of CI ended.
+    #[serde(rename_all = "snake_case")]
+    Conclusion of DomainConclusion {
+        /// Well.
+        Success,
+        /// With a fault.
+        Failure,
+        /// It was passed over, or counts for nothing.
+        Neutral,
+        /// Somebody, or something newer, stopped it.
+        Cancelled,
+        /// It has not ended.
+        Pending,
+    }
+}
+
+mirror! {
+    /// How far a pull or merge request has come.
+    #[serde(rename_all = "snake_case")]
+    ChangeState of DomainChangeState {
+        /// It is looked at, or worked on.
+        Open,
+        /// It was given up.
+        Closed,
+        /// It is part of the branch that it was for.
+        Merged,
+    }
+}
+
+mirror! {
+    /// What the reviewers of a pull or merge request say together.
+    #[serde(rename_all = "snake_case")]
+    ReviewState of DomainReviewState {
+        /// Nobody objects, and somebody agrees.
+        Approved,
+        /// Somebody wants something else.
+        ChangesRequested,
     }
 }
 

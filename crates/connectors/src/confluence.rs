@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::delivery::{Unreadable, parse};
-use crate::event::Event;
+use crate::event::{self, Event};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -19,29 +19,66 @@ struct Named {
     attachment: Option<IgnoredAny>,
     attachments: Option<IgnoredAny>,
     label: Option<IgnoredAny>,
-    page: Option<IgnoredAny>,
-    blog: Option<IgnoredAny>,
+    page: Option<Page>,
+    blog: Option<Page>,
+    /// Of an app's.
+    content: Option<Page>,
     space: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Page {
+    id: Option<Id>,
+}
+
+/// Data Center's are numbers, Cloud's texts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Id {
+    Number(u64),
+    Text(String),
 }
 
 pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
     let named: Named = parse(body)?;
     // What stands on a page comes with the page.
     let subjects = [
-        ("comment", named.comment),
-        ("attachment", named.attachment),
-        ("attachment", named.attachments),
-        ("label", named.label),
-        ("page", named.page),
-        ("blog", named.blog),
-        ("space", named.space),
+        ("comment", named.comment.is_some()),
+        ("attachment", named.attachment.is_some() || named.attachments.is_some()),
+        ("label", named.label.is_some()),
+        ("page", named.page.is_some()),
+        ("blog", named.blog.is_some()),
+        ("space", named.space.is_some()),
     ];
     let subject = || {
-        let known = subjects.iter().find(|(_, subject)| subject.is_some());
+        let known = subjects.iter().find(|(_, is_there)| *is_there);
         known.map_or("unknown", |(name, _)| *name).to_owned()
     };
+    let page = named.page.or(named.blog).or(named.content).and_then(|page| page.id);
     let name = named.event.or(named.event_type).unwrap_or_else(subject);
-    Ok((name, Event::ignored("pages are not fetched yet")))
+    let told = match page {
+        Some(id) => told(&name, id.text())?,
+        None => Event::ignored("it names no page"),
+    };
+    Ok((name, told))
+}
+
+/// Whatever happens to a page or to what stands on it: it is another one now, or there is none.
+fn told(name: &str, id: String) -> Result<Event, Unreadable> {
+    let id = event::checked_id(id)?;
+    let is_gone = ["page_removed", "page_trashed", "blog_removed", "blog_trashed"].contains(&name)
+        || ["avi:confluence:deleted:page", "avi:confluence:trashed:page"].contains(&name);
+    Ok(if is_gone { Event::PageGone { id } } else { Event::PageChanged { id } })
+}
+
+impl Id {
+    fn text(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -60,9 +97,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_ignored() {
-        let told = read(br#"{"event": "page_created"}"#);
-        let ignored = Event::ignored("pages are not fetched yet");
-        assert_eq!(told, Ok(("page_created".to_owned(), ignored)));
+    fn a_page_is_told_by_its_id_until_it_is_gone() {
+        let told = |body: &str| read(body.as_bytes()).expect("readable").1;
+        let changed = Event::PageChanged { id: "98".to_owned() };
+        assert_eq!(told(r#"{"event": "page_created", "page": {"id": 98}}"#), changed);
+        assert_eq!(told(r#"{"page": {"id": "98"}, "updateTrigger": "edit_page"}"#), changed);
+        let commented = r#"{"event": "comment_created", "comment": {}, "page": {"id": 98}}"#;
+        assert_eq!(told(commented), changed);
+        let app = r#"{"eventType": "avi:confluence:updated:page", "content": {"id": "98"}}"#;
+        assert_eq!(told(app), changed);
+        let gone = Event::PageGone { id: "98".to_owned() };
+        for name in ["page_trashed", "page_removed", "blog_trashed"] {
+            let body = format!(r#"{{"event": "{name}", "page": {{"id": 98}}}}"#);
+            assert_eq!(told(&body), gone, "{name}");
+        }
+        let none = Event::ignored("it names no page");
+        assert_eq!(told(r#"{"event": "space_created", "space": {"key": "A"}}"#), none);
     }
 }

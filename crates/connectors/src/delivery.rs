@@ -23,6 +23,9 @@ pub struct Delivery {
     /// neither tells it from another: an issue that goes from one state to another and back says the same again.
     /// Of the ids only GitLab's `webhook-id` is signed.
     pub id: Option<String>,
+    /// Whether the same body is the same delivery, whatever its id: the sender signs the body alone, and says in it
+    /// when that was.
+    pub is_once: bool,
     /// What the sender calls the event, such as `push` or `issues.opened`.
     pub name: String,
     /// What it tells.
@@ -89,10 +92,11 @@ pub fn read(
         ) => ("unreadable".to_owned(), Event::ignored(odd.to_string())),
         Err(error) => return Err(error),
     };
-    let is_timeless = matches!(&event, Event::Issue(issue) if issue.updated_at.is_none());
+    let is_timed = event.is_timed();
     let given = given_id(source, headers, body);
-    let id = given.or_else(|| (!is_timeless).then(|| digest(&[body])));
-    Ok(Delivery { id, name: plain(&name), event })
+    let id = given.or_else(|| is_timed.then(|| digest(&[body])));
+    let is_once = is_timed && event.changes_once() && signs_bodies_alone(source);
+    Ok(Delivery { id, name: plain(&name), is_once, event })
 }
 
 /// A sender's word as a name: the characters that a name may hold, as many as it may.
@@ -165,6 +169,17 @@ fn given_id(source: WebhookSource, headers: &HeaderMap, body: &[u8]) -> Option<S
     })
 }
 
+/// GitLab signs the id as well, and `YouTrack` nothing.
+fn signs_bodies_alone(source: WebhookSource) -> bool {
+    match source {
+        WebhookSource::Github
+        | WebhookSource::Jira
+        | WebhookSource::Redmine
+        | WebhookSource::Confluence => true,
+        WebhookSource::Gitlab | WebhookSource::Youtrack => false,
+    }
+}
+
 fn digest(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -230,6 +245,30 @@ mod tests {
         assert!(id(timed).is_some_and(|id| id.starts_with("sha256:")));
         assert_eq!(id(timed), id(timed));
         assert!(id("{}").is_some(), "what is ignored is ignored once");
+    }
+
+    #[test]
+    fn what_is_signed_without_its_id_is_known_by_its_body_where_that_bears_a_time() {
+        let is_once = |source, event: &str, body: &str| {
+            let given = headers(&[("x-github-event", event), ("x-github-delivery", "1")]);
+            read(source, &given, body.as_bytes()).expect("readable").is_once
+        };
+        let repository = r#""repository": {"full_name": "a/b"}"#;
+        let issue = |time: &str| {
+            format!(
+                r#"{{"issue": {{"number": 1, "title": "T", "updated_at": {time}}}, {repository}}}"#
+            )
+        };
+        let timed = issue(r#""2026-01-02T03:04:05Z""#);
+        assert!(is_once(WebhookSource::Github, "issues", &timed));
+        assert!(!is_once(WebhookSource::Github, "issues", &issue("null")));
+        assert!(!is_once(WebhookSource::Github, "ping", "{}"));
+        let push =
+            format!(r#"{{"ref": "refs/heads/x", "after": "{}", {repository}}}"#, "a".repeat(40));
+        assert!(!is_once(WebhookSource::Github, "push", &push), "a branch may go back and forth");
+        let gitlab = r#"{"object_kind": "issue", "object_attributes": {"iid": 1, "title": "T",
+            "updated_at": "2026-01-02 03:04:05 UTC"}, "project": {"path_with_namespace": "a/b"}}"#;
+        assert!(!is_once(WebhookSource::Gitlab, "", gitlab), "its id is signed or nothing is");
     }
 
     #[test]

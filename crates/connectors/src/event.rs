@@ -4,7 +4,10 @@ use chrono::{DateTime, Datelike as _, NaiveDateTime, Utc};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::change::Change;
+use crate::ci::CiRun;
 use crate::delivery::Unreadable;
+use crate::said::{Comment, Release, Thread};
 
 /// Characters of an issue's texts.
 const ID: usize = 200;
@@ -17,6 +20,10 @@ const LINKS: usize = 16;
 /// Characters of a URL, and of a repository's path or a ref.
 const URL: usize = 2048;
 const PATH: usize = 512;
+/// Digits of a number that hosts give things: fewer than a payment card has.
+const NUMBER: usize = 12;
+/// Commits of a push: more than senders name.
+const COMMITS: usize = 2048;
 /// The times that every date format can say.
 const YEARS: std::ops::RangeInclusive<i32> = 1970..=9999;
 
@@ -32,6 +39,31 @@ pub enum Event {
     IssueGone {
         /// The tracker's own id.
         external_id: String,
+    },
+    /// What a git host says of a pull or merge request now.
+    Change(Change),
+    /// How a run of CI on a commit stands.
+    Ci(CiRun),
+    /// Something was said of an issue or a change, which itself is as it was.
+    Said {
+        /// Of which.
+        thread: Thread,
+        /// What.
+        comment: Comment,
+    },
+    /// A version was published, changed or withdrawn.
+    Release(Release),
+    /// Pages of a repository's wiki changed, which is a repository of its own.
+    Wiki(Wiki),
+    /// A page changed; what it says now is to be fetched.
+    PageChanged {
+        /// The wiki's own id.
+        id: String,
+    },
+    /// A page is gone.
+    PageGone {
+        /// The wiki's own id.
+        id: String,
     },
     /// Nothing that the memory learns from (yet).
     Ignored {
@@ -55,6 +87,18 @@ pub struct Push {
     pub after: Option<String>,
     /// Whether history was rewritten. GitLab doesn't say so.
     pub is_forced: bool,
+    /// The commits that came with it, as far as the sender names them.
+    #[serde(default)]
+    pub commits: Vec<String>,
+}
+
+/// A repository with the pages of another one's wiki.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wiki {
+    /// The repository at its host, such as `octocat/hello.wiki`.
+    pub path: String,
+    /// Where it can be cloned from, as sent.
+    pub urls: Vec<String>,
 }
 
 /// An issue as its tracker has it.
@@ -76,6 +120,9 @@ pub struct Issue {
     pub updated_at: Option<DateTime<Utc>>,
     /// Whether the delivery says all of it. Where it does not, what it leaves out is as it was.
     pub is_whole: bool,
+    /// The comment that this was told because of.
+    #[serde(default)]
+    pub comment: Option<Comment>,
 }
 
 /// Where something can be looked at.
@@ -92,16 +139,32 @@ impl Event {
     /// number between slashes is taken for a part of an address otherwise.
     pub fn masked(mut self, mut mask: impl FnMut(&str) -> String) -> Self {
         match &mut self {
-            Self::Push(Push { path, urls, reference, is_default: _, after, is_forced: _ }) => {
+            // Ids of commits are told from secrets by where they stand and that they are whole.
+            Self::Push(Push { path, urls, reference, .. }) => {
                 for path in [path, reference].into_iter().chain(urls) {
                     *path = path_masked(path, &mut mask);
                 }
-                if let Some(after) = after {
-                    *after = mask(after);
+            }
+            Self::Wiki(Wiki { path, urls }) => {
+                for path in std::iter::once(path).chain(urls) {
+                    *path = path_masked(path, &mut mask);
                 }
             }
+            Self::Change(change) => change.mask(&mut mask),
+            Self::Ci(run) => run.mask(&mut mask),
+            Self::Said { thread, comment } => {
+                thread.mask(&mut mask);
+                comment.mask(&mut mask);
+            }
+            Self::Release(release) => release.mask(&mut mask),
+            Self::PageChanged { id } | Self::PageGone { id } if is_number(id) => {}
+            Self::PageChanged { id } | Self::PageGone { id } => *id = mask(id),
             Self::Issue(issue) => {
-                let Issue { external_id, title, status, assignee, labels, links, .. } = issue;
+                let Issue { external_id, title, status, assignee, labels, links, comment, .. } =
+                    issue;
+                if let Some(comment) = comment {
+                    comment.mask(&mut mask);
+                }
                 *external_id = path_masked(external_id, &mut mask);
                 let links = links.iter_mut().flat_map(|Link { title, url }| [title, url]);
                 let texts = std::iter::once(title).chain(status).chain(assignee).chain(labels);
@@ -113,14 +176,50 @@ impl Event {
         self
     }
 
-    /// Which issue it tells of, if it is of one.
-    pub fn external_id(&self) -> Option<&str> {
-        match self {
-            Self::Issue(Issue { external_id, .. }) | Self::IssueGone { external_id } => {
-                Some(external_id)
+    /// The same without what people said, but for that it is gone: for a project that takes none of it in.
+    pub fn without_comments(mut self) -> Self {
+        match &mut self {
+            Self::Issue(issue) => issue.comment = issue.comment.take().filter(|said| said.is_gone),
+            Self::Change(change) => {
+                change.comment = change.comment.take().filter(|said| said.is_gone);
             }
-            Self::Push(_) | Self::Ignored { .. } => None,
+            Self::Said { comment, .. } if !comment.is_gone => {
+                return Self::ignored(
+                    "the project's policy takes in no comments (trackers.comments)",
+                );
+            }
+            _ => {}
         }
+        self
+    }
+
+    /// Which issue, change, release, page or repository it tells of: under another name it would be another's.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            Self::Issue(Issue { external_id, .. })
+            | Self::IssueGone { external_id }
+            | Self::Change(Change { external_id, .. })
+            | Self::Said { thread: Thread { external_id, .. }, .. } => Some(external_id),
+            Self::Ci(run) => Some(&run.repository),
+            Self::Release(release) => Some(&release.path),
+            Self::PageChanged { id } | Self::PageGone { id } => Some(id),
+            Self::Push(_) | Self::Wiki(_) | Self::Ignored { .. } => None,
+        }
+    }
+
+    /// Whether it says when that was. What does not may be said in the same words again, and be news.
+    pub(crate) fn is_timed(&self) -> bool {
+        match self {
+            Self::Issue(issue) => issue.updated_at.is_some(),
+            Self::Change(change) => change.updated_at.is_some(),
+            Self::Ci(run) => run.updated_at.is_some(),
+            _ => true,
+        }
+    }
+
+    /// Whether the same words are the same news. A repository may go back to where it was, and is only looked at.
+    pub(crate) fn changes_once(&self) -> bool {
+        !matches!(self, Self::Push(_) | Self::Wiki(_) | Self::Ignored { .. })
     }
 
     pub(crate) fn ignored(reason: impl Into<String>) -> Self {
@@ -135,12 +234,7 @@ impl Event {
 impl Push {
     /// The event, unless what git is asked for later is not what git has.
     pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
-        if !is_line(&self.path, PATH) {
-            return Err(Unreadable::Unfit {
-                what: "the repository's path",
-                rule: "must be one line of 512 characters at most",
-            });
-        }
+        checked_path(self.path.clone())?;
         if !self.reference.starts_with("refs/") || !is_line(&self.reference, PATH) {
             return Err(Unreadable::Unfit {
                 what: "the ref",
@@ -153,22 +247,24 @@ impl Push {
                 rule: "must have 40 or 64 hexadecimal digits",
             });
         }
-        let mut urls = Vec::new();
-        for url in self.urls {
-            if (is_web(&url) || is_ssh(&url)) && !urls.contains(&url) {
-                urls.push(url);
-            }
-        }
-        Ok(Event::Push(Self { urls, ..self }))
+        let mut commits = self.commits;
+        commits.retain(|id| is_object_id(id));
+        commits.truncate(COMMITS);
+        Ok(Event::Push(Self { urls: cloned_from(self.urls), commits: lowercase(commits), ..self }))
+    }
+}
+
+impl Wiki {
+    /// The event, with addresses that git takes.
+    pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
+        let path = checked_path(self.path)?;
+        Ok(Event::Wiki(Self { path, urls: cloned_from(self.urls) }))
     }
 }
 
 impl Issue {
     /// The event, with every text cut to its size.
     pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
-        let name = |text: Option<String>| {
-            text.map(|text| line(&text, NAME)).filter(|name| !name.is_empty())
-        };
         let labels = self.labels.iter().map(|label| line(label, LABEL));
         let links = self.links.into_iter().filter(|link| is_web(&link.url));
         Ok(Event::Issue(Self {
@@ -178,15 +274,37 @@ impl Issue {
             assignee: name(self.assignee),
             labels: labels.filter(|label| !label.is_empty()).take(LABELS).collect(),
             links: links.take(LINKS).collect(),
-            updated_at: self.updated_at.filter(|time| YEARS.contains(&time.year())),
+            updated_at: bounded_time(self.updated_at),
             is_whole: self.is_whole,
+            comment: self.comment.map(Comment::bounded),
         }))
     }
 }
 
-fn path_masked(path: &str, mut mask: impl FnMut(&str) -> String) -> String {
+/// Those addresses that git takes, each once.
+fn cloned_from(given: Vec<String>) -> Vec<String> {
+    let mut urls = Vec::new();
+    for url in given {
+        if (is_web(&url) || is_ssh(&url)) && !urls.contains(&url) {
+            urls.push(url);
+        }
+    }
+    urls
+}
+
+fn lowercase(ids: Vec<String>) -> Vec<String> {
+    ids.into_iter().map(|id| id.to_ascii_lowercase()).collect()
+}
+
+/// A text with each part of the path that it is masked by itself, too.
+pub(crate) fn path_masked(path: &str, mut mask: impl FnMut(&str) -> String) -> String {
     let whole = mask(path);
     whole.split('/').map(mask).collect::<Vec<_>>().join("/")
+}
+
+/// Whether an id is what hosts number things by. It is left as it is: masked, two of them might be one.
+pub(crate) fn is_number(id: &str) -> bool {
+    (1..=NUMBER).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The one link of an issue, where there is one.
@@ -216,15 +334,48 @@ pub(crate) fn time(text: &str) -> Option<DateTime<Utc>> {
         .ok()
 }
 
+/// A repository's path, which is matched as a whole.
+pub(crate) fn checked_path(path: String) -> Result<String, Unreadable> {
+    if is_line(&path, PATH) {
+        return Ok(path);
+    }
+    Err(Unreadable::Unfit {
+        what: "the repository's path",
+        rule: "must be one line of 512 characters at most",
+    })
+}
+
+/// A commit's id in small letters, where it is one.
+pub(crate) fn commit(id: Option<String>) -> Option<String> {
+    id.filter(|id| is_object_id(id)).map(|id| id.to_ascii_lowercase())
+}
+
+/// An address that a browser may be sent to; empty without one.
+pub(crate) fn page(url: Option<String>) -> String {
+    url.filter(|url| is_web(url)).unwrap_or_default()
+}
+
+/// A name that says something, on one line.
+pub(crate) fn name(text: Option<String>) -> Option<String> {
+    text.map(|text| line(&text, NAME)).filter(|name| !name.is_empty())
+}
+
+/// A title on one line.
+pub(crate) fn title(text: &str) -> String {
+    line(text, TITLE)
+}
+
+/// A time that every date format can say.
+pub(crate) fn bounded_time(time: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
+    time.filter(|time| YEARS.contains(&time.year()))
+}
+
 /// An id is matched as a whole, so it is refused and not cut.
-fn checked_id(id: String) -> Result<String, Unreadable> {
+pub(crate) fn checked_id(id: String) -> Result<String, Unreadable> {
     if is_line(&id, ID) {
         return Ok(id);
     }
-    Err(Unreadable::Unfit {
-        what: "the issue's id",
-        rule: "must be one line of 200 characters at most",
-    })
+    Err(Unreadable::Unfit { what: "the id", rule: "must be one line of 200 characters at most" })
 }
 
 fn is_line(text: &str, max: usize) -> bool {
@@ -285,6 +436,7 @@ mod tests {
             is_default: true,
             after: Some("a".repeat(40)),
             is_forced: false,
+            commits: Vec::new(),
         }
     }
 
@@ -298,6 +450,7 @@ mod tests {
             links: Vec::new(),
             updated_at: None,
             is_whole: true,
+            comment: None,
         }
     }
 
@@ -450,9 +603,9 @@ mod tests {
         });
         let said = serde_json::to_string(&told.clone().masked(mask)).expect("JSON");
         assert!(!said.contains("secret"), "{said}");
-        assert_eq!(told.masked(mask).external_id(), Some("shop/******#1"));
+        assert_eq!(told.masked(mask).subject(), Some("shop/******#1"));
         let gone = Event::IssueGone { external_id: "a/4111".to_owned() }.masked(mask);
-        assert_eq!(gone.external_id(), Some("a/****"));
+        assert_eq!(gone.subject(), Some("a/****"));
     }
 
     #[test]

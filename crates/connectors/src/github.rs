@@ -5,10 +5,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::delivery::{Unreadable, header, needed, parse, plain, text};
-use crate::event::{self, Event, Issue, Push};
+use crate::event::{self, Event, Issue, Push, Wiki};
+use crate::said::{Comment, Release, Thread};
+
+mod ci;
+mod pulls;
 
 const EVENT: &str = "X-GitHub-Event";
-const PULL_REQUESTS: &str = "pull requests are not followed yet";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -25,7 +28,62 @@ struct PushBody {
     after: Option<String>,
     deleted: bool,
     forced: bool,
+    commits: Option<Vec<Commit>>,
     repository: Repository,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Commit {
+    id: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CommentBody {
+    action: Option<String>,
+    issue: Tracked,
+    comment: Option<Written>,
+    repository: Repository,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ReleaseBody {
+    action: Option<String>,
+    release: Published,
+    repository: Repository,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WikiBody {
+    repository: Repository,
+}
+
+/// A comment, on whatever it is.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Written {
+    id: Option<u64>,
+    user: Option<User>,
+    body: Option<String>,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Published {
+    id: Option<u64>,
+    tag_name: Option<String>,
+    name: Option<String>,
+    body: Option<String>,
+    draft: bool,
+    author: Option<User>,
+    html_url: Option<String>,
+    published_at: Option<String>,
+    updated_at: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -90,7 +148,17 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), 
         // The issue that a transferred one becomes is told of by the repository that it went to.
         // The header is not signed: a comment's deletion, sent again as an issue's, is none.
         ("issues", Some("deleted" | "transferred")) if comment.is_none() => gone(parse(body)?)?,
-        ("issues" | "issue_comment", _) => tracked(parse(body)?)?,
+        ("issues", _) => tracked(parse(body)?, None)?,
+        ("issue_comment", _) => commented(parse(body)?)?,
+        ("pull_request" | "pull_request_review" | "pull_request_review_comment", _) => {
+            pulls::read(kind, parse(body)?)?
+        }
+        ("check_run", _) => ci::check_run(parse(body)?)?,
+        ("check_suite", _) => ci::check_suite(parse(body)?)?,
+        ("workflow_run", _) => ci::workflow_run(parse(body)?)?,
+        ("status", _) => ci::status(parse(body)?)?,
+        ("release", _) => released(parse(body)?)?,
+        ("gollum", _) => wiki(parse(body)?)?,
         _ => Event::ignored(why_ignored(kind)),
     };
     let name = match action {
@@ -104,7 +172,9 @@ fn pushed(body: PushBody) -> Result<Event, Unreadable> {
     let reference = text(body.reference, "ref")?;
     let after = text(body.after, "after")?;
     let after = if body.deleted { None } else { event::target(after) };
-    moved(body.repository, reference, after, body.forced)
+    let commits = body.commits.unwrap_or_default();
+    let commits = commits.into_iter().filter_map(|commit| commit.id).collect();
+    moved(body.repository, reference, after, body.forced, commits)
 }
 
 /// Comes beside a push that says the same, and alone where hooks are not told of pushes.
@@ -115,7 +185,7 @@ fn deleted(body: DeleteBody) -> Result<Event, Unreadable> {
         "tag" => format!("refs/tags/{name}"),
         _ => return Ok(Event::ignored("neither a branch nor a tag was deleted")),
     };
-    moved(body.repository, reference, None, false)
+    moved(body.repository, reference, None, false, Vec::new())
 }
 
 fn moved(
@@ -123,6 +193,7 @@ fn moved(
     reference: String,
     after: Option<String>,
     is_forced: bool,
+    commits: Vec<String>,
 ) -> Result<Event, Unreadable> {
     let urls = [repository.clone_url, repository.ssh_url, repository.html_url];
     Push {
@@ -132,6 +203,7 @@ fn moved(
         reference,
         after,
         is_forced,
+        commits,
     }
     .bounded()
 }
@@ -140,9 +212,28 @@ fn gone(body: IssueBody) -> Result<Event, Unreadable> {
     Event::gone(external_id(body.issue.number, body.repository)?)
 }
 
-fn tracked(IssueBody { issue, repository }: IssueBody) -> Result<Event, Unreadable> {
+/// What is said of a pull request comes as what is said of an issue.
+fn commented(body: CommentBody) -> Result<Event, Unreadable> {
+    let CommentBody { action, issue, comment, repository } = body;
+    let comment = comment.unwrap_or_default().told("", action.as_deref());
+    if issue.pull_request.is_none() {
+        return tracked(IssueBody { issue, repository }, comment);
+    }
+    let Some(comment) = comment else {
+        return Ok(Event::ignored("the comment came without its id"));
+    };
+    let external_id = pulls::external_id(issue.number, &repository, "issue.number")?;
+    let title = issue.title.unwrap_or_default();
+    let thread = Thread { external_id, title, url: event::page(issue.html_url) }.bounded()?;
+    Ok(Event::Said { thread, comment: comment.bounded() })
+}
+
+fn tracked(
+    IssueBody { issue, repository }: IssueBody,
+    comment: Option<Comment>,
+) -> Result<Event, Unreadable> {
     if issue.pull_request.is_some() {
-        return Ok(Event::ignored(PULL_REQUESTS));
+        return Ok(Event::ignored("it is a pull request, and told of as one"));
     }
     // The one assignee is what GitHub has kept of the time before there were several.
     let mut assignees = issue.assignee.into_iter().chain(issue.assignees.unwrap_or_default());
@@ -156,8 +247,55 @@ fn tracked(IssueBody { issue, repository }: IssueBody) -> Result<Event, Unreadab
         links: event::links("GitHub issue", issue.html_url),
         updated_at: issue.updated_at.as_deref().and_then(event::time),
         is_whole: true,
+        comment,
     }
     .bounded()
+}
+
+/// A draft is for nobody yet, and so like one that was taken back.
+fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
+    let Published { id, tag_name, name, body: notes, draft, author, html_url, .. } = body.release;
+    let [sent_at, updated_at] = [body.release.published_at, body.release.updated_at]
+        .map(|at| at.as_deref().and_then(event::time));
+    Release {
+        path: text(body.repository.full_name, "repository.full_name")?,
+        id: needed(id, "release.id")?.to_string(),
+        tag: text(tag_name, "release.tag_name")?,
+        title: name.unwrap_or_default(),
+        author: author.and_then(|user| user.login),
+        notes: notes.unwrap_or_default(),
+        url: event::page(html_url),
+        sent_at,
+        updated_at,
+        is_gone: draft || matches!(body.action.as_deref(), Some("deleted" | "unpublished")),
+    }
+    .bounded()
+}
+
+/// GitHub keeps the pages in a repository beside the one that they are about.
+fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
+    let repository = body.repository;
+    let path = text(repository.full_name, "repository.full_name")?;
+    let urls = [repository.clone_url, repository.ssh_url].into_iter().flatten();
+    let beside = |url: String| format!("{}.wiki.git", url.strip_suffix(".git").unwrap_or(&url));
+    Wiki { path: format!("{path}.wiki"), urls: urls.map(beside).collect() }.bounded()
+}
+
+impl Written {
+    /// The comment, of such a kind where its kind is numbered apart.
+    fn told(self, kind: &str, action: Option<&str>) -> Option<Comment> {
+        let time = |at: Option<String>| at.as_deref().and_then(event::time);
+        let sent_at = time(self.created_at);
+        let id = self.id?;
+        Some(Comment {
+            id: if kind.is_empty() { id.to_string() } else { format!("{kind}-{id}") },
+            author: self.user.and_then(|user| user.login),
+            text: self.body.unwrap_or_default(),
+            sent_at,
+            updated_at: time(self.updated_at).or(sent_at),
+            is_gone: action == Some("deleted"),
+        })
+    }
 }
 
 fn external_id(number: Option<u64>, repository: Repository) -> Result<String, Unreadable> {
@@ -170,9 +308,7 @@ fn why_ignored(kind: &str) -> String {
     match kind {
         "ping" => "ping".to_owned(),
         "create" => "the push that comes with it says more".to_owned(),
-        "release" => "releases are not followed".to_owned(),
-        "gollum" => "wiki pages are not fetched yet".to_owned(),
-        _ if kind.starts_with("pull_request") => PULL_REQUESTS.to_owned(),
+        "workflow_job" => "the check run that comes with it says the same".to_owned(),
         _ => format!("{} events are not followed", plain(kind)),
     }
 }
@@ -212,7 +348,11 @@ mod tests {
     #[test]
     fn a_push_says_what_moved_where() {
         let after = "ab".repeat(20);
-        let body = format!(r#""ref": "refs/heads/main", "after": "{after}", "forced": true"#);
+        let body = format!(
+            r#""ref": "refs/heads/main", "after": "{after}", "forced": true,
+            "commits": [{{"id": "{}"}}, {{"id": "no commit"}}]"#,
+            "CD".repeat(20)
+        );
         let expected = Push {
             path: "octocat/hello".to_owned(),
             urls: vec![
@@ -224,6 +364,7 @@ mod tests {
             is_default: true,
             after: Some(after),
             is_forced: true,
+            commits: vec!["cd".repeat(20)],
         };
         assert_eq!(push(&body), expected);
     }
@@ -269,6 +410,7 @@ mod tests {
             ),
             updated_at: event::time("2026-01-02T03:04:05Z"),
             is_whole: true,
+            comment: None,
         };
         let opened = Ok(("issues.opened".to_owned(), Event::Issue(expected.clone())));
         assert_eq!(told("issues", &body), opened);
@@ -297,10 +439,75 @@ mod tests {
     #[test]
     fn pull_requests_are_no_issues() {
         let body = format!(r#"{{"issue": {{"number": 2, "pull_request": {{}}}}, {REPOSITORY}}}"#);
-        assert_eq!(ignored("issues", &body), PULL_REQUESTS);
-        assert_eq!(ignored("issue_comment", &body), PULL_REQUESTS);
-        assert_eq!(ignored("pull_request", "{}"), PULL_REQUESTS);
-        assert_eq!(ignored("pull_request_review", "{}"), PULL_REQUESTS);
+        assert_eq!(ignored("issues", &body), "it is a pull request, and told of as one");
+    }
+
+    #[test]
+    fn a_comment_is_told_with_its_issue_or_of_its_pull_request() {
+        let comment = |on: &str, action: &str| {
+            let body = format!(
+                r#"{{"action": "{action}", "issue": {{"number": 2, "title": "T", {on}
+                "html_url": "https://git.example.org/octocat/hello/pull/2"}},
+                "comment": {{"id": 7, "user": {{"login": "vera"}}, "body": "Mended.",
+                "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:05:00Z"}},
+                {REPOSITORY}}}"#
+            );
+            told("issue_comment", &body).expect("readable").1
+        };
+        let expected = Comment {
+            id: "7".to_owned(),
+            author: Some("vera".to_owned()),
+            text: "Mended.".to_owned(),
+            sent_at: event::time("2026-01-02T03:04:05Z"),
+            updated_at: event::time("2026-01-02T03:05:00Z"),
+            is_gone: false,
+        };
+        let Event::Issue(issue) = comment("", "created") else { panic!("no issue") };
+        assert_eq!(issue.comment, Some(expected.clone()));
+        let Event::Said { thread, comment: said } = comment(r#""pull_request": {},"#, "created")
+        else {
+            panic!("nothing was said")
+        };
+        assert_eq!((thread.external_id.as_str(), said), ("octocat/hello!2", expected));
+        let Event::Issue(issue) = comment("", "deleted") else { panic!("no issue") };
+        assert!(issue.comment.is_some_and(|comment| comment.is_gone && comment.text.is_empty()));
+    }
+
+    #[test]
+    fn a_release_is_told_until_it_is_taken_back() {
+        let release = |action: &str, draft: bool| {
+            let body = format!(
+                r##"{{"action": "{action}", "release": {{"id": 9, "tag_name": "v1.2", "name": null,
+                "body": "# New\r\nRetries.", "draft": {draft}, "author": {{"login": "vera"}},
+                "published_at": "2026-01-02T03:04:05Z"}}, {REPOSITORY}}}"##
+            );
+            match told("release", &body) {
+                Ok((_, Event::Release(release))) => release,
+                other => panic!("{other:?}"),
+            }
+        };
+        let published = release("published", false);
+        assert_eq!((published.path.as_str(), published.id.as_str()), ("octocat/hello", "9"));
+        assert_eq!(
+            (published.title.as_str(), published.notes.as_str()),
+            ("v1.2", "# New\nRetries.")
+        );
+        assert!(!published.is_gone);
+        for gone in
+            [release("deleted", false), release("unpublished", false), release("edited", true)]
+        {
+            assert_eq!((gone.is_gone, gone.notes.as_str()), (true, ""));
+        }
+    }
+
+    #[test]
+    fn pages_of_a_wiki_are_a_repository_beside_it() {
+        let told = told("gollum", &format!(r#"{{"pages": [], {REPOSITORY}}}"#));
+        let Ok((_, Event::Wiki(wiki))) = told else { panic!("{told:?}") };
+        assert_eq!(wiki.path, "octocat/hello.wiki");
+        assert!(wiki.is_of("https://git.example.org/octocat/hello.wiki.git"));
+        assert!(wiki.is_of("git@git.example.org:octocat/hello.wiki"));
+        assert!(!wiki.is_of("https://git.example.org/octocat/hello.git"));
     }
 
     #[test]

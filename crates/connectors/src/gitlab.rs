@@ -4,9 +4,11 @@ use http::HeaderMap;
 use serde::Deserialize;
 
 use crate::delivery::{Unreadable, header, needed, parse, plain, text};
-use crate::event::{self, Event, Issue, Push};
+use crate::event::{self, Event, Issue, Push, Wiki};
+use crate::said::{Comment, Release, Thread};
 
-const MERGE_REQUESTS: &str = "merge requests are not followed yet";
+mod ci;
+mod merges;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -30,7 +32,14 @@ struct PushBody {
     #[serde(rename = "ref")]
     reference: Option<String>,
     after: Option<String>,
+    commits: Option<Vec<Commit>>,
     project: Project,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Commit {
+    id: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -47,15 +56,51 @@ struct IssueBody {
 #[serde(default)]
 struct NoteBody {
     object_attributes: Note,
+    user: Option<User>,
     issue: Option<Tracked>,
+    merge_request: Option<Tracked>,
     project: Project,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
+struct ReleaseBody {
+    id: Option<u64>,
+    tag: Option<String>,
+    name: Option<String>,
+    description: Option<String>,
+    action: Option<String>,
+    url: Option<String>,
+    released_at: Option<String>,
+    project: Project,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WikiBody {
+    project: Project,
+    wiki: Repository,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Repository {
+    path_with_namespace: Option<String>,
+    git_http_url: Option<String>,
+    git_ssh_url: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Note {
+    id: Option<u64>,
+    note: Option<String>,
     noteable_type: Option<String>,
     url: Option<String>,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+    /// What GitLab itself notes down, such as that a label was added.
+    system: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -102,7 +147,12 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), 
         "issue" => tracked(parse(body)?, is_confidential)?,
         "note" if is_confidential => Event::ignored("the issue or the note is confidential"),
         "note" => noted(parse(body)?)?,
-        _ => Event::ignored(why_ignored(&kind)),
+        "merge_request" => merges::read(parse(body)?)?,
+        "pipeline" => ci::pipeline(parse(body)?)?,
+        "build" => ci::job(parse(body)?)?,
+        "release" => released(parse(body)?)?,
+        "wiki_page" => wiki(parse(body)?)?,
+        _ => Event::ignored(format!("{} events are not followed", plain(&kind))),
     };
     let name = match named.object_attributes.and_then(|object| object.action) {
         Some(action) => format!("{kind}.{action}"),
@@ -120,6 +170,7 @@ fn is_confidential(headers: &HeaderMap, event_type: Option<&str>) -> bool {
 fn pushed(body: PushBody) -> Result<Event, Unreadable> {
     let reference = text(body.reference, "ref")?;
     let after = text(body.after, "after")?;
+    let commits = body.commits.unwrap_or_default();
     let project = body.project;
     let urls = [project.git_http_url, project.git_ssh_url, project.web_url];
     Push {
@@ -129,6 +180,7 @@ fn pushed(body: PushBody) -> Result<Event, Unreadable> {
         reference,
         after: event::target(after),
         is_forced: false,
+        commits: commits.into_iter().filter_map(|commit| commit.id).collect(),
     }
     .bounded()
 }
@@ -142,24 +194,93 @@ fn tracked(body: IssueBody, is_confidential: bool) -> Result<Event, Unreadable> 
     let title = text(issue.title.take(), "object_attributes.title")?;
     issue.labels = body.labels.or(issue.labels);
     let people = body.assignees.unwrap_or_default().into_iter().chain(body.assignee).collect();
-    told(iid, title, issue, Some(people), body.project)
+    told(iid, title, issue, Some(people), None, body.project)
 }
 
 /// A note brings its issue along, without the names of those who work on it.
 fn noted(body: NoteBody) -> Result<Event, Unreadable> {
-    let note = body.object_attributes;
-    match text(note.noteable_type, "object_attributes.noteable_type")?.as_str() {
+    let mut note = body.object_attributes;
+    // The note's address is that of what it is on, with a fragment.
+    let page = note.url.take().and_then(|url| url.split('#').next().map(str::to_owned));
+    let on = text(note.noteable_type.take(), "object_attributes.noteable_type")?;
+    let comment = note.told(body.user);
+    match on.as_str() {
         "Issue" => {}
-        "MergeRequest" => return Ok(Event::ignored(MERGE_REQUESTS)),
-        _ => return Ok(Event::ignored("only notes on issues are followed")),
+        "MergeRequest" => {
+            let merge = body.merge_request.unwrap_or_default();
+            return noted_on_merge(merge, page, comment, body.project);
+        }
+        _ => return Ok(Event::ignored("only notes on issues and merge requests are followed")),
     }
     let mut issue = body.issue.unwrap_or_default();
     let iid = needed(issue.iid, "issue.iid")?;
     let title = text(issue.title.take(), "issue.title")?;
-    // The note's address is the issue's with a fragment.
-    let page = note.url.and_then(|url| url.split('#').next().map(str::to_owned));
     issue.url = issue.url.or(page);
-    told(iid, title, issue, None, body.project)
+    told(iid, title, issue, None, comment, body.project)
+}
+
+/// What a note says of its merge request is less than what the merge request's own events say.
+fn noted_on_merge(
+    merge: Tracked,
+    page: Option<String>,
+    comment: Option<Comment>,
+    project: Project,
+) -> Result<Event, Unreadable> {
+    let Some(comment) = comment else {
+        return Ok(Event::ignored("GitLab itself noted that"));
+    };
+    let external_id = merges::external_id(merge.iid, project, "merge_request.iid")?;
+    let title = merge.title.unwrap_or_default();
+    let thread = Thread { external_id, title, url: event::page(merge.url.or(page)) }.bounded()?;
+    Ok(Event::Said { thread, comment: comment.bounded() })
+}
+
+fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
+    let tag = text(body.tag, "tag")?;
+    let at = body.released_at.as_deref().and_then(event::time);
+    Release {
+        path: text(body.project.path_with_namespace, "project.path_with_namespace")?,
+        id: body.id.map_or_else(|| tag.clone(), |id| id.to_string()),
+        tag,
+        title: body.name.unwrap_or_default(),
+        author: None,
+        notes: body.description.unwrap_or_default(),
+        url: event::page(body.url),
+        sent_at: at,
+        // GitLab says when it was published, and never when it was changed.
+        updated_at: None,
+        is_gone: body.action.as_deref() == Some("delete"),
+    }
+    .bounded()
+}
+
+/// GitLab keeps the pages in a repository beside the one that they are about.
+fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
+    let Repository { path_with_namespace, git_http_url, git_ssh_url } = body.wiki;
+    let path = match path_with_namespace {
+        Some(path) => path,
+        None => {
+            let path = text(body.project.path_with_namespace, "project.path_with_namespace")?;
+            format!("{path}.wiki")
+        }
+    };
+    Wiki { path, urls: [git_http_url, git_ssh_url].into_iter().flatten().collect() }.bounded()
+}
+
+impl Note {
+    /// What somebody wrote; `None` for what GitLab itself did.
+    fn told(self, user: Option<User>) -> Option<Comment> {
+        let time = |at: Option<String>| at.as_deref().and_then(event::time);
+        let sent_at = time(self.created_at);
+        Some(Comment {
+            id: self.id.filter(|_| !self.system)?.to_string(),
+            author: user.and_then(|user| user.username.or(user.name)),
+            text: self.note.unwrap_or_default(),
+            sent_at,
+            updated_at: time(self.updated_at).or(sent_at),
+            is_gone: false,
+        })
+    }
 }
 
 /// Who works on it a note does not say.
@@ -168,6 +289,7 @@ fn told(
     title: String,
     issue: Tracked,
     people: Option<Vec<User>>,
+    comment: Option<Comment>,
     project: Project,
 ) -> Result<Event, Unreadable> {
     let is_whole = people.is_some();
@@ -188,17 +310,9 @@ fn told(
         links: event::links("GitLab issue", issue.url),
         updated_at: issue.updated_at.as_deref().and_then(event::time),
         is_whole,
+        comment,
     }
     .bounded()
-}
-
-fn why_ignored(kind: &str) -> String {
-    match kind {
-        "merge_request" => MERGE_REQUESTS.to_owned(),
-        "release" => "releases are not followed".to_owned(),
-        "wiki_page" => "wiki pages are not fetched yet".to_owned(),
-        _ => format!("{} events are not followed", plain(kind)),
-    }
 }
 
 #[cfg(test)]
@@ -227,7 +341,10 @@ mod tests {
     #[test]
     fn a_push_is_told_by_hooks_of_projects_and_of_the_system() {
         let after = "cd".repeat(20);
-        let rest = format!(r#""ref": "refs/heads/main", "after": "{after}""#);
+        let commit = "ab".repeat(20);
+        let rest = format!(
+            r#""ref": "refs/heads/main", "after": "{after}", "commits": [{{"id": "{commit}"}}]"#
+        );
         let push = Event::Push(Push {
             path: "group/sub/project".to_owned(),
             urls: vec![
@@ -239,6 +356,7 @@ mod tests {
             is_default: true,
             after: Some(after),
             is_forced: false,
+            commits: vec!["ab".repeat(20)],
         });
         let expected = Ok(("push".to_owned(), push));
         assert_eq!(told(&format!(r#""object_kind": "push", {rest}"#)), expected);
@@ -273,6 +391,7 @@ mod tests {
             ),
             updated_at: event::time("2026-01-02T03:04:05Z"),
             is_whole: true,
+            comment: None,
         });
         assert_eq!(told(body), Ok(("issue.update".to_owned(), issue)));
     }
@@ -280,24 +399,68 @@ mod tests {
     #[test]
     fn a_note_tells_of_its_issue() {
         let body = r#""object_kind": "note", "object_attributes": {"noteable_type": "Issue",
-            "action": "create", "url": "https://git.example.org/p/issues/17#note_1"},
+            "id": 1, "note": "Since May.", "action": "create", "system": false,
+            "url": "https://git.example.org/p/issues/17#note_1",
+            "updated_at": "2026-01-02 03:04:05 UTC"}, "user": {"name": "Vera B", "username": "vera"},
             "issue": {"iid": 17, "title": "T", "state": "closed", "labels": [{"title": "a"}]}"#;
         let Ok((name, Event::Issue(issue))) = told(body) else { panic!("no issue") };
         assert_eq!(name, "note.create");
+        let comment = issue.comment.as_ref().expect("a comment");
+        assert_eq!((comment.id.as_str(), comment.text.as_str()), ("1", "Since May."));
+        assert_eq!(comment.author.as_deref(), Some("vera"));
         assert_eq!(issue.external_id, "group/sub/project#17");
         assert_eq!(issue.links[0].url, "https://git.example.org/p/issues/17");
         assert_eq!((issue.labels, issue.assignee), (vec!["a".to_owned()], None));
     }
 
     #[test]
-    fn notes_on_other_things_are_ignored() {
-        let on = |what: &str| {
-            ignored(&format!(
-                r#""object_kind": "note", "object_attributes": {{"noteable_type": "{what}"}}"#
-            ))
+    fn notes_on_merge_requests_are_told_and_those_on_other_things_ignored() {
+        let on = |what: &str, system: bool| {
+            let body = format!(
+                r#""object_kind": "note", "object_attributes": {{"noteable_type": "{what}", "id": 7,
+                "note": "Why?", "system": {system}, "url": "https://git.example.org/p/-/merge_requests/5#note_7"}},
+                "merge_request": {{"iid": 5, "title": "T"}}"#
+            );
+            told(&body).expect("readable").1
         };
-        assert_eq!(on("MergeRequest"), MERGE_REQUESTS);
-        assert_eq!(on("Commit"), "only notes on issues are followed");
+        let Event::Said { thread, comment } = on("MergeRequest", false) else { panic!("nothing") };
+        assert_eq!(thread.external_id, "group/sub/project!5");
+        assert_eq!(thread.url, "https://git.example.org/p/-/merge_requests/5");
+        assert_eq!((comment.id.as_str(), comment.text.as_str()), ("7", "Why?"));
+        assert!(matches!(on("MergeRequest", true), Event::Ignored { .. }), "GitLab's own");
+        assert!(matches!(on("Commit", false), Event::Ignored { .. }));
+    }
+
+    #[test]
+    fn a_release_is_told_until_it_is_taken_back() {
+        let release = |action: &str| {
+            let body = format!(
+                r#""object_kind": "release", "id": 9, "tag": "v1.2", "name": "Retries", "action": "{action}",
+                "description": "More of them.", "released_at": "2026-01-02 03:04:05 UTC""#
+            );
+            match told(&body) {
+                Ok((_, Event::Release(release))) => release,
+                other => panic!("{other:?}"),
+            }
+        };
+        let created = release("create");
+        assert_eq!((created.id.as_str(), created.title.as_str()), ("9", "Retries"));
+        assert_eq!((created.notes.as_str(), created.is_gone), ("More of them.", false));
+        assert!(release("delete").is_gone);
+    }
+
+    #[test]
+    fn pages_of_a_wiki_are_a_repository_beside_it() {
+        let body = r#""object_kind": "wiki_page", "wiki": {
+            "path_with_namespace": "group/sub/project.wiki",
+            "git_http_url": "https://git.example.org/group/sub/project.wiki.git"}"#;
+        let Ok((_, Event::Wiki(wiki))) = told(body) else { panic!("no wiki") };
+        assert_eq!(wiki.path, "group/sub/project.wiki");
+        assert!(wiki.is_of("https://git.example.org/group/sub/project.wiki"));
+        let Ok((_, Event::Wiki(bare))) = told(r#""object_kind": "wiki_page""#) else {
+            panic!("no wiki")
+        };
+        assert_eq!(bare.path, "group/sub/project.wiki");
     }
 
     #[test]
@@ -326,8 +489,8 @@ mod tests {
 
     #[test]
     fn the_rest_is_ignored_for_a_reason() {
-        assert_eq!(ignored(r#""object_kind": "merge_request""#), MERGE_REQUESTS);
-        assert_eq!(ignored(r#""object_kind": "wiki_page""#), "wiki pages are not fetched yet");
+        let emoji = r#""object_kind": "emoji""#;
+        assert_eq!(ignored(emoji), "emoji events are not followed");
         let created = r#""event_name": "project_create""#;
         assert_eq!(ignored(created), "project_create events are not followed");
     }

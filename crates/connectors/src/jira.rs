@@ -1,9 +1,12 @@
 //! Jira, Cloud and Data Center.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::delivery::{Unreadable, parse, plain, text};
 use crate::event::{self, Event, Issue};
+use crate::said::Comment as Said;
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -52,17 +55,27 @@ struct User {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Comment {
+    id: Option<String>,
+    author: Option<User>,
+    /// Text in Jira's own markup; of some versions a tree.
+    body: Option<Value>,
+    created: Option<String>,
     updated: Option<String>,
+    /// There where not everybody who sees the issue may see it.
+    visibility: Option<IgnoredAny>,
+    /// False where customers may not.
+    jsd_public: Option<bool>,
 }
 
 pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
     let named: Named = parse(body)?;
     let name = text(named.webhook_event, "webhookEvent")?;
     let told = match name.as_str() {
-        "jira:issue_created" | "jira:issue_updated" => tracked(parse(body)?, true)?,
-        "comment_created" | "comment_updated" | "comment_deleted" => commented(parse(body)?)?,
+        "jira:issue_created" | "jira:issue_updated" => tracked(parse(body)?, true, None)?,
+        "comment_created" | "comment_updated" => commented(parse(body)?, false)?,
+        "comment_deleted" => commented(parse(body)?, true)?,
         "jira:issue_deleted" => gone(parse(body)?)?,
         _ if name.starts_with("sprint_") => Event::ignored("sprints are not followed"),
         _ => Event::ignored(format!("{} events are not followed", plain(&name))),
@@ -71,16 +84,17 @@ pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
 }
 
 /// Data Center sends comments without the issue, or with some of it.
-fn commented(body: Body) -> Result<Event, Unreadable> {
+fn commented(mut body: Body, is_deleted: bool) -> Result<Event, Unreadable> {
     let fields = body.issue.as_ref().and_then(|issue| issue.fields.as_ref());
     if fields.is_some_and(|fields| fields.summary.is_some()) {
-        tracked(body, false)
+        let said = body.comment.as_mut().and_then(|comment| comment.told(is_deleted));
+        tracked(body, false, said)
     } else {
         Ok(Event::ignored("the comment came without its issue"))
     }
 }
 
-fn tracked(body: Body, is_whole: bool) -> Result<Event, Unreadable> {
+fn tracked(body: Body, is_whole: bool, said: Option<Said>) -> Result<Event, Unreadable> {
     let issue = body.issue.unwrap_or_default();
     let fields = issue.fields.unwrap_or_default();
     let key = text(issue.key, "issue.key")?;
@@ -94,6 +108,7 @@ fn tracked(body: Body, is_whole: bool) -> Result<Event, Unreadable> {
         links: event::links("Jira issue", issue.address.and_then(|address| page(&address, &key))),
         updated_at: updated.as_deref().and_then(event::time),
         is_whole,
+        comment: said,
         external_id: key,
     }
     .bounded()
@@ -101,6 +116,22 @@ fn tracked(body: Body, is_whole: bool) -> Result<Event, Unreadable> {
 
 fn gone(body: Body) -> Result<Event, Unreadable> {
     Event::gone(text(body.issue.unwrap_or_default().key, "issue.key")?)
+}
+
+impl Comment {
+    /// What it says, unless that is not for everybody who sees the issue: then it is as good as gone.
+    fn told(&mut self, is_deleted: bool) -> Option<Said> {
+        let is_internal = self.visibility.is_some() || self.jsd_public == Some(false);
+        let sent_at = self.created.as_deref().and_then(event::time);
+        Some(Said {
+            id: self.id.take()?,
+            author: self.author.take().and_then(|user| user.display_name.or(user.name)),
+            text: self.body.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(),
+            sent_at,
+            updated_at: self.updated.as_deref().and_then(event::time).or(sent_at),
+            is_gone: is_deleted || is_internal,
+        })
+    }
 }
 
 /// What people open, beside the REST API. Data Center may stand below a path of its host.
@@ -143,6 +174,7 @@ mod tests {
             ),
             updated_at: event::time("2026-01-02T03:04:05Z"),
             is_whole: true,
+            comment: None,
         });
         assert_eq!(told(body), Ok(("jira:issue_updated".to_owned(), issue)));
     }
@@ -168,6 +200,30 @@ mod tests {
             r#"{"webhookEvent": "comment_deleted", "issue": {"key": "A-1", "fields": {}}}"#,
         ] {
             assert_eq!(ignored(alone), "the comment came without its issue");
+        }
+    }
+
+    #[test]
+    fn what_a_comment_says_is_told_unless_it_is_for_some_alone() {
+        let comment = |name: &str, rest: &str| {
+            let body = format!(
+                r#"{{"webhookEvent": "{name}", "comment": {{"id": "7", "body": "Since May.", {rest}
+                "author": {{"displayName": "Vera B"}}, "created": "2026-01-02T03:04:05.000+0000"}},
+                "issue": {{"key": "A-1", "fields": {{"summary": "T"}}}}}}"#
+            );
+            let Ok((_, Event::Issue(issue))) = told(&body) else { panic!("no issue") };
+            issue.comment.expect("a comment")
+        };
+        let said = comment("comment_created", "");
+        assert_eq!((said.id.as_str(), said.text.as_str()), ("7", "Since May."));
+        assert_eq!((said.author.as_deref(), said.is_gone), (Some("Vera B"), false));
+        assert_eq!(said.updated_at, event::time("2026-01-02T03:04:05Z"));
+        assert!(comment("comment_deleted", "").is_gone);
+        for some in
+            [r#""visibility": {"type": "role", "value": "Staff"},"#, r#""jsdPublic": false,"#]
+        {
+            let said = comment("comment_updated", some);
+            assert_eq!((said.is_gone, said.text.as_str()), (true, ""), "{some}");
         }
     }
 

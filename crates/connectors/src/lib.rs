@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod change;
+mod ci;
 pub mod client;
+mod closing;
 mod confluence;
 mod delivery;
 mod event;
@@ -9,12 +12,16 @@ mod gitlab;
 mod jira;
 mod matching;
 mod redmine;
+mod said;
 mod signature;
 pub mod system;
 mod systems;
 mod youtrack;
 
+pub use change::{Change, Review};
+pub use ci::CiRun;
 pub use delivery::{Delivery, Unreadable, read};
-pub use event::{Event, Issue, Link, Push};
+pub use event::{Event, Issue, Link, Push, Wiki};
+pub use said::{Comment, Release, Thread};
 pub use signature::{Refusal, verify};
 pub use systems::Systems;

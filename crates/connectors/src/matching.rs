@@ -2,14 +2,13 @@
 
 use url::Url;
 
-use crate::event::Push;
+use crate::event::{Push, Wiki};
 
 impl Push {
     /// Whether it is to the repository at this address, by whichever way that is reached. Hosts of git take
     /// paths in any case.
     pub fn is_of(&self, location: &str) -> bool {
-        let Some(place) = place(location) else { return false };
-        self.urls.iter().any(|url| self::place(url).as_ref() == Some(&place))
+        is_one_of(&self.urls, location)
     }
 
     /// Whether it changes what a ref stands for that is asked for: a branch or tag, in full or by its name, or
@@ -22,6 +21,18 @@ impl Push {
         let mut named = kinds.iter().filter_map(|kind| self.reference.strip_prefix(kind));
         self.reference == asked_for || named.any(|name| name == asked_for)
     }
+}
+
+impl Wiki {
+    /// Whether its pages are in the repository at this address, by whichever way that is reached.
+    pub fn is_of(&self, location: &str) -> bool {
+        is_one_of(&self.urls, location)
+    }
+}
+
+fn is_one_of(urls: &[String], location: &str) -> bool {
+    let Some(wanted) = place(location) else { return false };
+    urls.iter().any(|url| place(url).as_ref() == Some(&wanted))
 }
 
 /// Host and path, in small letters and without `.git`.
@@ -54,6 +65,7 @@ mod tests {
             is_default,
             after: Some("a".repeat(40)),
             is_forced: false,
+            commits: Vec::new(),
         }
     }
 

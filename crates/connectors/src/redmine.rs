@@ -117,6 +117,7 @@ fn tracked(Data { issue, url }: Data, paths: &Paths) -> Result<Event, Unreadable
         links: event::links("Redmine issue", url),
         updated_at: issue.updated_on.as_deref().and_then(event::time),
         is_whole: true,
+        comment: None,
     }
     .bounded()
 }
@@ -157,6 +158,7 @@ mod tests {
             links: Vec::new(),
             updated_at: event::time("2026-01-02T03:04:05Z"),
             is_whole: true,
+            comment: None,
         }
     }
 

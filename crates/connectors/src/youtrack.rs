@@ -139,6 +139,7 @@ fn told(
         updated_at: issue.updated.or(timestamp).and_then(Moment::time),
         // The app sends the state where that changed, and scripts what they like.
         is_whole: false,
+        comment: None,
     }
     .bounded()
 }
@@ -219,6 +220,7 @@ mod tests {
             links: Vec::new(),
             updated_at: event::time("2026-01-02T03:04:05Z"),
             is_whole: false,
+            comment: None,
         };
         let expected = Ok(("issueCreated".to_owned(), Event::Issue(expected)));
         assert_eq!(told(created), expected);

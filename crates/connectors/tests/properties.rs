@@ -1,7 +1,7 @@
 //! What holds for any body: it is answered, and what is read of it is in bounds.
 
 use http::{HeaderMap, HeaderValue};
-use mc_connectors::{Delivery, Event, read, verify};
+use mc_connectors::{Comment, Delivery, Event, read, verify};
 use mc_domain::WebhookSource;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -37,9 +37,48 @@ const BODIES: &[&str] = &[
     "changedFields": [{"name": "State", "value": {"name": "S"}}], "tags": ["x"]}"#,
     r#"{"event": "issueDeleted", "issue": {"idReadable": "A-1"}}"#,
     r#"{"event": "page_updated", "page": {"id": 1}}"#,
+    r#"{"action": "submitted", "pull_request": {"number": 1, "title": "T", "body": "Fixes #2, CS-214",
+    "state": "closed", "merged": true, "merge_commit_sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7",
+    "user": {"login": "vera"}, "head": {"ref": "CS-1", "sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"},
+    "base": {"ref": "main"}, "html_url": "https://a.example/1", "updated_at": "2026-01-02T03:04:05Z"},
+    "review": {"id": 1, "user": {"login": "omar"}, "state": "approved", "body": "Fine.", "submitted_at":
+    "2026-01-02T03:04:05Z"}, "comment": {"id": 2, "body": "Why?"}, "repository": {"full_name": "a/b"}}"#,
+    r#"{"action": "completed", "check_run": {"name": "build", "head_sha":
+    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "status": "completed", "conclusion": "success",
+    "completed_at": "2026-01-02T03:04:05Z"}, "check_suite": {"id": 1, "head_sha":
+    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "app": {"name": "A"}}, "workflow_run": {"name": "CI",
+    "event": "push", "head_sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}, "sha":
+    "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "context": "c", "state": "success", "release": {"id": 1,
+    "tag_name": "v1", "name": "N", "body": "notes", "draft": false, "html_url": "https://a.example/r"},
+    "issue": {"number": 1, "title": "T", "pull_request": {}}, "comment": {"id": 1, "body": "Why?"},
+    "repository": {"full_name": "a/b", "clone_url": "https://a.example/b.git"}}"#,
+    r#"{"object_kind": "merge_request", "object_attributes": {"iid": 1, "title": "T", "state": "merged",
+    "action": "approved", "description": "Closes #2", "source_branch": "s", "target_branch": "main",
+    "last_commit": {"id": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}, "updated_at":
+    "2026-01-02 03:04:05 UTC"}, "user": {"username": "vera"}, "reviewers": [{"username": "omar", "state":
+    "approved"}], "project": {"path_with_namespace": "a/b"}}"#,
+    r#"{"object_kind": "pipeline", "object_attributes": {"sha": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7",
+    "status": "failed", "source": "push"}, "project": {"path_with_namespace": "a/b"}}"#,
+    r#"{"object_kind": "release", "tag": "v1", "name": "N", "description": "notes", "action": "create",
+    "project": {"path_with_namespace": "a/b"}}"#,
 ];
 
-const EVENTS: &[&str] = &["push", "delete", "issues", "issue_comment", "ping", "gollum"];
+const EVENTS: &[&str] = &[
+    "push",
+    "delete",
+    "issues",
+    "issue_comment",
+    "ping",
+    "gollum",
+    "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "check_run",
+    "check_suite",
+    "workflow_run",
+    "status",
+    "release",
+];
 
 const PROOFS: &[&str] = &[
     "x-hub-signature-256",
@@ -139,6 +178,13 @@ fn assert_bounds(delivery: &Delivery) {
     assert!((1..=64).contains(&delivery.name.len()) && is_plain(&delivery.name), "{delivery:?}");
     let is_line =
         |text: &str, max: usize| text.chars().count() <= max && !text.chars().any(char::is_control);
+    let is_page = |url: &str| url.is_empty() || url.starts_with("http") && is_line(url, 2048);
+    let is_said = |comment: &Comment| {
+        is_line(&comment.id, 128)
+            && comment.author.iter().all(|name| is_line(name, 128))
+            && comment.text.chars().count() <= 8_000
+            && comment.is_gone == comment.text.is_empty()
+    };
     let is_in_bounds = match &delivery.event {
         Event::Push(push) => {
             is_line(&push.path, 512)
@@ -146,7 +192,44 @@ fn assert_bounds(delivery: &Delivery) {
                 && push.reference.starts_with("refs/")
                 && push.after.as_ref().is_none_or(|id| hex::decode(id).is_ok())
                 && push.urls.iter().all(|url| is_line(url, 2048) && !url.starts_with('-'))
+                && push.commits.iter().all(|id| hex::decode(id).is_ok())
         }
+        Event::Wiki(wiki) => {
+            is_line(&wiki.path, 512)
+                && wiki.urls.iter().all(|url| is_line(url, 2048) && !url.starts_with('-'))
+        }
+        Event::Change(change) => {
+            let commits = change.head_sha.iter().chain(&change.merge_sha);
+            is_line(&change.external_id, 200)
+                && is_line(&change.title, 512)
+                && change.author.iter().chain(&change.base).all(|name| is_line(name, 128))
+                && commits.into_iter().all(|id| hex::decode(id).is_ok())
+                && is_page(&change.url)
+                && change.tasks.len() <= 16
+                && change.tasks.iter().all(|task| is_line(task, 200))
+                && change.reviews.iter().all(|review| is_line(&review.reviewer, 128))
+                && change.comment.iter().all(is_said)
+        }
+        Event::Ci(run) => {
+            is_line(&run.repository, 512)
+                && hex::decode(&run.sha).is_ok()
+                && is_line(&run.name, 128)
+                && is_page(&run.url)
+        }
+        Event::Said { thread, comment } => {
+            is_line(&thread.external_id, 200)
+                && is_line(&thread.title, 512)
+                && is_page(&thread.url)
+                && is_said(comment)
+        }
+        Event::Release(release) => {
+            is_line(&release.path, 512)
+                && is_line(&release.id, 200)
+                && is_line(&release.title, 512)
+                && release.notes.chars().count() <= 8_000
+                && is_page(&release.url)
+        }
+        Event::PageChanged { id } | Event::PageGone { id } => is_line(id, 200),
         Event::Issue(issue) => {
             is_line(&issue.external_id, 128)
                 && is_line(&issue.title, 512)
@@ -155,6 +238,7 @@ fn assert_bounds(delivery: &Delivery) {
                 && issue.labels.iter().all(|label| is_line(label, 64))
                 && issue.links.len() <= 16
                 && issue.links.iter().all(|link| link.url.starts_with("http"))
+                && issue.comment.iter().all(is_said)
         }
         Event::IssueGone { external_id } => is_line(external_id, 128),
         Event::Ignored { reason } => is_line(reason, 128),
@@ -248,6 +332,20 @@ fn the_bodies_are_read() {
         (WebhookSource::Redmine, "", BODIES[7]),
         (WebhookSource::Youtrack, "", BODIES[8]),
         (WebhookSource::Youtrack, "", BODIES[9]),
+        (WebhookSource::Confluence, "", BODIES[10]),
+        (WebhookSource::Github, "pull_request", BODIES[11]),
+        (WebhookSource::Github, "pull_request_review", BODIES[11]),
+        (WebhookSource::Github, "pull_request_review_comment", BODIES[11]),
+        (WebhookSource::Github, "check_run", BODIES[12]),
+        (WebhookSource::Github, "check_suite", BODIES[12]),
+        (WebhookSource::Github, "workflow_run", BODIES[12]),
+        (WebhookSource::Github, "status", BODIES[12]),
+        (WebhookSource::Github, "release", BODIES[12]),
+        (WebhookSource::Github, "issue_comment", BODIES[12]),
+        (WebhookSource::Github, "gollum", BODIES[12]),
+        (WebhookSource::Gitlab, "", BODIES[13]),
+        (WebhookSource::Gitlab, "", BODIES[14]),
+        (WebhookSource::Gitlab, "", BODIES[15]),
     ] {
         let delivery = read(source, &headers(event, b"1"), body.as_bytes()).expect("readable");
         assert_bounds(&delivery);

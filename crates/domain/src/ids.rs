@@ -69,6 +69,10 @@ id!(
     DeliveryId
 );
 id!(
+    /// A pull or merge request as the project knows it.
+    ChangeId
+);
+id!(
     /// A tracker's issue as the project knows it.
     TaskId
 );

@@ -133,6 +133,54 @@ impl Ability {
 }
 
 vocabulary!(
+    /// How far a pull or merge request has come.
+    ChangeState, "state", {
+        /// It is looked at, or worked on.
+        Open = "open",
+        /// It was given up.
+        Closed = "closed",
+        /// It is part of the branch that it was for.
+        Merged = "merged",
+    }
+);
+
+vocabulary!(
+    /// What reviewers say of a pull or merge request.
+    ReviewState, "review", {
+        /// Nobody objects, and somebody agrees.
+        Approved = "approved",
+        /// Somebody wants something else.
+        ChangesRequested = "changes_requested",
+    }
+);
+
+vocabulary!(
+    /// How a run of CI on a commit ended.
+    Conclusion, "conclusion", {
+        /// Well.
+        Success = "success",
+        /// With a fault.
+        Failure = "failure",
+        /// It was passed over, or counts for nothing.
+        Neutral = "neutral",
+        /// Somebody, or something newer, stopped it.
+        Cancelled = "cancelled",
+        /// It has not ended.
+        Pending = "pending",
+    }
+);
+
+vocabulary!(
+    /// What CI says of a patch.
+    CiVerdict, "ci", {
+        /// Something ended well, and nothing with a fault.
+        Proven = "proven",
+        /// Something ended with a fault.
+        Disproven = "disproven",
+    }
+);
+
+vocabulary!(
     /// What sort of knowledge a memory record holds (seed 001, section 3).
     RecordKind, "kind", {
         /// Something that is true of the code or the domain.
@@ -261,6 +309,8 @@ vocabulary!(
         DocumentsIngested = "documents.ingested",
         /// A tracker's issues came in, or changed.
         TasksSynced = "tasks.synced",
+        /// What a git host tells of pull and merge requests and of CI came in.
+        ChangesSynced = "changes.synced",
         /// A dialog, and perhaps records, were linked to a task.
         TaskLinked = "task.linked",
         /// What was told of a task was forgotten.

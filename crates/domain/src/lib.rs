@@ -13,13 +13,14 @@ pub mod text;
 pub use address::is_outside;
 pub use error::{Classified, ErrorKind};
 pub use ids::{
-    BundleId, CitationId, ConnectionId, DeliveryId, DialogId, DocId, FileId, HoldId, HookId,
-    IngestId, PassageId, ProjectId, RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId,
-    UserId,
+    BundleId, ChangeId, CitationId, ConnectionId, DeliveryId, DialogId, DocId, FileId, HoldId,
+    HookId, IngestId, PassageId, ProjectId, RecordId, RepositoryId, SessionId, TaskId, TeamId,
+    TokenId, UserId,
 };
 pub use kinds::{
-    Ability, Act, BundleSection, DeliveryState, HoldState, IngestStatus, JobState, RecordKind,
-    RecordState, SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
+    Ability, Act, BundleSection, ChangeState, CiVerdict, Conclusion, DeliveryState, HoldState,
+    IngestStatus, JobState, RecordKind, RecordState, ReviewState, SourceKind, Trust, UnknownValue,
+    Verdict, Visibility, WebhookSource,
 };
 pub use policy::{FindAction, InvalidPolicy, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};

@@ -59,8 +59,8 @@ pub struct Policy {
     pub commands: Vec<String>,
     /// Whom the project tells.
     pub notices: Notices,
-    /// What is taken in of other systems that the project is connected to.
-    pub connectors: Connectors,
+    /// What is taken in of what trackers and git hosts tell.
+    pub trackers: Trackers,
 }
 
 /// Days that a record of each kind lives: 1 to 3,650.
@@ -183,13 +183,13 @@ pub struct Notices {
     pub webhook_url: Option<String>,
 }
 
-/// What is taken in of other systems that the project is connected to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What is taken in of what trackers and git hosts tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Connectors {
-    /// Whether what people say about a tracker's issues is, for everybody in the project to find. What was taken
-    /// in is taken out with the next sync where it no longer may be.
+pub struct Trackers {
+    /// Whether the texts of comments and reviews are kept and found. Not unless this says so: they are people's
+    /// own words, and where a tracker is open to everybody, those of strangers.
     pub comments: bool,
 }
 
@@ -386,12 +386,6 @@ impl Default for RetentionDays {
 impl Default for Models {
     fn default() -> Self {
         Self { embedding: Providers::Any, chat: Providers::Any }
-    }
-}
-
-impl Default for Connectors {
-    fn default() -> Self {
-        Self { comments: true }
     }
 }
 

@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mc_connectors::{Event, Push};
-use mc_domain::{Act, Classified as _, DeliveryId, DeliveryState, ProjectId};
+use chrono::{DateTime, Utc};
+use mc_connectors::{Comment, Event, Issue, Push, Thread, Wiki};
+use mc_domain::{
+    Act, Classified as _, DeliveryId, DeliveryState, Policy, ProjectId, WebhookSource,
+};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hooks::{self, AllWaiting, Waiting};
+use mc_store::repositories::Repository;
 use mc_store::tasks::{self, Upserted};
-use mc_store::{Store, Tx, ingests, repositories};
+use mc_store::{Store, Tx, changes, docs, ingests, repositories};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::issue::as_task;
 use crate::work::{Failure, Work};
+use crate::{comments, told};
 
 /// So many are gone through in one transaction at most.
 const TOGETHER: i64 = 64;
@@ -31,6 +36,21 @@ impl Work for Delivered {
     const STARTS: u16 = hooks::JOB_STARTS;
     const BATCH: usize = 16;
     const TIME: Duration = Duration::from_mins(1);
+}
+
+/// How many tasks, changes and documents were changed in which way, for the audit.
+#[derive(Default)]
+struct Synced(BTreeMap<Act, BTreeMap<&'static str, u32>>);
+
+impl Synced {
+    fn count(&mut self, act: Act, did: &'static str) {
+        *self.0.entry(act).or_default().entry(did).or_default() += 1;
+    }
+
+    fn events(&self) -> Vec<NewEvent> {
+        let each = self.0.iter();
+        each.map(|(act, did)| NewEvent::new(*act, "webhook").with(json!(did))).collect()
+    }
 }
 
 /// What came of a delivery, for whoever looks at it.
@@ -72,12 +92,12 @@ pub async fn run(store: Store, work: Delivered) -> Result<(), Failure> {
 async fn together(store: &Store, id: DeliveryId, most: i64) -> Result<(), Stopped> {
     let mut tx = store.begin().await?;
     let Some(all) = hooks::first_waiting(&mut tx, id, most).await? else { return Ok(()) };
-    let (mut outcomes, mut synced) = (Vec::new(), BTreeMap::new());
+    let (mut outcomes, mut synced) = (Vec::new(), Synced::default());
     for waiting in &all.deliveries {
         let id = waiting.id;
         let event = Event::deserialize(&waiting.event);
         // Who asks for a run holds its repository first and then the audit, so each push is for itself.
-        let is_push = matches!(event, Ok(Event::Push(_)));
+        let is_push = matches!(event, Ok(Event::Push(_) | Event::Wiki(_)));
         if is_push && !outcomes.is_empty() {
             break;
         }
@@ -93,9 +113,9 @@ async fn together(store: &Store, id: DeliveryId, most: i64) -> Result<(), Stoppe
             break;
         }
     }
-    if !synced.is_empty() {
-        let event = NewEvent::new(Act::TasksSynced, "webhook").with(json!(synced));
-        audit::add(&mut tx, Chain::Project(all.project), None, &[event]).await?;
+    let events = synced.events();
+    if !events.is_empty() {
+        audit::add(&mut tx, Chain::Project(all.project), None, &events).await?;
     }
     hooks::handled(&mut tx, &outcomes).await?;
     Ok(tx.commit().await?)
@@ -117,37 +137,107 @@ async fn pass_over(
     tx.commit().await
 }
 
-/// Says what an event tells; in `synced` how many tasks it did what to.
+/// Says what an event tells; in `synced` what it did to how much.
 async fn tell(
     tx: &mut Tx,
     all: &AllWaiting,
     waiting: &Waiting,
     event: Event,
-    synced: &mut BTreeMap<&'static str, u32>,
+    synced: &mut Synced,
 ) -> Result<Outcome, mc_store::Error> {
-    let project = all.project;
-    let (did, outcome) = match event {
+    let (project, policy, heard_at) = (all.project, &all.policy, waiting.received_at);
+    let (act, did, outcome) = match event {
         Event::Push(push) => return read_again(tx, project, &push).await,
+        Event::Wiki(wiki) => return read_wiki(tx, project, &wiki).await,
         Event::Ignored { reason } => return Ok((DeliveryState::Ignored, reason)),
-        Event::Issue(issue) => {
-            let task = as_task(&all.policy, waiting.received_at, issue);
-            match tasks::upsert(tx, project, &task).await? {
-                Upserted::Created => ("created", "the task was created"),
-                Upserted::Updated => ("updated", "the task was brought up to date"),
-                Upserted::Unchanged => {
-                    return Ok(ignored("the task says so already, or something newer"));
-                }
-            }
-        }
+        Event::PageChanged { .. } => return Ok(ignored("no connection fetches pages from there")),
+        Event::Issue(issue) => return issue_told(tx, all, heard_at, issue, synced).await,
         Event::IssueGone { external_id } => {
-            if !tasks::withdraw(tx, project, &external_id, waiting.received_at).await? {
+            if !tasks::withdraw(tx, project, &external_id, heard_at).await? {
                 return Ok(ignored("the task was heard of since"));
             }
-            ("withdrawn", "what was known of the task was forgotten")
+            if comments::forget(tx, project, all.source, &external_id).await? {
+                synced.count(Act::DocumentsIngested, "withdrawn");
+            }
+            (Act::TasksSynced, "withdrawn", "what was known of the task was forgotten")
+        }
+        Event::Change(change) => {
+            let is_news = told::change(tx, project, policy, &change, heard_at).await?;
+            let thread = change.thread();
+            let is_said = hear(tx, all, heard_at, &thread, change.comment, synced).await?;
+            if !is_news {
+                return Ok(heard(is_said, "the change says so already, or something newer"));
+            }
+            (Act::ChangesSynced, "changes", "the change was brought up to date")
+        }
+        Event::Ci(run) => {
+            if !told::ci_run(tx, project, policy, run, heard_at).await? {
+                return Ok(ignored("that is known already, or something newer"));
+            }
+            (Act::ChangesSynced, "ci_results", "the result was noted")
+        }
+        Event::Said { thread, comment } => {
+            let is_said = hear(tx, all, heard_at, &thread, Some(comment), synced).await?;
+            return Ok(heard(is_said, "nothing else was said than is known, or may be kept"));
+        }
+        Event::Release(release) => {
+            if !comments::publish(tx, project, policy, &release, heard_at).await? {
+                return Ok(ignored("the release says so already, or something newer"));
+            }
+            (Act::DocumentsIngested, "releases", "the release was brought up to date")
+        }
+        Event::PageGone { id } => {
+            if !docs::remove(tx, project, WebhookSource::Confluence.as_str(), &id).await? {
+                return Ok(ignored("the project has no document of that page"));
+            }
+            (Act::DocumentsIngested, "withdrawn", "the page was forgotten")
         }
     };
-    *synced.entry(did).or_default() += 1;
+    synced.count(act, did);
     Ok(done(outcome))
+}
+
+/// Takes in what is told of an issue, and what was said of it.
+async fn issue_told(
+    tx: &mut Tx,
+    all: &AllWaiting,
+    heard_at: DateTime<Utc>,
+    mut issue: Issue,
+    synced: &mut Synced,
+) -> Result<Outcome, mc_store::Error> {
+    let comment = issue.comment.take();
+    let url = issue.links.first().map(|link| link.url.clone()).unwrap_or_default();
+    let thread = Thread { external_id: issue.external_id.clone(), title: issue.title.clone(), url };
+    let task = as_task(&all.policy, heard_at, issue);
+    let upserted = tasks::upsert(tx, all.project, &task).await?;
+    let is_said = hear(tx, all, heard_at, &thread, comment, synced).await?;
+    let (did, outcome) = match upserted {
+        Upserted::Created => ("created", "the task was created"),
+        Upserted::Updated => ("updated", "the task was brought up to date"),
+        Upserted::Unchanged => {
+            return Ok(heard(is_said, "the task says so already, or something newer"));
+        }
+    };
+    synced.count(Act::TasksSynced, did);
+    Ok(done(outcome))
+}
+
+/// Takes in what was said of an issue or a change; answers whether anything was.
+async fn hear(
+    tx: &mut Tx,
+    all: &AllWaiting,
+    heard_at: DateTime<Utc>,
+    thread: &Thread,
+    comment: Option<Comment>,
+    synced: &mut Synced,
+) -> Result<bool, mc_store::Error> {
+    let Some(comment) = comment else { return Ok(false) };
+    let of = (all.source, thread);
+    let is_said = comments::write(tx, all.project, &all.policy, of, &[comment], heard_at).await?;
+    if is_said {
+        synced.count(Act::DocumentsIngested, "comments");
+    }
+    Ok(is_said)
 }
 
 /// Has the repositories read again that were pushed to at the ref that is indexed of them.
@@ -156,36 +246,101 @@ async fn read_again(
     project: ProjectId,
     push: &Push,
 ) -> Result<Outcome, mc_store::Error> {
-    let mut known = repositories::list_in(tx, project).await?;
-    known.retain(|known| {
-        push.is_of(&known.location) || push.path == format!("{}/{}", known.owner, known.name)
-    });
+    let named = match &push.after {
+        Some(head) => changes::pushed(tx, project, head, &push.commits).await?,
+        None => 0,
+    };
+    let known = known(tx, project, &push.path, |location| push.is_of(location)).await?;
     if known.is_empty() {
-        return Ok(ignored("the project has not indexed that repository"));
+        return Ok(heard_of(named, "the project has not indexed that repository"));
     }
     // All of them are held before the first run is noted: who asks for a run holds its repository first, and then
     // the audit.
-    let mut moved = Vec::new();
-    for repository in &known {
-        match ingests::asked_for(tx, repository).await {
-            Ok(asked_for) if push.moves(&asked_for) => moved.push((repository, asked_for)),
-            // Removed meanwhile.
-            Ok(_) | Err(mc_store::Error::Gone) => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let mut moved = held(tx, &known).await?;
+    moved.retain(|(_, asked_for)| push.moves(asked_for));
     if push.after.is_none() {
         return Ok(ignored("the branch is gone; what was indexed of it stays until another is"));
     }
+    if moved.is_empty() {
+        return Ok(heard_of(named, "another branch is the one that is indexed"));
+    }
+    enqueued(tx, moved).await
+}
+
+/// Has the pages of a wiki read again, where its repository is indexed.
+async fn read_wiki(
+    tx: &mut Tx,
+    project: ProjectId,
+    wiki: &Wiki,
+) -> Result<Outcome, mc_store::Error> {
+    let known = known(tx, project, &wiki.path, |location| wiki.is_of(location)).await?;
+    if known.is_empty() {
+        let place = wiki.urls.first().unwrap_or(&wiki.path);
+        let reason = format!(
+            "the project has not indexed the wiki, which is a repository of its own; index it by its address \
+             (memory-copilot ingest {place})"
+        );
+        return Ok((DeliveryState::Ignored, reason));
+    }
+    let held = held(tx, &known).await?;
+    enqueued(tx, held).await
+}
+
+/// The project's repositories at such an address or of this path.
+async fn known(
+    tx: &mut Tx,
+    project: ProjectId,
+    path: &str,
+    is_at: impl Fn(&str) -> bool,
+) -> Result<Vec<Repository>, mc_store::Error> {
+    let mut known = repositories::list_in(tx, project).await?;
+    known.retain(|known| {
+        is_at(&known.location) || path == format!("{}/{}", known.owner, known.name)
+    });
+    Ok(known)
+}
+
+/// Those that are still there, each with the ref that was asked for last. Nobody asks for another until the
+/// transaction ends.
+async fn held<'a>(
+    tx: &mut Tx,
+    known: &'a [Repository],
+) -> Result<Vec<(&'a Repository, String)>, mc_store::Error> {
+    let mut held = Vec::new();
+    for repository in known {
+        match ingests::asked_for(tx, repository).await {
+            Ok(asked_for) => held.push((repository, asked_for)),
+            // Removed meanwhile.
+            Err(mc_store::Error::Gone) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(held)
+}
+
+async fn enqueued(
+    tx: &mut Tx,
+    held: Vec<(&Repository, String)>,
+) -> Result<Outcome, mc_store::Error> {
     let mut queued = Vec::new();
-    for (repository, asked_for) in moved {
+    for (repository, asked_for) in held {
         ingests::enqueue(tx, repository, &asked_for).await?;
         queued.push(repository.namespace.as_str());
     }
-    if queued.is_empty() {
-        return Ok(ignored("another branch is the one that is indexed"));
-    }
     Ok(done(&format!("{} is read again", queued.join(", "))))
+}
+
+/// What comes of something of which nothing but a comment may be news.
+fn heard(is_said: bool, otherwise: &str) -> Outcome {
+    if is_said { done("what was said was taken in") } else { ignored(otherwise) }
+}
+
+/// What comes of a push of which nothing but its commits is of use.
+fn heard_of(commits: u64, otherwise: &str) -> Outcome {
+    if commits == 0 {
+        return ignored(otherwise);
+    }
+    done(&format!("its commits were noted; {otherwise}"))
 }
 
 fn done(outcome: &str) -> Outcome {

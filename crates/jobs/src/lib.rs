@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+pub mod comments;
 mod deliveries;
 mod issue;
 mod poll;
 mod schedule;
 mod sync;
+mod told;
 mod upkeep;
 mod work;
 mod workers;

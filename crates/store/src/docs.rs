@@ -124,6 +124,24 @@ pub async fn upsert(
     Ok((id.into(), outcome))
 }
 
+/// Takes a document out, with what it was made of; `false` where there is none.
+pub async fn remove(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: &str,
+    doc_id: &str,
+) -> Result<bool, Error> {
+    let gone = sqlx::query!(
+        "delete from docs where project_id = $1 and source = $2 and doc_id = $3",
+        project.0,
+        source,
+        doc_id
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected() == 1)
+}
+
 /// Whether what is there of the document was sent after what was put into quarantine then. Nobody writes it
 /// until the transaction ends.
 pub async fn is_newer(

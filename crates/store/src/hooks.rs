@@ -59,6 +59,8 @@ pub struct NewDelivery<'a> {
     pub sender_id: &'a str,
     /// What it is, in the sender's word.
     pub name: &'a str,
+    /// A code of what was signed, where that alone tells it from every other: the sender's id is not signed.
+    pub body_mac: Option<[u8; 32]>,
     /// What is of use of it, masked.
     pub event: Value,
     /// Why there is nothing to do, where that is known at once.
@@ -97,6 +99,8 @@ pub struct AllWaiting {
     pub project: ProjectId,
     /// The project's policy.
     pub policy: Policy,
+    /// Who sent it.
+    pub source: WebhookSource,
     /// What waits.
     pub deliveries: Vec<Waiting>,
 }
@@ -256,9 +260,10 @@ pub async fn deliver(
         None => DeliveryState::Waiting,
     };
     let kept = sqlx::query!(
-        "insert into deliveries (id, project_id, hook_id, sender_id, name, event, state, outcome, handled_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, case when $8::text is not null then now() end)
-         on conflict (hook_id, sender_id) do nothing",
+        "insert into deliveries (id, project_id, hook_id, sender_id, name, event, state, outcome, handled_at,
+             body_mac)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, case when $8::text is not null then now() end, $9)
+         on conflict do nothing",
         delivery.id.0,
         hook.project.0,
         hook.id.0,
@@ -266,7 +271,8 @@ pub async fn deliver(
         delivery.name,
         delivery.event,
         state.as_str(),
-        delivery.ignored
+        delivery.ignored,
+        delivery.body_mac.as_ref().map(<[u8; 32]>::as_slice)
     )
     .execute(&mut *tx.0)
     .await?;
@@ -305,7 +311,7 @@ pub async fn first_waiting(
     most: i64,
 ) -> Result<Option<AllWaiting>, Error> {
     let of = sqlx::query!(
-        "select h.id, h.project_id, p.policy
+        "select h.id, h.project_id, h.source, p.policy
          from deliveries d join hooks h on h.id = d.hook_id join projects p on p.id = h.project_id
          where d.id = $1 for no key update of h",
         id.0
@@ -329,6 +335,7 @@ pub async fn first_waiting(
     Ok(Some(AllWaiting {
         project: of.project_id.into(),
         policy: policies::read(of.policy)?,
+        source: word(&of.source)?,
         deliveries: deliveries.collect(),
     }))
 }

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, RecordState, RepositoryId,
-    SourceKind, Trust, UserId,
+    CiVerdict, DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, RecordState,
+    RepositoryId, SourceKind, Trust, UserId,
 };
 use mc_sanitizer::Sanitized;
 use sha2::{Digest, Sha256};
@@ -136,6 +136,8 @@ pub struct RecordFacet {
     pub meta: serde_json::Value,
     /// Whether it cites code.
     pub cites: bool,
+    /// What CI says of the patch that it is about.
+    pub ci: Option<CiVerdict>,
 }
 
 /// A chunk of code as results show it.
@@ -316,6 +318,7 @@ pub async fn load(
                   r.trust as "trust?", r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
+                  case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci,
                   exists(select from memory_citations m where m.record_id = r.id) as "cites!",
                   (select s.source from record_sources s
                    where s.record_id = r.id and s.version = r.version
@@ -356,6 +359,7 @@ pub async fn load(
                     updated_at: r.record_updated.unwrap_or(r.updated_at),
                     meta: r.meta.unwrap_or_default(),
                     cites: r.cites,
+                    ci: r.ci.as_deref().map(word).transpose()?,
                 }),
                 _ => None,
             };

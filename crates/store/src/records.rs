@@ -7,7 +7,8 @@ mod versions;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, UserId, Visibility,
+    CiVerdict, DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, UserId,
+    Visibility,
 };
 use mc_sanitizer::Sanitized;
 
@@ -78,6 +79,8 @@ pub struct Record {
     pub hits: i32,
     /// How often feedback said it was used.
     pub used: i32,
+    /// What CI says of the patch that it is about.
+    pub ci: Option<CiVerdict>,
     /// Creation.
     pub created_at: DateTime<Utc>,
     /// Last change.
@@ -435,7 +438,8 @@ async fn fetch(
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.ttl_given,
                   r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust, r.amends,
-                  r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at
+                  r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at,
+                  case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci
            from memory_records r where r.id = any($1)"#,
         &ids
     )
@@ -472,6 +476,7 @@ struct Row {
     used: i32,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
+    ci: Option<String>,
 }
 
 impl Row {
@@ -503,6 +508,7 @@ impl Row {
             version: self.version,
             hits: self.hits,
             used: self.used,
+            ci: self.ci.as_deref().map(word).transpose()?,
             created_at: self.created_at,
             updated_at: self.updated_at,
         })

@@ -151,7 +151,7 @@ async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Resu
     Ok(())
 }
 
-/// Forgets what was told of a task, whoever told it; `None` where there is none. The task stays, for what is linked
+/// Forgets what was told of a task, and what was said of it, whoever told it; `None` where there is none. The task stays, for what is linked
 /// to it, and so that what was said of it before and comes later does not bring it back.
 pub async fn forget(
     tx: &mut Tx,

@@ -57,3 +57,44 @@ async fn the_feed_keeps_its_newest_transaction_and_says_up_to_where_it_was_short
     let pruned = feed::pruned(db.store()).await.unwrap();
     assert!(before.txid <= pruned && pruned < newest, "{before:?} {pruned} {newest}");
 }
+
+#[tokio::test]
+async fn what_was_told_long_ago_goes_but_for_what_a_record_is_about() {
+    let db = TestDatabase::create().await;
+    let project = db.project("shop").await.id;
+    let [kept, old, new] = ["a", "b", "c"].map(|digit| digit.repeat(40));
+    let rows = format!(
+        "insert into changes (id, project_id, external_id, title, state, said_at)
+         select gen_random_uuid(), '{project}', name, '', state, now() - interval '2 years'
+         from (values ('kept', 'merged'), ('old', 'closed'), ('open', 'open')) of (name, state);
+         insert into change_commits (project_id, sha, change_id)
+         select '{project}', case external_id when 'kept' then '{kept}' else '{old}' end, id from changes
+         where state <> 'open';
+         insert into pushed_commits (project_id, sha, head, pushed_at) values
+             ('{project}', '{old}', '{old}', now() - interval '2 years'),
+             ('{project}', '{new}', '{old}', now());
+         insert into ci_results (project_id, repository, sha, name, conclusion, said_at)
+         select '{project}', 'a/b', sha, 'build', 'success', at from (values
+             ('{kept}', now() - interval '2 years'), ('{old}', now() - interval '2 years'), ('{new}', now())
+         ) of (sha, at);
+         insert into told_texts (project_id, source, doc_id, part, is_gone, said_at) values
+             ('{project}', 'tracker:github', 'd', '1', true, now() - interval '31 days'),
+             ('{project}', 'tracker:github', 'd', '2', false, now() - interval '31 days');
+         insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, meta)
+         values (gen_random_uuid(), '{project}', 'fact', 'x', now() + interval '1 day', '\\x00', 1,
+             '{{\"patch_sha\": \"{kept}\"}}');"
+    );
+    let block = format!("do $rows$ begin {rows} end $rows$");
+    testing::execute(db.url(), &block).await.unwrap();
+    let told = async || {
+        let sql = "select concat_ws(' ',
+            (select string_agg(external_id, ',' order by external_id) from changes),
+            (select string_agg(left(sha, 1), ',' order by sha) from pushed_commits),
+            (select string_agg(left(sha, 1), ',' order by sha) from ci_results),
+            (select string_agg(part, ',') from told_texts))";
+        testing::text(db.store(), sql).await.unwrap()
+    };
+    // The change goes first, and then nothing names the commit of its result.
+    upkeep::sweep(db.store()).await.unwrap();
+    assert_eq!(told().await, "kept,open c a,c 2");
+}

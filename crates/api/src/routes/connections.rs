@@ -66,7 +66,7 @@ pub struct ConnectionRequest {
     #[schema(value_type = Option<shapes::EveryMinutes>)]
     every_minutes: Option<i64>,
     /// Whether what people say about issues is taken in, where the policy lets it
-    /// (`connectors.comments`); yes when absent.
+    /// (`trackers.comments`); yes when absent.
     with_comments: Option<bool>,
 }
 

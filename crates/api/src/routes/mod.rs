@@ -1,6 +1,7 @@
 //! The resources, one a file: wire types, their checks, handlers, conversions.
 
 pub mod audit;
+pub mod changes;
 pub mod connections;
 pub mod dialogs;
 pub mod documents;

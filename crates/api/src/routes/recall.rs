@@ -21,7 +21,7 @@ use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
-use crate::wire::{Kind, State as RecordState, Trust, rounded, whole};
+use crate::wire::{CiVerdict, Kind, State as RecordState, Trust, rounded, whole};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
 /// `symbols` and `signals` says so.
@@ -185,6 +185,9 @@ pub struct FactView {
     /// What it was taken from, in at most 120 characters; absent for what somebody just said.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    /// What CI says of the patch that it is about; absent where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ci: Option<CiVerdict>,
     score: f64,
     state: RecordState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -209,6 +212,9 @@ pub struct FewShotView {
     /// What it was taken from, in at most 120 characters; absent for what somebody just said.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    /// What CI says of the patch that it is about; absent where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ci: Option<CiVerdict>,
     score: f64,
     /// What to be careful about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -308,6 +314,7 @@ impl From<Statement> for FactView {
             tags: statement.tags,
             trust: statement.trust.into(),
             source: statement.source,
+            ci: statement.ci.map(Into::into),
             score: rounded(statement.score),
             state: statement.state.into(),
             citations: all(statement.citations),
@@ -341,6 +348,7 @@ impl From<FewShot> for FewShotView {
             scope: shot.scope,
             trust: shot.trust.into(),
             source: shot.source,
+            ci: shot.ci.map(Into::into),
             score: rounded(shot.score),
             warning: shot.warning,
         }

@@ -26,7 +26,7 @@ use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
-use crate::wire::{CitationVerdict, Kind, State as RecordState, Trust, Visibility};
+use crate::wire::{CiVerdict, CitationVerdict, Kind, State as RecordState, Trust, Visibility};
 
 /// A record's id in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -131,6 +131,9 @@ pub struct RecordView {
     hits: i32,
     /// How often feedback said that it was used.
     used: i32,
+    /// What CI says of the patch that it is about (`meta.patch_sha`); absent where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ci: Option<CiVerdict>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
 }
@@ -358,6 +361,7 @@ impl From<Record> for RecordView {
             version: record.version,
             hits: record.hits,
             used: record.used,
+            ci: record.ci.map(Into::into),
             created_at: record.created_at,
             updated_at: record.updated_at,
         }

@@ -11,12 +11,14 @@ use mc_memory::LinkIssue;
 use mc_memory::gate::{beside, pass_alone};
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
+use mc_store::changes::{self, ChangeFilter};
 use mc_store::tasks::{self, NewTask, Task, TaskLink, Upserted};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::changes::ChangeView;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
@@ -278,6 +280,8 @@ pub struct TaskDetails {
     task: TaskView,
     dialog_ids: Vec<Uuid>,
     record_ids: Vec<Uuid>,
+    /// Pull and merge requests that speak of it, the newest first, at most 50.
+    changes: Vec<ChangeView>,
 }
 
 /// Take over what a tracker says of its issues.
@@ -359,10 +363,14 @@ pub async fn show(
     let here = api.enter(&caller, &project, Action::Read).await?;
     let task = found(&here.store, here.project.id, &external_id).await?;
     let (dialogs, records) = tasks::linked(&here.store, task.id).await?;
+    let of_it = ChangeFilter { task: Some(external_id), ..ChangeFilter::default() };
+    let changes =
+        changes::list(&here.store, here.project.id, &of_it, limits::DEFAULT_PAGE_LIMIT).await?;
     Ok(Json(TaskDetails {
         task: task.into(),
         dialog_ids: dialogs.into_iter().map(Into::into).collect(),
         record_ids: records.into_iter().map(Into::into).collect(),
+        changes: changes.into_iter().map(Into::into).collect(),
     }))
 }
 

@@ -10,26 +10,26 @@ use crate::accounts::newcomer;
 use crate::client::{Answer, TestApi};
 
 /// A hook of the project `shop` as its sender knows it.
-struct Hook {
-    id: String,
-    path: String,
-    secret: String,
+pub struct Hook {
+    pub id: String,
+    pub path: String,
+    pub secret: String,
 }
 
-async fn hook(api: &TestApi, source: &str) -> Hook {
+pub async fn hook(api: &TestApi, source: &str) -> Hook {
     let made = api.post("/projects/shop/hooks", json!({ "source": source })).await.ok();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     Hook { id: text("id"), path: text("path"), secret: text("secret") }
 }
 
-fn signature(secret: &str, body: &[u8]) -> String {
+pub fn signature(secret: &str, body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(body);
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
 /// As GitHub sends.
-async fn github(api: &TestApi, hook: &Hook, event: &str, id: &str, body: &Value) -> Answer {
+pub async fn github(api: &TestApi, hook: &Hook, event: &str, id: &str, body: &Value) -> Answer {
     let body = body.to_string();
     let signature = signature(&hook.secret, body.as_bytes());
     let headers = [
@@ -53,7 +53,7 @@ fn issue(title: &str, updated: &str) -> Value {
 }
 
 /// The delivery with this id of the sender, once it was gone through.
-async fn handled(api: &TestApi, id: &str) -> Value {
+pub async fn handled(api: &TestApi, id: &str) -> Value {
     loop {
         let page = api.get("/projects/shop/deliveries").await.ok();
         let deliveries = page["deliveries"].as_array().unwrap();
@@ -334,7 +334,15 @@ async fn bodies_are_bounded_and_what_is_no_json_is_named() {
         api.deliver(&hook.path, &headers, body.as_bytes()).await
     };
     assert_eq!(send(filled(most), "d-1").await.status, 202);
-    send(filled(most + 1), "d-2").await.fault(413);
+    // What is too large is answered alike, whether there is such a hook or not.
+    let nobodys = hook.path.replace(&hook.id, "01920000-0000-7000-8000-000000000000");
+    let length = (most + 1).to_string();
+    for path in [&hook.path, &nobodys] {
+        let large = filled(most + 1);
+        let declared = [("content-length", length.as_str())];
+        api.deliver(path, &declared, large.as_bytes()).await.fault(413);
+        api.deliver(path, &[], large.as_bytes()).await.fault(403);
+    }
     assert_eq!(send("{\"zen\": ".to_owned(), "d-3").await.fault(400), "body");
     assert_eq!(send("{\"a\":".repeat(100_000), "d-4").await.fault(400), "body");
     assert_eq!(api.text("select count(*)::text from deliveries").await, "1");
@@ -421,4 +429,31 @@ async fn what_is_said_out_of_order_or_in_part_leaves_the_newest_of_each() {
     assert_eq!(tell("j-7", "jira:issue_updated", fields("late", 5)).await["state"], "ignored");
     let task = api.get("/tasks/CS-9?project_key=shop").await.ok();
     assert_eq!((&task["title"], &task["status"]), (&json!(""), &json!("deleted")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_caught_and_is_sent_again_under_another_id_does_nothing() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let hook = hook(&api, "github").await;
+    let mut gone = issue("Carts hang", "2026-11-20T10:00:00Z");
+    gone["action"] = "deleted".into();
+    github(&api, &hook, "issues", "d-1", &gone).await.ok();
+    assert_eq!(handled(&api, "d-1").await["state"], "done");
+    github(&api, &hook, "issues", "d-2", &issue("Back again", "2030-11-20T11:00:00Z")).await.ok();
+    assert_eq!(handled(&api, "d-2").await["state"], "done");
+    // It is answered like any other, and the issue stays.
+    let again = github(&api, &hook, "issues", "d-3", &gone).await;
+    assert_eq!(again.status, 202);
+    assert_eq!(again.body, json!({ "delivery_id": "d-3" }));
+    assert_eq!(api.text("select count(*)::text from deliveries").await, "2");
+    assert_eq!(api.get(TASK).await.ok()["title"], "Back again");
+    // Through another hook it is another delivery, and what says no time may be said twice.
+    let other = self::hook(&api, "github").await;
+    github(&api, &other, "issues", "d-3", &gone).await.ok();
+    let mut timeless = issue("Carts hang", "");
+    timeless["issue"]["updated_at"] = Value::Null;
+    github(&api, &hook, "issues", "d-4", &timeless).await.ok();
+    github(&api, &hook, "issues", "d-5", &timeless).await.ok();
+    assert_eq!(api.text("select count(*)::text from deliveries").await, "5");
 }

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod audit;
+mod changes;
 mod client;
 mod connections;
 mod documents;

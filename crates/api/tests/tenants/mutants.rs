@@ -12,7 +12,16 @@ use crate::world::World;
 /// Tables whose rows belong to records, and are as private.
 const OF_RECORDS: [&str; 3] = ["memory_versions", "memory_citations", "record_sources"];
 /// What the service has no rights to write.
-const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+const READ_ONLY: [&str; 8] = [
+    "policy_versions",
+    "audit_checkpoints",
+    "changes",
+    "change_commits",
+    "change_tasks",
+    "pushed_commits",
+    "ci_results",
+    "told_texts",
+];
 /// What it may change, and neither add nor remove.
 const CHANGED_ONLY: [&str; 1] = ["deliveries"];
 /// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.

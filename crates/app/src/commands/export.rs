@@ -20,6 +20,7 @@ const FIELDS: &[&str] = &[
     "owner",
     "ttl",
     "quality",
+    "ci",
     "meta",
     "steps",
     "patch_ref",

@@ -18,6 +18,8 @@ pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()
     let mut failures = Vec::new();
     for (index, mut record) in records.into_iter().enumerate() {
         record["project_key"] = args.project.project.clone().into();
+        // What CI said of it elsewhere is for the reader of the file; here it says so itself.
+        record.as_object_mut().and_then(|record| record.remove("ci"));
         match remote.post("/save", record).await {
             Ok(answer) => {
                 if text(&answer, "outcome") == "rejected" {

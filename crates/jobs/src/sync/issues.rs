@@ -63,7 +63,7 @@ impl Syncing<'_> {
     /// those that are not any more are forgotten.
     async fn where_to_begin(&self, place: &mut Place) -> Result<Option<Progress>, Stopped> {
         let asking = self.asking;
-        let is_wanted = asking.with_comments && asking.policy.connectors.comments;
+        let is_wanted = asking.with_comments && asking.policy.trackers.comments;
         let at: Progress = place.read();
         if at.with_comments == is_wanted {
             return Ok(Some(at));

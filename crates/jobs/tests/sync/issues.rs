@@ -164,11 +164,11 @@ async fn comments_come_as_the_policy_lets_them() {
     let source = "select source || ' ' || trust || ' ' || title || ' ' || doc_id from docs";
     assert_eq!(world.text(source).await, "tracker:ours imported redmine#1 Carts hang redmine#1");
 
-    world.set_policy(json!({ "connectors": { "comments": false } })).await;
+    world.set_policy(json!({ "trackers": { "comments": false } })).await;
     world.synced(id).await;
     assert_eq!((world.text(SAID).await, world.text(FOUND).await), Default::default());
     assert_eq!(world.text(TITLES).await, "Carts hang", "the issue itself stays");
-    world.set_policy(json!({ "connectors": { "comments": true } })).await;
+    world.set_policy(json!({ "trackers": { "comments": true } })).await;
     world.synced(id).await;
     assert!(world.text(SAID).await.contains("At night."), "it is asked for from the beginning");
     node.stop().await;

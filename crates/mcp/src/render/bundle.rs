@@ -69,6 +69,7 @@ fn statement(data: &mut Data, item: &Value) {
     head(data, string(item, "kind"), item);
     data.text(string(item, "text"));
     data.field("source", string(item, "source"));
+    data.field("ci", string(item, "ci"));
     data.field("scope", &joined(item, "scope"));
     for citation in items(item, "citations") {
         data.field("cites", &cited(citation));
@@ -81,6 +82,7 @@ fn example(data: &mut Data, item: &Value) {
     data.field("title", string(item, "title"));
     data.field("source", string(item, "source"));
     data.field("patch", string(item, "patch_ref"));
+    data.field("ci", string(item, "ci"));
     data.field("warning", string(item, "warning"));
     data.text(string(item, "text"));
     for step in items(item, "steps").iter().filter_map(Value::as_str) {

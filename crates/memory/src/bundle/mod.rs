@@ -6,7 +6,8 @@ mod trust;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    BundleId, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Trust, Verdict,
+    BundleId, CiVerdict, DialogId, DocId, PassageId, RecordId, RecordKind, RecordState, Trust,
+    Verdict,
 };
 
 pub use pack::{Contents, Envelope, pack};
@@ -95,6 +96,8 @@ pub struct Statement {
     /// What it was taken from, in at most [`SOURCE_MAX_CHARS`] characters; `None` for what somebody just
     /// said.
     pub source: Option<String>,
+    /// What CI says of the patch that it is about.
+    pub ci: Option<CiVerdict>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// Active or stale.
@@ -143,6 +146,8 @@ pub struct FewShot {
     pub trust: Trust,
     /// What it was taken from, as in a [`Statement`].
     pub source: Option<String>,
+    /// What CI says of the patch that it is about.
+    pub ci: Option<CiVerdict>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// What to be careful about.

@@ -1,5 +1,6 @@
 //! A bundle in the shape of `POST /recall`.
 
+use mc_domain::CiVerdict;
 use serde_json::{Map, Value, json};
 
 use super::{Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk};
@@ -54,6 +55,7 @@ pub(super) fn statement(statement: &Statement) -> Value {
             map.insert("citations".to_owned(), statement.citations.iter().map(cited).collect());
         }
         insert_some(map, "source", statement.source.as_deref());
+        insert_some(map, "ci", statement.ci.map(CiVerdict::as_str));
         insert_some(map, "warning", statement.warning.as_deref());
     }
     json
@@ -83,6 +85,7 @@ pub(super) fn few_shot(shot: &FewShot) -> Value {
         insert_some(map, "patch_ref", shot.patch_ref.as_deref());
         insert_some(map, "text", shot.text.as_deref());
         insert_some(map, "source", shot.source.as_deref());
+        insert_some(map, "ci", shot.ci.map(CiVerdict::as_str));
         insert_some(map, "warning", shot.warning.as_deref());
     }
     json

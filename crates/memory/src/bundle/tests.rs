@@ -15,6 +15,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
         tags: vec!["bugfix".into(), "unit".into()],
         trust: Trust::Team,
         source: None,
+        ci: None,
         score: 0.812_345,
         state: RecordState::Active,
         citations: vec![],
@@ -50,6 +51,7 @@ fn contents() -> Contents {
                 scope: vec![],
                 trust: Trust::Team,
                 source: None,
+                ci: None,
                 score: 0.5,
                 warning: None,
             })

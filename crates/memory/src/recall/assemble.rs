@@ -162,6 +162,7 @@ fn statement(one: &Scored, record: &RecordFacet) -> Statement {
         tags: indexed.tags.clone(),
         trust: trust(&one.hit.passage),
         source: source(record),
+        ci: record.ci,
         score: one.score,
         state: one.state,
         citations: one.citations.clone(),
@@ -193,6 +194,7 @@ fn few_shot(one: &Scored, record: &RecordFacet) -> FewShot {
         scope: indexed.scope.clone(),
         trust: trust(&one.hit.passage),
         source: source(record),
+        ci: record.ci,
         score: one.score,
         warning: one.warning(),
     }

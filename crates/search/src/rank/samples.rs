@@ -53,6 +53,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         updated_at: saved,
         meta: serde_json::Value::Null,
         cites: false,
+        ci: None,
     });
     candidate
 }

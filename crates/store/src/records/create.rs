@@ -68,7 +68,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewRecord<'_>) -> Res
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl,
                   r.ttl_given, r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust,
-                  r.amends, r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at
+                  r.amends, r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at,
+                  case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci
            from record r"#,
         RecordId::generate().0,
         project.0,

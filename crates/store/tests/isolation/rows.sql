@@ -39,6 +39,15 @@ insert into deliveries (id, project_id, hook_id, sender_id, name, event)
 select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from hooks where project_id = :project;
 insert into connections (id, project_id, system, what, ability, every_minutes, with_comments)
 values (gen_random_uuid(), :project, 'our-jira', 'CS', 'issues', 15, true);
+insert into changes (id, project_id, external_id, title, state, said_at)
+values (gen_random_uuid(), :project, 'a/b!1', 'secret change', 'open', now());
+insert into change_commits (project_id, sha, change_id) select project_id, 'a', id from changes where project_id = :project;
+insert into change_tasks (project_id, external_id, change_id) select project_id, 'T-1', id from changes where project_id = :project;
+insert into pushed_commits (project_id, sha, head) values (:project, 'b', 'a');
+insert into ci_results (project_id, repository, sha, name, conclusion, said_at)
+values (:project, 'a/b', 'a', 'secret check', 'success', now());
+insert into told_texts (project_id, source, doc_id, part, text, said_at)
+values (:project, 'tracker:github', 'a/b#1', '1', 'secret comment', now());
 insert into record_sources (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod audit;
+mod changes;
 mod connections;
 mod documents;
 mod draw;
@@ -79,6 +80,8 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_projects_key_deliveries", hooks::deliveries),
     ("get_projects_key_deliveries_id", hooks::delivery),
     ("post_projects_key_deliveries_id_replay", hooks::replay),
+    ("get_projects_key_changes", changes::list),
+    ("get_projects_key_changes_id", changes::show),
     ("post_projects_key_connections", connections::create),
     ("get_projects_key_connections", connections::list),
     ("get_projects_key_connections_id", connections::show),

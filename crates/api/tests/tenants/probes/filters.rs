@@ -5,14 +5,17 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use mc_domain::{
-    ConnectionId, DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId,
+    ChangeId, ConnectionId, DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind,
+    UserId,
 };
 use mc_search::{Options, Query, SearchContext};
+use mc_store::changes::ChangeFilter;
 use mc_store::hooks::DeliveryFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
 use mc_store::{
-    connections, dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors,
+    changes, ci, connections, dialogs, docs, hooks, passages, projects, records, repositories,
+    tasks, vectors,
 };
 
 use crate::marks::{Places, ids_in, marks_in};
@@ -25,6 +28,7 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     });
     own_only(world, ours, theirs).await?;
     own_hooks(world, ours, theirs).await?;
+    own_changes(world, ours, theirs).await?;
     others_hooks_stay(world, ours, theirs).await?;
     own_connections(world, ours, theirs).await?;
     counts(world, ours).await?;
@@ -71,6 +75,26 @@ async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<()
     }
     for one in ours.deliveries.iter().chain(&theirs.deliveries) {
         look.at("hooks::delivery", hooks::delivery(store, here, DeliveryId(one.id)).await)?;
+    }
+    Ok(())
+}
+
+/// Pull requests and what CI says of them, asked for by others' names as well.
+async fn own_changes(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let all = ChangeFilter::default();
+    look.at("changes::list", changes::list(store, here, &all, 200).await)?;
+    for one in ours.changes.iter().chain(&theirs.changes) {
+        let id = ChangeId(one.id);
+        look.at("changes::find", changes::find(store, here, id).await)?;
+        look.at("changes::records", changes::records(store, here, id).await)?;
+        let head = format!("head {}", one.mark);
+        look.at("ci::of_commit", ci::of_commit(store, here, &head).await)?;
+    }
+    for task in ours.tasks.iter().chain(&theirs.tasks) {
+        let filter = ChangeFilter { task: Some(task.name.clone()), ..all.clone() };
+        look.at("changes::list", changes::list(store, here, &filter, 200).await)?;
     }
     Ok(())
 }

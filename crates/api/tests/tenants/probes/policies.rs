@@ -15,8 +15,17 @@ const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 /// What only its maintainers see of a project.
 const CURATED: [&str; 6] =
     ["quarantine", "audit_events", "audit_checkpoints", "hooks", "deliveries", "connections"];
-/// What the service may only read: a function of the database writes it.
-const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+/// What the service may only read: a function of the database writes it, or the background.
+const READ_ONLY: [&str; 8] = [
+    "policy_versions",
+    "audit_checkpoints",
+    "changes",
+    "change_commits",
+    "change_tasks",
+    "pushed_commits",
+    "ci_results",
+    "told_texts",
+];
 /// What the service may change, and neither add nor remove: the background does.
 const CHANGED_ONLY: [&str; 1] = ["deliveries"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.

@@ -88,6 +88,8 @@ pub struct Project {
     pub deliveries: Vec<Thing>,
     /// What is asked on its behalf.
     pub connections: Vec<Thing>,
+    /// Pull requests that were told of; the n-th is of the n-th task.
+    pub changes: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -303,6 +305,7 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.hooks,
             &project.deliveries,
             &project.connections,
+            &project.changes,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);

@@ -49,6 +49,7 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let holds = things(3, "Hold", " ");
     let deliveries = things(8, "issues", ".");
     let connections = things(2, "carts", "-");
+    let changes = things(size / 2, "team/core", "!");
     let mut texts = |of: &[Thing]| -> Vec<Thing> {
         of.iter().map(|one| Thing { id: id(rng), ..one.clone() }).collect()
     };
@@ -77,6 +78,7 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         hooks: hooks.into(),
         deliveries,
         connections,
+        changes,
         privates: Vec::new(),
         policy_mark: mark(rng, place),
         audit_mark: mark(rng, place),
@@ -101,6 +103,7 @@ pub fn sql(rng: &mut StdRng, projects: &[Project], teams: &[Team], model: i16) -
         indexed(&mut rows, rng, project);
         passages(&mut rows, project, model);
         used(&mut rows, project);
+        changed(&mut rows, project);
     }
     rows.0
 }
@@ -162,6 +165,66 @@ fn worked_on(rows: &mut Rows, project: &Project) {
             ]
         },
     );
+}
+
+/// Pull requests, each of a task, with a commit and what CI says of it.
+fn changed(rows: &mut Rows, project: &Project) {
+    let p = project.id;
+    rows.each(
+        "changes (id, project_id, external_id, title, state, author, head_sha, base, url, said_at)",
+        &project.changes,
+        |n, Thing { id, name, mark }| {
+            let (state, author) = (["open", "merged"][n % 2], format!("who {mark}"));
+            let url = format!("https://git.example/{mark}");
+            row![
+                *id,
+                p,
+                name.as_str(),
+                text(n, mark),
+                state,
+                author,
+                head(mark),
+                "main",
+                url,
+                Plain("now()")
+            ]
+        },
+    );
+    rows.each("change_commits (project_id, sha, change_id)", &project.changes, |_, one| {
+        row![p, head(&one.mark), one.id]
+    });
+    rows.each("change_tasks (project_id, external_id, change_id)", &project.changes, |n, one| {
+        row![p, project.tasks[n % project.tasks.len()].name.as_str(), one.id]
+    });
+    rows.each("pushed_commits (project_id, sha, head)", &project.changes, |_, one| {
+        row![p, format!("before {}", one.mark), head(&one.mark)]
+    });
+    rows.each(
+        "ci_results (project_id, repository, sha, name, conclusion, said_at)",
+        &project.changes,
+        |_, one| {
+            row![
+                p,
+                "team/core",
+                head(&one.mark),
+                format!("check {}", one.mark),
+                "success",
+                Plain("now()")
+            ]
+        },
+    );
+    rows.each(
+        "told_texts (project_id, source, doc_id, part, text, said_at)",
+        &project.changes,
+        |n, one| {
+            row![p, "tracker:github", one.name.as_str(), "1", text(n, &one.mark), Plain("now()")]
+        },
+    );
+}
+
+/// The last commit of a change.
+fn head(mark: &str) -> String {
+    format!("head {mark}")
 }
 
 /// What a record cited in an earlier version, as that keeps it.

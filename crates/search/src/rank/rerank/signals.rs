@@ -1,6 +1,7 @@
 //! Age, use, scope and state of what was found.
 
-use mc_domain::RecordState;
+use mc_domain::{CiVerdict, RecordState};
+use mc_store::passages::RecordFacet;
 
 use super::Situation;
 use crate::rank::Candidate;
@@ -12,6 +13,8 @@ const AGE_HALF_LIFE_DAYS: f32 = 90.0;
 const USE_RANGE: f32 = 0.3;
 /// Recalls after which half of that counts.
 const USE_DOUBT: f32 = 5.0;
+/// What a patch that CI proves adds, and one that it disproves takes: less than people's use can.
+const CI_WEIGHT: f32 = 0.1;
 /// A scope or tag that the query speaks of.
 const SCOPE_FACTOR: f32 = 1.25;
 /// Said by somebody whom the query names.
@@ -34,17 +37,26 @@ pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<f3
     (days > 0.0).then_some(factor)
 }
 
-/// How often a record was of use when it was recalled, trusted the more the oftener that was.
+/// How often a record was of use when it was recalled, and what CI says of the patch that it is about.
 pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<f32> {
     let record = candidate.passage.record.as_ref()?;
+    let proof = record.ci.map(|ci| match ci {
+        CiVerdict::Proven => CI_WEIGHT,
+        CiVerdict::Disproven => -CI_WEIGHT,
+    });
+    let said = [of_use(record), proof];
+    said.iter().any(Option::is_some).then(|| 1.0 + said.into_iter().flatten().sum::<f32>())
+}
+
+/// The share of its recalls that were of use, trusted the more the oftener it was recalled.
+fn of_use(record: &RecordFacet) -> Option<f32> {
     if record.hits <= 0 && record.used <= 0 {
         return None;
     }
     let (hits, used) = (record.hits.max(record.used) as f32, record.used.max(0) as f32);
     let rate = (used + 1.0) / (hits + 2.0);
     let trust = hits / (hits + USE_DOUBT);
-    let factor = 1.0 + 2.0 * USE_RANGE * (rate - 0.5) * trust;
-    Some(factor)
+    Some(2.0 * USE_RANGE * (rate - 0.5) * trust)
 }
 
 /// A scope (`checkout`, `app/models`, `app/models/**`) that holds a path of the query or is a word

@@ -1,4 +1,4 @@
-use mc_domain::RecordState;
+use mc_domain::{CiVerdict, RecordState};
 
 use super::*;
 use crate::legs::Leg;
@@ -45,6 +45,23 @@ fn stale_old_and_useless_memories_sink() {
     });
     let candidates = vec![stale, fact("old", 700), fact("new", 0), useless, useful];
     assert_eq!(order(candidates, &situation()), ["useful", "new", "old", "useless", "stale"]);
+}
+
+#[test]
+fn what_ci_says_counts_less_than_that_people_used_it() {
+    let said = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci = Some(ci));
+    let useful = changed(fact("useful", 0), |c| {
+        record(c).hits = 40;
+        record(c).used = 30;
+    });
+    let proven = said("proven", CiVerdict::Proven);
+    let candidates = vec![said("disproven", CiVerdict::Disproven), proven, fact("new", 0), useful];
+    assert_eq!(order(candidates, &situation()), ["useful", "proven", "new", "disproven"]);
+    let both = changed(said("both", CiVerdict::Disproven), |c| {
+        record(c).hits = 40;
+        record(c).used = 30;
+    });
+    assert_eq!(order(vec![fact("new", 0), both], &situation()), ["both", "new"]);
 }
 
 #[test]

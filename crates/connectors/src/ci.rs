@@ -1,0 +1,51 @@
+//! Runs of CI, in one vocabulary for their hosts.
+
+use chrono::{DateTime, Utc};
+use mc_domain::Conclusion;
+use serde::{Deserialize, Serialize};
+
+use crate::delivery::Unreadable;
+use crate::event::{self, Event};
+
+/// How a run of CI on a commit stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiRun {
+    /// The repository at its host, such as `octocat/hello`.
+    pub repository: String,
+    /// The commit.
+    pub sha: String,
+    /// What ran: another run of the same name takes its place.
+    pub name: String,
+    /// How it stands.
+    pub conclusion: Conclusion,
+    /// Where people look at it; may be empty.
+    pub url: String,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// When the host said so, by its clock.
+    pub updated_at: Option<DateTime<Utc>>,
+}
+
+impl CiRun {
+    /// The event, unless it can't be said of what it is.
+    pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
+        let rule = "must be a commit's id of 40 or 64 hexadecimal digits";
+        let what = "the commit of the run";
+        let sha = event::commit(Some(self.sha)).ok_or(Unreadable::Unfit { what, rule })?;
+        Ok(Event::Ci(Self {
+            repository: event::checked_path(self.repository)?,
+            sha,
+            name: event::name(Some(self.name)).unwrap_or_else(|| "unnamed".to_owned()),
+            conclusion: self.conclusion,
+            url: event::page(Some(self.url)),
+            finished_at: event::bounded_time(self.finished_at),
+            updated_at: event::bounded_time(self.updated_at),
+        }))
+    }
+
+    pub(crate) fn mask(&mut self, mask: &mut impl FnMut(&str) -> String) {
+        self.repository = event::path_masked(&self.repository, &mut *mask);
+        self.name = mask(&self.name);
+        self.url = mask(&self.url);
+    }
+}

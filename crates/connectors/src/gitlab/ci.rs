@@ -1,0 +1,173 @@
+//! Pipelines and their jobs.
+
+use mc_domain::Conclusion;
+use serde::Deserialize;
+use url::Url;
+
+use super::Project;
+use crate::ci::CiRun;
+use crate::delivery::{Unreadable, needed, text};
+use crate::event::{self, Event};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PipelineBody {
+    object_attributes: Pipeline,
+    project: Project,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Pipeline {
+    sha: Option<String>,
+    source: Option<String>,
+    status: Option<String>,
+    url: Option<String>,
+    created_at: Option<String>,
+    finished_at: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct JobBody {
+    sha: Option<String>,
+    build_name: Option<String>,
+    build_status: Option<String>,
+    build_allow_failure: bool,
+    build_created_at: Option<String>,
+    build_started_at: Option<String>,
+    build_finished_at: Option<String>,
+    /// Older versions say where it ran by the address alone.
+    project: Option<Project>,
+    repository: Repository,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Repository {
+    homepage: Option<String>,
+}
+
+/// One that runs for a push and for a merge request runs twice.
+pub(super) fn pipeline(body: PipelineBody) -> Result<Event, Unreadable> {
+    let Pipeline { sha, source, status, url, created_at, finished_at } = body.object_attributes;
+    let name = match source {
+        Some(source) => format!("pipeline ({source})"),
+        None => "pipeline".to_owned(),
+    };
+    let conclusion = conclusion(&text(status, "object_attributes.status")?);
+    let [created_at, finished_at] =
+        [created_at, finished_at].map(|at| at.as_deref().and_then(event::time));
+    CiRun {
+        repository: text(body.project.path_with_namespace, "project.path_with_namespace")?,
+        sha: text(sha, "object_attributes.sha")?,
+        name,
+        conclusion,
+        url: event::page(url),
+        finished_at: finished_at.filter(|_| conclusion != Conclusion::Pending),
+        updated_at: finished_at.or(created_at),
+    }
+    .bounded()
+}
+
+pub(super) fn job(body: JobBody) -> Result<Event, Unreadable> {
+    let [created_at, started_at, finished_at] =
+        [body.build_created_at, body.build_started_at, body.build_finished_at]
+            .map(|at| at.as_deref().and_then(event::time));
+    // It may fail, and the pipeline goes on.
+    let conclusion = match conclusion(&text(body.build_status, "build_status")?) {
+        Conclusion::Failure if body.build_allow_failure => Conclusion::Neutral,
+        conclusion => conclusion,
+    };
+    let named = body.project.and_then(|project| project.path_with_namespace);
+    let addressed = || body.repository.homepage.as_deref().and_then(path);
+    CiRun {
+        repository: needed(named.or_else(addressed), "project.path_with_namespace")?,
+        sha: text(body.sha, "sha")?,
+        name: text(body.build_name, "build_name")?,
+        conclusion,
+        url: String::new(),
+        finished_at: finished_at.filter(|_| conclusion != Conclusion::Pending),
+        updated_at: finished_at.or(started_at).or(created_at),
+    }
+    .bounded()
+}
+
+/// `group/x` of `https://git.example.org/group/x`.
+fn path(homepage: &str) -> Option<String> {
+    let url = Url::parse(homepage).ok()?;
+    let path = url.path().trim_matches('/');
+    (!path.is_empty()).then(|| path.to_owned())
+}
+
+fn conclusion(status: &str) -> Conclusion {
+    match status {
+        "success" => Conclusion::Success,
+        "failed" => Conclusion::Failure,
+        "canceled" => Conclusion::Cancelled,
+        "skipped" => Conclusion::Neutral,
+        _ => Conclusion::Pending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(event: Result<Event, Unreadable>) -> CiRun {
+        match event {
+            Ok(Event::Ci(run)) => run,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn piped(status: &str, finished: &str) -> CiRun {
+        let body = format!(
+            r#"{{"object_attributes": {{"sha": "{}", "source": "push", "status": "{status}",
+            "created_at": "2026-01-02 03:04:05 UTC", "finished_at": {finished}}},
+            "project": {{"path_with_namespace": "group/x"}}}}"#,
+            "ab".repeat(20)
+        );
+        run(pipeline(serde_json::from_str(&body).expect("JSON")))
+    }
+
+    #[test]
+    fn a_pipeline_is_told_by_what_started_it() {
+        let ended = event::time("2026-01-02T03:09:00Z");
+        let expected = CiRun {
+            repository: "group/x".to_owned(),
+            sha: "ab".repeat(20),
+            name: "pipeline (push)".to_owned(),
+            conclusion: Conclusion::Failure,
+            url: String::new(),
+            finished_at: ended,
+            updated_at: ended,
+        };
+        assert_eq!(piped("failed", r#""2026-01-02 03:09:00 UTC""#), expected);
+        let running = piped("running", "null");
+        assert_eq!((running.conclusion, running.finished_at), (Conclusion::Pending, None));
+        assert_eq!(piped("manual", "null").conclusion, Conclusion::Pending);
+        assert_eq!(piped("canceled", "null").conclusion, Conclusion::Cancelled);
+    }
+
+    #[test]
+    fn a_job_that_may_fail_says_nothing_by_it() {
+        let of = |may_fail: bool, project: &str| {
+            let body = format!(
+                r#"{{"sha": "{}", "build_name": "lint", "build_status": "failed", {project}
+                "build_allow_failure": {may_fail}, "build_finished_at": "2026-01-02 03:09:00 UTC",
+                "repository": {{"homepage": "https://git.example.org/group/x"}}}}"#,
+                "ab".repeat(20)
+            );
+            run(job(serde_json::from_str(&body).expect("JSON")))
+        };
+        assert_eq!(of(false, "").conclusion, Conclusion::Failure);
+        assert_eq!(of(true, "").conclusion, Conclusion::Neutral);
+        assert_eq!(
+            (of(false, "").repository.as_str(), of(false, "").name.as_str()),
+            ("group/x", "lint")
+        );
+        let named = r#""project": {"path_with_namespace": "group/sub/y"},"#;
+        assert_eq!(of(false, named).repository, "group/sub/y");
+    }
+}

@@ -1,0 +1,80 @@
+//! Every body that GitHub's own library has as an example, of GitHub itself and of each version of its server, is read
+//! (`scripts/setup webhook-examples` fetches them).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use http::{HeaderMap, HeaderValue};
+use mc_connectors::{Event, read};
+use mc_domain::WebhookSource;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The examples of one event.
+#[derive(Deserialize)]
+struct Examples {
+    name: String,
+    examples: Vec<Value>,
+}
+
+#[test]
+fn what_github_itself_delivers_is_read() {
+    insta::assert_snapshot!(outcomes(&["api.github.com"]));
+}
+
+#[test]
+fn what_githubs_servers_of_others_deliver_is_read() {
+    insta::assert_snapshot!(outcomes(&["ghes-31", "ghes-32", "ghes-33", "ghes-34", "ghes-35"]));
+}
+
+/// A line for each event and what is told by it, with how often.
+fn outcomes(editions: &[&str]) -> String {
+    let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for Examples { name, examples } in editions.iter().flat_map(|edition| examples(edition)) {
+        for body in examples {
+            *counted.entry((name.clone(), told(&name, &body))).or_default() += 1;
+        }
+    }
+    let mut lines = String::new();
+    for ((name, outcome), n) in counted {
+        writeln!(lines, "{name}: {n} {outcome}").expect("text");
+    }
+    lines
+}
+
+/// What one body tells, in a few words.
+fn told(name: &str, body: &Value) -> String {
+    let mut headers = HeaderMap::new();
+    headers.insert("x-github-event", HeaderValue::from_str(name).expect("a header's value"));
+    let delivery = read(WebhookSource::Github, &headers, body.to_string().as_bytes());
+    let delivery = delivery.unwrap_or_else(|error| panic!("{name}: {error}\n{body:#}"));
+    assert_ne!(delivery.name, "unreadable", "{name}: {:?}\n{body:#}", delivery.event);
+    match delivery.event {
+        Event::Change(change) => format!("{} change", change.state),
+        Event::Ci(run) => format!("CI result ({})", run.conclusion),
+        Event::Ignored { reason } => format!("ignored: {reason}"),
+        Event::Issue(issue) if issue.comment.is_some() => "issue with a comment".to_owned(),
+        Event::Release(release) if release.is_gone => "release that is gone".to_owned(),
+        other => serde_json::to_value(other).expect("JSON")["kind"].to_string(),
+    }
+}
+
+fn examples(edition: &str) -> Vec<Examples> {
+    let packages = cache().join("webhook-examples/node_modules");
+    let file = packages.join("@octokit/webhooks-examples").join(edition).join("index.json");
+    let read = std::fs::read(&file).unwrap_or_else(|error| {
+        panic!("{}: {error}; run `scripts/setup webhook-examples`", file.display())
+    });
+    serde_json::from_slice(&read).expect("the package's examples")
+}
+
+fn cache() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
+        return cache.into();
+    }
+    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
+    user.expect("HOME is set").join("memory-copilot")
+}

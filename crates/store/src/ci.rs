@@ -1,0 +1,99 @@
+//! How the runs of CI on commits ended. What they say of a patch is decided by `mc.ci_of_patch`.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{Conclusion, ProjectId};
+
+use crate::changes::TOLD_DAYS;
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// How a run of CI on a commit ended.
+#[derive(Debug, Clone)]
+pub struct CiResult {
+    /// The repository at its host, such as `octocat/hello`.
+    pub repository: String,
+    /// The commit.
+    pub sha: String,
+    /// What ran; another run of the same name takes its place.
+    pub name: String,
+    /// How it ended.
+    pub conclusion: Conclusion,
+    /// Where people look at it; may be empty.
+    pub url: String,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// When the host said so.
+    pub said_at: DateTime<Utc>,
+}
+
+/// Writes how a run ended, unless that is known of a newer one of that name; `false` where it is. What has not ended
+/// says nothing yet, and never takes the place of what has. Of two that ended at one moment a success counts: runs
+/// are repeated because they failed.
+pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<bool, Error> {
+    let told = sqlx::query!(
+        "insert into ci_results as c (project_id, repository, sha, name, conclusion, url, finished_at, said_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (project_id, sha, repository, name) do update set
+             conclusion = excluded.conclusion, url = excluded.url, finished_at = excluded.finished_at,
+             said_at = excluded.said_at
+         where (excluded.conclusion <> 'pending', excluded.said_at, excluded.conclusion = 'success',
+                excluded.conclusion)
+             > (c.conclusion <> 'pending', c.said_at, c.conclusion = 'success', c.conclusion)",
+        project.0,
+        result.repository,
+        result.sha,
+        result.name,
+        result.conclusion.as_str(),
+        result.url,
+        result.finished_at,
+        result.said_at
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(told.rows_affected() == 1)
+}
+
+/// How the runs on a commit ended, in all of a project's repositories, by name.
+pub async fn of_commit(
+    store: &Store,
+    project: ProjectId,
+    sha: &str,
+) -> Result<Vec<CiResult>, Error> {
+    let rows = sqlx::query!(
+        "select repository, sha, name, conclusion, url, finished_at, said_at
+         from ci_results where project_id = $1 and sha = $2 order by repository, name",
+        project.0,
+        sha
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(CiResult {
+                repository: row.repository,
+                sha: row.sha,
+                name: row.name,
+                conclusion: word(&row.conclusion)?,
+                url: row.url,
+                finished_at: row.finished_at,
+                said_at: row.said_at,
+            })
+        })
+        .collect()
+}
+
+/// Forgets results of long ago, but for those of commits that a record or a change names.
+pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+    let gone = sqlx::query!(
+        "delete from ci_results c
+         where c.said_at < now() - make_interval(days => $1)
+             and not exists (
+                 select from memory_records r where r.project_id = c.project_id and r.patch_sha = c.sha)
+             and not exists (
+                 select from change_commits k where k.project_id = c.project_id and k.sha = c.sha)",
+        TOLD_DAYS
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(gone.rows_affected())
+}

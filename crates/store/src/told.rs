@@ -1,0 +1,124 @@
+//! Texts that documents are made of as other systems tell of them: the comments of an issue, the notes of a release.
+//! Each is kept by itself, so that it may be changed and taken away by itself, and in any order.
+
+use chrono::{DateTime, Utc};
+use mc_domain::ProjectId;
+use mc_sanitizer::Sanitized;
+
+use crate::{Error, Store, Tx};
+
+/// Days that a text is known to be gone: longer than what was said of it before can still come.
+const GONE_DAYS: i32 = 30;
+
+/// The document that texts belong to.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole<'a> {
+    /// Where it came from (`tracker:github`).
+    pub source: &'a str,
+    /// Its id there.
+    pub doc_id: &'a str,
+}
+
+/// What is said of a text.
+#[derive(Debug, Clone)]
+pub struct NewText {
+    /// Its id among those of its document.
+    pub part: String,
+    /// Who wrote it; may be empty.
+    pub author: String,
+    /// What it says; `None` where it is gone.
+    pub text: Option<Sanitized>,
+    /// When it was written.
+    pub sent_at: Option<DateTime<Utc>>,
+    /// When that was said of it.
+    pub said_at: DateTime<Utc>,
+}
+
+/// A text as stored.
+#[derive(Debug, Clone)]
+pub struct Text {
+    /// Who wrote it; may be empty.
+    pub author: String,
+    /// What it says, masked when it came.
+    pub text: String,
+    /// When it was written.
+    pub sent_at: Option<DateTime<Utc>>,
+}
+
+/// Until the transaction ends nobody else writes texts of this document.
+pub async fn lock(tx: &mut Tx, project: ProjectId, whole: Whole<'_>) -> Result<(), Error> {
+    sqlx::query!(
+        "select pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'told', $1::text, $2::text, $3::text), 0))",
+        project.0.to_string(),
+        whole.source,
+        whole.doc_id
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Writes what is said of a text, unless something else was said since; answers whether it is another now. Of two
+/// words of one moment it is the last that counts that it is gone.
+pub async fn put(
+    tx: &mut Tx,
+    project: ProjectId,
+    whole: Whole<'_>,
+    new: &NewText,
+) -> Result<bool, Error> {
+    let told = sqlx::query!(
+        "insert into told_texts as t (project_id, source, doc_id, part, author, text, sent_at, is_gone, said_at)
+         values ($1, $2, $3, $4, $5, coalesce($6, ''), $7, $6 is null, $8)
+         on conflict (project_id, source, doc_id, part) do update set
+             author = excluded.author, text = excluded.text, sent_at = coalesce(excluded.sent_at, t.sent_at),
+             is_gone = excluded.is_gone, said_at = excluded.said_at
+         where (excluded.said_at, excluded.is_gone) >= (t.said_at, t.is_gone)
+             and (t.author, t.text, t.is_gone, t.said_at)
+                 is distinct from (excluded.author, excluded.text, excluded.is_gone, excluded.said_at)",
+        project.0,
+        whole.source,
+        whole.doc_id,
+        new.part,
+        new.author,
+        new.text.as_ref().map(Sanitized::as_str),
+        new.sent_at,
+        new.said_at
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(told.rows_affected() == 1)
+}
+
+/// The texts of a document that are not gone, the newest so many, oldest first.
+pub async fn texts(
+    tx: &mut Tx,
+    project: ProjectId,
+    whole: Whole<'_>,
+    most: i64,
+) -> Result<Vec<Text>, Error> {
+    let mut texts = sqlx::query_as!(
+        Text,
+        "select author, text, sent_at from told_texts
+         where project_id = $1 and source = $2 and doc_id = $3 and not is_gone
+         order by sent_at desc nulls last, part desc limit $4",
+        project.0,
+        whole.source,
+        whole.doc_id,
+        most
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    texts.reverse();
+    Ok(texts)
+}
+
+/// Forgets texts that have long been gone.
+pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+    let gone = sqlx::query!(
+        "delete from told_texts where is_gone and said_at < now() - make_interval(days => $1)",
+        GONE_DAYS
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(gone.rows_affected())
+}

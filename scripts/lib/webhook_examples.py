@@ -1,0 +1,22 @@
+"""What GitHub delivers by webhooks, as GitHub's own library has it, for the tests that read it."""
+
+import shutil
+from pathlib import Path
+
+import cache
+import node_packages
+
+PINS = Path(__file__).resolve().parent.parent.parent / "tests/webhooks"
+
+
+def install(root: Path) -> str:
+    """Brings the package's `node_modules` into the cache."""
+    place = root / "webhook-examples"
+    cache.bring(place, node_packages.stamp(PINS), fetch)
+    return f"webhook examples for the tests in {place}"
+
+
+def fetch(stage: Path) -> None:
+    """Fetches the packages, of which nothing is run: Node is only for npm."""
+    node_packages.fetch(PINS, stage)
+    shutil.rmtree(stage / "bin")
