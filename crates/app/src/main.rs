@@ -12,6 +12,7 @@ mod input;
 mod logging;
 mod output;
 mod private_file;
+mod progress;
 mod remote;
 mod sealing;
 mod serve;
@@ -87,6 +88,10 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Audit(command) => commands::audit::run(command, &remote, format).await,
         Command::Hooks(command) => commands::hooks::run(command, &remote, &config, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
+        Command::Backup(args) => commands::backup::run(&args, &config, on_signals()?, format).await,
+        Command::Restore(args) => {
+            commands::restore::run(&args, &config, on_signals()?, format).await
+        }
         Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,
         Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),

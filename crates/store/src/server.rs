@@ -40,7 +40,7 @@ pub async fn versions(store: &Store) -> Result<Versions, Error> {
     versions_of(&mut *store.pool.acquire().await?).await
 }
 
-async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
+pub(crate) async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
     let row = sqlx::query!(
         r#"select current_setting('server_version') as "postgres!",
                   (select coalesce(installed_version, default_version)
@@ -61,12 +61,16 @@ async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
 /// Names this database among all: what is derived from another one, or from this one before a
 /// restore turned back its time, bears another name.
 pub async fn identity(store: &Store) -> Result<String, Error> {
+    identity_of(&mut *store.pool.acquire().await?).await
+}
+
+pub(crate) async fn identity_of(connection: &mut PgConnection) -> Result<String, Error> {
     Ok(sqlx::query_scalar!(
         r#"select concat_ws('-', s.system_identifier, c.timeline_id, d.oid) as "identity!"
            from pg_control_system() s, pg_control_checkpoint() c, pg_database d
            where d.datname = current_database()"#
     )
-    .fetch_one(&store.pool)
+    .fetch_one(connection)
     .await?)
 }
 
@@ -141,7 +145,7 @@ async fn can_have_pgvector(connection: &mut PgConnection) -> Result<bool, Error>
     .await?)
 }
 
-fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
+pub(crate) fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
 }
