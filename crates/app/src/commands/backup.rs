@@ -118,10 +118,10 @@ async fn reach(
 
 fn in_words(manifest: &Manifest) -> String {
     format!(
-        "{} rows of {} tables, as of {}. It has no sealing key; keep that of {} elsewhere",
+        "{} rows of {} tables, as of {}. The sealing key is not in it; keep it elsewhere (fingerprint {})",
         manifest.rows(),
         manifest.tables.len(),
         manifest.made_at.format("%Y-%m-%d %H:%M:%S UTC"),
-        manifest.sealing_key
+        manifest.sealing_key.get(..8).unwrap_or_default()
     )
 }

@@ -19,6 +19,8 @@ use crate::{data_dir, database, heads, progress, sealing};
 
 /// Where an embedded database is made, until it has its place.
 const UNFINISHED: &str = "restoring";
+/// So much of a key's fingerprint as people compare.
+const FINGERPRINT: usize = 8;
 /// Connections to look at the audit with.
 const CONNECTIONS: u32 = 1;
 
@@ -42,7 +44,7 @@ pub async fn run(
     let chains = if config.database.url.is_empty() {
         restoring.into_a_new_cluster(sealer.as_ref()).await?
     } else {
-        restoring.into_the_configured_server(sealer.as_ref()).await?
+        restoring.into_database(&config.database.url, sealer.as_ref()).await?
     };
     heads::write(&config.audit_heads_file(), &restoring.archive.heads)?;
     forget_index(&config.data_dir.join("index"))?;
@@ -93,11 +95,13 @@ impl Restoring<'_> {
         if right || without_key {
             return Ok(found.filter(|_| right));
         }
+        let fingerprint = wanted.get(..FINGERPRINT).unwrap_or(wanted);
         let what = if found.is_some() { "holds another key" } else { "is not there" };
         bail!(
-            "the backup is sealed with the key {wanted}, and {path} {what}; put that key there, or name its file in \
-             sign_in.previous_sealing_key_files. If it is lost: --without-key restores the rest, and the secrets of \
-             webhooks and notices, the keys that sign logins and what is held in quarantine stay closed for good"
+            "{path} {what}; the backup belongs to the one with the fingerprint {fingerprint}. Put that one there, or \
+             name its file in sign_in.previous_sealing_key_files. If it is lost, --without-key restores the rest; the \
+             secrets of webhooks and notices, the keys that sign logins and what is held in quarantine stay closed \
+             for good"
         )
     }
 
@@ -129,13 +133,9 @@ impl Restoring<'_> {
         filled
     }
 
-    async fn into_the_configured_server(&self, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
-        self.into_database(&self.config.database.url, sealer).await
-    }
-
     async fn into_database(&self, url: &str, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
         let install_dirs = &self.config.postgres_installations();
-        let target = Target { url, install_dirs };
+        let target = Target { url, install_dirs, is_key_lost: sealer.is_none() };
         let progress = self.progress.clone();
         let logins = backup::restore(&self.archive, &target, progress, &self.shutdown).await?;
         match sealer {

@@ -22,6 +22,8 @@ pub struct Target<'a> {
     pub url: &'a str,
     /// Where to look for the programs first.
     pub install_dirs: &'a [PathBuf],
+    /// Whether nobody has the sealing key any more.
+    pub is_key_lost: bool,
 }
 
 /// Makes the database what it was when the backup was taken, compares it with what the backup says of itself,
@@ -75,6 +77,9 @@ async fn fill(
     let found = digest::tables(connection).await?;
     raw_sql("rollback").execute(&mut *connection).await?;
     digest::compare(&archive.manifest.tables, &found)?;
+    if target.is_key_lost {
+        forget_signing_keys(connection).await?;
+    }
     // The dump has no statistics, without which the first searches would read whole tables.
     raw_sql("analyze").execute(&mut *connection).await?;
     let logins = logins::bring_up_to_date(target.url, connection).await?;
@@ -182,6 +187,12 @@ async fn finish_schema(
         raw_sql(AssertSqlSafe(statement)).execute(&mut *tx).await?;
     }
     Ok(tx.commit().await?)
+}
+
+/// Removes what the service would open at its start and can't. It makes new keys, and people sign in again.
+async fn forget_signing_keys(connection: &mut PgConnection) -> Result<(), BackupError> {
+    raw_sql("delete from signing_keys; delete from pending_logins").execute(connection).await?;
+    Ok(())
 }
 
 #[cfg(test)]

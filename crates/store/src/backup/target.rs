@@ -32,7 +32,7 @@ pub(super) async fn claim(connection: &mut PgConnection) -> Result<(), BackupErr
     let mut tx = connection.begin().await?;
     let found: Option<String> = sqlx::query_scalar(AssertSqlSafe(format!(
         "select string_agg(space || '.' || name, ', ')
-         from (select * from ({THINGS}) things where {OURS} order by kind = 'routine', 1, 2 limit 3) some"
+         from (select * from ({THINGS}) things where {OURS} order by kind = 'routine', 1, 2 limit 3) first_of_them"
     )))
     .fetch_one(&mut *tx)
     .await?;
