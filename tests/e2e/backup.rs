@@ -74,8 +74,8 @@ impl Before {
             records.push(saved["id"].as_str().unwrap().to_owned());
         }
         let dialog = json!({ "project_key": "drill", "messages": [
-            { "role": "user", "text": "Why does the importer of invoices need a lock?" },
-            { "role": "assistant", "text": "Two importers would number an invoice INV-77 twice." } ] });
+            { "role": "user", "content": "Why does the importer of invoices need a lock?" },
+            { "role": "assistant", "content": "Two importers would number an invoice INV-77 twice." } ] });
         service.post("/dialogs", &dialog).await;
         let documents = json!({ "project_key": "drill", "source": "confluence", "documents": [
             { "doc_id": "12", "title": "Timing Rules", "content": "# Decision\n\nDelays carry a unit." } ] });

@@ -135,7 +135,7 @@ async fn another_owner_who_is_no_superuser_restores_and_backs_up_all_of_it() {
     assert_eq!(text(&worker, count).await.unwrap(), "2");
     assert_eq!(text(&service, count).await.unwrap(), "0", "nobody has entered a project");
     let names = "select string_agg(p.key, ' ' order by p.key)
-                 from mc.projects_of('00000000-0000-0000-0000-000000000001') p";
+                 from mc.projects_of('00000000-0000-7000-8000-000000000001') p";
     let owners = "select string_agg(distinct pg_get_userbyid(proowner), ' ') from pg_proc
                   where proname in ('enter', 'projects_of', 'passages_inserted')";
     assert_eq!(text(&worker, owners).await.unwrap(), "memory_copilot_worker");

@@ -15,6 +15,8 @@ use crate::embedded::discover;
 
 /// Where distributions put the client's programs alone.
 const CLIENTS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
+/// What the programs' sessions are called.
+pub(super) const SESSION: &str = "memory-copilot backup";
 /// How much of what a program prints is shown, in bytes.
 const LAST_WORDS: usize = 2_000;
 
@@ -67,7 +69,7 @@ impl Programs {
         command.env("PGUSER", options.get_username());
         command.env("PGDATABASE", name_of(&options));
         command.env("PGSSLMODE", ssl_mode(options.get_ssl_mode()));
-        command.env("PGAPPNAME", "memory-copilot backup");
+        command.env("PGAPPNAME", SESSION);
         if let Some(password) = url.password() {
             let password = percent_decode_str(password).decode_utf8().map_err(|_| Error::BadUrl)?;
             command.env("PGPASSWORD", &*password);

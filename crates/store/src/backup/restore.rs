@@ -8,7 +8,7 @@ use std::process::Stdio;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
 use tokio::io::AsyncReadExt as _;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::programs::{self, Programs};
@@ -81,7 +81,8 @@ async fn fill(
         forget_signing_keys(connection).await?;
     }
     // The dump has no statistics, without which the first searches would read whole tables.
-    raw_sql("analyze").execute(&mut *connection).await?;
+    // An owner may not look at the catalogs that all databases share, and is warned of each.
+    raw_sql("set client_min_messages = error; analyze").execute(&mut *connection).await?;
     let logins = logins::bring_up_to_date(target.url, connection).await?;
     target::release(connection).await?;
     Ok(logins)
@@ -116,7 +117,7 @@ async fn contents(
     let mut child = fed(command, archive, quiet)?;
     let mut list = String::new();
     if let Some(mut output) = child.stdout.take() {
-        output.read_to_string(&mut list).await.map_err(failed)?;
+        output.read_to_string(&mut list).await.map_err(|error| failed(&error))?;
     }
     programs::finish("pg_restore", child).await?;
     let kept: String = list
@@ -124,8 +125,8 @@ async fn contents(
         .filter(|line| !is_owner_policy(line))
         .map(|line| format!("{line}\n"))
         .collect();
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-    file.write_all(kept.as_bytes()).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new().map_err(|error| failed(&error))?;
+    file.write_all(kept.as_bytes()).map_err(|error| failed(&error))?;
     Ok(file)
 }
 
@@ -138,11 +139,14 @@ fn is_owner_policy(line: &str) -> bool {
 
 /// Starts a program with the dump on its standard input.
 fn fed(mut command: Command, archive: &Archive, progress: Progress) -> Result<Child, BackupError> {
-    let mut child = command.stdin(Stdio::piped()).spawn().map_err(failed)?;
-    let mut dump = archive.dump().map_err(failed)?;
-    let input = child.stdin.take().map(|input| input.into_owned_fd());
-    let mut input =
-        File::from(input.unwrap_or_else(|| Err(io::Error::other("no input"))).map_err(failed)?);
+    let mut child = command.stdin(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
+    let mut dump = archive.dump().map_err(|error| failed(&error))?;
+    let input = child.stdin.take().map(ChildStdin::into_owned_fd);
+    let mut input = File::from(
+        input
+            .unwrap_or_else(|| Err(io::Error::other("no input")))
+            .map_err(|error| failed(&error))?,
+    );
     // It ends by itself: with the dump, or with the program, who has the last word on what went wrong.
     tokio::task::spawn_blocking(move || {
         let mut part = vec![0; 256 << 10];
@@ -158,7 +162,7 @@ fn fed(mut command: Command, archive: &Archive, progress: Progress) -> Result<Ch
     Ok(child)
 }
 
-fn failed(error: io::Error) -> BackupError {
+fn failed(error: &io::Error) -> BackupError {
     BackupError::Program { program: "pg_restore", detail: error.to_string() }
 }
 

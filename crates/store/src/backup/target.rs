@@ -7,6 +7,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
 
 use super::BackupError;
+use super::programs::SESSION;
 use crate::Error;
 
 /// What is there that does not belong to an extension.
@@ -72,6 +73,12 @@ pub(super) async fn release(connection: &mut PgConnection) -> Result<(), BackupE
 
 /// Removes everything that was not there when the database was claimed, the mark last.
 pub(super) async fn clear(connection: &mut PgConnection) -> Result<(), BackupError> {
+    // A program that was killed may have a session that is about to commit.
+    let ended = sqlx::query(
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity
+         where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()",
+    );
+    ended.bind(SESSION).execute(&mut *connection).await?;
     let mut tx = connection.begin().await?;
     let statements: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!(
         "select format('drop schema %I cascade', nspname) from pg_namespace
