@@ -1,7 +1,7 @@
 //! Whether the server behind a connection can carry the service.
 
-use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection};
 
 use crate::{CONNECTED_WITHIN, Error, Store};
 
@@ -92,6 +92,8 @@ pub async fn inspect(url: &str) -> Result<Versions, Error> {
 /// One connection, waited for as a pool waits: the server may be starting beside the service.
 pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
     let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
+    // Migrations, and looking through all tables, take as long as they take.
+    let options = options.disable_statement_logging();
     let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECTED_WITHIN);
     Ok(pool.connect_lazy_with(options).acquire().await?.detach())
 }
