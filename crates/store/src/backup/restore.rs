@@ -141,12 +141,9 @@ fn is_owner_policy(line: &str) -> bool {
 fn fed(mut command: Command, archive: &Archive, progress: Progress) -> Result<Child, BackupError> {
     let mut child = command.stdin(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
     let mut dump = archive.dump().map_err(|error| failed(&error))?;
-    let input = child.stdin.take().map(ChildStdin::into_owned_fd);
-    let mut input = File::from(
-        input
-            .unwrap_or_else(|| Err(io::Error::other("no input")))
-            .map_err(|error| failed(&error))?,
-    );
+    let input = child.stdin.take().ok_or_else(|| io::Error::other("it has no input"));
+    let input = input.and_then(ChildStdin::into_owned_fd).map_err(|error| failed(&error))?;
+    let mut input = File::from(input);
     // It ends by itself: with the dump, or with the program, who has the last word on what went wrong.
     tokio::task::spawn_blocking(move || {
         let mut part = vec![0; 256 << 10];
