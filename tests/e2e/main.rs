@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::used_underscore_binding)]
 
 mod architecture;
+mod backup;
 mod commands;
 mod connections;
 mod crash;

@@ -68,6 +68,10 @@ pub enum Command {
     /// The background work; for administrators of the service.
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Write a backup of the database to a file, while the service runs or not.
+    Backup(BackupArgs),
+    /// Make the database anew from a backup, where there is none yet.
+    Restore(RestoreArgs),
     /// Show what of a file would be masked before it is stored. Needs no service.
     Sanitize(SanitizeArgs),
     /// Check the installation and say how to mend it.
@@ -505,6 +509,25 @@ pub struct AuditOf {
     /// Id of a project that was removed, as the service's event project.deleted has it.
     #[arg(long, value_name = "ID", conflicts_with = "project")]
     pub removed: Option<String>,
+}
+
+/// Arguments of `backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// File to write, there once it is whole; `-` writes to standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// The backup.
+    pub file: PathBuf,
+    /// Restore although the sealing key is lost: what it sealed stays closed for good (secrets of webhooks and
+    /// notices, keys that sign logins, what is held in quarantine), and the audit can't be verified.
+    #[arg(long)]
+    pub without_key: bool,
 }
 
 /// Arguments of `sanitize`.

@@ -1,8 +1,10 @@
 //! The service's database: a server of its own, or the one that is configured.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result};
 use mc_store::audit::Chains;
-use mc_store::embedded::{Embedded, EmbeddedSettings};
+use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings};
 use mc_store::{Store, logins};
 use tokio_util::sync::CancellationToken;
 
@@ -57,14 +59,28 @@ pub async fn open(
 }
 
 async fn start(config: &Config, shutdown: &CancellationToken) -> Result<Option<Embedded>> {
+    start_in(&embedded_folder(config), config, shutdown)
+        .await
+        .context("the embedded PostgreSQL did not start")
+}
+
+/// Where the embedded server is.
+pub fn embedded_folder(config: &Config) -> PathBuf {
+    config.data_dir.join("postgresql")
+}
+
+/// Starts an embedded server in a folder.
+pub async fn start_in(
+    folder: &Path,
+    config: &Config,
+    shutdown: &CancellationToken,
+) -> Result<Option<Embedded>, EmbeddedError> {
     let settings = EmbeddedSettings {
-        data_dir: config.data_dir.join("postgresql"),
+        data_dir: folder.to_owned(),
         install_dirs: config.postgres_installations(),
         run_as: None,
     };
-    Embedded::start_unless_cancelled(settings, shutdown)
-        .await
-        .context("the embedded PostgreSQL did not start")
+    Embedded::start_unless_cancelled(settings, shutdown).await
 }
 
 /// Connects to the configured server and migrates, to work in the background alone: to do the work with, and those of

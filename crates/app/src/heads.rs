@@ -6,19 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use mc_store::audit::Head;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::private_file;
 
 const WHAT: &str = "the ends of the audit's chains";
-
-/// An end as it is written down.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    seq: i64,
-    mac: String,
-}
 
 /// The ends that an earlier run knew; none before the first.
 pub fn read(path: &Path) -> Result<HashMap<Uuid, Head>> {
@@ -33,22 +25,12 @@ pub fn read(path: &Path) -> Result<HashMap<Uuid, Head>> {
             path.display()
         )
     };
-    let heads: HashMap<Uuid, Written> = serde_json::from_slice(&text).with_context(unreadable)?;
-    let head = |(chain, Written { seq, mac })| {
-        let mut bytes = [0; 32];
-        hex::decode_to_slice(mac, &mut bytes).with_context(unreadable)?;
-        Ok((chain, Head { seq, mac: bytes }))
-    };
-    heads.into_iter().map(head).collect()
+    serde_json::from_slice(&text).with_context(unreadable)
 }
 
 /// Writes the ends, for the next run.
 pub fn write(path: &Path, heads: &HashMap<Uuid, Head>) -> Result<()> {
-    let written: HashMap<_, _> = heads
-        .iter()
-        .map(|(chain, head)| (chain, Written { seq: head.seq, mac: hex::encode(head.mac) }))
-        .collect();
-    private_file::write(path, WHAT, &serde_json::to_vec(&written)?)
+    private_file::write(path, WHAT, &serde_json::to_vec(heads)?)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod input;
 mod logging;
 mod output;
 mod private_file;
+mod progress;
 mod remote;
 mod sealing;
 mod serve;
@@ -89,6 +90,10 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Hooks(command) => commands::hooks::run(command, &remote, &config, format).await,
         Command::Connections(command) => commands::connections::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
+        Command::Backup(args) => commands::backup::run(&args, &config, on_signals()?, format).await,
+        Command::Restore(args) => {
+            commands::restore::run(&args, &config, on_signals()?, format).await
+        }
         Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,
         Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),

@@ -173,6 +173,11 @@ impl Sealer {
         Ok(self.key(head)?.id != self.current.id)
     }
 
+    /// Names the key that seals.
+    pub fn key_id(&self) -> KeyId {
+        self.current.id
+    }
+
     /// The keys, the one that seals first.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &SealingKey> {
         std::iter::once(&self.current).chain(&self.previous)

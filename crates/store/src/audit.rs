@@ -5,6 +5,7 @@
 //! or moved. That the end of a chain was cut off is known from its [`Chains`]: what this service last
 //! added.
 
+mod ends;
 mod events;
 mod prune;
 mod verify;
@@ -16,14 +17,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::{DateTime, SubsecRound as _, Utc};
 use mc_domain::{Act, ProjectId, UserId};
 use mc_seal::{ChainKeys, MAC_LEN, Mac};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::access::Place;
 use crate::{Error, Store, Tx};
 
+pub(crate) use ends::ends;
 pub use events::{Event, EventFilter, after, is_known, newest};
 pub use prune::{chains, prune};
+pub(crate) use verify::newest_key;
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 
 /// A chain of events.
@@ -54,11 +58,12 @@ pub struct Chains {
 }
 
 /// The end of a chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The last event.
     pub seq: i64,
-    /// Its mac.
+    /// Its mac, hexadecimal where it is written down.
+    #[serde(with = "ends::as_hex")]
     pub mac: Mac,
 }
 

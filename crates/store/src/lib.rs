@@ -3,6 +3,7 @@
 mod access;
 pub mod accounts;
 pub mod audit;
+pub mod backup;
 pub mod bundles;
 pub mod changes;
 pub mod ci;

@@ -11,7 +11,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection};
 use url::Url;
 
-use crate::{Error, MIGRATIONS, server};
+use crate::{Error, MIGRATIONS, backup, server};
 
 /// The group whose members see only what their transaction has entered.
 const SERVICE: &str = "memory_copilot_service";
@@ -34,7 +34,31 @@ pub struct Logins {
 /// Checks the server at `owner` (a URL of the role that owns the schema), brings the schema up to date,
 /// and makes sure of the two roles. Safe to call from several processes at once.
 pub async fn prepare(owner: &str) -> Result<Logins, Error> {
-    let mut url = Url::parse(owner).map_err(|_| Error::BadUrl)?;
+    with_password(owner)?;
+    let mut connection = server::connect(owner).await?;
+    backup::refuse_unfinished(&mut connection).await?;
+    let logins = bring_up_to_date(owner, &mut connection).await?;
+    connection.close().await?;
+    Ok(logins)
+}
+
+/// [`prepare`] over a connection of the role, for a database that a restore has taken for itself, too.
+pub(crate) async fn bring_up_to_date(
+    owner: &str,
+    connection: &mut PgConnection,
+) -> Result<Logins, Error> {
+    let (mut url, password) = with_password(owner)?;
+    server::check(connection).await?;
+    migrate(connection).await?;
+    prepare_queue(connection).await?;
+    let service = login(connection, &mut url, &password, SERVICE).await?;
+    let worker = login(connection, &mut url, &password, WORKER).await?;
+    Ok(Logins { service, worker })
+}
+
+/// The URL in its parts, and the password that others are derived from.
+fn with_password(owner: &str) -> Result<(Url, String), Error> {
+    let url = Url::parse(owner).map_err(|_| Error::BadUrl)?;
     let password = url.password().unwrap_or_default().to_owned();
     if password.is_empty() {
         return Err(Error::Unsuitable(
@@ -43,14 +67,29 @@ pub async fn prepare(owner: &str) -> Result<Logins, Error> {
                 .into(),
         ));
     }
-    let mut connection = server::connect(owner).await?;
-    server::check(&mut connection).await?;
-    migrate(&mut connection).await?;
-    prepare_queue(&mut connection).await?;
-    let service = login(&mut connection, &mut url, &password, SERVICE).await?;
-    let worker = login(&mut connection, &mut url, &password, WORKER).await?;
-    connection.close().await?;
-    Ok(Logins { service, worker })
+    Ok((url, password))
+}
+
+/// Makes the two groups where the server does not have them, as the migration does, for what is about to be
+/// restored and names them.
+pub(crate) async fn make_groups(owner: &mut PgConnection) -> Result<(), Error> {
+    for group in [SERVICE, WORKER] {
+        let statement = format!(
+            "do $$ begin
+                 begin
+                     create role {group} nologin nosuperuser nobypassrls nocreatedb nocreaterole;
+                 exception
+                     -- Another database of this server has it already, or is just making it.
+                     when duplicate_object or unique_violation then null;
+                 end;
+                 if not (select rolsuper from pg_roles where rolname = current_user) then
+                     grant {group} to current_user with inherit false, set true;
+                 end if;
+             end $$"
+        );
+        run(owner, &statement).await?;
+    }
+    Ok(())
 }
 
 /// Brings the schema up to date. Some migrations replace functions that belong to the background's group, which

@@ -1,7 +1,7 @@
 //! Whether the server behind a connection can carry the service.
 
-use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection};
 
 use crate::{CONNECTED_WITHIN, Error, Store};
 
@@ -40,7 +40,7 @@ pub async fn versions(store: &Store) -> Result<Versions, Error> {
     versions_of(&mut *store.pool.acquire().await?).await
 }
 
-async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
+pub(crate) async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
     let row = sqlx::query!(
         r#"select current_setting('server_version') as "postgres!",
                   (select coalesce(installed_version, default_version)
@@ -61,12 +61,16 @@ async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
 /// Names this database among all: what is derived from another one, or from this one before a
 /// restore turned back its time, bears another name.
 pub async fn identity(store: &Store) -> Result<String, Error> {
+    identity_of(&mut *store.pool.acquire().await?).await
+}
+
+pub(crate) async fn identity_of(connection: &mut PgConnection) -> Result<String, Error> {
     Ok(sqlx::query_scalar!(
         r#"select concat_ws('-', s.system_identifier, c.timeline_id, d.oid) as "identity!"
            from pg_control_system() s, pg_control_checkpoint() c, pg_database d
            where d.datname = current_database()"#
     )
-    .fetch_one(&store.pool)
+    .fetch_one(connection)
     .await?)
 }
 
@@ -88,6 +92,8 @@ pub async fn inspect(url: &str) -> Result<Versions, Error> {
 /// One connection, waited for as a pool waits: the server may be starting beside the service.
 pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
     let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
+    // Migrations, and looking through all tables, take as long as they take.
+    let options = options.disable_statement_logging();
     let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECTED_WITHIN);
     Ok(pool.connect_lazy_with(options).acquire().await?.detach())
 }
@@ -141,7 +147,7 @@ async fn can_have_pgvector(connection: &mut PgConnection) -> Result<bool, Error>
     .await?)
 }
 
-fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
+pub(crate) fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
 }

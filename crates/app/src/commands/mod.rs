@@ -1,6 +1,7 @@
 //! One file a command; each is a client of the running service unless it says otherwise.
 
 pub mod audit;
+pub mod backup;
 pub mod config;
 pub mod connections;
 pub mod cursor;
@@ -14,6 +15,7 @@ pub mod jobs;
 pub mod login;
 pub mod mcp;
 pub mod recall;
+pub mod restore;
 pub mod sanitize;
 pub mod save;
 pub mod search;

@@ -54,6 +54,16 @@ impl Places {
         format!("\"{}\"", self.socket().display().to_string().replace('"', "\"\""))
     }
 
+    /// The URL of the service's database.
+    pub fn url(&self, password: &str) -> Result<String, EmbeddedError> {
+        let socket = self.socket();
+        let socket = socket.to_str().ok_or_else(|| unusable(&self.0))?;
+        let mut url = Url::parse(&format!("postgres://{NAME}:{password}@localhost/{NAME}"))
+            .map_err(|_| unusable(&self.0))?;
+        url.query_pairs_mut().append_pair("host", socket);
+        Ok(url.into())
+    }
+
     /// What the server prints before its log is open; written anew at each start.
     pub fn start_log(&self) -> PathBuf {
         self.0.join("log/start.log")
@@ -63,12 +73,7 @@ impl Places {
 impl Cluster {
     /// The URL of the service's database.
     pub fn url(&self) -> Result<String, EmbeddedError> {
-        let socket = self.places.socket();
-        let socket = socket.to_str().ok_or_else(|| unusable(&self.places.0))?;
-        let mut url = Url::parse(&format!("postgres://{NAME}:{}@localhost/{NAME}", self.password))
-            .map_err(|_| unusable(&self.places.0))?;
-        url.query_pairs_mut().append_pair("host", socket);
-        Ok(url.into())
+        self.places.url(&self.password)
     }
 
     /// How to connect to one of its databases.

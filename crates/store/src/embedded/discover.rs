@@ -71,7 +71,7 @@ async fn examine_all(
 }
 
 /// The `bin` folders to look at, in order.
-async fn candidates(install_dirs: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) async fn candidates(install_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let mut bins: Vec<PathBuf> = install_dirs.iter().map(|dir| dir.join("bin")).collect();
     bins.extend(system_bins());
     if let Ok(output) = Command::new("pg_config").arg("--bindir").output().await
@@ -102,7 +102,7 @@ async fn examine(bin: &Path, user: Option<&ServerUser>) -> Result<Installation, 
     {
         return Err(format!("user {} is not let through {}", user.name, closed.display()));
     }
-    let (version, major) = version(&bin).await?;
+    let (version, major) = version(&bin, "postgres").await?;
     if major < OLDEST_MAJOR {
         return Err(format!("is PostgreSQL {version}, too old"));
     }
@@ -120,16 +120,16 @@ async fn examine(bin: &Path, user: Option<&ServerUser>) -> Result<Installation, 
     Ok(Installation { bin, version, major })
 }
 
-/// The version that `postgres --version` prints, whole and its first number.
-async fn version(bin: &Path) -> Result<(String, u32), String> {
-    let output = command(bin, "postgres")
+/// The version that a program prints of itself, whole and its first number.
+pub(crate) async fn version(bin: &Path, program: &str) -> Result<(String, u32), String> {
+    let output = command(bin, program)
         .arg("--version")
         .output()
         .await
-        .map_err(|error| format!("postgres does not run: {error}"))?;
+        .map_err(|error| format!("{program} does not run: {error}"))?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(format!("postgres does not run: {reason}"));
+        return Err(format!("{program} does not run: {reason}"));
     }
     // "postgres (PostgreSQL) 18.1 (Debian 18.1-1)"
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -155,7 +155,8 @@ async fn extension_folders(bin: &Path, major: u32) -> Vec<PathBuf> {
     folders
 }
 
-fn command(bin: &Path, program: &str) -> Command {
+/// A program in `bin`, with an environment in which it runs.
+pub(crate) fn command(bin: &Path, program: &str) -> Command {
     let mut command = Command::new(bin.join(program));
     // A self-contained installation brings libraries that find one another only this way. The
     // system's own programs need no such help.

@@ -5,8 +5,9 @@
 //! [`Embedded::start`].
 
 mod cluster;
-mod discover;
+pub(crate) mod discover;
 mod error;
+mod folder;
 mod initialise;
 mod leftovers;
 mod lock;
@@ -26,6 +27,7 @@ use server::Server;
 
 pub use discover::{Installation, discover};
 pub use error::EmbeddedError;
+pub use folder::{is_initialised, remove, rename, url_of_running};
 pub use lock::DataDirLock;
 pub use supervise::Health;
 

@@ -1,0 +1,38 @@
+//! Where chains end, read from the database and written down.
+
+use std::collections::HashMap;
+
+use sqlx::postgres::PgConnection;
+use uuid::Uuid;
+
+use super::Head;
+use crate::Error;
+
+/// Where each chain ends, by [`Chain::id`](super::Chain::id), as a role that sees every row sees it.
+pub(crate) async fn ends(connection: &mut PgConnection) -> Result<HashMap<Uuid, Head>, Error> {
+    let rows = sqlx::query!(
+        "select distinct on (chain) chain, seq, mac from audit_events order by chain, seq desc"
+    )
+    .fetch_all(connection)
+    .await?;
+    let end = |chain, seq, mac: &[u8]| Ok((chain, Head { seq, mac: super::mac(mac)? }));
+    rows.into_iter().map(|row| end(row.chain, row.seq, &row.mac)).collect()
+}
+
+/// A mac as people see it.
+pub(super) mod as_hex {
+    use mc_seal::{MAC_LEN, Mac};
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(mac: &Mac, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode(mac))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mac, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut mac = [0; MAC_LEN];
+        hex::decode_to_slice(text, &mut mac).map_err(D::Error::custom)?;
+        Ok(mac)
+    }
+}
