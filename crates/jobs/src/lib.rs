@@ -1,14 +1,18 @@
 #![doc = include_str!("../README.md")]
 
 mod deliveries;
+mod index;
 mod schedule;
 mod upkeep;
 mod work;
 mod workers;
 
 use mc_store::Store;
+use tokio_util::sync::CancellationToken;
 
 pub use deliveries::Delivered;
+use index::Turns;
+pub use index::{Index, Indexing};
 pub use schedule::Schedule;
 pub use upkeep::Upkeep;
 pub use work::{Failure, Request, Work};
@@ -22,4 +26,18 @@ pub fn workers(queue: Store, store: &Store) -> Workers {
         .with(move |_: Upkeep| upkeep::run(of_all.clone()))
         .with(move |delivered: Delivered| deliveries::run(told.clone(), delivered))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))
+}
+
+/// The same, indexing repositories as well until `stop`; then what is at work is broken off, to be gone on with.
+pub fn indexing(
+    workers: Workers,
+    store: &Store,
+    how: Indexing,
+    stop: &CancellationToken,
+) -> Workers {
+    let (context, stop, of_all) = (how.context(store.clone()), stop.clone(), store.clone());
+    workers
+        .with(move |work: Index| index::run(context.clone(), work, stop.clone()))
+        .with(move |_: Turns| index::look_after(of_all.clone()))
+        .scheduled(Schedule::new("30 * * * * *", Turns {}))
 }
