@@ -50,7 +50,7 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
     service.index("shop", &repository::cart_sessions(folder.path())).await;
     assert!(service.stop().success(), "{}", service.log());
     // As if it had been asked for just then.
-    let again = "update ingest_runs set status = 'QUEUED', worker = null, run_at = now()";
+    let again = "update ingest_runs set status = 'QUEUED', worker = null, job = null";
     execute(database.url(), again).await.expect("a run waits");
 
     let data_dir = folder.path().join("worker");
@@ -59,7 +59,7 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
     let done = "select string_agg(status || ' ' || worker, '') from ingest_runs";
     loop {
         let said = text(database.store(), done).await.unwrap_or_default();
-        let by_worker = said.ends_with(&data_dir.display().to_string());
+        let by_worker = said.contains(&data_dir.display().to_string());
         if said.starts_with("SUCCEEDED") && by_worker {
             break;
         }
@@ -91,4 +91,21 @@ async fn a_worker_that_can_t_work_says_what_to_do() {
     let said = refused(worker(&service, &data_dir).env(key, &missing));
     assert!(said.contains("is not the one that this database's service signs"), "{said}");
     assert_eq!(service.get("/projects").await["projects"][0]["key"], json!("shop"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_service_without_the_key_of_the_first_is_refused_and_leaves_none() {
+    let database = TestDatabase::create().await;
+    let service = service(&database).await;
+    service.project("shop").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let data_dir = folder.path().join("second");
+    let mut second = service.command(&["serve"]);
+    second.env("MEMORY_COPILOT__DATA_DIR", &data_dir);
+    second.env("MEMORY_COPILOT__SERVER__LISTEN", "127.0.0.1:0");
+    for _ in 0..2 {
+        let said = refused(&mut second);
+        assert!(said.contains("copy that key here"), "{said}");
+        assert!(!data_dir.join("sealing.key").exists(), "the next start would take it for right");
+    }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mc_api::Notifier;
 use mc_connectors::Systems;
-use mc_indexer::{cut, embed, graph, index, walk, worker};
-use mc_jobs::Connecting;
+use mc_indexer::{embed, graph};
+use mc_jobs::{Connecting, Indexing};
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
 use mc_store::Store;
@@ -53,9 +53,8 @@ impl Work<'_> {
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        tasks.spawn(mc_jobs::workers(queue, &store, connecting).run(stop));
-        let (store, stop) = both();
-        tasks.spawn(index(indexing(config, store)?, stop));
+        let workers = mc_jobs::workers(queue, &store, connecting).of_node(&worker_name(config));
+        tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));
         let (store, stop) = both();
@@ -77,20 +76,12 @@ pub fn worker_name(config: &Config) -> String {
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())
 }
 
-fn indexing(config: &Config, store: Store) -> Result<index::Context> {
-    Ok(index::Context {
-        observer: Arc::new(Citations(store.clone())),
-        store,
+fn indexing(config: &Config) -> Result<Indexing> {
+    Ok(Indexing {
         cache: config.data_dir.join("repositories"),
         inside: config.ingest.hosts()?,
-        worker: worker_name(config),
-        walk: walk::Limits::default(),
-        cut: cut::Limits::default(),
+        node: worker_name(config),
     })
-}
-
-async fn index(context: index::Context, stop: CancellationToken) {
-    worker::run(&context, &stop).await;
 }
 
 fn embedding(active: ActiveModel, store: Store) -> embed::Context {
@@ -126,21 +117,5 @@ async fn write_ends(path: PathBuf, store: Store, stop: CancellationToken) {
         if let Err(error) = heads::write(&path, &store.chains().heads()) {
             tracing::warn!(%error, "the ends of the audit could not be written down");
         }
-    }
-}
-
-/// Tells the memory of changed files.
-struct Citations(Store);
-
-impl index::FilesObserver for Citations {
-    fn files_changed<'a>(
-        &'a self,
-        project: mc_domain::ProjectId,
-        paths: &'a [String],
-    ) -> futures::future::BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
-        Box::pin(async move {
-            mc_memory::recheck_files(&self.0, project, paths).await?;
-            Ok(())
-        })
     }
 }

@@ -9,16 +9,17 @@ use crate::private_file;
 
 const WHAT: &str = "the sealing key";
 
-/// Reads the key, making it at the first start, and those that it replaced.
-pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
-    if !path.exists() {
-        private_file::write(path, WHAT, hex::encode(SealingKey::generate().expose()).as_bytes())?;
+/// Makes the key where there is none; answers whether it did.
+pub fn make_missing(path: &Path) -> Result<bool> {
+    if path.exists() {
+        return Ok(false);
     }
-    shared(path, previous)
+    private_file::write(path, WHAT, hex::encode(SealingKey::generate().expose()).as_bytes())?;
+    Ok(true)
 }
 
-/// Reads the key that another node made, and those that it replaced.
-pub fn shared(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
+/// Reads the key, and those that it replaced.
+pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
     ensure!(
         path.exists(),
         "there is no {}: copy it from where `memory-copilot serve` runs, or set sign_in.sealing_key_file",
@@ -47,6 +48,9 @@ mod tests {
     fn a_key_that_was_replaced_still_opens() {
         let dir = tempfile::tempdir().expect("a folder");
         let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        assert!(sealer(&old, &[]).is_err());
+        assert!([&old, &new].into_iter().all(|path| make_missing(path).expect("a key")));
+        assert!(!make_missing(&old).expect("a key"), "it is kept");
         let sealed = sealer(&old, &[]).expect("a key").seal(PLACE, b"secret");
         let alone = sealer(&new, &[]).expect("another key");
         assert!(alone.open(PLACE, &sealed).is_err());

@@ -2,10 +2,11 @@
 
 mod edge;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
 use mc_auth::secret::hint;
 use mc_domain::{ProjectId, UserId};
@@ -13,7 +14,7 @@ use mc_mcp::cursor::snippet;
 use mc_memory::MemoryContext;
 use mc_seal::{ChainKeys, Sealer};
 use mc_search::{Options, Query, SearchContext, index as keyword};
-use mc_store::audit::Chains;
+use mc_store::audit::{self, Chains};
 use mc_store::embedded::DataDirLock;
 use mc_store::passages::PassageFilter;
 use mc_store::{Store, accounts};
@@ -46,15 +47,36 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let serving = edge::serving(config)?;
     let SignInConfig { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
+    let has_new_key = sealing::make_missing(sealing_key_file)?;
     let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);
     let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
+    if has_new_key && let Err(error) = fits_new_key(&database.background, sealing_key_file).await {
+        database.close().await;
+        return Err(error);
+    }
     let served = serve(config, listener, serving, &database, sealer, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;
     heads::write(&config.audit_heads_file(), &chains.heads())?;
     served
+}
+
+/// A key that was made just now is for a database that has known none. Beside another's it would sign what nobody else
+/// can verify, and open nothing of what is sealed.
+async fn fits_new_key(store: &Store, key_file: &Path) -> Result<()> {
+    if audit::is_signed_with_known_keys(store).await? {
+        return Ok(());
+    }
+    let file = key_file.display();
+    std::fs::remove_file(key_file).with_context(|| format!("{file} can't be removed"))?;
+    bail!(
+        "there is no {file}, and the database was sealed with a key already: copy that key here from where \
+         `memory-copilot serve` ran before, or runs, or from where it is kept beside the backups. Where it is lost, so \
+         is what it sealed (secrets of hooks, signing keys, what is in quarantine): to go on without, put a new key \
+         there (`openssl rand -hex 32`)"
+    )
 }
 
 async fn serve(

@@ -24,7 +24,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     // Two in one folder would take each other's work for their own, as what they left when they ended.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let SignIn { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
-    let sealer = Arc::new(sealing::shared(sealing_key_file, previous_sealing_key_files)?);
+    let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);
     let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
     let connecting = database::connect_to_work(config, chains.clone());
     let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {

@@ -10,7 +10,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, ProjectId, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::{cut, walk, worker};
+use mc_indexer::worker::{self, Worked};
+use mc_indexer::{cut, walk};
 use mc_store::files::KnownFile;
 use mc_store::ingests::{self, Counts, Ingest};
 use mc_store::passages::{self, IndexedPassage};
@@ -99,6 +100,12 @@ impl Bench {
         run
     }
 
+    /// Works a run off, as its job does.
+    async fn work(&self, run: &Ingest) -> Worked {
+        let never = CancellationToken::new();
+        worker::work(&self.context(), run.id, &never).await.expect("a database")
+    }
+
     async fn status(&self, run: &Ingest) -> Ingest {
         ingests::find(self.database.store(), run.id).await.expect("a database").expect("the run")
     }
@@ -106,9 +113,7 @@ impl Bench {
     /// Indexes the tree; answers the counts and what the observer was told.
     async fn index(&self) -> (Counts, Vec<String>) {
         let run = self.enqueue().await;
-        assert!(
-            worker::work_one(&self.context(), &CancellationToken::new()).await.expect("a database")
-        );
+        assert_eq!(self.work(&run).await, Worked::Done);
         let run = self.status(&run).await;
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         assert_eq!(run.counts.files_done, run.counts.files_total);
@@ -375,19 +380,19 @@ async fn a_run_that_ends_while_a_policy_is_set_is_followed_by_another() {
     let waiting = repositories::masked_otherwise(&mut tx, bench.project, rules).await;
     assert_eq!(waiting.expect("a database").len(), 0, "nothing of it is in yet");
 
-    let context = bench.context();
+    let (context, id) = (bench.context(), run.id);
     let work =
-        tokio::spawn(async move { worker::work_one(&context, &CancellationToken::new()).await });
+        tokio::spawn(async move { worker::work(&context, id, &CancellationToken::new()).await });
     // It knows the rules before alone, and waits for what becomes of those that are being set.
     while waiting_for_a_lock(bench.database.store()).await.expect("a database") == 0 {
         assert!(!work.is_finished(), "it did not wait");
         tokio::task::yield_now().await;
     }
     tx.commit().await.expect("a database");
-    assert!(work.await.expect("no panic").expect("a database"));
+    assert_eq!(work.await.expect("no panic").expect("a database"), Worked::Done);
     assert_eq!(bench.status(&run).await.status, IngestStatus::Succeeded);
-    let next = ingests::claim(bench.database.store(), "tests", 30.0).await.expect("a database");
-    assert_ne!(next.expect("another run").id, run.id);
+    let newest = ingests::of_repository(bench.database.store(), run.repository, 1).await;
+    assert_ne!(newest.expect("a database")[0].id, run.id, "another run");
 }
 
 #[tokio::test]
@@ -448,15 +453,8 @@ async fn an_attempt_that_broke_off_is_taken_up_again_and_tells_of_all_files() {
     bench.write("b.rb", SETTING);
     // A worker takes the run and dies.
     let run = bench.enqueue().await;
-    let store = bench.database.store();
-    ingests::claim(store, "dead", 30.0).await.expect("a database").expect("the run");
-    assert!(
-        !worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
-    );
-    ingests::recover(store, "dead").await.expect("a database");
-    assert!(
-        worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database")
-    );
+    ingests::begin(bench.database.store(), run.id, "dead").await.expect("a database");
+    assert_eq!(bench.work(&run).await, Worked::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 2));
     assert_eq!((run.counts.files_total, run.counts.files_changed), (2, 1));
@@ -471,10 +469,10 @@ async fn a_cancelled_run_goes_on_later() {
     let run = bench.enqueue().await;
     let shutdown = CancellationToken::new();
     shutdown.cancel();
-    assert!(worker::work_one(&bench.context(), &shutdown).await.expect("a database"));
-    assert_eq!(bench.status(&run).await.status, IngestStatus::Running, "neither failed nor done");
-    worker::run(&bench.context(), &shutdown).await;
-    assert_eq!(bench.status(&run).await.status, IngestStatus::Queued);
+    let worked = worker::work(&bench.context(), run.id, &shutdown).await.expect("a database");
+    assert_eq!(worked, Worked::Stopped);
+    let run = bench.status(&run).await;
+    assert_eq!((run.status, run.attempt), (IngestStatus::Queued, 0));
 }
 
 #[tokio::test]
@@ -485,11 +483,11 @@ async fn clean_restarts_use_up_no_attempts_and_hide_no_files() {
     let run = bench.enqueue().await;
     let store = bench.database.store();
     for _ in 0..=run.max_attempts {
-        let claimed = ingests::claim(store, "tests", 30.0).await.expect("a database");
-        assert_eq!(claimed.expect("the run").attempt, 1);
-        ingests::release(store, "tests").await.expect("a database");
+        ingests::begin(store, run.id, "tests").await.expect("a database");
+        assert_eq!(bench.status(&run).await.attempt, 1);
+        ingests::give_back(store, run.id, "tests").await.expect("a database");
     }
-    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    assert_eq!(bench.work(&run).await, Worked::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 1));
     let told = bench.told.0.lock().expect("not poisoned").clone();
@@ -501,7 +499,7 @@ async fn a_location_that_is_gone_fails_at_once_and_says_why() {
     let bench = Bench::new().await;
     let repository = bench.repository("/no/such/folder").await;
     let run = bench.enqueued(&repository).await;
-    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    assert_eq!(bench.work(&run).await, Worked::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Failed, 1));
     let message = run.last_error.expect("a reason")["message"].to_string();
@@ -518,7 +516,12 @@ async fn a_repository_that_is_away_is_tried_again_and_one_that_is_not_there_is_n
     ] {
         let repository = bench.named(name, location).await;
         let run = bench.enqueued(&repository).await;
-        worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+        let worked = bench.work(&run).await;
+        assert_eq!(
+            matches!(worked, Worked::Again(_)),
+            status == IngestStatus::Queued,
+            "{worked:?}"
+        );
         let run = bench.status(&run).await;
         assert_eq!((run.status, run.attempt), (status, 1), "{location}");
         assert!(run.last_error.is_some());
@@ -539,7 +542,7 @@ async fn git_goes_inside_only_where_an_administrator_asked_for_it() {
         repositories::set_reach(&mut tx, repository.id, is_allowed).await.expect("a database");
         tx.commit().await.expect("a database");
         let run = bench.enqueued(&repository).await;
-        worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+        bench.work(&run).await;
         let message = bench.status(&run).await.last_error.expect("a reason")["message"].to_string();
         assert!(message.contains(said), "{message}");
     }
@@ -607,10 +610,9 @@ async fn a_run_that_kills_its_process_ends() {
     let run = bench.enqueue().await;
     let store = bench.database.store();
     for _ in 0..run.max_attempts {
-        ingests::claim(store, "dead", 30.0).await.expect("a database").expect("the run");
-        ingests::recover(store, "dead").await.expect("a database");
+        ingests::begin(store, run.id, "dead").await.expect("a database");
     }
-    worker::work_one(&bench.context(), &CancellationToken::new()).await.expect("a database");
+    assert_eq!(bench.work(&run).await, Worked::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Failed, run.max_attempts));
     assert!(run.completed_at.is_some());

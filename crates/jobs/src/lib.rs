@@ -2,6 +2,7 @@
 
 pub mod comments;
 mod deliveries;
+mod index;
 mod issue;
 mod poll;
 mod schedule;
@@ -12,8 +13,11 @@ mod work;
 mod workers;
 
 use mc_store::Store;
+use tokio_util::sync::CancellationToken;
 
 pub use deliveries::Delivered;
+use index::Turns;
+pub use index::{Index, Indexing};
 pub use poll::Poll;
 pub use schedule::Schedule;
 pub use sync::{Connecting, Due};
@@ -33,4 +37,18 @@ pub fn workers(queue: Store, store: &Store, connecting: Connecting) -> Workers {
         .with(move |due: Due| sync::run(asking.clone(), connecting.clone(), due))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))
         .scheduled(Schedule::new("30 * * * * *", Poll {}))
+}
+
+/// The same, indexing repositories as well until `stop`; then what is at work is broken off, to be gone on with.
+pub fn indexing(
+    workers: Workers,
+    store: &Store,
+    how: Indexing,
+    stop: &CancellationToken,
+) -> Workers {
+    let (context, stop, of_all) = (how.context(store.clone()), stop.clone(), store.clone());
+    workers
+        .with(move |work: Index| index::run(context.clone(), work, stop.clone()))
+        .with(move |_: Turns| index::look_after(of_all.clone()))
+        .scheduled(Schedule::new("30 * * * * *", Turns {}))
 }

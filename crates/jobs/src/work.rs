@@ -35,6 +35,9 @@ pub enum Failure {
     /// It will never be done as it is: nobody need try again.
     #[error("{0}")]
     ForGood(String),
+    /// The node stops: another takes it up, and this start does not count.
+    #[error("the node stops")]
+    Stopped,
 }
 
 impl Failure {
@@ -80,6 +83,7 @@ impl<'a, W: Work> Request<'a, W> {
         let args = serde_json::to_value(self.work)
             .map_err(|error| Error::Unreadable(format!("{}: {error}", W::KIND)))?;
         let (key, delay, starts) = (self.key, self.delay, i32::from(W::STARTS));
-        jobs::enqueue(tx, &NewJob { kind: W::KIND, key, args, delay, starts }).await
+        let asked = jobs::enqueue(tx, &NewJob { kind: W::KIND, key, args, delay, starts }).await?;
+        Ok(asked.is_some())
     }
 }

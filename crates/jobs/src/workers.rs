@@ -74,6 +74,7 @@ impl Default for Timing {
 /// The workers of one node.
 pub struct Workers {
     store: Store,
+    node: Option<String>,
     timing: Timing,
     kinds: Vec<Kind>,
     schedules: Vec<Schedule>,
@@ -94,7 +95,14 @@ impl std::fmt::Debug for Workers {
 impl Workers {
     /// Workers that do nothing yet, over connections that see every project.
     pub fn new(store: Store) -> Self {
-        Self { store, timing: Timing::default(), kinds: Vec::new(), schedules: Vec::new() }
+        let timing = Timing::default();
+        Self { store, node: None, timing, kinds: Vec::new(), schedules: Vec::new() }
+    }
+
+    /// The same in the name of a node that has one process at a time: what the one before held when it died is
+    /// taken up at once.
+    pub fn of_node(self, name: &str) -> Self {
+        Self { node: Some(name.to_owned()), ..self }
     }
 
     /// The same at another pace.
@@ -121,8 +129,11 @@ impl Workers {
 
     /// Works until `stop`; then lets what is at work end, gives back the rest and returns.
     pub async fn run(self, stop: CancellationToken) {
+        if let Some(node) = &self.node {
+            forget_former(&self.store, node).await;
+        }
         let node = Arc::new(Node {
-            name: node_name(),
+            name: process_name(self.node),
             store: self.store,
             timing: self.timing,
             bells: Mutex::default(),
@@ -185,11 +196,21 @@ impl Bell {
     }
 }
 
+/// Between the name of a node and what tells its processes apart.
+const PROCESS: &str = ", process ";
+
 /// One that no other process has, nor ever had.
-fn node_name() -> String {
-    let host = rustix::system::uname();
-    let host = host.nodename().to_string_lossy().into_owned();
-    format!("{host} {} {}", std::process::id(), Uuid::now_v7())
+fn process_name(node: Option<String>) -> String {
+    let host = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let node = node.unwrap_or_else(host);
+    format!("{node}{PROCESS}{} {}", std::process::id(), Uuid::now_v7())
+}
+
+/// Has the first sweep free what the node's former processes held.
+async fn forget_former(store: &Store, node: &str) {
+    if let Err(error) = jobs::forget_workers(store, &format!("{node}{PROCESS}")).await {
+        tracing::warn!(%error, "what this node left when it ended is free when it was silent for long");
+    }
 }
 
 /// Does the work of a kind, by a new worker whenever the one before has failed.
@@ -300,6 +321,10 @@ where
     } else {
         done(args, run).await
     };
+    if ended == Err(Failure::Stopped) {
+        // The worker ends as well, and gives back what it holds.
+        return;
+    }
     let failure = ended.err().map(|failure| failed::<W>(&id, start, &failure));
     let end = match &failure {
         None => End::Done,

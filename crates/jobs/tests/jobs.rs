@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Longer than any of this takes on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// What the helper is called.
+const NODE: &str = "kitchen";
 /// Names the database for [`a_worker_that_waits_to_be_killed`].
 const HELPER: &str = "MC_TEST_JOBS_DATABASE";
 
@@ -274,7 +276,7 @@ async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
     assert!(jobs::enqueue(&mut tx, &NewJob { starts: 0, ..odd.clone() }).await.is_err());
     drop(tx);
     let mut tx = db.store().begin().await.unwrap();
-    assert!(jobs::enqueue(&mut tx, &odd).await.unwrap());
+    assert!(jobs::enqueue(&mut tx, &odd).await.unwrap().is_some());
     tx.commit().await.unwrap();
     put(db.store(), &Note { n: 1 }, None).await;
     let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
@@ -403,6 +405,34 @@ async fn restarted_after(wait: Duration) {
     running.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would_wait() {
+    let db = TestDatabase::create().await;
+    for n in 1000..1010 {
+        put(db.store(), &Note { n }, None).await;
+    }
+    let helper = Helper::start(&db);
+    let begun = Instant::now();
+    while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop(helper);
+    let node = |name: &str| {
+        let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
+        let patient = Timing { silence: Duration::from_hours(1), ..quick() };
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(workers.of_node(name).timed(patient).run(stop.clone()));
+        Running { stop, task }
+    };
+    let other = node("another");
+    let same = node(NODE);
+    let jobs = all(db.store(), "note", JobState::Done).await;
+    assert!(jobs.iter().any(|job| job.starts == 2), "what was at work counts as begun: {jobs:?}");
+    same.stop().await;
+    other.stop().await;
+}
+
 /// A node in a process of its own; killed with the value.
 struct Helper(Child);
 
@@ -431,6 +461,7 @@ async fn a_worker_that_waits_to_be_killed() {
     let Ok(url) = std::env::var(HELPER) else { return };
     let store = Store::connect(&url, 8, mc_store::testing::chains()).await.unwrap();
     let workers = Workers::new(store)
+        .of_node(NODE)
         .with(|note: Note| async move {
             // Those are held until the process is killed.
             if note.n >= 1000 {

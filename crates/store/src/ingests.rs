@@ -1,14 +1,22 @@
-//! Runs of the indexer, as a queue that survives the process (seed 002's `repo_rag_index_job`).
+//! Runs of the indexer (seed 002's `repo_rag_index_job`): what people ask for and are told of. Jobs do them; those of
+//! one project take turns.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{Act, IngestId, IngestStatus, ProjectId, RepositoryId};
 
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
+use crate::jobs::{self, NewJob};
 use crate::repositories::{self, Repository};
 use crate::{Error, Store, Tx};
+
+/// The kind of job that does a run; it is told the run's id.
+pub const JOB: &str = "index";
+/// How often one is begun before it is given up. A run counts its attempts itself, and has fewer.
+pub const JOB_STARTS: u16 = 100;
 
 /// A run as stored.
 #[derive(Debug, Clone)]
@@ -25,7 +33,7 @@ pub struct Ingest {
     pub attempt: i32,
     /// Attempts after which it fails for good.
     pub max_attempts: i32,
-    /// Whether an attempt before this one may have changed what is stored; only [`claim`] tells.
+    /// Whether an attempt before this one may have changed what is stored; only [`begin`] tells.
     pub is_resumed: bool,
     /// Ref to index; empty for what is checked out, or the default branch.
     pub requested_ref: String,
@@ -130,101 +138,181 @@ async fn insert(
     )
     .fetch_one(&mut *tx.0)
     .await?;
+    ask(tx, id).await?;
     let actor = tx.1.entry.map(|entry| entry.principal);
     let event = NewEvent::new(Act::IngestStarted, id);
     audit::add(tx, Chain::Project(repository.project_id), actor, &[event]).await?;
     Ok(id)
 }
 
-/// Takes the next run that is due, or one whose worker has not been heard of for
-/// `silent_seconds`; never two runs of one repository at a time. A run whose last attempt ended
-/// with its process fails instead.
-pub async fn claim(
-    store: &Store,
-    worker: &str,
-    silent_seconds: f64,
-) -> Result<Option<Ingest>, Error> {
-    let mut tx = store.begin().await?;
-    // Claims are rare; one at a time keeps "one run a repository" simple to see.
-    sqlx::query!("select pg_advisory_xact_lock(hashtext('ingest_runs.claim'))")
+/// Has a job do the run.
+async fn ask(tx: &mut Tx, id: uuid::Uuid) -> Result<(), Error> {
+    let job = NewJob {
+        kind: JOB,
+        key: None,
+        args: serde_json::json!({ "run": id }),
+        delay: Duration::ZERO,
+        starts: i32::from(JOB_STARTS),
+    };
+    let job = jobs::enqueue(tx, &job).await?;
+    sqlx::query!("update ingest_runs set job = $2 where id = $1", id, job)
         .execute(&mut *tx.0)
         .await?;
-    fail_used_up(&mut tx, silent_seconds).await?;
-    let claimed = sqlx::query!(
+    Ok(())
+}
+
+/// What becomes of a run whose job is begun.
+#[derive(Debug)]
+pub enum Turn {
+    /// It is at work now.
+    Begun(Box<Ingest>),
+    /// Another run of the project is; this one gets another job when that one ends.
+    Later,
+    /// There is nothing to do: it has ended, or is gone.
+    Over,
+}
+
+/// Begins a run, or goes on with it, in the name of `worker`, which nobody else ever had; who had it before has lost
+/// it. Runs of one project take turns. One whose attempts are used up fails instead: it ended its process each time.
+pub async fn begin(store: &Store, id: IngestId, worker: &str) -> Result<Turn, Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(Turn::Over) };
+    take_turns(&mut tx, project).await?;
+    let begun = sqlx::query!(
         r#"with due as (
                select r.id, r.started_at is not null as is_resumed from ingest_runs r
-               where ((r.status = 'QUEUED' and r.run_at <= now())
-                      or (r.status = 'RUNNING'
-                          and r.heartbeat_at < now() - make_interval(secs => $2)))
-                 and not exists (
-                     select 1 from ingest_runs o
-                     where o.repository_id = r.repository_id and o.id <> r.id
-                       and o.status = 'RUNNING'
-                       and o.heartbeat_at >= now() - make_interval(secs => $2))
-               order by r.run_at limit 1)
-           update ingest_runs r set status = 'RUNNING', attempt = attempt + 1, worker = $1,
-               heartbeat_at = now(), started_at = now(), completed_at = null
+               where r.id = $1 and r.status in ('QUEUED', 'RUNNING') and r.attempt < r.max_attempts
+                 and not exists (select from ingest_runs o where o.project_id = r.project_id
+                                 and o.id <> r.id and o.status = 'RUNNING'))
+           update ingest_runs r set status = 'RUNNING', attempt = attempt + 1, worker = $2,
+               started_at = now(), completed_at = null
            from due where r.id = due.id
-           returning r.id, due.is_resumed as "is_resumed!""#,
-        worker,
-        silent_seconds
+           returning due.is_resumed as "is_resumed!""#,
+        id.0,
+        worker
     )
     .fetch_optional(&mut *tx.0)
     .await?;
+    let turn = match begun {
+        Some(begun) => {
+            let ingest = fetch(&mut *tx.0, id).await?.ok_or(Error::Gone)?;
+            Turn::Begun(Box::new(Ingest { is_resumed: begun.is_resumed, ..ingest }))
+        }
+        None => refused(&mut tx, id, project).await?,
+    };
     tx.commit().await?;
-    let Some(claimed) = claimed else { return Ok(None) };
-    let ingest = find(store, claimed.id.into()).await?;
-    Ok(ingest.map(|ingest| Ingest { is_resumed: claimed.is_resumed, ..ingest }))
+    Ok(turn)
 }
 
-/// A process that dies reports nothing, so its last attempt is seen here: a run that kills whoever
-/// works on it must not go on for ever.
-async fn fail_used_up(tx: &mut Tx, silent_seconds: f64) -> Result<(), Error> {
-    sqlx::query!(
+/// Why a run is not begun.
+async fn refused(tx: &mut Tx, id: IngestId, project: ProjectId) -> Result<Turn, Error> {
+    // A process that dies reports nothing, so its last attempt is seen here: a run that ends whoever works on it
+    // must not go on for ever.
+    let is_used_up = sqlx::query!(
         "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
              last_error = jsonb_build_object(
                  'message', format('the process died in attempt %s of %s; its log may tell on which '
                      'file: leave that out with .mcpignore, then ask for the run again',
                      attempt, max_attempts),
                  'at', now(), 'attempt', attempt)
-         where attempt >= max_attempts
-           and (status = 'QUEUED'
-                or (status = 'RUNNING' and heartbeat_at < now() - make_interval(secs => $1)))",
-        silent_seconds
+         where id = $1 and status in ('QUEUED', 'RUNNING') and attempt >= max_attempts",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    if is_used_up.rows_affected() == 1 {
+        next_turn(tx, project).await?;
+        return Ok(Turn::Over);
+    }
+    let waits =
+        sqlx::query!("update ingest_runs set job = null where id = $1 and status = 'QUEUED'", id.0)
+            .execute(&mut *tx.0)
+            .await?;
+    Ok(if waits.rows_affected() == 1 { Turn::Later } else { Turn::Over })
+}
+
+async fn project_of(tx: &mut Tx, id: IngestId) -> Result<Option<ProjectId>, Error> {
+    let project = sqlx::query_scalar!("select project_id from ingest_runs where id = $1", id.0)
+        .fetch_optional(&mut *tx.0)
+        .await?;
+    Ok(project.map(ProjectId::from))
+}
+
+/// Until the transaction ends nobody else begins or ends a run of the project.
+async fn take_turns(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+    sqlx::query!(
+        "select pg_advisory_xact_lock(hashtextextended($1, hashtext('ingest_runs')))",
+        project.0.to_string()
     )
     .execute(&mut *tx.0)
     .await?;
     Ok(())
 }
 
-/// Gives back what a worker of this name held when it died; called before it begins. The attempt
-/// counts.
-pub async fn recover(store: &Store, worker: &str) -> Result<u64, Error> {
-    let done = sqlx::query!(
-        "update ingest_runs set status = 'QUEUED', run_at = now(), worker = null
-         where status = 'RUNNING' and worker = $1",
+/// Has the run begun that has waited longest for its turn, unless one of the project is at work.
+async fn next_turn(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+    let next = sqlx::query_scalar!(
+        "select r.id from ingest_runs r
+         where r.project_id = $1 and r.status = 'QUEUED' and r.job is null
+           and not exists (select from ingest_runs o
+                           where o.project_id = $1 and o.status = 'RUNNING')
+         order by r.queued_at limit 1",
+        project.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    if let Some(next) = next {
+        ask(tx, next).await?;
+    }
+    Ok(())
+}
+
+/// Looks after runs whose jobs were given up or thrown away, which fail, and those that nobody will give a turn to;
+/// answers how many.
+pub async fn adopt(store: &Store) -> Result<u64, Error> {
+    let abandoned = sqlx::query!(
+        r#"update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+               last_error = jsonb_build_object(
+                   'message', 'its job was given up or thrown away (memory-copilot jobs list); ask for the run again',
+                   'at', now(), 'attempt', attempt)
+           where status in ('QUEUED', 'RUNNING') and job is not null and not mc.is_job_open(job)
+           returning project_id"#
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    let waiting = sqlx::query_scalar!(
+        "select distinct r.project_id from ingest_runs r
+         where r.status = 'QUEUED' and r.job is null
+           and not exists (select from ingest_runs o
+                           where o.project_id = r.project_id and o.status = 'RUNNING')"
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    for project in &waiting {
+        let project = ProjectId::from(*project);
+        let mut tx = store.begin().await?;
+        take_turns(&mut tx, project).await?;
+        next_turn(&mut tx, project).await?;
+        tx.commit().await?;
+    }
+    Ok((abandoned.len() + waiting.len()) as u64)
+}
+
+/// Gives a run back whose node stops in good order. The attempt does not count: however often the service is
+/// restarted, the run goes on.
+pub async fn give_back(store: &Store, id: IngestId, worker: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'QUEUED', worker = null, attempt = greatest(attempt - 1, 0)
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
         worker
     )
     .execute(&store.pool)
     .await?;
-    Ok(done.rows_affected())
+    Ok(())
 }
 
-/// Gives back what a worker holds that stops in good order. The attempt does not count: however
-/// often the service is restarted, the run goes on.
-pub async fn release(store: &Store, worker: &str) -> Result<u64, Error> {
-    let done = sqlx::query!(
-        "update ingest_runs set status = 'QUEUED', run_at = now(), worker = null,
-             attempt = greatest(attempt - 1, 0)
-         where status = 'RUNNING' and worker = $1",
-        worker
-    )
-    .execute(&store.pool)
-    .await?;
-    Ok(done.rows_affected())
-}
-
-/// Notes progress and that the worker lives; `false` when the run was taken by another.
+/// Notes progress; `false` when the run was taken by another.
 pub async fn progress(
     store: &Store,
     id: IngestId,
@@ -232,9 +320,8 @@ pub async fn progress(
     counts: &Counts,
 ) -> Result<bool, Error> {
     let done = sqlx::query!(
-        "update ingest_runs set heartbeat_at = now(), files_total = $3, files_done = $4,
-             files_changed = $5, files_deleted = $6, files_skipped = $7, chunks_written = $8,
-             chunks_reused = $9
+        "update ingest_runs set files_total = $3, files_done = $4, files_changed = $5,
+             files_deleted = $6, files_skipped = $7, chunks_written = $8, chunks_reused = $9
          where id = $1 and worker = $2 and status = 'RUNNING'",
         id.0,
         worker,
@@ -251,45 +338,51 @@ pub async fn progress(
     Ok(done.rows_affected() == 1)
 }
 
-/// Ends a run well.
+/// Ends a run well; the next one of the project has its turn.
 pub async fn succeed(store: &Store, id: IngestId, worker: &str) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(()) };
+    take_turns(&mut tx, project).await?;
     sqlx::query!(
         "update ingest_runs set status = 'SUCCEEDED', completed_at = now(), last_error = null
          where id = $1 and worker = $2 and status = 'RUNNING'",
         id.0,
         worker
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
-    Ok(())
+    next_turn(&mut tx, project).await?;
+    tx.commit().await
 }
 
-/// Ends an attempt badly: the run is queued again after `retry_in_seconds`, or fails for good when
-/// that is `None` or its attempts are used up. Answers the status it has now.
+/// Ends an attempt badly: the run waits for its job to be begun again, or has failed for good where that `is_final`,
+/// or its attempts are used up. Others of the project have their turn. Answers the status it has now.
 pub async fn fail(
     store: &Store,
     id: IngestId,
     worker: &str,
     message: &str,
-    retry_in_seconds: Option<f64>,
+    is_final: bool,
 ) -> Result<IngestStatus, Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
+    take_turns(&mut tx, project).await?;
     let status = sqlx::query_scalar!(
         "update ingest_runs set
-             status = case when $4::float8 is null or attempt >= max_attempts
-                           then 'FAILED' else 'QUEUED' end,
-             run_at = now() + make_interval(secs => coalesce($4, 0)),
-             completed_at = case when $4::float8 is null or attempt >= max_attempts
-                                 then now() end,
+             status = case when $4 or attempt >= max_attempts then 'FAILED' else 'QUEUED' end,
+             completed_at = case when $4 or attempt >= max_attempts then now() end,
              last_error = jsonb_build_object('message', $3::text, 'at', now(), 'attempt', attempt)
          where id = $1 and worker = $2 and status = 'RUNNING'
          returning status",
         id.0,
         worker,
         message,
-        retry_in_seconds
+        is_final
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *tx.0)
     .await?;
+    next_turn(&mut tx, project).await?;
+    tx.commit().await?;
     word(status.as_deref().unwrap_or("FAILED"))
 }
 

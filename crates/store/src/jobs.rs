@@ -110,10 +110,10 @@ pub fn queue(store: &Store) -> &PgPool {
     &store.pool
 }
 
-/// Asks for work within a transaction, with which it is done or not; `false` where the same was asked for
-/// already.
-pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
-    let asked = sqlx::query_scalar!(
+/// Asks for work within a transaction, with which it is done or not; answers the job's id, or `None` where the same
+/// was asked for already.
+pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Error> {
+    Ok(sqlx::query_scalar!(
         "select mc.enqueue($1, $2, $3, now() + make_interval(secs => $4), $5)",
         job.kind,
         job.key,
@@ -122,8 +122,7 @@ pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
         job.starts
     )
     .fetch_one(&mut *tx.0)
-    .await?;
-    Ok(asked.is_some())
+    .await?)
 }
 
 /// Begins a job that `worker` took; `None` where another has it by now.
@@ -167,6 +166,13 @@ pub async fn end(
 /// Gives back all that a worker holds that works no more; what it had begun is as if it had not been.
 pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
     sqlx::query!("select mc.release_jobs($1)::text", worker).fetch_one(&store.pool).await?;
+    Ok(())
+}
+
+/// Has what the workers held whose names begin with `node` be taken for left at the next [`sweep`]: their processes are
+/// known to have ended.
+pub async fn forget_workers(store: &Store, node: &str) -> Result<(), Error> {
+    sqlx::query!("select mc.forget_workers($1)::text", node).fetch_one(&store.pool).await?;
     Ok(())
 }
 

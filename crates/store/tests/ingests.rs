@@ -1,15 +1,17 @@
-//! The queue of index runs.
+//! Index runs: whose turn it is, and how they end.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_domain::{IngestStatus, ProjectId};
+use mc_domain::{IngestId, IngestStatus, ProjectId};
 use mc_store::Store;
-use mc_store::ingests::{self, Counts, Ingest};
+use mc_store::ingests::{self, Counts, Ingest, Turn};
+use mc_store::jobs::{self, Job, JobFilter};
 use mc_store::repositories::{self, Repository};
+use mc_store::testing::{execute, write};
 use mc_testkit::TestDatabase;
 
-async fn repository(store: &Store, project: ProjectId) -> Repository {
+async fn repository(store: &Store, project: ProjectId, name: &str) -> Repository {
     let mut tx = store.begin().await.unwrap();
-    let repository = repositories::ensure(&mut tx, project, "o", "n", "/src").await.unwrap();
+    let repository = repositories::ensure(&mut tx, project, "o", name, "/src").await.unwrap();
     tx.commit().await.unwrap();
     repository
 }
@@ -21,40 +23,100 @@ async fn enqueue(store: &Store, repository: &Repository) -> Ingest {
     run
 }
 
+async fn begun(store: &Store, id: IngestId, worker: &str) -> Ingest {
+    match ingests::begin(store, id, worker).await.unwrap() {
+        Turn::Begun(run) => *run,
+        turn => panic!("{turn:?}"),
+    }
+}
+
+async fn is_later(store: &Store, id: IngestId) -> bool {
+    matches!(ingests::begin(store, id, "another").await.unwrap(), Turn::Later)
+}
+
+async fn is_over(store: &Store, id: IngestId) -> bool {
+    matches!(ingests::begin(store, id, "another").await.unwrap(), Turn::Over)
+}
+
+/// The jobs that were asked for, the first one first.
+async fn asked_for(store: &Store) -> Vec<Job> {
+    let filter = JobFilter { kind: Some(ingests::JOB.to_owned()), ..JobFilter::default() };
+    let mut jobs = jobs::list(store, &filter, 100).await.unwrap();
+    jobs.reverse();
+    jobs
+}
+
+async fn runs_asked_for(store: &Store) -> Vec<IngestId> {
+    let run = |job: Job| job.args["run"].as_str().unwrap().parse().unwrap();
+    asked_for(store).await.into_iter().map(run).collect()
+}
+
+async fn find(store: &Store, id: IngestId) -> Ingest {
+    ingests::find(store, id).await.unwrap().unwrap()
+}
+
 #[tokio::test]
 async fn a_repository_has_one_run_at_a_time_and_one_waiting() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("queue").await.id;
-    let repository = repository(store, project).await;
+    let repository = repository(store, project, "n").await;
     let first = enqueue(store, &repository).await;
     assert_eq!(enqueue(store, &repository).await.id, first.id);
+    assert_eq!(runs_asked_for(store).await, [first.id]);
 
-    let claimed = ingests::claim(store, "w1", 30.0).await.unwrap().unwrap();
-    assert_eq!((claimed.id, claimed.attempt), (first.id, 1));
+    let run = begun(store, first.id, "w1").await;
+    assert_eq!((run.id, run.attempt, run.is_resumed), (first.id, 1, false));
     let second = enqueue(store, &repository).await;
     assert_ne!(second.id, first.id, "what is asked for during a run is a run of its own");
-    assert!(ingests::claim(store, "w2", 30.0).await.unwrap().is_none());
+    assert!(is_later(store, second.id).await);
 
     ingests::succeed(store, first.id, "w1").await.unwrap();
-    let next = ingests::claim(store, "w2", 30.0).await.unwrap().unwrap();
-    assert_eq!(next.id, second.id);
+    assert_eq!(runs_asked_for(store).await, [first.id, second.id, second.id]);
+    begun(store, second.id, "w2").await;
+    assert!(is_over(store, first.id).await);
 }
 
 #[tokio::test]
-async fn a_silent_worker_loses_its_run_and_can_no_longer_report() {
+async fn runs_of_a_project_take_turns_in_the_order_of_asking_and_projects_do_not() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let (one, other) = (db.project("one").await.id, db.project("other").await.id);
+    let mut runs = Vec::new();
+    for name in ["a", "b", "c"] {
+        runs.push(enqueue(store, &repository(store, one, name).await).await.id);
+    }
+    let elsewhere = enqueue(store, &repository(store, other, "a").await).await.id;
+    begun(store, runs[0], "w1").await;
+    begun(store, elsewhere, "w2").await;
+    assert!(is_later(store, runs[2]).await);
+    assert!(is_later(store, runs[1]).await);
+    assert_eq!(asked_for(store).await.len(), 4);
+    // One that fails and is to be tried again lets others go first.
+    let status = ingests::fail(store, runs[0], "w1", "away", false).await.unwrap();
+    assert_eq!(status, IngestStatus::Queued);
+    assert_eq!(runs_asked_for(store).await[4..], [runs[1]]);
+    begun(store, runs[1], "w3").await;
+    assert!(is_later(store, runs[0]).await);
+    ingests::fail(store, runs[1], "w3", "gone", true).await.unwrap();
+    assert_eq!(runs_asked_for(store).await[5..], [runs[0]], "it was asked for first");
+}
+
+#[tokio::test]
+async fn a_worker_that_was_taken_for_dead_can_no_longer_report() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("silent").await.id;
-    let repository = repository(store, project).await;
-    let run = enqueue(store, &repository).await;
-    ingests::claim(store, "dead", 30.0).await.unwrap().unwrap();
-    // Zero seconds of silence are allowed: every running run counts as abandoned.
-    let taken = ingests::claim(store, "alive", 0.0).await.unwrap().unwrap();
-    assert_eq!((taken.id, taken.attempt), (run.id, 2));
+    let run = enqueue(store, &repository(store, project, "n").await).await;
+    begun(store, run.id, "dead").await;
+    let taken = begun(store, run.id, "alive").await;
+    assert_eq!((taken.id, taken.attempt, taken.is_resumed), (run.id, 2, true));
     let counts = Counts::default();
     assert!(!ingests::progress(store, run.id, "dead", &counts).await.unwrap());
     assert!(ingests::progress(store, run.id, "alive", &counts).await.unwrap());
+    ingests::succeed(store, run.id, "dead").await.unwrap();
+    ingests::give_back(store, run.id, "dead").await.unwrap();
+    assert_eq!(find(store, run.id).await.status, IngestStatus::Running);
 }
 
 #[tokio::test]
@@ -62,17 +124,15 @@ async fn a_failing_run_ends_after_its_attempts() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("failing").await.id;
-    let repository = repository(store, project).await;
-    let run = enqueue(store, &repository).await;
+    let run = enqueue(store, &repository(store, project, "n").await).await;
     let mut statuses = vec![];
-    while let Some(claimed) = ingests::claim(store, "w", 30.0).await.unwrap() {
-        let status = ingests::fail(store, claimed.id, "w", "no such path", Some(0.0)).await;
+    while !is_over(store, run.id).await {
+        let status = ingests::fail(store, run.id, "another", "no such path", false).await;
         statuses.push(status.unwrap());
     }
     assert_eq!(statuses.len(), 5);
     assert_eq!(statuses.last(), Some(&IngestStatus::Failed));
-    let ended = ingests::find(store, run.id).await.unwrap().unwrap();
-    assert_eq!(ended.last_error.unwrap()["message"], "no such path");
+    assert_eq!(find(store, run.id).await.last_error.unwrap()["message"], "no such path");
 }
 
 #[tokio::test]
@@ -80,20 +140,19 @@ async fn a_run_whose_process_died_in_its_last_attempt_is_not_taken_over() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("deadly").await.id;
-    let repository = repository(store, project).await;
-    let run = enqueue(store, &repository).await;
+    let run = enqueue(store, &repository(store, project, "n").await).await;
     for attempt in 1..=run.max_attempts {
-        let claimed = ingests::claim(store, "dies", 0.0).await.unwrap().unwrap();
-        assert_eq!((claimed.attempt, claimed.is_resumed), (attempt, attempt > 1));
+        let run = begun(store, run.id, "dies").await;
+        assert_eq!((run.attempt, run.is_resumed), (attempt, attempt > 1));
     }
-    // It may still be at work on its last attempt.
-    assert!(ingests::claim(store, "other", 30.0).await.unwrap().is_none());
-    assert_eq!(ingests::find(store, run.id).await.unwrap().unwrap().status, IngestStatus::Running);
-    assert!(ingests::claim(store, "other", 0.0).await.unwrap().is_none());
-    let ended = ingests::find(store, run.id).await.unwrap().unwrap();
+    let waiting = enqueue(store, &repository(store, project, "m").await).await;
+    assert!(is_later(store, waiting.id).await);
+    assert!(is_over(store, run.id).await);
+    let ended = find(store, run.id).await;
     assert_eq!((ended.status, ended.attempt), (IngestStatus::Failed, run.max_attempts));
     let message = ended.last_error.unwrap()["message"].to_string();
     assert!(message.contains("the process died in attempt 5 of 5"), "{message}");
+    assert_eq!(runs_asked_for(store).await.last(), Some(&waiting.id));
 }
 
 #[tokio::test]
@@ -101,13 +160,37 @@ async fn a_clean_stop_gives_the_attempt_back_and_a_crash_does_not() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("stops").await.id;
-    let repository = repository(store, project).await;
-    enqueue(store, &repository).await;
-    ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
-    assert_eq!(ingests::release(store, "w").await.unwrap(), 1);
-    let again = ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
+    let run = enqueue(store, &repository(store, project, "n").await).await;
+    begun(store, run.id, "w1").await;
+    ingests::give_back(store, run.id, "w1").await.unwrap();
+    let again = begun(store, run.id, "w2").await;
     assert_eq!((again.attempt, again.is_resumed), (1, true));
-    assert_eq!(ingests::recover(store, "w").await.unwrap(), 1);
-    let again = ingests::claim(store, "w", 30.0).await.unwrap().unwrap();
+    let again = begun(store, run.id, "w3").await;
     assert_eq!((again.attempt, again.is_resumed), (2, true));
+}
+
+#[tokio::test]
+async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("left").await.id;
+    let run = enqueue(store, &repository(store, project, "n").await).await;
+    let waiting = enqueue(store, &repository(store, project, "m").await).await;
+    assert_eq!(ingests::adopt(store).await.unwrap(), 0, "both have jobs that wait");
+    begun(store, run.id, "w").await;
+    assert!(is_later(store, waiting.id).await);
+    assert_eq!(ingests::adopt(store).await.unwrap(), 0, "its turn comes when the other ends");
+
+    execute(db.url(), "update apalis.jobs set status = 'Killed'").await.unwrap();
+    assert_eq!(ingests::adopt(store).await.unwrap(), 2);
+    let ended = find(store, run.id).await;
+    assert_eq!(ended.status, IngestStatus::Failed);
+    let message = ended.last_error.unwrap()["message"].to_string();
+    assert!(message.contains("ask for the run again"), "{message}");
+    assert_eq!(runs_asked_for(store).await.last(), Some(&waiting.id));
+
+    // As before there were jobs for it.
+    write(store, "update ingest_runs set job = null").await.unwrap();
+    assert_eq!(ingests::adopt(store).await.unwrap(), 1);
+    begun(store, waiting.id, "w").await;
 }

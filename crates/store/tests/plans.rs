@@ -304,10 +304,13 @@ async fn lists(db: &mut Watched) {
 /// The queue of index runs, and what a run asks and tells.
 async fn index_runs(db: &mut Watched) {
     db.leave();
-    let claim = async |store: &Store| ingests::claim(store, "w", 60.0).await.unwrap();
-    db.reads_at_most("ingests::claim", A_FEW, claim).await;
-    let recover = async |store: &Store| ingests::recover(store, "w").await.unwrap();
-    db.reads_at_most("ingests::recover", A_FEW, recover).await;
+    let run = IngestId(id(11, 39));
+    let begin = async |store: &Store| ingests::begin(store, run, "w").await.unwrap();
+    db.reads_at_most("ingests::begin", A_FEW, begin).await;
+    let succeed = async |store: &Store| ingests::succeed(store, run, "w").await.unwrap();
+    db.reads_at_most("ingests::succeed", A_FEW, succeed).await;
+    let adopt = async |store: &Store| ingests::adopt(store).await.unwrap();
+    db.reads_at_most("ingests::adopt", A_FEW, adopt).await;
     db.enter(SMALL);
     let find = async |store: &Store| ingests::find(store, IngestId(id(11, 39))).await.unwrap();
     db.reads_at_most("ingests::find", A_FEW, find).await;

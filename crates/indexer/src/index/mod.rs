@@ -38,7 +38,7 @@ pub struct Context {
     pub cache: PathBuf,
     /// Hosts inside the service's network from which every repository may be fetched.
     pub inside: Vec<InsideHost>,
-    /// Name of this worker, not shared with another process that is alive.
+    /// Name of the node, for people who look at its runs.
     pub worker: String,
     /// How large files and repositories may be.
     pub walk: walk::Limits,
@@ -64,11 +64,12 @@ const PREPARED: usize = 64;
 /// Most threads that read and cut.
 const MAX_READERS: usize = 8;
 
-/// Works off one run that this worker has claimed, keeping its counts and its heartbeat up to date.
-/// The caller notes how it ended ([`crate::worker`]).
+/// Works off one run that was begun in the name of `worker`, keeping its counts up to date. The caller notes how it
+/// ended ([`crate::worker`]).
 pub async fn index_repository(
     ctx: &Context,
     ingest: &Ingest,
+    worker: &str,
     cancel: &CancellationToken,
 ) -> Result<Counts, Error> {
     let tracker = Arc::new(Tracker::default());
@@ -77,9 +78,9 @@ pub async fn index_repository(
     let _stops_readers = stop.clone().drop_guard();
     tokio::select! {
         done = index(ctx, ingest, &tracker, &stop) => done?,
-        lost = progress::beat(&ctx.store, ingest.id, &ctx.worker, &tracker) => return Err(lost),
+        lost = progress::keep(&ctx.store, ingest.id, worker, &tracker) => return Err(lost),
     }
-    progress::note(&ctx.store, ingest.id, &ctx.worker, &tracker).await?;
+    progress::note(&ctx.store, ingest.id, worker, &tracker).await?;
     Ok(tracker.counts())
 }
 

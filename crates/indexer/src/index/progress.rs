@@ -11,10 +11,10 @@ use mc_store::ingests::{self, Counts};
 use crate::Error;
 use crate::walk::{Skip, Tree};
 
-/// How often counts and heartbeat are written.
-const BEAT: Duration = Duration::from_secs(1);
+/// How often counts are written.
+const EVERY: Duration = Duration::from_secs(1);
 
-/// Counts, shared by the writer and the heartbeat.
+/// Counts, shared by the writer and who tells of them.
 #[derive(Debug, Default)]
 pub(super) struct Tracker(Mutex<Counts>);
 
@@ -64,9 +64,9 @@ impl Tracker {
     }
 }
 
-/// Writes counts and heartbeat until that fails; answers how.
-pub(super) async fn beat(store: &Store, id: IngestId, worker: &str, tracker: &Tracker) -> Error {
-    let mut ticks = tokio::time::interval(BEAT);
+/// Writes the counts again and again until that fails; answers how.
+pub(super) async fn keep(store: &Store, id: IngestId, worker: &str, tracker: &Tracker) -> Error {
+    let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
@@ -76,7 +76,7 @@ pub(super) async fn beat(store: &Store, id: IngestId, worker: &str, tracker: &Tr
     }
 }
 
-/// Writes counts and heartbeat once.
+/// Writes the counts once; fails where another has the run by now.
 pub(super) async fn note(
     store: &Store,
     id: IngestId,

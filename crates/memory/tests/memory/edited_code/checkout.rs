@@ -77,7 +77,7 @@ impl Checkout {
         let repository = repository.await.unwrap();
         let run = ingests::enqueue(&mut tx, &repository, BRANCH).await.unwrap();
         tx.commit().await.unwrap();
-        assert!(worker::work_one(&self.context, &CancellationToken::new()).await.unwrap());
+        worker::work(&self.context, run.id, &CancellationToken::new()).await.unwrap();
         let run = ingests::find(store, run.id).await.unwrap().unwrap();
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         assert_eq!(usize::try_from(run.counts.files_total).unwrap(), tree.files.len());
