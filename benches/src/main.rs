@@ -1,8 +1,10 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
+mod crash;
 mod endpoint;
 mod harness;
 mod ingest;
+mod nodes;
 mod queue;
 mod recall;
 mod sanitizer;
@@ -32,6 +34,10 @@ enum Command {
     Vectors(vectors::Args),
     /// Webhooks at a steady rate while PostgreSQL is restarted: answers, and that none is lost or done twice
     Webhooks(webhooks::Args),
+    /// Service, worker and PostgreSQL killed at random moments of index runs: nothing missing, nothing twice
+    Crash(crash::Args),
+    /// Two nodes on one database, of which one is killed again and again: nothing lost, and what the other answers
+    Nodes(nodes::Args),
     /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
     Sanitizer(sanitizer::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
@@ -46,6 +52,8 @@ async fn main() -> Result<()> {
         Command::Queue(args) => queue::run(args).await,
         Command::Vectors(args) => vectors::run(args).await,
         Command::Webhooks(args) => webhooks::run(args).await,
+        Command::Crash(args) => crash::run(args).await,
+        Command::Nodes(args) => nodes::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
         Command::Endpoint(args) => endpoint::run(args).await,
     }

@@ -1,5 +1,6 @@
-//! What every benchmark needs: places, a service, a database, a model, statistics and a report.
+//! What every benchmark needs: places, a service or several, a database, a model, statistics and a report.
 
+pub mod cluster;
 pub mod database;
 pub mod embedding;
 pub mod machine;

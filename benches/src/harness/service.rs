@@ -1,12 +1,14 @@
 //! The real service as a process of its own, spoken to over HTTP.
 
+use std::ffi::OsString;
 use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use reqwest::Client;
+use reqwest::{Client, StatusCode};
 use serde_json::Value;
 
 use super::{machine, say};
@@ -27,6 +29,8 @@ pub struct Setup {
     pub cache_dir: PathBuf,
     /// The service's state.
     pub data_dir: PathBuf,
+    /// Beside these, as environment variables.
+    pub settings: Vec<(&'static str, OsString)>,
 }
 
 /// A running service; stopped when dropped.
@@ -46,27 +50,45 @@ pub struct Api {
     token: String,
 }
 
+impl Setup {
+    /// A command of the binary, which says what it has to say into its log.
+    pub fn command(&self, name: &str) -> Result<Command> {
+        let log_file = self.log_file();
+        let log = File::options().create(true).append(true).open(&log_file);
+        let log = log.with_context(|| format!("{} can't be written", log_file.display()))?;
+        let mut command = Command::new(&self.binary);
+        command
+            .arg(name)
+            .env_remove("DATABASE_URL")
+            .env("MEMORY_COPILOT_CACHE", &self.cache_dir)
+            .env("MEMORY_COPILOT__DATA_DIR", &self.data_dir)
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        Ok(command)
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.data_dir.with_extension("log")
+    }
+}
+
 impl Service {
     /// Starts the binary on a free port and waits until it is ready.
     pub async fn start(setup: &Setup) -> Result<Self> {
-        let listen = format!("127.0.0.1:{}", free_port()?);
-        let log_file = setup.data_dir.with_extension("log");
+        Self::start_at(setup, free_address()?).await
+    }
+
+    /// Starts the binary where its clients look for it and waits until it is ready.
+    pub async fn start_at(setup: &Setup, listen: SocketAddr) -> Result<Self> {
         let began = Instant::now();
-        let process = Command::new(&setup.binary)
-            .arg("serve")
-            .env_remove("DATABASE_URL")
-            .env("MEMORY_COPILOT_CACHE", &setup.cache_dir)
-            .env("MEMORY_COPILOT__DATA_DIR", &setup.data_dir)
-            .env("MEMORY_COPILOT__SERVER__LISTEN", &listen)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::options().create(true).append(true).open(&log_file)?)
-            .spawn()
-            .with_context(|| format!("{} can't be started", setup.binary.display()))?;
+        let mut command = setup.command("serve")?;
+        let process = command.env("MEMORY_COPILOT__SERVER__LISTEN", listen.to_string()).spawn()?;
         let client = Client::builder().no_proxy().build()?;
         let api = Api { client, url: format!("http://{listen}"), token: String::new() };
         let mut service = Self { process, api, ready_after: Duration::ZERO };
-        service.wait_until_ready(began, &log_file).await?;
+        service.wait_until_ready(began, &setup.log_file()).await?;
         service.api.token = std::fs::read_to_string(setup.data_dir.join("token"))?;
         Ok(service)
     }
@@ -118,6 +140,13 @@ impl Service {
         Ok(())
     }
 
+    /// Ends the process without a warning, as `kill -9` does.
+    pub fn kill(mut self) -> Result<()> {
+        self.process.kill()?;
+        self.process.wait()?;
+        Ok(())
+    }
+
     fn end(&mut self) -> Result<std::process::ExitStatus> {
         if self.process.try_wait()?.is_none() {
             let pid = rustix::process::Pid::from_child(&self.process);
@@ -145,6 +174,13 @@ impl Api {
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.client.post(self.address(path)).json(body);
         self.answer(path, request).await
+    }
+
+    /// `POST`, whatever is answered, for those who want to know how it fails.
+    pub async fn try_post(&self, path: &str, body: &Value) -> reqwest::Result<(StatusCode, Value)> {
+        let request = self.client.post(self.address(path)).json(body);
+        let answer = request.bearer_auth(&self.token).send().await?;
+        Ok((answer.status(), answer.json().await?))
     }
 
     /// `GET`, expecting success.
@@ -187,7 +223,7 @@ impl Api {
     }
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> Result<u16> {
-    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+/// One that was free a moment ago.
+pub fn free_address() -> Result<SocketAddr> {
+    Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

@@ -2,7 +2,7 @@
 //! and after a push.
 
 mod bare;
-mod repository;
+pub mod repository;
 mod run;
 
 use std::path::PathBuf;
@@ -178,6 +178,7 @@ impl Bench {
             binary: self.args.binary.clone(),
             cache_dir: self.args.common.cache_dir.clone(),
             data_dir: self.work.join("data"),
+            settings: Vec::new(),
         }
     }
 }

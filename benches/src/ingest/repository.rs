@@ -75,7 +75,7 @@ impl Clone {
             write!(text, "\n/// Added by push {number}.\nfn added_by_push_{number}() {{}}\n")?;
             std::fs::write(&path, text)?;
         }
-        commit(&self.path, &format!("Push {number}"))
+        commit_all(&self.path, &format!("Push {number}"))
     }
 }
 
@@ -85,9 +85,7 @@ fn is_rust(file: &str) -> bool {
 
 /// A repository made of whole packages from `Cargo.lock`, by name, until it has that many lines.
 pub fn of_dependencies(path: &Path, lines: usize) -> Result<Clone> {
-    remove(path)?;
-    make_dir(path)?;
-    git(path, &["init", "--quiet"])?;
+    empty(path)?;
     let (mut copied, mut taken) = (0, 0);
     for package in packages()? {
         if copied >= lines {
@@ -100,7 +98,7 @@ pub fn of_dependencies(path: &Path, lines: usize) -> Result<Clone> {
         copied >= lines,
         "the dependencies have {copied} lines only; ask for fewer with --lines"
     );
-    commit(path, "Import the sources of dependencies")?;
+    commit_all(path, "Import the sources of dependencies")?;
     Clone::read(path, format!("sources of the first {taken} packages of Cargo.lock"))
 }
 
@@ -123,7 +121,16 @@ fn copy(package: &Package, into: &Path) -> Result<usize> {
     Ok(lines)
 }
 
-fn commit(path: &Path, message: &str) -> Result<()> {
+/// Makes a repository without commits in place of whatever is there.
+pub fn empty(path: &Path) -> Result<()> {
+    remove(path)?;
+    make_dir(path)?;
+    git(path, &["init", "--quiet"])?;
+    Ok(())
+}
+
+/// Commits everything that is in a repository's folder.
+pub fn commit_all(path: &Path, message: &str) -> Result<()> {
     git(path, &["add", "--all"])?;
     git(path, &["commit", "--quiet", "--message", message])?;
     Ok(())

@@ -55,7 +55,8 @@ pub async fn run(args: Args) -> Result<()> {
     let data_dir =
         seed::ensure(&work, &args.common.cache_dir, &notes, projects, args.fresh).await?;
 
-    let setup = Setup { binary: args.binary, cache_dir: args.common.cache_dir, data_dir };
+    let (binary, cache_dir) = (args.binary, args.common.cache_dir);
+    let setup = Setup { binary, cache_dir, data_dir, settings: Vec::new() };
     let mut report = Report::new(if args.trust { "recall-trust" } else { "recall" });
     describe(&mut report, &notes, memories, projects);
     if args.trust {

@@ -48,7 +48,8 @@ pub async fn run(args: Args) -> Result<()> {
     let deliveries = args.deliveries.unwrap_or(deliveries);
     ensure!(deliveries >= FEWEST && args.rate > 0, "send {FEWEST} or more, at least one a second");
     let data_dir = args.common.work("webhooks")?.join("data");
-    let setup = Setup { binary: args.binary, cache_dir: args.common.cache_dir, data_dir };
+    let (binary, cache_dir) = (args.binary, args.common.cache_dir);
+    let setup = Setup { binary, cache_dir, data_dir, settings: Vec::new() };
     let slots = sender::schedule(deliveries, args.rate);
     let whole = Duration::from_secs(deliveries.into()) / args.rate;
     let mut runs = Vec::new();

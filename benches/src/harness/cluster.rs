@@ -1,0 +1,137 @@
+//! One PostgreSQL and several processes of the service on it, each of which can be killed.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+
+use anyhow::{Context, Result, bail};
+use mc_seal::SealingKey;
+use mc_store::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, logins, testing};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::service::Setup;
+use super::{Common, make_dir, remove};
+
+/// What the benchmark itself reads with.
+const CONNECTIONS: u32 = 2;
+/// A client that asks as fast as it can is what is measured here, not what is kept out.
+const NO_LIMITS: [&str; 2] = [
+    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_ADDRESS",
+    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_CALLER",
+];
+
+/// A database that the processes of this benchmark share.
+pub struct Cluster {
+    binary: PathBuf,
+    cache_dir: PathBuf,
+    dir: PathBuf,
+    postgres: Option<Embedded>,
+}
+
+/// A process that works in the background alone; killed when dropped.
+pub struct Worker(Child);
+
+impl Cluster {
+    /// Starts PostgreSQL with an empty database.
+    pub async fn start(common: &Common, binary: PathBuf, name: &str) -> Result<Self> {
+        let dir = common.work(name)?;
+        remove(&dir)?;
+        make_dir(&dir)?;
+        let cache_dir = common.cache_dir.clone();
+        let mut cluster = Self { binary, cache_dir, dir, postgres: None };
+        let key = hex::encode(SealingKey::generate().expose());
+        let mut file = File::options();
+        let mut file = file.write(true).create_new(true).mode(0o600).open(cluster.sealing_key())?;
+        file.write_all(key.as_bytes())?;
+        cluster.start_postgres().await?;
+        Ok(cluster)
+    }
+
+    async fn start_postgres(&mut self) -> Result<()> {
+        let settings = EmbeddedSettings {
+            data_dir: self.dir.join("postgresql"),
+            install_dirs: vec![self.cache_dir.join("postgresql")],
+            run_as: None,
+        };
+        let started = Embedded::start(settings).await.context("PostgreSQL did not start")?;
+        self.postgres = Some(started);
+        Ok(())
+    }
+
+    fn sealing_key(&self) -> PathBuf {
+        self.dir.join("sealing.key")
+    }
+
+    fn url(&self) -> Result<&str> {
+        Ok(self.postgres.as_ref().context("PostgreSQL does not run")?.url())
+    }
+
+    /// How a process is set up that has a folder of its own and shares the rest.
+    pub fn setup(&self, name: &str) -> Result<Setup> {
+        let mut settings: Vec<(&'static str, OsString)> = vec![
+            ("MEMORY_COPILOT__DATABASE__URL", self.url()?.into()),
+            ("MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE", self.sealing_key().into()),
+        ];
+        settings.extend(NO_LIMITS.map(|name| (name, "0".into())));
+        let data_dir = self.dir.join(name);
+        let (binary, cache_dir) = (self.binary.clone(), self.cache_dir.clone());
+        Ok(Setup { binary, cache_dir, data_dir, settings })
+    }
+
+    /// Reads what the processes wrote; the schema has to be there.
+    pub async fn store(&self) -> Result<Store> {
+        let logins = logins::prepare(self.url()?).await?;
+        Ok(Store::connect(&logins.worker, CONNECTIONS, testing::chains()).await?)
+    }
+
+    /// Ends PostgreSQL without a warning, as `kill -9` of its first process does, and starts it again.
+    pub async fn kill_postgres(&mut self) -> Result<()> {
+        let file = self.dir.join("postgresql/cluster/postmaster.pid");
+        kill_process(first_process(&file)?, Signal::KILL)?;
+        if let Some(postgres) = self.postgres.take() {
+            postgres.stop().await;
+        }
+        self.start_postgres().await
+    }
+
+    /// Stops PostgreSQL.
+    pub async fn stop(mut self) {
+        if let Some(postgres) = self.postgres.take() {
+            postgres.stop().await;
+        }
+    }
+}
+
+impl Worker {
+    /// Starts one.
+    pub fn start(setup: &Setup) -> Result<Self> {
+        let started = setup.command("worker")?.spawn();
+        Ok(Self(started.context("the worker can't be started")?))
+    }
+
+    /// Fails when it has ended by itself.
+    pub fn ensure_alive(&mut self) -> Result<()> {
+        if let Some(status) = self.0.try_wait()? {
+            bail!("the worker ended by itself with {status}; its log is in the working folder");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // One that has ended already is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn first_process(file: &Path) -> Result<Pid> {
+    let text = std::fs::read_to_string(file).context("PostgreSQL does not run")?;
+    let id = text.lines().next().and_then(|line| line.trim().parse().ok());
+    id.and_then(Pid::from_raw).with_context(|| format!("{} names no process", file.display()))
+}

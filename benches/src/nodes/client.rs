@@ -1,0 +1,202 @@
+//! Clients that know both nodes: each asks its own one, and the other where that one is away.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::measure::PROJECT;
+use crate::harness::service::Api;
+
+/// Between two saves of a client.
+pub const SAVES_EVERY: Duration = Duration::from_millis(500);
+/// Between two recalls of a client.
+pub const RECALLS_EVERY: Duration = Duration::from_millis(250);
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Node {
+    /// Is there all the time.
+    Steady,
+    /// Is killed and started again.
+    Killed,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// `/recall`.
+    Recall,
+    /// `/save`.
+    Save,
+}
+
+/// The two nodes, and when one of them was away.
+pub struct Nodes {
+    /// The one that stays.
+    pub steady: Api,
+    /// The one that is killed.
+    pub killed: Api,
+    /// When it was, and when it was ready again.
+    pub outages: Mutex<Vec<(Instant, Option<Instant>)>>,
+}
+
+/// What came of all requests.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// How long answers took.
+    pub times: BTreeMap<(Node, What), Vec<Duration>>,
+    /// Ids of what was acknowledged.
+    pub saved: Vec<String>,
+    /// Tries that the dead node refused.
+    pub refused: usize,
+    /// Tries whose connection ended with it.
+    pub cut_off: usize,
+    /// Everything else that is no success.
+    pub wrong: Vec<String>,
+}
+
+impl Node {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steady => "never killed",
+            Self::Killed => "killed",
+        }
+    }
+}
+
+impl What {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Recall => "recall",
+            Self::Save => "save",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Recall => "/recall",
+            Self::Save => "/save",
+        }
+    }
+
+    fn every(self) -> Duration {
+        match self {
+            Self::Recall => RECALLS_EVERY,
+            Self::Save => SAVES_EVERY,
+        }
+    }
+}
+
+impl Nodes {
+    /// The way to one of them.
+    pub fn api(&self, node: Node) -> &Api {
+        match node {
+            Node::Steady => &self.steady,
+            Node::Killed => &self.killed,
+        }
+    }
+
+    /// Notes that the one is killed now.
+    pub fn away(&self) {
+        self.outages().push((Instant::now(), None));
+    }
+
+    /// Notes that it is ready again.
+    pub fn back(&self) {
+        if let Some((_, back)) = self.outages().last_mut() {
+            *back = Some(Instant::now());
+        }
+    }
+
+    /// Whether it was away at any moment between the two.
+    fn was_away(&self, began: Instant, ended: Instant) -> bool {
+        let is_within = |(from, back): &(Instant, Option<Instant>)| {
+            *from <= ended && back.is_none_or(|back| began <= back)
+        };
+        self.outages().iter().any(is_within)
+    }
+
+    fn outages(&self) -> MutexGuard<'_, Vec<(Instant, Option<Instant>)>> {
+        self.outages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tally {
+    /// Both together.
+    pub fn and(mut self, other: Self) -> Self {
+        for (of, times) in other.times {
+            self.times.entry(of).or_default().extend(times);
+        }
+        self.saved.extend(other.saved);
+        self.wrong.extend(other.wrong);
+        self.refused += other.refused;
+        self.cut_off += other.cut_off;
+        self
+    }
+
+    /// Asks a node once; answers whether it did what it was asked for.
+    async fn ask(&mut self, nodes: &Nodes, node: Node, what: What, body: &Value) -> bool {
+        let began = Instant::now();
+        match nodes.api(node).try_post(what.path(), body).await {
+            Ok((status, answer)) if status.is_success() => {
+                self.times.entry((node, what)).or_default().push(began.elapsed());
+                match (what, answer["id"].as_str()) {
+                    (What::Save, Some(id)) => self.saved.push(id.to_owned()),
+                    (What::Save, None) => self.wrong.push(format!("a save was not kept: {answer}")),
+                    (What::Recall, _) => {}
+                }
+                return true;
+            }
+            Ok((status, answer)) => {
+                self.wrong.push(format!("{node:?} answered {status}: {answer}"))
+            }
+            Err(error) if node == Node::Killed && error.is_connect() => self.refused += 1,
+            Err(_) if node == Node::Killed && nodes.was_away(began, Instant::now()) => {
+                self.cut_off += 1;
+            }
+            Err(error) => self.wrong.push(format!("{node:?}: {error:?}")),
+        }
+        false
+    }
+}
+
+/// Asks until it is told to stop.
+pub async fn ask(nodes: Arc<Nodes>, number: usize, what: What, stop: CancellationToken) -> Tally {
+    let mut tally = Tally::default();
+    let home = if number.is_multiple_of(2) { Node::Steady } else { Node::Killed };
+    let mut round = 0;
+    while !stop.is_cancelled() {
+        round += 1;
+        let body = match what {
+            What::Save => save(number, round),
+            What::Recall => recall(number, round),
+        };
+        let is_done = tally.ask(&nodes, home, what, &body).await;
+        if !is_done && home == Node::Killed {
+            tally.ask(&nodes, Node::Steady, what, &body).await;
+        }
+        tokio::time::sleep(what.every()).await;
+    }
+    tally
+}
+
+fn save(client: usize, round: usize) -> Value {
+    let content = format!(
+        "Queue {client} of the importer holds {round} parcels at most since the incident {client}-{round}; what comes \
+         beyond waits at the carrier."
+    );
+    json!({ "project_key": PROJECT, "kind": "fact", "content": content })
+}
+
+/// About something that was saved, or will be.
+fn recall(client: usize, round: usize) -> Value {
+    let query = format!(
+        "how many parcels does queue {client} of the importer hold, incident {client}-{round}?"
+    );
+    json!({ "project_key": PROJECT, "query": query })
+}
