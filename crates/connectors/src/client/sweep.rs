@@ -269,7 +269,9 @@ mod tests {
                 told.extend(items.into_iter().map(|thing| (thing.id, thing.at)));
                 position = next;
                 let meanwhile = happenings.get(round).map(Vec::as_slice).unwrap_or_default();
-                meanwhile.iter().for_each(|happening| things.happen(happening));
+                for happening in meanwhile {
+                    things.happen(happening);
+                }
                 quiet = if is_last && round >= happenings.len() { quiet + 1 } else { quiet };
                 // The last request of a sync may have been before the last change.
                 if quiet == 2 {

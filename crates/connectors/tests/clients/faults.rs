@@ -11,7 +11,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use crate::support::{TOKEN, answer, first, introduce, settings, system};
 
 /// What comes of an answer, for one system after the other.
-async fn check(template: ResponseTemplate, expected: impl Fn(&Error) -> bool) {
+async fn check(template: &ResponseTemplate, expected: impl Fn(&Error) -> bool) {
     for kind in SystemKind::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
@@ -34,12 +34,12 @@ fn json(status: u16, body: &str) -> ResponseTemplate {
 
 #[tokio::test]
 async fn a_refused_credential_is_named_with_what_it_lacks() {
-    check(json(401, "{}"), |error| {
+    check(&json(401, "{}"), |error| {
         error.kind() == ErrorKind::Forbidden
             && error.to_string().contains("the token of connectors.systems.ours is wrong")
     })
     .await;
-    check(json(403, "{}"), |error| {
+    check(&json(403, "{}"), |error| {
         matches!(error, Error::Refused { status: 403, remedy, .. } if remedy.contains("it needs"))
     })
     .await;
@@ -60,7 +60,7 @@ async fn without_a_token_one_is_asked_for() {
 
 #[tokio::test]
 async fn what_is_not_there_is_not_found() {
-    check(json(404, r#"{"message": "Not Found"}"#), |error| error.kind() == ErrorKind::NotFound)
+    check(&json(404, r#"{"message": "Not Found"}"#), |error| error.kind() == ErrorKind::NotFound)
         .await;
 }
 
@@ -111,7 +111,7 @@ async fn a_server_in_trouble_is_asked_again_and_then_left_alone() {
 #[tokio::test]
 async fn a_page_to_log_in_at_is_no_answer() {
     check(
-        html(),
+        &html(),
         |error| matches!(error, Error::NotUnderstood { reason, .. } if reason == "a page of HTML"),
     )
     .await;
@@ -120,14 +120,14 @@ async fn a_page_to_log_in_at_is_no_answer() {
 #[tokio::test]
 async fn half_an_answer_is_none() {
     for body in [r#"[{"number": 1, "ti"#, r#"{"issues": [{"key": "#, ""] {
-        check(json(200, body), |error| matches!(error, Error::NotUnderstood { .. })).await;
+        check(&json(200, body), |error| matches!(error, Error::NotUnderstood { .. })).await;
     }
 }
 
 #[tokio::test]
 async fn an_answer_of_another_shape_is_told_by_its_place_and_without_its_text() {
     for body in [r#"{"issues": "hunter2", "results": "hunter2"}"#, r#"["hunter2"]"#] {
-        check(json(200, body), |error| {
+        check(&json(200, body), |error| {
             let said = error.to_string();
             said.contains("line 1, column") && !said.contains("hunter2")
         })
@@ -138,7 +138,7 @@ async fn an_answer_of_another_shape_is_told_by_its_place_and_without_its_text() 
 #[tokio::test]
 async fn what_a_system_does_not_agree_to_is_said_in_its_words() {
     let echo = format!(r#"{{"message": "no such sort {TOKEN}\n{}"}}"#, "x".repeat(2_000));
-    check(json(422, &echo), |error| {
+    check(&json(422, &echo), |error| {
         matches!(error, Error::Rejected { status: 422, reason, .. }
             if reason.starts_with("no such sort *** x") && reason.len() == 300)
     })
@@ -161,9 +161,10 @@ async fn a_system_that_says_nothing_is_given_up() {
 
 #[tokio::test]
 async fn nobody_there_is_told_as_that() {
-    let server = MockServer::start().await;
-    let nobody = settings(SystemKind::Gitlab, &server.uri());
-    drop(server);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let nobody = settings(SystemKind::Gitlab, &format!("http://{address}"));
     let error = first(&System::new(nobody).expect("settings")).await.expect_err("nobody");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 }
@@ -174,14 +175,14 @@ async fn a_redirect_to_another_host_is_not_followed() {
     Mock::given(any()).respond_with(json(200, "[]")).expect(0).mount(&elsewhere).await;
     for status in [301, 302, 307, 308] {
         let away = ResponseTemplate::new(status).insert_header("location", elsewhere.uri());
-        check(away, |error| error.to_string().contains("which is another host")).await;
+        check(&away, |error| error.to_string().contains("which is another host")).await;
     }
 }
 
 #[tokio::test]
 async fn redirects_in_a_circle_end() {
     let round = ResponseTemplate::new(302).insert_header("location", "/again");
-    check(round, |error| error.to_string().contains("go round in circles")).await;
+    check(&round, |error| error.to_string().contains("go round in circles")).await;
 }
 
 #[tokio::test]

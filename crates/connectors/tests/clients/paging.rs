@@ -70,7 +70,9 @@ fn numbers(threads: &[mc_connectors::system::Thread]) -> Vec<u64> {
 #[tokio::test]
 async fn many_that_changed_at_one_time_all_come_once() {
     let issues = Issues::default();
-    (1..=9).for_each(|id| issues.change(id, 0));
+    for id in 1..=9 {
+        issues.change(id, 0);
+    }
     let (_server, tracker) = tracker(&issues).await;
     let (threads, cursor) = all(&*tracker, Cursor::default(), false).await;
     assert_eq!(numbers(&threads), (1..=9).collect::<Vec<_>>());
@@ -81,7 +83,9 @@ async fn many_that_changed_at_one_time_all_come_once() {
 #[tokio::test]
 async fn what_changes_while_it_is_gone_through_is_not_lost() {
     let issues = Issues::default();
-    (1..=8).for_each(|id| issues.change(id, 0));
+    for id in 1..=8 {
+        issues.change(id, 0);
+    }
     let (_server, tracker) = tracker(&issues).await;
     let first = tracker.changed(&Cursor::default(), false).await.expect("a page");
     assert_eq!(numbers(&first.items), [1, 2]);
@@ -101,7 +105,9 @@ async fn what_changes_while_it_is_gone_through_is_not_lost() {
 #[tokio::test]
 async fn a_sync_that_was_cut_off_goes_on_where_it_was() {
     let issues = Issues::default();
-    (1..=6).for_each(|id| issues.change(id, i64::try_from(id).expect("small")));
+    for (id, second) in (1..=6).zip(1..) {
+        issues.change(id, second);
+    }
     let (_server, tracker) = tracker(&issues).await;
     let first = tracker.changed(&Cursor::default(), false).await.expect("a page");
     // The page was worked on, its cursor was not kept: the page comes again, and nothing else is missing.
@@ -126,7 +132,9 @@ async fn what_is_shown_late_is_found_by_the_next_sync() {
 #[tokio::test]
 async fn ids_are_those_of_all_that_are_there() {
     let issues = Issues::default();
-    (1..=5).for_each(|id| issues.change(id, 0));
+    for id in 1..=5 {
+        issues.change(id, 0);
+    }
     let (_server, tracker) = tracker(&issues).await;
     let (mut ids, mut cursor, mut is_last) = (Vec::new(), Cursor::default(), false);
     while !is_last {

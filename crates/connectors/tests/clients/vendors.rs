@@ -31,6 +31,10 @@ struct GitHub {
 
 impl GitHub {
     /// `None` where it is not installed, which is said.
+    #[expect(
+        clippy::print_stderr,
+        reason = "whoever runs the tests is to know what was not tested"
+    )]
     async fn start() -> Option<Self> {
         let place = cache().join("vendors");
         let (node, modules) = (place.join("bin/node"), place.join("node_modules"));

@@ -12,7 +12,7 @@ use super::Answer;
 /// Bytes of all answers that are kept, and of one.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 const MOST_BYTES_OF_ONE: usize = 1024 * 1024;
-const KEPT_FOR: Duration = Duration::from_secs(6 * 3600);
+const KEPT_FOR: Duration = Duration::from_hours(6);
 
 /// The last answers that came with an `ETag`.
 pub(super) struct Remembered(Cache<Url, Answer>);

@@ -282,13 +282,12 @@ impl Confluence {
     /// Where people read it: the system's own word for it, below the system's address alone.
     fn address(&self, item: &Item) -> String {
         let shown = item.links.webui.as_deref().filter(|path| path.starts_with('/'));
-        let (path, query) = match shown.map(|path| path.split_once('?').unwrap_or((path, ""))) {
-            Some((path, query)) => (path, Some(query).filter(|query| !query.is_empty())),
-            None => {
-                let query = [("pageId", item.id.as_str())];
-                return self.http.url(&["pages", "viewpage.action"], &query).into();
-            }
+        let Some(shown) = shown else {
+            let query = [("pageId", item.id.as_str())];
+            return self.http.url(&["pages", "viewpage.action"], &query).into();
         };
+        let (path, query) =
+            shown.split_once('?').map_or((shown, None), |(path, query)| (path, Some(query)));
         self.http.below(path, query).into()
     }
 }

@@ -81,6 +81,8 @@ mod tests {
     fn hostile_pages_end() {
         let deep = format!("{}x{}", "<div><b>".repeat(50_000), "</b></div>".repeat(50_000));
         assert_eq!(markdown(&deep).replace('*', ""), "x");
+        let boxes = r#"<ac:structured-macro ac:name="info"><ac:rich-text-body>"#.repeat(50_000);
+        assert!(markdown(&format!("{boxes}x")).ends_with('x'));
         for page in ["", "<p>a", "<p>a</b>c</p>", "<<<", "a & b <", "<p a=>x</p>", "<![CDATA[x"] {
             markdown(page);
         }

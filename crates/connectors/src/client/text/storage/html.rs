@@ -7,6 +7,12 @@ use quick_xml::events::{BytesStart, Event};
 const DEEPEST: usize = 100;
 /// Elements of HTML that have no end.
 const VOID: [&str; 6] = ["br", "hr", "img", "col", "wbr", "input"];
+/// The elements of HTML that Markdown has something for.
+const KNOWN: &str = "p h1 h2 h3 h4 h5 h6 ul ol li table thead tbody tr th td pre code blockquote strong b em i \
+    del s a img br hr div span dl dt dd";
+/// Ids and settings, and what older versions show in place of an element that stands beside it.
+const DROPPED: &str = "ac:task-id ac:task-uuid ac:emoticon ac:placeholder ac:adf-attribute ac:adf-fallback \
+    script style";
 /// Macros that set their body apart.
 const BOXES: [&str; 6] = ["info", "note", "warning", "tip", "panel", "quote"];
 
@@ -76,7 +82,11 @@ pub(super) fn of(storage: &str) -> String {
 
 impl Writer {
     fn start(&mut self, start: &BytesStart<'_>) {
-        let role = self.role(start);
+        let is_too_deep = self.open.len() >= DEEPEST;
+        let role = match self.role(start) {
+            Role::Tag(..) | Role::Box | Role::Code | Role::Title if is_too_deep => Role::Bare,
+            role => role,
+        };
         match &role {
             Role::Tag(tag, attributes) => self.html.push_str(&format!("<{tag}{attributes}>")),
             Role::Box => self.html.push_str("<blockquote>"),
@@ -128,9 +138,6 @@ impl Writer {
 
     fn role(&mut self, start: &BytesStart<'_>) -> Role {
         let name = String::from_utf8_lossy(start.name().as_ref()).to_ascii_lowercase();
-        if self.open.len() >= DEEPEST && !name.starts_with("ac:") {
-            return Role::Bare;
-        }
         match name.as_str() {
             "ac:structured-macro" | "ac:macro" => {
                 self.language.clear();
@@ -149,9 +156,7 @@ impl Writer {
             "ac:task-list" => Role::Tag("ul", String::new()),
             "ac:task" => Role::Tag("li", String::new()),
             "ac:task-status" => Role::TaskStatus,
-            "ac:task-id" | "ac:task-uuid" | "ac:emoticon" | "ac:adf-attribute"
-            | "ac:placeholder" => Role::Dropped,
-            "ac:adf-fallback" | "script" | "style" => Role::Dropped,
+            _ if DROPPED.split(' ').any(|known| known == name) => Role::Dropped,
             _ if name.starts_with("ri:") => self.named(&name, start),
             _ if name.starts_with("ac:") => Role::Bare,
             "time" => {
@@ -180,46 +185,10 @@ impl Writer {
     }
 }
 
-/// The elements of HTML that Markdown has something for; of others only what they hold is kept.
+/// Of an element that Markdown has nothing for only what it holds is kept.
 fn html_tag(name: &str, start: &BytesStart<'_>) -> Role {
-    const KNOWN: [&str; 34] = [
-        "p",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "ul",
-        "ol",
-        "li",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "pre",
-        "code",
-        "blockquote",
-        "strong",
-        "b",
-        "em",
-        "i",
-        "del",
-        "s",
-        "a",
-        "img",
-        "br",
-        "hr",
-        "div",
-        "span",
-        "dl",
-        "dt",
-        "dd",
-    ];
-    let Some(tag) = KNOWN.iter().find(|known| **known == name) else { return Role::Bare };
-    let kept: &[&[u8]] = match *tag {
+    let Some(tag) = KNOWN.split(' ').find(|known| *known == name) else { return Role::Bare };
+    let kept: &[&[u8]] = match tag {
         "a" => &[b"href"],
         "img" => &[b"src", b"alt"],
         "ol" => &[b"start"],
