@@ -122,7 +122,8 @@ async fn what_came_by_a_connection_stays_or_goes_with_it() {
     for (forget, title, left) in [(false, "Carts hang", "1"), (true, "", "0")] {
         let made = connected(&api, "carts").await;
         let id = made["id"].as_str().unwrap();
-        api.execute("delete from tasks; delete from docs").await;
+        api.execute("delete from tasks").await;
+        api.execute("delete from docs").await;
         let came = format!(
             "insert into tasks (id, project_id, external_id, title, status, connection_id)
              select gen_random_uuid(), p.id, 'SHOP-1', 'Carts hang', 'open', '{id}' from projects p;

@@ -6,13 +6,36 @@
 
 mod html;
 
+/// What Markdown gives a meaning, with what stands for it while the converter is at work, which would put a backslash
+/// before each: a secret or an identifier with one inside is taken for neither, and found by nobody.
+const LITERAL: [(char, char); 5] = [
+    ('_', '\u{e000}'),
+    ('*', '\u{e001}'),
+    ('[', '\u{e002}'),
+    (']', '\u{e003}'),
+    ('\\', '\u{e004}'),
+];
+
 /// A page's body. What is no XML from some place on is left out from there.
 pub(in crate::client) fn markdown(storage: &str) -> String {
     let converter = htmd::HtmlToMarkdown::builder()
         .options(options())
         .skip_tags(vec!["script", "style", "colgroup"]);
     // Fails where reading fails; what is read here is text already.
-    converter.build().convert(&html::of(storage)).unwrap_or_default()
+    let converted = converter.build().convert(&set_aside(&html::of(storage)));
+    put_back(&converted.unwrap_or_default())
+}
+
+fn set_aside(text: &str) -> String {
+    let is_taken = |c: char| LITERAL.iter().any(|(_, stand_in)| *stand_in == c);
+    let stand_in = |c: char| LITERAL.iter().find(|(literal, _)| *literal == c);
+    let kept = text.chars().filter(|c| !is_taken(*c));
+    kept.map(|c| stand_in(c).map_or(c, |(_, stand_in)| *stand_in)).collect()
+}
+
+fn put_back(text: &str) -> String {
+    let literal = |c: char| LITERAL.iter().find(|(_, stand_in)| *stand_in == c);
+    text.chars().map(|c| literal(c).map_or(c, |(literal, _)| *literal)).collect()
 }
 
 fn options() -> htmd::options::Options {
@@ -37,6 +60,16 @@ mod tests {
         let expected = "# Café\n\nSome **bold** and `code`,  \nnext.\n\n- one\n  - inner\n- two\n\n\
                         | a | b |\n| - | - |\n| 1 | 2 |";
         assert_eq!(markdown(page), expected);
+    }
+
+    #[test]
+    fn what_stands_in_a_text_is_not_escaped() {
+        for text in ["use ghp_16C7e42F292c there", r"C:\tools\*", "a[0] = delay_unit"] {
+            assert_eq!(markdown(&format!("<p>{text}</p>")), text);
+            assert_eq!(markdown(&format!("<p><code>{text}</code></p>")), format!("`{text}`"));
+        }
+        let link = "<p><a href=\"https://example.org/a_b\">there_it_is</a>\u{e000}</p>";
+        assert_eq!(markdown(link), "[there_it_is](https://example.org/a_b)");
     }
 
     #[test]
