@@ -76,7 +76,7 @@ impl Check for ChangeQuery {
 
 /// A pull or merge request as the project knows it.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ChangeView {
+pub struct CodeChange {
     id: Uuid,
     /// The host's own id, such as `octocat/hello!12`.
     external_id: String,
@@ -110,7 +110,7 @@ pub struct ChangeView {
 /// A page of changes.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChangePage {
-    changes: Vec<ChangeView>,
+    changes: Vec<CodeChange>,
     /// What to send as `before` for the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Uuid>,
@@ -137,7 +137,7 @@ pub struct CiResultView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChangeDetails {
     #[serde(flatten)]
-    change: ChangeView,
+    change: CodeChange,
     /// Live records that are about a commit of it.
     record_ids: Vec<Uuid>,
     /// How the runs of CI ended on the commit that it was merged by, and on its last.
@@ -202,7 +202,7 @@ fn unknown(key: &ProjectKey) -> Problem {
         .hint(format!("GET /projects/{key}/changes lists them"))
 }
 
-impl From<Change> for ChangeView {
+impl From<Change> for CodeChange {
     fn from(change: Change) -> Self {
         Self {
             id: change.id.into(),

@@ -18,7 +18,7 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::changes::ChangeView;
+use super::changes::CodeChange;
 use crate::ApiState;
 use crate::auth::Principal;
 use crate::check::{self, Check, Invalid};
@@ -281,7 +281,7 @@ pub struct TaskDetails {
     dialog_ids: Vec<Uuid>,
     record_ids: Vec<Uuid>,
     /// Pull and merge requests that speak of it, the newest first, at most 50.
-    changes: Vec<ChangeView>,
+    changes: Vec<CodeChange>,
 }
 
 /// Take over what a tracker says of its issues.
