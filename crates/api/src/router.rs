@@ -19,9 +19,8 @@ use crate::problem::Problem;
 use crate::receive;
 use crate::routes::{
     audit, changes, connections, dialogs, documents, feedback, hooks, ingest, ingest_docs, jobs,
-    members,
-    policy, projects, quarantine, recall, records, review, save, search, status, tasks, tokens,
-    users,
+    members, policy, projects, quarantine, recall, records, review, save, search, status, tasks,
+    tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 

@@ -4,10 +4,9 @@
 use mc_domain::{
     Ability as DomainAbility, ChangeState as DomainChangeState, CiVerdict as DomainCiVerdict,
     Conclusion as DomainConclusion, DeliveryState as DomainDeliveryState,
-    HoldState as DomainHoldState, IngestStatus, JobState as DomainJobState, RecordKind, RecordState,
-    ReviewState as DomainReviewState, SourceKind, Trust as DomainTrust, Verdict,
-    Visibility as DomainVisibility,
-    WebhookSource as DomainWebhookSource,
+    HoldState as DomainHoldState, IngestStatus, JobState as DomainJobState, RecordKind,
+    RecordState, ReviewState as DomainReviewState, SourceKind, Trust as DomainTrust, Verdict,
+    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
 use serde::de::Error as _;
