@@ -124,7 +124,8 @@ impl Bench {
     async fn index_wiki(&self, repository: &Repository) -> BTreeMap<String, docs::Doc> {
         let run = self.enqueued(repository).await;
         let context = self.context();
-        assert!(worker::work_one(&context, &CancellationToken::new()).await.expect("a database"));
+        let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
+        assert_eq!(worked.expect("a database"), Worked::Done);
         let run = self.status(&run).await;
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         let docs = docs::list(self.database.store(), self.project, None, 100).await;

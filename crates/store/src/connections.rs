@@ -359,8 +359,8 @@ async fn enqueue(tx: &mut Tx, id: ConnectionId, due: DateTime<Utc>) -> Result<bo
     let key = format!("{id} {}", due.timestamp_micros());
     let args = serde_json::json!({ "id": id });
     let starts = i32::from(JOB_STARTS);
-    jobs::enqueue(tx, &NewJob { kind: JOB, key: Some(&key), args, delay: Duration::ZERO, starts })
-        .await
+    let job = NewJob { kind: JOB, key: Some(&key), args, delay: Duration::ZERO, starts };
+    Ok(jobs::enqueue(tx, &job).await?.is_some())
 }
 
 /// The connection with this id of any project, for whoever asks the system now; `None` where it is gone, or paused.

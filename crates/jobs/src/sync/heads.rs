@@ -84,5 +84,6 @@ fn at(system: &System, what: &str) -> Push {
         is_default: false,
         after: None,
         is_forced: false,
+        commits: Vec::new(),
     }
 }

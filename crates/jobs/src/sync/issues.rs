@@ -184,7 +184,7 @@ impl Syncing<'_> {
 fn keeps_its_id(policy: &Policy, thread: &Thread) -> bool {
     let external_id = thread.issue.external_id.clone();
     let event = Event::IssueGone { external_id }.masked(|id| pass_alone(policy, id).into_string());
-    event.external_id() == Some(&thread.issue.external_id)
+    event.subject() == Some(&thread.issue.external_id)
 }
 
 /// The task, and what is said about it: each comment by itself as the policy has it, since no person decides about

@@ -260,6 +260,7 @@ impl Issues for GitLab {
             links: event::links("GitLab issue", item.web_url.clone()),
             updated_at: Some(item.updated_at),
             is_whole: true,
+            comment: None,
         };
         source::bounded(issue, &self.http)
     }

@@ -171,6 +171,7 @@ impl Issues for Redmine {
             links: event::links("Redmine issue", Some(page.into())),
             updated_at: Some(item.updated_on),
             is_whole: true,
+            comment: None,
         };
         source::bounded(issue, &self.http)
     }

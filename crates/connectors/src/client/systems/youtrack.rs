@@ -179,6 +179,7 @@ impl Issues for YouTrack {
             links: event::links("YouTrack issue", Some(page.into())),
             updated_at: Some(item.updated),
             is_whole: true,
+            comment: None,
         };
         source::bounded(issue, &self.http)
     }

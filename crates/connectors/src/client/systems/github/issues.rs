@@ -166,6 +166,7 @@ impl Issues for RepositoryIssues {
             links: event::links("GitHub issue", item.html_url.clone()),
             updated_at: Some(item.updated_at),
             is_whole: true,
+            comment: None,
         };
         source::bounded(issue, &self.github.http)
     }

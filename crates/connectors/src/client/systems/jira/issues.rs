@@ -144,6 +144,7 @@ impl Issues for Jira {
             links: event::links("Jira issue", Some(page.into())),
             updated_at: Some(fields.updated),
             is_whole: true,
+            comment: None,
         };
         source::bounded(issue, &self.http)
     }
