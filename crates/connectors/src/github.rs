@@ -51,7 +51,7 @@ struct CommentBody {
 #[serde(default)]
 struct ReleaseBody {
     action: Option<String>,
-    release: Published,
+    release: Version,
     repository: Repository,
 }
 
@@ -74,7 +74,7 @@ struct Written {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Published {
+struct Version {
     id: Option<u64>,
     tag_name: Option<String>,
     name: Option<String>,
@@ -254,7 +254,7 @@ fn tracked(
 
 /// A draft is for nobody yet, and so like one that was taken back.
 fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
-    let Published { id, tag_name, name, body: notes, draft, author, html_url, .. } = body.release;
+    let Version { id, tag_name, name, body: notes, draft, author, html_url, .. } = body.release;
     let [sent_at, updated_at] = [body.release.published_at, body.release.updated_at]
         .map(|at| at.as_deref().and_then(event::time));
     Release {

@@ -55,7 +55,7 @@ struct IssueBody {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct NoteBody {
-    object_attributes: Note,
+    object_attributes: Written,
     user: Option<User>,
     issue: Option<Tracked>,
     merge_request: Option<Tracked>,
@@ -92,7 +92,7 @@ struct Repository {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Note {
+struct Written {
     id: Option<u64>,
     note: Option<String>,
     noteable_type: Option<String>,
@@ -257,17 +257,16 @@ fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
 /// GitLab keeps the pages in a repository beside the one that they are about.
 fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
     let Repository { path_with_namespace, git_http_url, git_ssh_url } = body.wiki;
-    let path = match path_with_namespace {
-        Some(path) => path,
-        None => {
-            let path = text(body.project.path_with_namespace, "project.path_with_namespace")?;
-            format!("{path}.wiki")
-        }
+    let path = if let Some(path) = path_with_namespace {
+        path
+    } else {
+        let path = text(body.project.path_with_namespace, "project.path_with_namespace")?;
+        format!("{path}.wiki")
     };
     Wiki { path, urls: [git_http_url, git_ssh_url].into_iter().flatten().collect() }.bounded()
 }
 
-impl Note {
+impl Written {
     /// What somebody wrote; `None` for what GitLab itself did.
     fn told(self, user: Option<User>) -> Option<Comment> {
         let time = |at: Option<String>| at.as_deref().and_then(event::time);

@@ -1,5 +1,6 @@
 //! Merge requests, and what reviewers say of them.
 
+use chrono::{DateTime, Utc};
 use mc_domain::{ChangeState, ReviewState};
 use serde::Deserialize;
 
@@ -12,7 +13,7 @@ use crate::event::{self, Event};
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Body {
-    object_attributes: Merge,
+    object_attributes: Request,
     /// Who did what the delivery tells of.
     user: Option<User>,
     reviewers: Option<Vec<Reviewer>>,
@@ -21,7 +22,7 @@ pub(super) struct Body {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Merge {
+struct Request {
     iid: Option<u64>,
     title: Option<String>,
     description: Option<String>,
@@ -46,12 +47,10 @@ struct Reviewer {
 pub(super) fn read(body: Body) -> Result<Event, Unreadable> {
     let Body { object_attributes: merge, user, reviewers, project } = body;
     let updated_at = merge.updated_at.as_deref().and_then(event::time);
-    let approval = merge.action.as_deref().and_then(decided);
     let by = user.and_then(|user| user.username.or(user.name));
     // Who opened it GitLab says by a number alone, but for when they do.
     let author = by.clone().filter(|_| merge.action.as_deref() == Some("open"));
-    let own =
-        by.zip(approval).map(|(reviewer, state)| Review { reviewer, state, said_at: updated_at });
+    let own = own_review(merge.action.as_deref(), by, updated_at);
     let others = reviewers.unwrap_or_default().into_iter();
     let others = others.filter_map(|reviewer| {
         reviewer.review().map(|review| Review { said_at: updated_at, ..review })
@@ -104,12 +103,17 @@ fn state(word: Option<&str>) -> ChangeState {
 }
 
 /// What the one who acts says by it, if they say anything of the merge request.
-fn decided(action: &str) -> Option<Option<ReviewState>> {
-    match action {
-        "approved" | "approval" => Some(Some(ReviewState::Approved)),
-        "unapproved" | "unapproval" => Some(None),
-        _ => None,
-    }
+fn own_review(
+    action: Option<&str>,
+    reviewer: Option<String>,
+    said_at: Option<DateTime<Utc>>,
+) -> Option<Review> {
+    let state = match action? {
+        "approved" | "approval" => Some(ReviewState::Approved),
+        "unapproved" | "unapproval" => None,
+        _ => return None,
+    };
+    Some(Review { reviewer: reviewer?, state, said_at })
 }
 
 impl Reviewer {
