@@ -22,8 +22,8 @@ pub(in crate::client) fn markdown(storage: &str) -> String {
         .options(options())
         .skip_tags(vec!["script", "style", "colgroup"]);
     // Fails where reading fails; what is read here is text already.
-    let converted = converter.build().convert(&set_aside(&html::of(storage)));
-    put_back(&converted.unwrap_or_default())
+    let text = converter.build().convert(&set_aside(&html::of(storage)));
+    put_back(&text.unwrap_or_default())
 }
 
 fn set_aside(text: &str) -> String {
