@@ -5,6 +5,7 @@
 //! then that time is gone through again until it has nothing new, since what changes moves the rest to other
 //! places. What was told already and comes again is known by its id and its time, and left out.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
@@ -18,7 +19,8 @@ use crate::system::Cursor;
 const OVERLAP: TimeDelta = TimeDelta::minutes(2);
 /// How far before the time that was asked for answers may begin: where clocks are put back, an hour is there twice.
 const REACH: TimeDelta = TimeDelta::hours(3);
-/// How often one time is gone through again.
+/// How often one time is gone through again where more was told than is remembered, so that what comes again can't be
+/// told from what is new.
 const PASSES: u8 = 3;
 /// How much is remembered as told.
 const MOST_TOLD: usize = 20_000;
@@ -144,10 +146,11 @@ impl Position {
 
     /// Ends a time that was gone through: whether it has been told whole.
     fn settled(&mut self) -> bool {
-        let may_lack = self.place.is_some() && self.is_fresh && self.pass < PASSES;
+        let is_tired = self.told.len() >= MOST_TOLD && self.pass >= PASSES;
+        let may_lack = self.place.is_some() && self.is_fresh && !is_tired;
         self.place = None;
         self.is_fresh = false;
-        self.pass = if may_lack { self.pass + 1 } else { 0 };
+        self.pass = if may_lack { self.pass.saturating_add(1) } else { 0 };
         !may_lack
     }
 
@@ -169,9 +172,10 @@ impl Position {
             self.since.map_or(overlapping, |since| since.min(overlapping)) - tick.max(REACH);
         self.told.retain(|_, time| *time >= oldest.timestamp_millis());
         if self.told.len() > MOST_TOLD {
-            let mut times: Vec<i64> = self.told.values().copied().collect();
-            times.sort_unstable_by(|one, other| other.cmp(one));
-            self.told.retain(|_, time| *time > times[MOST_TOLD]);
+            let mut told: Vec<_> = std::mem::take(&mut self.told).into_iter().collect();
+            told.sort_unstable_by_key(|(_, time)| Reverse(*time));
+            told.truncate(MOST_TOLD);
+            self.told = told.into_iter().collect();
         }
     }
 }

@@ -150,7 +150,7 @@ async fn a_system_that_says_nothing_is_given_up() {
     for kind in SystemKind::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
-        answer(&server, json(200, "[]").set_delay(Duration::from_secs(60))).await;
+        answer(&server, json(200, "[]").set_delay(Duration::from_mins(1))).await;
         let mut impatient = settings(*kind, &server.uri());
         impatient.limits =
             Limits { request_timeout: Duration::from_millis(300), retries: 1, ..impatient.limits };

@@ -18,12 +18,12 @@ const LITERAL: [(char, char); 5] = [
 
 /// A page's body. What is no XML from some place on is left out from there.
 pub(in crate::client) fn markdown(storage: &str) -> String {
-    let rules = htmd::HtmlToMarkdown::builder()
+    let converter = htmd::HtmlToMarkdown::builder()
         .options(options())
         .skip_tags(vec!["script", "style", "colgroup"]);
     // Fails where reading fails; what is read here is text already.
-    let converted = rules.build().convert(&set_aside(&html::of(storage)));
-    put_back(&converted.unwrap_or_default())
+    let text = converter.build().convert(&set_aside(&html::of(storage)));
+    put_back(&text.unwrap_or_default())
 }
 
 fn set_aside(text: &str) -> String {
