@@ -31,7 +31,7 @@ impl Empty {
         for statement in [
             format!("create role {role} login createrole password 'p@ss+word'"),
             format!(
-                "grant memory_copilot_service, memory_copilot_worker to {role} with admin option"
+                "grant memory_copilot_service, memory_copilot_worker to {role} with admin true, inherit false, set true"
             ),
             format!("create database {name} owner {role}"),
         ] {

@@ -42,9 +42,9 @@ pub async fn run(
     // Whoever runs on this folder holds it.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let chains = if config.database.url.is_empty() {
-        restoring.into_a_new_cluster(sealer.as_ref()).await?
+        restoring.make_cluster(sealer.as_ref()).await?
     } else {
-        restoring.into_database(&config.database.url, sealer.as_ref()).await?
+        restoring.fill_database(&config.database.url, sealer.as_ref()).await?
     };
     heads::write(&config.audit_heads_file(), &restoring.archive.heads)?;
     forget_index(&config.data_dir.join("index"))?;
@@ -106,7 +106,7 @@ impl Restoring<'_> {
     }
 
     /// Makes a cluster beside its place, and gives it the place when everything in it was compared.
-    async fn into_a_new_cluster(&self, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
+    async fn make_cluster(&self, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
         let place = database::embedded_folder(self.config);
         ensure!(
             !place.exists(),
@@ -116,7 +116,7 @@ impl Restoring<'_> {
         );
         let folder = self.config.data_dir.join(UNFINISHED);
         embedded::remove(&folder).await?;
-        let filled = self.fill(&folder, sealer).await;
+        let filled = self.fill_cluster(&folder, sealer).await;
         if filled.is_err() {
             embedded::remove(&folder).await?;
         } else {
@@ -125,15 +125,15 @@ impl Restoring<'_> {
         filled
     }
 
-    async fn fill(&self, folder: &Path, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
+    async fn fill_cluster(&self, folder: &Path, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
         let started = database::start_in(folder, self.config, &self.shutdown).await?;
         let embedded = started.ok_or(BackupError::Interrupted)?;
-        let filled = self.into_database(embedded.url(), sealer).await;
+        let filled = self.fill_database(embedded.url(), sealer).await;
         embedded.stop().await;
         filled
     }
 
-    async fn into_database(&self, url: &str, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
+    async fn fill_database(&self, url: &str, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
         let install_dirs = &self.config.postgres_installations();
         let target = Target { url, install_dirs, is_key_lost: sealer.is_none() };
         let progress = self.progress.clone();
