@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use http::{HeaderMap, HeaderValue};
-use mc_connectors::{Event, read};
+use mc_connectors::read;
 use mc_domain::WebhookSource;
 use serde::Deserialize;
 
@@ -28,25 +28,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let headers = HeaderMap::<HeaderValue>::try_from(&sample.headers)?;
         let body = fs::read(folder.join(&sample.file))?;
         let told = match read(source, &headers, &body) {
-            Ok(delivery) => format!("{} -> {}", delivery.name, shown(&delivery.event)),
+            Ok(delivery) => {
+                format!("{} -> {}", delivery.name, serde_json::to_string(&delivery.event)?)
+            }
             Err(error) => format!("unreadable: {error}"),
         };
         println!("{}: {told}", sample.file);
     }
     Ok(())
-}
-
-fn shown(event: &Event) -> String {
-    match event {
-        Event::Push(push) => {
-            let after = push.after.as_deref().unwrap_or("nothing");
-            format!("push ({} {} to {after})", push.path, push.reference)
-        }
-        Event::Issue(issue) => {
-            let status = issue.status.as_deref().unwrap_or("unknown");
-            format!("issue ({} \"{}\", {status})", issue.external_id, issue.title)
-        }
-        Event::IssueGone { external_id } => format!("issue_gone ({external_id})"),
-        Event::Ignored { reason } => format!("ignored ({reason})"),
-    }
 }

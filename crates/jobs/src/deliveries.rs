@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mc_connectors::{Comment, Event, Issue, Push, Thread, Wiki};
-use mc_domain::{
-    Act, Classified as _, DeliveryId, DeliveryState, Policy, ProjectId, WebhookSource,
-};
+use mc_domain::{Act, Classified as _, DeliveryId, DeliveryState, ProjectId, WebhookSource};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hooks::{self, AllWaiting, Waiting};
 use mc_store::repositories::Repository;

@@ -80,7 +80,7 @@ async fn take(
     shutdown: &CancellationToken,
 ) -> Result<Manifest> {
     let sign_in = &config.sign_in;
-    let sealer = sealing::shared(&sign_in.sealing_key_file, &sign_in.previous_sealing_key_files)?;
+    let sealer = sealing::sealer(&sign_in.sealing_key_file, &sign_in.previous_sealing_key_files)?;
     // Before the backup's moment: all that is known by now is in it.
     let heads = heads::read(&config.audit_heads_file())?;
     let install_dirs = &config.postgres_installations();

@@ -87,7 +87,7 @@ impl Restoring<'_> {
         let wanted = &self.archive.manifest.sealing_key;
         let path = sign_in.sealing_key_file.display();
         let found = sign_in.sealing_key_file.exists().then(|| {
-            sealing::shared(&sign_in.sealing_key_file, &sign_in.previous_sealing_key_files)
+            sealing::sealer(&sign_in.sealing_key_file, &sign_in.previous_sealing_key_files)
         });
         let found = found.transpose()?;
         let id = hex::decode(wanted).unwrap_or_default();
