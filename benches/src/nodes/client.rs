@@ -153,7 +153,7 @@ impl Tally {
                 return true;
             }
             Ok((status, answer)) => {
-                self.wrong.push(format!("{node:?} answered {status}: {answer}"))
+                self.wrong.push(format!("{node:?} answered {status}: {answer}"));
             }
             Err(error) if node == Node::Killed && error.is_connect() => self.refused += 1,
             Err(_) if node == Node::Killed && nodes.was_away(began, Instant::now()) => {
