@@ -1,5 +1,6 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
+mod duplicates;
 mod endpoint;
 mod harness;
 mod ingest;
@@ -34,6 +35,8 @@ enum Command {
     Webhooks(webhooks::Args),
     /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
     Sanitizer(sanitizer::Args),
+    /// Records that say the same among made ones: how many are found, and how long it takes
+    Duplicates(duplicates::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -47,6 +50,7 @@ async fn main() -> Result<()> {
         Command::Vectors(args) => vectors::run(args).await,
         Command::Webhooks(args) => webhooks::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
+        Command::Duplicates(args) => duplicates::run(&args),
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

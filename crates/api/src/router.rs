@@ -18,8 +18,9 @@ use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded,
 use crate::problem::Problem;
 use crate::receive;
 use crate::routes::{
-    audit, dialogs, documents, feedback, hooks, ingest, ingest_docs, jobs, members, policy,
-    projects, quarantine, recall, records, review, save, search, status, tasks, tokens, users,
+    audit, dialogs, documents, duplicates, feedback, hooks, hygiene, ingest, ingest_docs, jobs,
+    members, policy, projects, quarantine, recall, records, review, save, search, status, tasks,
+    tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -79,6 +80,12 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(hooks::deliveries))
         .routes(routes!(hooks::delivery))
         .routes(routes!(hooks::replay))
+        .routes(routes!(hygiene::list))
+        .routes(routes!(hygiene::show))
+        .routes(routes!(hygiene::run))
+        .routes(routes!(duplicates::list))
+        .routes(routes!(duplicates::accept))
+        .routes(routes!(duplicates::dismiss))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::show, jobs::discard))
         .routes(routes!(jobs::retry))

@@ -2,9 +2,10 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{
-    DeliveryState as DomainDeliveryState, HoldState as DomainHoldState, IngestStatus,
-    JobState as DomainJobState, RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict,
-    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
+    DeliveryState as DomainDeliveryState, HoldState as DomainHoldState,
+    HygieneTask as DomainHygieneTask, IngestStatus, JobState as DomainJobState, RecordKind,
+    RecordState, SourceKind, Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+    WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -82,6 +83,15 @@ mirror! {
         Ignored,
         /// Something went wrong with it that would go wrong again; what came after it goes on.
         Failed,
+    }
+}
+
+mirror! {
+    /// What keeps a project's memory in order, each by itself and by the clock.
+    #[serde(rename_all = "snake_case")]
+    HygieneTask of DomainHygieneTask {
+        /// Finds notes of the team that say the same.
+        Duplicates,
     }
 }
 

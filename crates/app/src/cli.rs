@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use mc_domain::{DeliveryId, DeliveryState, HookId, UnknownValue, WebhookSource};
+use mc_domain::{
+    ClusterId, DeliveryId, DeliveryState, HookId, HygieneReportId, HygieneTask, RecordId,
+    UnknownValue, WebhookSource,
+};
 
 /// A team's long-term memory for people who code with an assistant.
 #[derive(Debug, Parser)]
@@ -60,6 +63,9 @@ pub enum Command {
     /// Webhooks: where other systems tell a project of what happens there; for its maintainers.
     #[command(subcommand)]
     Hooks(HooksCommand),
+    /// What keeps a project's memory in order by the clock, and what it found.
+    #[command(subcommand)]
+    Hygiene(HygieneCommand),
     /// The background work; for administrators of the service.
     #[command(subcommand)]
     Jobs(JobsCommand),
@@ -364,6 +370,65 @@ pub struct SecretArg {
     /// input. Without it the service makes one.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
+}
+
+/// Subcommands of `hygiene`.
+#[derive(Debug, Subcommand)]
+pub enum HygieneCommand {
+    /// Show the newest reports; for maintainers.
+    List {
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Only those of this task.
+        #[arg(long, value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
+        task: Option<HygieneTask>,
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one report with what was found; for maintainers.
+    Show {
+        /// Its id, as `hygiene list` shows it.
+        id: HygieneReportId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have a task done now; for maintainers.
+    Run {
+        /// Which.
+        #[arg(value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
+        task: HygieneTask,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Only look, and report what would be done.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Show the records that say the same and wait for a person.
+    Duplicates {
+        #[command(flatten)]
+        project: ProjectArg,
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Have one of such records take the place of the others.
+    Accept {
+        /// Id of the cluster, as `hygiene duplicates` shows it.
+        id: ClusterId,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// The record that stays; the first one without it.
+        #[arg(long, value_name = "ID")]
+        keep: Option<RecordId>,
+    },
+    /// Say that such records are not the same.
+    Dismiss {
+        /// Id of the cluster.
+        id: ClusterId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
 }
 
 /// Subcommands of `jobs`.

@@ -86,6 +86,7 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Token(command) => commands::token::run(command, &remote, format).await,
         Command::Audit(command) => commands::audit::run(command, &remote, format).await,
         Command::Hooks(command) => commands::hooks::run(command, &remote, &config, format).await,
+        Command::Hygiene(command) => commands::hygiene::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
         Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,

@@ -65,6 +65,14 @@ id!(
     DeliveryId
 );
 id!(
+    /// What came of keeping a project's memory in order, once.
+    HygieneReportId
+);
+id!(
+    /// Notes that say the same.
+    ClusterId
+);
+id!(
     /// A tracker's issue as the project knows it.
     TaskId
 );

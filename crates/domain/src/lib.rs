@@ -13,14 +13,16 @@ pub mod text;
 pub use address::is_outside;
 pub use error::{Classified, ErrorKind};
 pub use ids::{
-    BundleId, CitationId, DeliveryId, DialogId, DocId, FileId, HoldId, HookId, IngestId, PassageId,
-    ProjectId, RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
+    BundleId, CitationId, ClusterId, DeliveryId, DialogId, DocId, FileId, HoldId, HookId,
+    HygieneReportId, IngestId, PassageId, ProjectId, RecordId, RepositoryId, SessionId, TaskId,
+    TeamId, TokenId, UserId,
 };
 pub use kinds::{
-    Act, BundleSection, DeliveryState, HoldState, IngestStatus, JobState, RecordKind, RecordState,
-    SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
+    Act, BundleSection, ClusterState, DeliveryState, HoldState, HygieneTask, IngestStatus,
+    JobState, RecordKind, RecordState, SourceKind, Trust, UnknownValue, Verdict, Visibility,
+    WebhookSource,
 };
-pub use policy::{FindAction, InvalidPolicy, Policy};
+pub use policy::{FindAction, HygieneAction, InvalidPolicy, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use role::{Action, Role, is_allowed};
 pub use scope::{Scope, Scopes};

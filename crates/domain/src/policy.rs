@@ -36,6 +36,18 @@ vocabulary!(
     }
 );
 
+vocabulary!(
+    /// What is done with what hygiene finds.
+    HygieneAction, "action", {
+        /// It is not looked for.
+        Off = "off",
+        /// It is shown to people, who decide.
+        Propose = "propose",
+        /// It is done.
+        Apply = "apply",
+    }
+);
+
 /// What a project keeps, masks and lets happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -49,6 +61,8 @@ pub struct Policy {
     pub roles: LeastRoles,
     /// Days that things are kept.
     pub retention_days: RetentionDays,
+    /// What is done by the clock with notes that say the same, or help nobody.
+    pub hygiene: Hygiene,
     /// Which models may see the project's texts.
     pub models: Models,
     /// Limits in tokens.
@@ -142,10 +156,23 @@ pub struct RetentionDays {
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub quarantine: u16,
+    /// Reports of hygiene.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
+    pub hygiene: u16,
     /// The audit.
     #[cfg_attr(feature = "openapi", schema(minimum = 30, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub audit: u16,
+}
+
+/// What is done by the clock to keep the memory in order (docs/hygiene.md). What is done can be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Hygiene {
+    /// Notes of the team that say the same: `apply` leaves one of them.
+    pub duplicates: HygieneAction,
 }
 
 /// Which models may see the project's texts: with neither `any`, nothing of it leaves the machine for one.
@@ -224,6 +251,7 @@ impl Policy {
         days("retention_days.bundles", retention.bundles, 1)?;
         days("retention_days.removed_records", retention.removed_records, 1)?;
         days("retention_days.quarantine", retention.quarantine, 1)?;
+        days("retention_days.hygiene", retention.hygiene, 1)?;
         days("retention_days.audit", retention.audit, AUDIT_DAYS_MIN)?;
         self.sanitizer.check()?;
         self.roles.check()?;
@@ -367,7 +395,13 @@ impl Default for LeastRoles {
 
 impl Default for RetentionDays {
     fn default() -> Self {
-        Self { bundles: 365, removed_records: 180, quarantine: 30, audit: 730 }
+        Self { bundles: 365, removed_records: 180, quarantine: 30, hygiene: 90, audit: 730 }
+    }
+}
+
+impl Default for Hygiene {
+    fn default() -> Self {
+        Self { duplicates: HygieneAction::Propose }
     }
 }
 
@@ -481,6 +515,7 @@ mod tests {
             (json!({"ttl_days": {"rule": 3651}}), "ttl_days.rule"),
             (json!({"retention_days": {"audit": 29}}), "retention_days.audit"),
             (json!({"retention_days": {"quarantine": 0}}), "retention_days.quarantine"),
+            (json!({"retention_days": {"hygiene": 0}}), "retention_days.hygiene"),
             (json!({"sanitizer": {"secrets": "allow"}}), "sanitizer.secrets"),
             (json!({"roles": {"save": "agent"}}), "roles.save"),
             (json!({"roles": {"publish": "viewer"}}), "roles.publish"),

@@ -22,7 +22,8 @@ impl Work for Upkeep {
 pub async fn run(store: Store) -> Result<(), Failure> {
     let swept = upkeep::sweep(&store).await.map_err(|error| Failure::of(&error))?;
     if swept != Swept::default() {
-        let Swept { feed, bundles, expired, logins, removed, holds, deliveries, events } = swept;
+        let Swept { feed, bundles, expired, logins, removed, holds, deliveries, reports, events } =
+            swept;
         tracing::info!(
             feed,
             bundles,
@@ -31,6 +32,7 @@ pub async fn run(store: Store) -> Result<(), Failure> {
             removed,
             holds,
             deliveries,
+            reports,
             events,
             "deleted what is no longer needed"
         );

@@ -6,6 +6,7 @@ pub mod confidence;
 mod context;
 mod dialogs;
 pub mod distil;
+pub mod duplicates;
 mod error;
 mod feedback;
 pub mod gate;

@@ -3,8 +3,10 @@
 pub mod audit;
 pub mod dialogs;
 pub mod documents;
+pub mod duplicates;
 pub mod feedback;
 pub mod hooks;
+pub mod hygiene;
 pub mod ingest;
 pub mod ingest_docs;
 pub mod jobs;

@@ -14,7 +14,7 @@ const OF_RECORDS: [&str; 3] = ["memory_versions", "memory_citations", "record_so
 /// What the service has no rights to write.
 const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
 /// What it may change, and neither add nor remove.
-const CHANGED_ONLY: [&str; 1] = ["deliveries"];
+const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
 /// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.
 const ENOUGH: u64 = 3_000;
 

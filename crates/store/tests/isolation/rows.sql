@@ -37,6 +37,10 @@ values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + 
 insert into hooks (id, project_id, source, secret) values (gen_random_uuid(), :project, 'github', '\x00');
 insert into deliveries (id, project_id, hook_id, sender_id, name, event)
 select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from hooks where project_id = :project;
+insert into hygiene_reports (id, project_id, task, is_dry_run)
+values (gen_random_uuid(), :project, 'duplicates', false);
+insert into duplicate_clusters (id, project_id, members, contents, similarity)
+values (gen_random_uuid(), :project, array[gen_random_uuid(), gen_random_uuid()], array['\x00', '\x01']::bytea[], 1);
 insert into record_sources (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

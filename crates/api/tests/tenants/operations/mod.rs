@@ -10,6 +10,7 @@ mod audit;
 mod documents;
 mod draw;
 mod hooks;
+mod hygiene;
 mod ingest;
 mod memory;
 mod policy;
@@ -78,6 +79,12 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_projects_key_deliveries", hooks::deliveries),
     ("get_projects_key_deliveries_id", hooks::delivery),
     ("post_projects_key_deliveries_id_replay", hooks::replay),
+    ("get_projects_key_hygiene", hygiene::reports),
+    ("get_projects_key_hygiene_id", hygiene::report),
+    ("post_projects_key_hygiene", hygiene::run),
+    ("get_projects_key_duplicates", hygiene::clusters),
+    ("post_projects_key_duplicates_id_accept", hygiene::accept),
+    ("post_projects_key_duplicates_id_dismiss", hygiene::dismiss),
     ("post_webhooks_source", webhooks::from_tracker),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),

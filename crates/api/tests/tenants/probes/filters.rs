@@ -4,12 +4,19 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use mc_domain::{DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind, UserId};
+use mc_domain::{
+    ClusterId, DeliveryId, DialogId, DocId, HookId, HygieneReportId, PassageId, ProjectId,
+    SourceKind, UserId,
+};
 use mc_search::{Options, Query, SearchContext};
 use mc_store::hooks::DeliveryFilter;
+use mc_store::hygiene::ReportFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
-use mc_store::{dialogs, docs, hooks, passages, projects, records, repositories, tasks, vectors};
+use mc_store::{
+    dialogs, docs, duplicates, hooks, hygiene, passages, projects, records, repositories, tasks,
+    vectors,
+};
 
 use crate::marks::{Places, ids_in, marks_in};
 use crate::run::Fault;
@@ -21,6 +28,7 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     });
     own_only(world, ours, theirs).await?;
     own_hooks(world, ours, theirs).await?;
+    own_hygiene(world, ours, theirs).await?;
     others_hooks_stay(world, ours, theirs).await?;
     counts(world, ours).await?;
     searched(world, ours, theirs).await?;
@@ -66,6 +74,24 @@ async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<()
     }
     for one in ours.deliveries.iter().chain(&theirs.deliveries) {
         look.at("hooks::delivery", hooks::delivery(store, here, DeliveryId(one.id)).await)?;
+    }
+    Ok(())
+}
+
+/// Reports of hygiene and what it found, asked for by others' ids as well.
+async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let all = ReportFilter::default();
+    look.at("hygiene::list", hygiene::list(store, here, all, 200).await)?;
+    look.at("duplicates::waiting", duplicates::waiting(store, here, None, 200).await)?;
+    look.at("duplicates::notes", duplicates::notes(store, here, None, 200).await)?;
+    for one in ours.reports.iter().chain(&theirs.reports) {
+        look.at("hygiene::find", hygiene::find(store, here, HygieneReportId(one.id)).await)?;
+    }
+    let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
+    for one in &theirs.clusters {
+        nothing("duplicates::hold", duplicates::hold(tx, here, ClusterId(one.id)).await)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod embedder;
 mod hooks;
+mod hygiene;
 mod people;
 mod reviewed;
 mod rows;
@@ -29,6 +30,7 @@ pub use embedder::vector;
 pub use hooks::{
     GIT_HOSTS, HOOK_SECRET, SOURCES, STATES, came_through, delivery, hook, hook_secret,
 };
+pub use hygiene::{cluster, pair};
 pub use people::{
     ACCESS, ALL, Credential, EXCHANGE, Person, Post, TokenState, hash, names as names_of, session,
     token_row,
@@ -84,6 +86,10 @@ pub struct Project {
     pub hooks: Vec<Thing>,
     /// What they told.
     pub deliveries: Vec<Thing>,
+    /// Records that say the same, as hygiene found them: the n-th are the n-th pair of the project's records.
+    pub clusters: Vec<Thing>,
+    /// What hygiene reported.
+    pub reports: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -154,6 +160,7 @@ impl World {
         let mut sql = seed::sql(&mut rng, &projects, &teams, service.model);
         sql.push_str(&people::sql(&people, &projects, &teams));
         sql.push_str(&hooks::sql(&projects, &people, &service.sealer));
+        sql.push_str(&hygiene::sql(&projects));
         sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.sealer));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
@@ -297,6 +304,8 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.holds,
             &project.hooks,
             &project.deliveries,
+            &project.clusters,
+            &project.reports,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);

@@ -48,6 +48,8 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let proposals = things(3, "Proposal", " ");
     let holds = things(3, "Hold", " ");
     let deliveries = things(8, "issues", ".");
+    let clusters = things(2, "Cluster", " ");
+    let reports = things(3, "Report", " ");
     let mut texts = |of: &[Thing]| -> Vec<Thing> {
         of.iter().map(|one| Thing { id: id(rng), ..one.clone() }).collect()
     };
@@ -75,6 +77,8 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         holds,
         hooks: hooks.into(),
         deliveries,
+        clusters,
+        reports,
         privates: Vec::new(),
         policy_mark: mark(rng, place),
         audit_mark: mark(rng, place),
