@@ -47,3 +47,18 @@ create table duplicate_clusters (
 create index duplicate_clusters_project on duplicate_clusters (project_id, state, id);
 call mc.protect('duplicate_clusters', 'project_id', 'decides', 'decides');
 revoke insert, delete on duplicate_clusters from memory_copilot_service;
+
+-- What the team knew, as documents (gzip of YAML) that a person may read and have imported. The background makes
+-- them; nothing that is one user's alone is in one.
+create table exports (
+    id          uuid primary key,
+    project_id  uuid        not null references projects on delete cascade,
+    made_at     timestamptz not null default now(),
+    records     int         not null,
+    -- Of the document, not of what is kept of it.
+    bytes       bigint      not null,
+    document    bytea       not null
+);
+create index exports_project on exports (project_id, id);
+call mc.protect('exports', 'project_id', 'manages', 'manages');
+revoke insert, update, delete on exports from memory_copilot_service;

@@ -18,9 +18,9 @@ use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded,
 use crate::problem::Problem;
 use crate::receive;
 use crate::routes::{
-    audit, dialogs, documents, duplicates, feedback, hooks, hygiene, ingest, ingest_docs, jobs,
-    members, policy, projects, quarantine, recall, records, review, save, search, status, tasks,
-    tokens, users,
+    audit, dialogs, documents, duplicates, exports, feedback, hooks, hygiene, ingest, ingest_docs,
+    jobs, members, policy, projects, quarantine, recall, records, review, save, search, status,
+    tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -86,6 +86,8 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(duplicates::list))
         .routes(routes!(duplicates::accept))
         .routes(routes!(duplicates::dismiss))
+        .routes(routes!(exports::list))
+        .routes(routes!(exports::show))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::show, jobs::discard))
         .routes(routes!(jobs::retry))

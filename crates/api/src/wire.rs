@@ -92,6 +92,18 @@ mirror! {
     HygieneTask of DomainHygieneTask {
         /// Finds notes of the team that say the same.
         Duplicates,
+        /// Looks at how records are used, and finds those that help nobody.
+        Quality,
+        /// Takes out what expired long ago, and counts what the policy deletes before long.
+        Expiry,
+        /// Holds what records cite against the indexed code.
+        Citations,
+        /// Has repositories read again that were not for long.
+        Reindex,
+        /// Holds what search sees against what it was made of, and mends what differs.
+        Consistency,
+        /// Keeps what the team knows as a document.
+        Export,
     }
 }
 

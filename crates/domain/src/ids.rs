@@ -73,6 +73,10 @@ id!(
     ClusterId
 );
 id!(
+    /// What a team knew, as a document.
+    ExportId
+);
+id!(
     /// A tracker's issue as the project knows it.
     TaskId
 );

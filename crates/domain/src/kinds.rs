@@ -288,6 +288,10 @@ vocabulary!(
         DuplicatesMerged = "duplicates.merged",
         /// A person said that records are not the same.
         DuplicatesDismissed = "duplicates.dismissed",
+        /// Hygiene took records out of the recall; `detail` says which, and why.
+        RecordsRetired = "records.retired",
+        /// What search sees was made to fit what it was made of; `detail` says how much of what.
+        SearchMended = "search.mended",
         /// Somebody was refused.
         Refused = "access.refused",
         /// The audit was read, verified or exported.
@@ -302,6 +306,18 @@ vocabulary!(
     HygieneTask, "task", {
         /// Finds notes of the team that say the same.
         Duplicates = "duplicates",
+        /// Looks at how records are used, and finds those that help nobody.
+        Quality = "quality",
+        /// Takes out what expired long ago, and counts what the policy deletes before long.
+        Expiry = "expiry",
+        /// Holds what records cite against the indexed code.
+        Citations = "citations",
+        /// Has repositories read again that were not for long.
+        Reindex = "reindex",
+        /// Holds what search sees against what it was made of, and mends what differs.
+        Consistency = "consistency",
+        /// Keeps what the team knows as a document.
+        Export = "export",
     }
 );
 

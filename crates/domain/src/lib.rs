@@ -13,7 +13,7 @@ pub mod text;
 pub use address::is_outside;
 pub use error::{Classified, ErrorKind};
 pub use ids::{
-    BundleId, CitationId, ClusterId, DeliveryId, DialogId, DocId, FileId, HoldId, HookId,
+    BundleId, CitationId, ClusterId, DeliveryId, DialogId, DocId, ExportId, FileId, HoldId, HookId,
     HygieneReportId, IngestId, PassageId, ProjectId, RecordId, RepositoryId, SessionId, TaskId,
     TeamId, TokenId, UserId,
 };

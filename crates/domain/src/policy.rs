@@ -173,6 +173,17 @@ pub struct RetentionDays {
 pub struct Hygiene {
     /// Notes of the team that say the same: `apply` leaves one of them.
     pub duplicates: HygieneAction,
+    /// Records of the team that help nobody: `apply` takes them out.
+    pub noise: HygieneAction,
+    /// Days without a recall or a change after which a record helps nobody, and after which it does whose cited
+    /// code is not what it was: 1 to 3,650.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
+    pub unused_days: u16,
+    /// Days after which a repository is read again that nobody asked for: 1 to 3,650.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
+    pub reindex_days: u16,
 }
 
 /// Which models may see the project's texts: with neither `any`, nothing of it leaves the machine for one.
@@ -253,6 +264,8 @@ impl Policy {
         days("retention_days.quarantine", retention.quarantine, 1)?;
         days("retention_days.hygiene", retention.hygiene, 1)?;
         days("retention_days.audit", retention.audit, AUDIT_DAYS_MIN)?;
+        days("hygiene.unused_days", self.hygiene.unused_days, 1)?;
+        days("hygiene.reindex_days", self.hygiene.reindex_days, 1)?;
         self.sanitizer.check()?;
         self.roles.check()?;
         if !RECALL_TOKENS.contains(&self.tokens.recall) {
@@ -401,7 +414,9 @@ impl Default for RetentionDays {
 
 impl Default for Hygiene {
     fn default() -> Self {
-        Self { duplicates: HygieneAction::Propose }
+        let propose = HygieneAction::Propose;
+        // Half of what a record lives without a recall.
+        Self { duplicates: propose, noise: propose, unused_days: 90, reindex_days: 7 }
     }
 }
 
@@ -516,6 +531,8 @@ mod tests {
             (json!({"retention_days": {"audit": 29}}), "retention_days.audit"),
             (json!({"retention_days": {"quarantine": 0}}), "retention_days.quarantine"),
             (json!({"retention_days": {"hygiene": 0}}), "retention_days.hygiene"),
+            (json!({"hygiene": {"unused_days": 0}}), "hygiene.unused_days"),
+            (json!({"hygiene": {"reindex_days": 3651}}), "hygiene.reindex_days"),
             (json!({"sanitizer": {"secrets": "allow"}}), "sanitizer.secrets"),
             (json!({"roles": {"save": "agent"}}), "roles.save"),
             (json!({"roles": {"publish": "viewer"}}), "roles.publish"),

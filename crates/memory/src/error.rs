@@ -91,6 +91,9 @@ pub enum Error {
     /// What is held can't be sealed or opened.
     #[error("what is held can't be opened with the service's sealing keys; its log says more")]
     Sealed,
+    /// An export can't be written or read.
+    #[error("the export can't be written or read: {0}")]
+    Export(String),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] mc_store::Error),
@@ -116,7 +119,7 @@ impl Classified for Error {
             | Self::Overtaken(_)
             | Self::ClusterChanged(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
-            Self::Sealed => ErrorKind::Internal,
+            Self::Sealed | Self::Export(_) => ErrorKind::Internal,
             Self::NoRecord(_)
             | Self::NoCluster(_)
             | Self::UnknownRecord(_)
@@ -144,7 +147,7 @@ impl Classified for Error {
             | Self::Overtaken(_)
             | Self::NothingToRollBack(_) => Some("id".into()),
             Self::Forbidden(_) => Some("content".into()),
-            Self::Sealed => None,
+            Self::Sealed | Self::Export(_) => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
             Self::UnknownBundle(_) => Some("bundle_id".into()),

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod dialogs;
 pub mod documents;
 pub mod duplicates;
+pub mod exports;
 pub mod feedback;
 pub mod hooks;
 pub mod hygiene;

@@ -141,3 +141,34 @@ async fn what_is_asked_for_wrongly_is_named() {
     let refused = api.put("/projects/shop/policy", policy).await;
     assert!(refused.status.is_client_error(), "{}", refused.body);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes() {
+    let api = TestApi::start().await;
+    let _work = work(&api).await;
+    for mut note in [
+        json!({"kind": "fewshot", "content": "Fix nil delay: compare both units first, then convert", "title": "Nil delay",
+               "steps": ["compare", "convert"], "scope": ["cart"], "tags": ["units"], "task_external_id": "CS-1",
+               "citations": [{"file": "app/cart.rb", "line_start": 1, "line_end": 3}], "ttl": "2030-06-01"}),
+        json!({"kind": "fact", "content": RETRY, "meta": {"patch_sha": "abc"}}),
+        json!({"kind": "fact", "content": "My own password manager lives on the second monitor",
+               "visibility": "private"}),
+    ] {
+        note["project_key"] = "shop".into();
+        api.post("/save", note).await.ok();
+    }
+    done(&api, json!({"task": "export"})).await;
+    let exports = api.get("/projects/shop/exports").await.ok();
+    let export = &exports["exports"][0];
+    assert_eq!(export["records"], 2);
+    let path = format!("/projects/shop/exports/{}", export["id"].as_str().unwrap());
+    let document = api.get(&path).await.ok();
+    let document = document.as_str().unwrap();
+    let records = api.get("/records?project_key=shop&visibility=team").await.ok();
+    let records = records["records"].as_array().unwrap().iter().cloned();
+    let expected: Vec<_> = records.map(mc_memory::export::exported).collect();
+    assert_eq!(document, mc_memory::export::yaml(&expected).unwrap());
+    assert!(!document.contains("second monitor"), "{document}");
+    let unknown = "/projects/shop/exports/019a0000-0000-7000-8000-000000000001";
+    assert_eq!(api.get(unknown).await.fault(404), "id");
+}

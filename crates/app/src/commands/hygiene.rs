@@ -102,3 +102,28 @@ fn clusters(page: &Value) -> String {
     };
     clusters.iter().map(cluster).collect::<Vec<_>>().join("\n\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_reports_names_what_was_counted_and_who_asked() {
+        let report = json!({
+            "id": "1", "task": "quality", "dry_run": true, "asked_at": "2026-11-22T02:20:00.5Z",
+            "counts": {"noise": 2, "retired": 0, "records": 9},
+        });
+        let table = reports(&json!({ "reports": [report] }));
+        assert!(table.contains("quality (dry run)") && table.contains("the clock"), "{table}");
+        assert!(table.contains("noise 2, records 9"), "{table}");
+        assert_eq!(reports(&json!({ "reports": [] })), "There are none.");
+    }
+
+    #[test]
+    fn of_records_that_say_the_same_the_first_stays() {
+        let record = |id: &str| json!({"id": id, "content": "said\ntwice"});
+        let cluster = json!({"id": "c", "records": [record("a"), record("b")]});
+        let shown = clusters(&json!({ "clusters": [cluster] }));
+        assert_eq!(shown, "c\n  stays a  said twice\n  goes  b  said twice");
+    }
+}

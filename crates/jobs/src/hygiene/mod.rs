@@ -1,7 +1,13 @@
 //! What keeps the memory in order, by the clock and when a maintainer asks: project by project, in small
 //! transactions, each with a report of what it did, or would do.
 
+mod citations;
+mod consistency;
 mod duplicates;
+mod expiry;
+mod export;
+mod quality;
+mod reindex;
 
 use std::time::Duration;
 
@@ -16,7 +22,17 @@ use crate::schedule::Schedule;
 use crate::work::{Failure, Work};
 
 /// When each task is done in every project; UTC, at night for most who would notice.
-const TIMES: [(HygieneTask, &str); 1] = [(HygieneTask::Duplicates, "0 20 2 * * *")];
+const TIMES: [(HygieneTask, &str); 7] = [
+    (HygieneTask::Reindex, "0 5 1 * * *"),
+    (HygieneTask::Expiry, "0 40 1 * * *"),
+    (HygieneTask::Duplicates, "0 20 2 * * *"),
+    (HygieneTask::Citations, "0 0 3 * * *"),
+    // After the citations: what they say counts.
+    (HygieneTask::Quality, "0 40 3 * * *"),
+    // After what has changed most.
+    (HygieneTask::Consistency, "0 20 4 * * *"),
+    (HygieneTask::Export, "0 30 5 * * Sun"),
+];
 
 /// A task in one project: what its report says that it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,5 +115,11 @@ async fn begin_and_attend(
 async fn attend(store: &Store, given: &Given) -> Result<Outcome, Error> {
     match given.task {
         HygieneTask::Duplicates => duplicates::run(store, given).await,
+        HygieneTask::Quality => quality::run(store, given).await,
+        HygieneTask::Expiry => expiry::run(store, given).await,
+        HygieneTask::Citations => citations::run(store, given).await,
+        HygieneTask::Reindex => reindex::run(store, given).await,
+        HygieneTask::Consistency => consistency::run(store, given).await,
+        HygieneTask::Export => export::run(store, given).await,
     }
 }

@@ -41,6 +41,7 @@ insert into hygiene_reports (id, project_id, task, is_dry_run)
 values (gen_random_uuid(), :project, 'duplicates', false);
 insert into duplicate_clusters (id, project_id, members, contents, similarity)
 values (gen_random_uuid(), :project, array[gen_random_uuid(), gen_random_uuid()], array['\x00', '\x01']::bytea[], 1);
+insert into exports (id, project_id, records, bytes, document) values (gen_random_uuid(), :project, 1, 1, '\x00');
 insert into record_sources (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

@@ -61,3 +61,17 @@ fn decided(d: &mut Draw<'_>, decision: &str, body: &Value, success: u16) -> Atte
     let request = d.signed(request(&project.key, spare)).places(attempt.places);
     request.before(cluster(project, spare, members, &words))
 }
+
+pub fn exports(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let attempt = Attempt::get(format!("/projects/{}/exports", d.key(target)));
+    let attempt = d.in_project(attempt, READ, target);
+    let exports = target.project().map_or(&[][..], |project| &project.exports);
+    exports.iter().fold(attempt, |attempt, export| attempt.shows(&export.id.to_string()))
+}
+
+pub fn export(d: &mut Draw<'_>) -> Attempt {
+    let request = |key: &str, id: Uuid| Attempt::get(format!("/projects/{key}/exports/{id}"));
+    let (attempt, own) = naming(d, |project| &project.exports, |_| READ, request);
+    own.into_iter().fold(attempt, |attempt, (_, thing)| attempt.shows(&thing.mark))
+}

@@ -85,6 +85,8 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("get_projects_key_duplicates", hygiene::clusters),
     ("post_projects_key_duplicates_id_accept", hygiene::accept),
     ("post_projects_key_duplicates_id_dismiss", hygiene::dismiss),
+    ("get_projects_key_exports", hygiene::exports),
+    ("get_projects_key_exports_id", hygiene::export),
     ("post_webhooks_source", webhooks::from_tracker),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),

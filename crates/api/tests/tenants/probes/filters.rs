@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use mc_domain::{
-    ClusterId, DeliveryId, DialogId, DocId, HookId, HygieneReportId, PassageId, ProjectId,
-    SourceKind, UserId,
+    ClusterId, DeliveryId, DialogId, DocId, ExportId, HookId, HygieneReportId, PassageId,
+    ProjectId, SourceKind, UserId,
 };
 use mc_search::{Options, Query, SearchContext};
 use mc_store::hooks::DeliveryFilter;
@@ -14,8 +14,8 @@ use mc_store::hygiene::ReportFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
 use mc_store::{
-    dialogs, docs, duplicates, hooks, hygiene, passages, projects, records, repositories, tasks,
-    vectors,
+    dialogs, docs, duplicates, exports, hooks, hygiene, passages, projects, records, repositories,
+    tasks, vectors,
 };
 
 use crate::marks::{Places, ids_in, marks_in};
@@ -88,6 +88,10 @@ async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<
     look.at("duplicates::notes", duplicates::notes(store, here, None, 200).await)?;
     for one in ours.reports.iter().chain(&theirs.reports) {
         look.at("hygiene::find", hygiene::find(store, here, HygieneReportId(one.id)).await)?;
+    }
+    look.at("exports::list", exports::list(store, here).await)?;
+    for one in &theirs.exports {
+        nothing("exports::document", exports::document(store, here, ExportId(one.id)).await)?;
     }
     let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
     for one in &theirs.clusters {

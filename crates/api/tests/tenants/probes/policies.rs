@@ -15,8 +15,8 @@ const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 /// What only its maintainers see of a project.
 const CURATED: [&str; 6] =
     ["quarantine", "audit_events", "audit_checkpoints", "hooks", "deliveries", "hygiene_reports"];
-/// What the service may only read: a function of the database writes it.
-const READ_ONLY: [&str; 2] = ["policy_versions", "audit_checkpoints"];
+/// What the service may only read: a function of the database writes it, or the background.
+const READ_ONLY: [&str; 3] = ["policy_versions", "audit_checkpoints", "exports"];
 /// What the service may change, and neither add nor remove: the background does.
 const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.

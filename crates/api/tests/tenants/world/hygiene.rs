@@ -1,9 +1,11 @@
 //! What hygiene found and reported in the projects, as statements for the database.
 
+use mc_memory::export::packed;
 use mc_memory::normalise::content_hash;
 use uuid::Uuid;
 
 use super::rows::{Plain, Rows, row};
+use super::seed::text;
 use super::{Project, Thing};
 
 /// The records of the n-th cluster of a project.
@@ -30,6 +32,15 @@ pub fn sql(projects: &[Project]) -> String {
             &project.reports,
             |_, Thing { id, mark, .. }| {
                 row![*id, project.id, "duplicates", Plain(false), format!("because of {mark}")]
+            },
+        );
+        rows.each(
+            "exports (id, project_id, records, bytes, document)",
+            &project.exports,
+            |n, Thing { id, mark, .. }| {
+                let document = hex::encode(packed(&text(n, mark)).expect("packed"));
+                let document = Plain(format!("'\\x{document}'::bytea"));
+                row![*id, project.id, Plain(1), Plain(1), document]
             },
         );
     }

@@ -90,6 +90,8 @@ pub struct Project {
     pub clusters: Vec<Thing>,
     /// What hygiene reported.
     pub reports: Vec<Thing>,
+    /// What it kept of what the team knew.
+    pub exports: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -306,6 +308,7 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.deliveries,
             &project.clusters,
             &project.reports,
+            &project.exports,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);

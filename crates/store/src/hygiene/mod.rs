@@ -1,5 +1,8 @@
 //! What keeps a project's memory in order, as rows: asked for, begun, and what came of it.
 
+pub mod expiry;
+pub mod wear;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
