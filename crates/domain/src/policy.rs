@@ -175,8 +175,8 @@ pub struct Hygiene {
     pub duplicates: HygieneAction,
     /// Records of the team that help nobody: `apply` takes them out.
     pub noise: HygieneAction,
-    /// Days without a recall or a change after which a record helps nobody, and after which it does whose cited
-    /// code is not what it was: 1 to 3,650.
+    /// Days after which a record helps nobody that was neither recalled nor changed, or whose cited code is not
+    /// what it was: 1 to 3,650.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub unused_days: u16,

@@ -57,7 +57,11 @@ pub(super) async fn into_first(
         records::supersede(tx, record.project, record.id, kept.id).await?;
         passages::remove(tx, PassageSource::Record(record.id)).await?;
     }
-    let body = replaced.iter().fold(body_of(kept), gathered);
+    let mut body = replaced.iter().fold(body_of(kept), gathered);
+    if records::same(tx, kept, &body).await?.is_some() {
+        // A rule, say, that stands beside this for people who said that both are to.
+        body.kind = kept.kind;
+    }
     let change = Change {
         body: &body,
         citations: (cited.len() > known.len()).then_some(cited.as_slice()),

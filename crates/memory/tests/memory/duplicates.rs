@@ -219,3 +219,26 @@ async fn words_alone_are_not_enough_where_the_vectors_lie_far_apart() {
     testing::execute(world.url(), &vector(second, 1)).await.unwrap();
     assert_eq!(found(&world).await, []);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
+    let world = World::new().await;
+    let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
+    let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };
+    let rule = told(&world, &rule).await;
+    let apart = only(&world).await;
+    dismiss(&world.ctx, world.project, apart).await.unwrap();
+    let retold = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETOLD, "jitter") };
+    let retold = told(&world, &retold).await;
+    testing::execute(
+        world.url(),
+        &format!("update memory_records set used = 9 where id = '{fact}'"),
+    )
+    .await
+    .unwrap();
+    let cluster = found(&world).await.remove(0);
+    assert_eq!(ids(&cluster), [fact, retold]);
+    assert!(merge_by_policy(world.store(), world.project, &cluster).await.unwrap());
+    assert_eq!(record(&world, fact).await.kind, RecordKind::Fact);
+    assert_eq!(record(&world, rule).await.state, RecordState::Active);
+}
