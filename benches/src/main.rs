@@ -1,6 +1,7 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
 mod crash;
+mod duplicates;
 mod endpoint;
 mod harness;
 mod ingest;
@@ -40,6 +41,8 @@ enum Command {
     Nodes(nodes::Args),
     /// What the sanitizer finds and touches in labelled texts, and how fast it reads source code
     Sanitizer(sanitizer::Args),
+    /// Records that say the same among made ones: how many are found, and how long it takes
+    Duplicates(duplicates::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -55,6 +58,7 @@ async fn main() -> Result<()> {
         Command::Crash(args) => crash::run(args).await,
         Command::Nodes(args) => nodes::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
+        Command::Duplicates(args) => duplicates::run(&args),
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

@@ -29,6 +29,7 @@ use crate::shapes::MetaValue;
         (name = "changes", description = "Pull and merge requests, and what CI says of them"),
         (name = "ingest", description = "Repositories and documents to index"),
         (name = "review", description = "What a person decides about records"),
+        (name = "hygiene", description = "What keeps the memory in order by the clock, and what it found"),
         (name = "quarantine", description = "What a policy holds back until a maintainer has decided"),
         (name = "audit", description = "Who did what"),
         (name = "documents", description = "Documents, whole"),

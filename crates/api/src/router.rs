@@ -18,9 +18,9 @@ use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded,
 use crate::problem::Problem;
 use crate::receive;
 use crate::routes::{
-    audit, changes, connections, dialogs, documents, feedback, hooks, ingest, ingest_docs, jobs,
-    members, policy, projects, quarantine, recall, records, review, save, search, status, tasks,
-    tokens, users,
+    audit, changes, connections, dialogs, documents, duplicates, exports, feedback, hooks, hygiene,
+    ingest, ingest_docs, jobs, members, policy, projects, quarantine, recall, records, review,
+    save, search, status, tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -86,6 +86,14 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(connections::show, connections::change, connections::remove))
         .routes(routes!(connections::sync))
         .routes(routes!(connections::systems))
+        .routes(routes!(hygiene::list))
+        .routes(routes!(hygiene::show))
+        .routes(routes!(hygiene::run))
+        .routes(routes!(duplicates::list))
+        .routes(routes!(duplicates::accept))
+        .routes(routes!(duplicates::dismiss))
+        .routes(routes!(exports::list))
+        .routes(routes!(exports::show))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::show, jobs::discard))
         .routes(routes!(jobs::retry))

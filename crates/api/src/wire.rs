@@ -4,9 +4,10 @@
 use mc_domain::{
     Ability as DomainAbility, ChangeState as DomainChangeState, CiVerdict as DomainCiVerdict,
     Conclusion as DomainConclusion, DeliveryState as DomainDeliveryState,
-    HoldState as DomainHoldState, IngestStatus, JobState as DomainJobState, RecordKind,
-    RecordState, ReviewState as DomainReviewState, SourceKind, Trust as DomainTrust, Verdict,
-    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
+    HoldState as DomainHoldState, HygieneTask as DomainHygieneTask, IngestStatus,
+    JobState as DomainJobState, RecordKind, RecordState, ReviewState as DomainReviewState,
+    SourceKind, Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
+    WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -150,6 +151,27 @@ mirror! {
         Ignored,
         /// Something went wrong with it that would go wrong again; what came after it goes on.
         Failed,
+    }
+}
+
+mirror! {
+    /// What keeps a project's memory in order, each by itself and by the clock.
+    #[serde(rename_all = "snake_case")]
+    HygieneTask of DomainHygieneTask {
+        /// Finds notes of the team that say the same.
+        Duplicates,
+        /// Looks at how records are used, and finds those that help nobody.
+        Quality,
+        /// Takes out what expired long ago, and counts what the policy deletes before long.
+        Expiry,
+        /// Holds what records cite against the indexed code.
+        Citations,
+        /// Has repositories read again that were not for long.
+        Reindex,
+        /// Holds what search sees against what it was made of, and mends what differs.
+        Consistency,
+        /// Keeps what the team knows as a document.
+        Export,
     }
 }
 

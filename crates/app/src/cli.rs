@@ -6,7 +6,8 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Ability, ConnectionId, DeliveryId, DeliveryState, HookId, UnknownValue, WebhookSource,
+    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, HookId, HygieneReportId,
+    HygieneTask, RecordId, UnknownValue, WebhookSource,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -65,6 +66,9 @@ pub enum Command {
     /// Other systems that are asked on a project's behalf; for its maintainers.
     #[command(subcommand)]
     Connections(ConnectionsCommand),
+    /// What keeps a project's memory in order by the clock, and what it found.
+    #[command(subcommand)]
+    Hygiene(HygieneCommand),
     /// The background work; for administrators of the service.
     #[command(subcommand)]
     Jobs(JobsCommand),
@@ -436,6 +440,65 @@ pub enum ConnectionsCommand {
         /// Forget what came by it as well: documents, and what was told of tasks.
         #[arg(long)]
         forget: bool,
+    },
+}
+
+/// Subcommands of `hygiene`.
+#[derive(Debug, Subcommand)]
+pub enum HygieneCommand {
+    /// Show the newest reports; for maintainers.
+    List {
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Only those of this task.
+        #[arg(long, value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
+        task: Option<HygieneTask>,
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one report with what was found; for maintainers.
+    Show {
+        /// Its id, as `hygiene list` shows it.
+        id: HygieneReportId,
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have a task done now; for maintainers.
+    Run {
+        /// Which.
+        #[arg(value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
+        task: HygieneTask,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// Only look, and report what would be done.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Show the records that say the same and wait for a person.
+    Duplicates {
+        #[command(flatten)]
+        project: ProjectArg,
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
+        limit: u32,
+    },
+    /// Have one of such records take the place of the others.
+    Accept {
+        /// Id of the cluster, as `hygiene duplicates` shows it.
+        id: ClusterId,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// The record that stays; the first one without it.
+        #[arg(long, value_name = "ID")]
+        keep: Option<RecordId>,
+    },
+    /// Say that such records are not the same.
+    Dismiss {
+        /// Id of the cluster.
+        id: ClusterId,
+        #[command(flatten)]
+        project: ProjectArg,
     },
 }
 

@@ -89,6 +89,7 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Audit(command) => commands::audit::run(command, &remote, format).await,
         Command::Hooks(command) => commands::hooks::run(command, &remote, &config, format).await,
         Command::Connections(command) => commands::connections::run(command, &remote, format).await,
+        Command::Hygiene(command) => commands::hygiene::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
         Command::Backup(args) => commands::backup::run(&args, &config, on_signals()?, format).await,
         Command::Restore(args) => {

@@ -13,7 +13,8 @@ use mc_domain::{ProjectId, UserId};
 use mc_mcp::cursor::snippet;
 use mc_memory::MemoryContext;
 use mc_seal::{ChainKeys, Sealer};
-use mc_search::{Options, Query, SearchContext, index as keyword};
+use mc_search::index::{self as keyword, Mended};
+use mc_search::{KeywordIndex, Options, Query, SearchContext};
 use mc_store::audit::{self, Chains};
 use mc_store::embedded::DataDirLock;
 use mc_store::passages::PassageFilter;
@@ -32,6 +33,8 @@ use crate::{data_dir, heads, output, sealing, token};
 const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
 /// How often refusals are noted.
 const NOTED_EVERY: Duration = Duration::from_secs(30);
+/// How often this node's keyword index is held against the database.
+const INDEX_MENDED: Duration = Duration::from_hours(24);
 
 /// Runs the service until `shutdown`.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -108,6 +111,7 @@ async fn serve(
     let stop = CancellationToken::new();
     let (keyword, follower) =
         keyword::start(&database.background, &config.data_dir.join("index"), stop.clone()).await?;
+    let mending = mend_index(keyword.clone(), database.background.clone(), stop.clone());
     let search =
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
@@ -135,6 +139,7 @@ async fn serve(
     rotation.await.context("the rotation of keys")?;
     noting.await.context("the noting of refusals")?;
     memory.finish().await;
+    mending.await.context("the mending of the keyword index")?;
     follower.await.context("the keyword index's follower")?;
     served.context("the listener failed")
 }
@@ -169,6 +174,26 @@ fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> Join
             goes_on = stop.run_until_cancelled(tokio::time::sleep(NOTED_EVERY)).await.is_some();
             if let Err(problem) = sign_in.note_refusals(&store).await {
                 tracing::warn!(%problem, "what was refused could not be noted; trying again");
+            }
+        }
+    })
+}
+
+/// Holds this node's keyword index against the database once a day, and has it mended.
+fn mend_index(keyword: KeywordIndex, store: Store, stop: CancellationToken) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        while stop.run_until_cancelled(tokio::time::sleep(INDEX_MENDED)).await.is_some() {
+            match stop.run_until_cancelled(keyword.mend(&store)).await {
+                Some(Ok(Mended { missing: 0, strays: 0 })) => {
+                    tracing::info!("the keyword index has what the database has");
+                }
+                Some(Ok(Mended { missing, strays })) => {
+                    tracing::warn!(missing, strays, "the keyword index was mended");
+                }
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "the keyword index could not be looked through; trying again");
+                }
+                None => return,
             }
         }
     })

@@ -73,6 +73,18 @@ id!(
     ChangeId
 );
 id!(
+    /// What came of keeping a project's memory in order, once.
+    HygieneReportId
+);
+id!(
+    /// Notes that say the same.
+    ClusterId
+);
+id!(
+    /// What a team knew, as a document.
+    ExportId
+);
+id!(
     /// A tracker's issue as the project knows it.
     TaskId
 );

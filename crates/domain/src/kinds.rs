@@ -359,12 +359,54 @@ vocabulary!(
         JobRetried = "job.retried",
         /// Background work was thrown away.
         JobDiscarded = "job.discarded",
+        /// Something that keeps the memory in order was asked for by a person.
+        HygieneAsked = "hygiene.asked",
+        /// One record took the place of others that said the same; `detail.replaced` has those.
+        DuplicatesMerged = "duplicates.merged",
+        /// A person said that records are not the same.
+        DuplicatesDismissed = "duplicates.dismissed",
+        /// Hygiene took records out of the recall; `detail` says which, and why.
+        RecordsRetired = "records.retired",
+        /// What search sees was made to fit what it was made of; `detail` says how much of what.
+        SearchMended = "search.mended",
         /// Somebody was refused.
         Refused = "access.refused",
         /// The audit was read, verified or exported.
         AuditRead = "audit.read",
         /// The oldest events were dropped, as the policy has it.
         AuditPruned = "audit.pruned",
+    }
+);
+
+vocabulary!(
+    /// What keeps a project's memory in order, each by itself and by the clock.
+    HygieneTask, "task", {
+        /// Finds notes of the team that say the same.
+        Duplicates = "duplicates",
+        /// Looks at how records are used, and finds those that help nobody.
+        Quality = "quality",
+        /// Takes out what expired long ago, and counts what the policy deletes before long.
+        Expiry = "expiry",
+        /// Holds what records cite against the indexed code.
+        Citations = "citations",
+        /// Has repositories read again that were not for long.
+        Reindex = "reindex",
+        /// Holds what search sees against what it was made of, and mends what differs.
+        Consistency = "consistency",
+        /// Keeps what the team knows as a document.
+        Export = "export",
+    }
+);
+
+vocabulary!(
+    /// What became of a group of notes that say the same.
+    ClusterState, "state", {
+        /// Nobody has decided yet.
+        Open = "open",
+        /// One of them holds what all said.
+        Merged = "merged",
+        /// They are not the same, says a person.
+        Dismissed = "dismissed",
     }
 );
 

@@ -13,16 +13,16 @@ pub mod text;
 pub use address::is_outside;
 pub use error::{Classified, ErrorKind};
 pub use ids::{
-    BundleId, ChangeId, CitationId, ConnectionId, DeliveryId, DialogId, DocId, FileId, HoldId,
-    HookId, IngestId, PassageId, ProjectId, RecordId, RepositoryId, SessionId, TaskId, TeamId,
-    TokenId, UserId,
+    BundleId, ChangeId, CitationId, ClusterId, ConnectionId, DeliveryId, DialogId, DocId, ExportId,
+    FileId, HoldId, HookId, HygieneReportId, IngestId, PassageId, ProjectId, RecordId,
+    RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
 };
 pub use kinds::{
-    Ability, Act, BundleSection, ChangeState, CiVerdict, Conclusion, DeliveryState, HoldState,
-    IngestStatus, JobState, RecordKind, RecordState, ReviewState, SourceKind, Trust, UnknownValue,
-    Verdict, Visibility, WebhookSource,
+    Ability, Act, BundleSection, ChangeState, CiVerdict, ClusterState, Conclusion, DeliveryState,
+    HoldState, HygieneTask, IngestStatus, JobState, RecordKind, RecordState, ReviewState,
+    SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
 };
-pub use policy::{FindAction, InvalidPolicy, Policy};
+pub use policy::{FindAction, HygieneAction, InvalidPolicy, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use role::{Action, Role, is_allowed};
 pub use scope::{Scope, Scopes};

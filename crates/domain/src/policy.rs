@@ -36,6 +36,18 @@ vocabulary!(
     }
 );
 
+vocabulary!(
+    /// What is done with what hygiene finds.
+    HygieneAction, "action", {
+        /// It is not looked for.
+        Off = "off",
+        /// It is shown to people, who decide.
+        Propose = "propose",
+        /// It is done.
+        Apply = "apply",
+    }
+);
+
 /// What a project keeps, masks and lets happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -49,6 +61,8 @@ pub struct Policy {
     pub roles: LeastRoles,
     /// Days that things are kept.
     pub retention_days: RetentionDays,
+    /// What is done by the clock with notes that say the same, or help nobody.
+    pub hygiene: Hygiene,
     /// Which models may see the project's texts.
     pub models: Models,
     /// Limits in tokens.
@@ -144,10 +158,34 @@ pub struct RetentionDays {
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub quarantine: u16,
+    /// Reports of hygiene.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
+    pub hygiene: u16,
     /// The audit.
     #[cfg_attr(feature = "openapi", schema(minimum = 30, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
     pub audit: u16,
+}
+
+/// What is done by the clock to keep the memory in order (docs/hygiene.md). What is done can be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Hygiene {
+    /// Notes of the team that say the same: `apply` leaves one of them.
+    pub duplicates: HygieneAction,
+    /// Records of the team that help nobody: `apply` takes them out.
+    pub noise: HygieneAction,
+    /// Days after which a record helps nobody that was neither recalled nor changed, or whose cited code is not
+    /// what it was: 1 to 3,650.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
+    pub unused_days: u16,
+    /// Days after which a repository is read again that nobody asked for: 1 to 3,650.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
+    #[serde(deserialize_with = "whole")]
+    pub reindex_days: u16,
 }
 
 /// Which models may see the project's texts: with neither `any`, nothing of it leaves the machine for one.
@@ -236,7 +274,10 @@ impl Policy {
         days("retention_days.bundles", retention.bundles, 1)?;
         days("retention_days.removed_records", retention.removed_records, 1)?;
         days("retention_days.quarantine", retention.quarantine, 1)?;
+        days("retention_days.hygiene", retention.hygiene, 1)?;
         days("retention_days.audit", retention.audit, AUDIT_DAYS_MIN)?;
+        days("hygiene.unused_days", self.hygiene.unused_days, 1)?;
+        days("hygiene.reindex_days", self.hygiene.reindex_days, 1)?;
         self.sanitizer.check()?;
         self.roles.check()?;
         if !RECALL_TOKENS.contains(&self.tokens.recall) {
@@ -379,7 +420,15 @@ impl Default for LeastRoles {
 
 impl Default for RetentionDays {
     fn default() -> Self {
-        Self { bundles: 365, removed_records: 180, quarantine: 30, audit: 730 }
+        Self { bundles: 365, removed_records: 180, quarantine: 30, hygiene: 90, audit: 730 }
+    }
+}
+
+impl Default for Hygiene {
+    fn default() -> Self {
+        let propose = HygieneAction::Propose;
+        // Half of what a record lives without a recall.
+        Self { duplicates: propose, noise: propose, unused_days: 90, reindex_days: 7 }
     }
 }
 
@@ -493,6 +542,9 @@ mod tests {
             (json!({"ttl_days": {"rule": 3651}}), "ttl_days.rule"),
             (json!({"retention_days": {"audit": 29}}), "retention_days.audit"),
             (json!({"retention_days": {"quarantine": 0}}), "retention_days.quarantine"),
+            (json!({"retention_days": {"hygiene": 0}}), "retention_days.hygiene"),
+            (json!({"hygiene": {"unused_days": 0}}), "hygiene.unused_days"),
+            (json!({"hygiene": {"reindex_days": 3651}}), "hygiene.reindex_days"),
             (json!({"sanitizer": {"secrets": "allow"}}), "sanitizer.secrets"),
             (json!({"roles": {"save": "agent"}}), "roles.save"),
             (json!({"roles": {"publish": "viewer"}}), "roles.publish"),

@@ -2,6 +2,7 @@
 
 pub mod comments;
 mod deliveries;
+mod hygiene;
 mod index;
 mod issue;
 mod poll;
@@ -16,6 +17,7 @@ use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
 pub use deliveries::Delivered;
+pub use hygiene::{Hygiene, Round};
 use index::Turns;
 pub use index::{Index, Indexing};
 pub use poll::Poll;
@@ -29,14 +31,17 @@ pub use workers::{Timing, Workers};
 /// project: `queue` is for taking work and saying how it ended, which must not wait for the work, done over `store`.
 /// Other systems are asked as `connecting` has them.
 pub fn workers(queue: Store, store: &Store, connecting: Connecting) -> Workers {
-    let [of_all, told, looked_at, asking] = [(); 4].map(|()| store.clone());
-    Workers::new(queue)
+    let [of_all, told, looked_at, asking, kept, asked] = [(); 6].map(|()| store.clone());
+    let workers = Workers::new(queue)
         .with(move |_: Upkeep| upkeep::run(of_all.clone()))
         .with(move |delivered: Delivered| deliveries::run(told.clone(), delivered))
         .with(move |_: Poll| poll::run(looked_at.clone()))
         .with(move |due: Due| sync::run(asking.clone(), connecting.clone(), due))
+        .with(move |work: Hygiene| hygiene::run(kept.clone(), work))
+        .with(move |round: Round| hygiene::ask_everywhere(asked.clone(), round))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))
-        .scheduled(Schedule::new("30 * * * * *", Poll {}))
+        .scheduled(Schedule::new("30 * * * * *", Poll {}));
+    hygiene::schedules().fold(workers, Workers::scheduled)
 }
 
 /// The same, indexing repositories as well until `stop`; then what is at work is broken off, to be gone on with.

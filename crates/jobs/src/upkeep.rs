@@ -22,8 +22,18 @@ impl Work for Upkeep {
 pub async fn run(store: Store) -> Result<(), Failure> {
     let swept = upkeep::sweep(&store).await.map_err(|error| Failure::of(&error))?;
     if swept != Swept::default() {
-        let Swept { feed, bundles, expired, logins, removed, holds, deliveries, told, events } =
-            swept;
+        let Swept {
+            feed,
+            bundles,
+            expired,
+            logins,
+            removed,
+            holds,
+            deliveries,
+            told,
+            reports,
+            events,
+        } = swept;
         tracing::info!(
             feed,
             bundles,
@@ -33,6 +43,7 @@ pub async fn run(store: Store) -> Result<(), Failure> {
             holds,
             deliveries,
             told,
+            reports,
             events,
             "deleted what is no longer needed"
         );

@@ -1,6 +1,6 @@
 //! What can go wrong between a request and the memory.
 
-use mc_domain::{BundleId, Classified, DialogId, ErrorKind, HoldId, RecordId};
+use mc_domain::{BundleId, Classified, ClusterId, DialogId, ErrorKind, HoldId, RecordId};
 
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,20 @@ pub enum Error {
     /// A record that is seen by the team already.
     #[error("record {0} counts for the team already")]
     NotPrivate(RecordId),
+    /// Notes that were found to say the same, and are decided about or not there any more.
+    #[error(
+        "there is no cluster {0} that waits; GET /projects/{{key}}/duplicates lists those that do"
+    )]
+    NoCluster(ClusterId),
+    /// One of the notes that were found to say the same says something else by now.
+    #[error(
+        "a record of cluster {0} has changed since they were found to say the same; have them looked for anew: \
+         POST /projects/{{key}}/hygiene {{\"task\": \"duplicates\"}}"
+    )]
+    ClusterChanged(ClusterId),
+    /// A record that is to stay, and is none of those that say the same.
+    #[error("record {0} is not in the cluster; name one of its records, or leave `keep` out")]
+    NotInCluster(RecordId),
     /// A version that a record never had.
     #[error("the record has no earlier version {0}; GET /records/{{id}} lists those it has")]
     UnknownVersion(i32),
@@ -77,6 +91,9 @@ pub enum Error {
     /// What is held can't be sealed or opened.
     #[error("what is held can't be opened with the service's sealing keys; its log says more")]
     Sealed,
+    /// An export can't be written or read.
+    #[error("the export can't be written or read: {0}")]
+    Export(String),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] mc_store::Error),
@@ -91,6 +108,7 @@ impl Classified for Error {
             Self::NothingAsked
             | Self::TtlInThePast
             | Self::UnknownVersion(_)
+            | Self::NotInCluster(_)
             | Self::Forbidden(_) => ErrorKind::Invalid,
             Self::NotProposed(_)
             | Self::Changed { .. }
@@ -99,9 +117,11 @@ impl Classified for Error {
             | Self::NotPrivate(_)
             | Self::NotHeld(_)
             | Self::Overtaken(_)
+            | Self::ClusterChanged(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
-            Self::Sealed => ErrorKind::Internal,
+            Self::Sealed | Self::Export(_) => ErrorKind::Internal,
             Self::NoRecord(_)
+            | Self::NoCluster(_)
             | Self::UnknownRecord(_)
             | Self::UnknownDialog(_)
             | Self::UnknownBundle(_) => ErrorKind::NotFound,
@@ -117,14 +137,17 @@ impl Classified for Error {
             Self::UnknownVersion(_) => Some("version".into()),
             Self::Changed { field, .. } => Some((*field).into()),
             Self::AmendmentUnseen(_) | Self::AmendsNothing => Some("amends_version".into()),
+            Self::NotInCluster(_) => Some("keep".into()),
             Self::NoRecord(_)
+            | Self::NoCluster(_)
+            | Self::ClusterChanged(_)
             | Self::NotProposed(_)
             | Self::NotPrivate(_)
             | Self::NotHeld(_)
             | Self::Overtaken(_)
             | Self::NothingToRollBack(_) => Some("id".into()),
             Self::Forbidden(_) => Some("content".into()),
-            Self::Sealed => None,
+            Self::Sealed | Self::Export(_) => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
             Self::UnknownBundle(_) => Some("bundle_id".into()),

@@ -3,15 +3,19 @@
 pub mod bundle;
 pub mod citations;
 pub mod confidence;
+pub mod consistency;
 mod context;
 mod dialogs;
 pub mod distil;
 pub mod documents;
+pub mod duplicates;
 mod error;
+pub mod export;
 mod feedback;
 pub mod gate;
 pub mod judge;
 pub mod normalise;
+pub mod quality;
 pub mod quarantine;
 mod recall;
 pub mod review;
@@ -22,7 +26,7 @@ pub mod tokens;
 mod turns;
 
 pub use bundle::Bundle;
-pub use citations::{NewCitation, Rechecked, recheck_files, recheck_records};
+pub use citations::{NewCitation, Rechecked, preview_recheck, recheck_files, recheck_records};
 pub use context::MemoryContext;
 pub use dialogs::{DialogKept, LinkIssue, Linked, SaveDialog, link_issue, save_dialog};
 pub use error::Error;

@@ -413,7 +413,7 @@ async fn live_proposal(tx: &mut Tx, id: RecordId) -> Result<Record, Error> {
     if waits { Ok(record) } else { Err(Error::NotProposed(id)) }
 }
 
-fn is_live(record: &Record) -> bool {
+pub(crate) fn is_live(record: &Record) -> bool {
     matches!(record.state, RecordState::Active | RecordState::Stale)
 }
 
@@ -519,7 +519,7 @@ async fn count(
 }
 
 /// Makes the passage of a record, for its readers; its vector follows from the queue.
-async fn index(
+pub(crate) async fn index(
     tx: &mut Tx,
     record: &Record,
     body: &RecordBody,
@@ -537,7 +537,7 @@ async fn earlier(tx: &mut Tx, id: RecordId, version: i32) -> Result<Version, Err
 }
 
 /// What a record says, as it is stored.
-fn body_of(record: &Record) -> RecordBody {
+pub(crate) fn body_of(record: &Record) -> RecordBody {
     RecordBody {
         kind: record.kind,
         title: Sanitized::stored(record.title.clone()),

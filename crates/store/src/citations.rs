@@ -278,6 +278,27 @@ pub async fn settle(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
     Ok(())
 }
 
+/// Live records of the project that cite something, after an id, oldest first.
+pub async fn citing(
+    store: &Store,
+    project: ProjectId,
+    after: Option<RecordId>,
+    limit: i64,
+) -> Result<Vec<RecordId>, Error> {
+    let ids = sqlx::query_scalar!(
+        "select r.id from memory_records r
+         where r.project_id = $1 and r.state in ('active', 'stale') and r.id > $2
+             and exists (select from memory_citations c where c.record_id = r.id)
+         order by r.id limit $3",
+        project.0,
+        after.map_or_else(uuid::Uuid::nil, |id| id.0),
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(ids.into_iter().map(RecordId::from).collect())
+}
+
 /// Live records of the project that cite one of these files, or a symbol that is defined in one of
 /// them.
 pub async fn records_citing(

@@ -91,6 +91,20 @@ async fn horizon(store: &Store) -> Result<u64, Error> {
     Ok(xmin.cast_unsigned())
 }
 
+/// Tells of passages once more, to every index that follows: they may have changed since they were told of, or be
+/// gone.
+pub async fn tell_again(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
+    let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
+    sqlx::query!(
+        "with told as (insert into feed (passage_id) select * from unnest($1::uuid[]))
+         select pg_notify('passages', '')::text",
+        &ids
+    )
+    .fetch_one(&store.pool)
+    .await?;
+    Ok(())
+}
+
 /// Wakes when passages change, on any node.
 pub async fn listen(store: &Store) -> Result<Listener, Error> {
     Listener::to(store, "passages").await

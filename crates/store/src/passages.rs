@@ -281,21 +281,29 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
         .collect()
 }
 
+/// At most `limit` ids of passages of all projects after an id, in order.
+pub async fn ids_after(
+    store: &Store,
+    after: Option<PassageId>,
+    limit: i64,
+) -> Result<Vec<PassageId>, Error> {
+    let ids = sqlx::query_scalar!(
+        "select id from passages where id > $1 order by id limit $2",
+        after.map_or_else(uuid::Uuid::nil, |id| id.0),
+        limit
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    Ok(ids.into_iter().map(PassageId::from).collect())
+}
+
 /// At most `limit` passages of all projects after an id, in id order, for building a new index.
 pub async fn indexed_after(
     store: &Store,
     after: Option<PassageId>,
     limit: i64,
 ) -> Result<Vec<IndexedPassage>, Error> {
-    let after = after.map_or_else(uuid::Uuid::nil, |id| id.0);
-    let ids: Vec<_> = sqlx::query_scalar!(
-        "select id from passages where id > $1 order by id limit $2",
-        after,
-        limit
-    )
-    .fetch_all(&store.pool)
-    .await?;
-    let ids: Vec<PassageId> = ids.into_iter().map(PassageId::from).collect();
+    let ids = ids_after(store, after, limit).await?;
     let mut passages = indexed(store, &ids).await?;
     passages.sort_by_key(|p| p.id);
     Ok(passages)

@@ -110,6 +110,29 @@ pub async fn relocate(
     Ok(repository)
 }
 
+/// The repositories of a project that were not read for so many days, and that nobody asked for meanwhile.
+pub async fn not_read_for(
+    store: &Store,
+    project: ProjectId,
+    days: i32,
+) -> Result<Vec<Repository>, Error> {
+    Ok(sqlx::query_as!(
+        Repository,
+        r#"select r.id, r.project_id, r.owner, r.name, r.namespace as "namespace!", r.location,
+                  r.reaches_inside, r.source_ref, r.indexed_at
+           from repositories r
+           where r.project_id = $1
+             and coalesce(r.indexed_at, r.created_at) < now() - make_interval(days => $2)
+             and not exists (select from ingest_runs i where i.repository_id = r.id
+                             and i.queued_at > now() - make_interval(days => $2))
+           order by r.id"#,
+        project.0,
+        days
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
 /// Notes whether git may fetch the repository from inside the service's network, as an administrator of the service
 /// has it do. Whoever asks for the repository last decides.
 pub async fn set_reach(tx: &mut Tx, id: RepositoryId, reaches_inside: bool) -> Result<(), Error> {

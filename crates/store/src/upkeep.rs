@@ -4,7 +4,7 @@ use mc_domain::Act;
 use mc_domain::policy::RetentionDays;
 
 use crate::audit::{Chain, NewEvent};
-use crate::{Error, Store, audit, changes, ci, hooks, quarantine, told, vectors};
+use crate::{Error, Store, audit, changes, ci, hooks, hygiene, quarantine, told, vectors};
 
 /// Days that the change feed is kept: a keyword index that was not followed for longer is rebuilt.
 const FEED_DAYS: i32 = 7;
@@ -31,6 +31,8 @@ pub struct Swept {
     pub deliveries: u64,
     /// Changes, commits, CI results and removed comments of long ago.
     pub told: u64,
+    /// Reports of hygiene.
+    pub reports: u64,
     /// Events of the audit.
     pub events: u64,
 }
@@ -77,11 +79,12 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     quarantine::forget_decided(store, i32::from(kept.quarantine)).await?;
     let deliveries = hooks::prune(store).await?;
     let told = changes::prune(store).await? + ci::prune(store).await? + told::prune(store).await?;
+    let reports = hygiene::prune(store).await?;
     let mut events = 0;
     for (chain, days) in audit::chains(store).await? {
         events += audit::prune(store, chain, days).await?.cast_unsigned();
     }
-    Ok(Swept { feed, bundles, expired, logins, removed, holds, deliveries, told, events })
+    Ok(Swept { feed, bundles, expired, logins, removed, holds, deliveries, told, reports, events })
 }
 
 /// Throws away what nobody decided about in time, and says so in the audit.

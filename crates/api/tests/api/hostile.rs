@@ -25,6 +25,8 @@ fn accepted() -> Vec<(&'static str, Value)> {
             "/projects/{key}/hooks/{id}/rotate",
             json!({"secret": "another of the sender".replace(' ', "-"), "keep_hours": 24}),
         ),
+        ("/projects/{key}/hygiene", json!({"task": "duplicates", "dry_run": true})),
+        ("/projects/{key}/duplicates/{id}/accept", json!({"keep": id})),
         (
             "/projects/{key}/connections",
             json!({"system": "our-redmine", "what": "carts", "ability": "issues",

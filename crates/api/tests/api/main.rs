@@ -11,6 +11,7 @@ mod documents;
 mod door;
 mod hooks;
 mod hostile;
+mod hygiene;
 mod ingest;
 mod injection;
 mod jobs;

@@ -2,7 +2,7 @@
 //! section 17.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use mc_memory::export::exported;
 
 use crate::cli::ExportArgs;
 use crate::output::{Format, line, list};
@@ -10,27 +10,6 @@ use crate::remote::Remote;
 
 /// Records a page.
 const PAGE: &str = "200";
-/// What is exported of a record, in this order; anything else is the service's own business.
-const FIELDS: &[&str] = &[
-    "kind",
-    "title",
-    "content",
-    "scope",
-    "tags",
-    "owner",
-    "ttl",
-    "quality",
-    "ci",
-    "meta",
-    "steps",
-    "patch_ref",
-    "url",
-    "task_external_id",
-    "citations",
-];
-/// What `save` takes beside `meta`, and the service keeps in it.
-const KEPT_IN_META: &[&str] = &["steps", "patch_ref", "url"];
-
 /// Writes every live record.
 pub async fn run(args: ExportArgs, remote: &Remote, format: Format) -> Result<()> {
     let mut records = Vec::new();
@@ -56,36 +35,4 @@ pub async fn run(args: ExportArgs, remote: &Remote, format: Format) -> Result<()
             .with_context(|| format!("{} can't be written", path.display()))?,
     }
     Ok(())
-}
-
-/// What `save` needs to make the record anew. An end that nobody named is not part of it: the new
-/// record's life begins with its import.
-fn exported(mut record: Value) -> Value {
-    for field in KEPT_IN_META {
-        if let Some(value) = record["meta"].as_object_mut().and_then(|meta| meta.remove(*field)) {
-            record[*field] = value;
-        }
-    }
-    if record["ttl_given"] != true {
-        record["ttl"] = Value::Null;
-    }
-    for citation in record["citations"].as_array_mut().into_iter().flatten() {
-        // The next check makes a verdict of its own.
-        citation.as_object_mut().and_then(|citation| citation.remove("verdict"));
-    }
-    let kept = FIELDS.iter().filter_map(|field| {
-        let value = record[*field].take();
-        (!is_empty(&value)).then(|| ((*field).to_owned(), value))
-    });
-    Value::Object(kept.collect())
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
 }

@@ -68,7 +68,7 @@ pub async fn run(
 }
 
 /// The path of something that the project has.
-fn path(project: &ProjectArg, what: &str) -> Result<String> {
+pub fn path(project: &ProjectArg, what: &str) -> Result<String> {
     let key = &project.project;
     let key = ProjectKey::parse(key).with_context(|| format!("--project {key}"))?;
     Ok(format!("/projects/{key}/{what}"))

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod eval;
 pub mod export;
 pub mod hooks;
+pub mod hygiene;
 pub mod import;
 pub mod ingest;
 pub mod jobs;

@@ -4,7 +4,7 @@ mod check;
 
 use std::collections::{HashMap, HashSet};
 
-use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
+use mc_domain::{CitationId, ProjectId, RecordId, RecordState, Verdict};
 use mc_store::Store;
 use mc_store::citations::{self, Citation};
 use mc_store::records;
@@ -84,6 +84,37 @@ pub async fn recheck_records(
     project: ProjectId,
     ids: &[RecordId],
 ) -> Result<(HashMap<RecordId, Vec<Citation>>, Rechecked), Error> {
+    let (by_record, looked_at) = look(store, project, ids).await?;
+    let mut done = Rechecked { records: by_record.len(), ..Rechecked::default() };
+    write(store, &looked_at, &mut done).await?;
+    Ok((by_record, done))
+}
+
+/// What [`recheck_records`] would change; nothing is written.
+pub async fn preview_recheck(
+    store: &Store,
+    project: ProjectId,
+    ids: &[RecordId],
+) -> Result<Rechecked, Error> {
+    let (by_record, _) = look(store, project, ids).await?;
+    let mut would = Rechecked { records: by_record.len(), ..Rechecked::default() };
+    for record in records::by_ids(store, ids).await? {
+        let cited = by_record.get(&record.id).map_or(&[][..], Vec::as_slice);
+        match (record.state, is_stale(cited)) {
+            (RecordState::Active, Some(true)) => would.turned_stale += 1,
+            (RecordState::Stale, Some(false)) => would.turned_active += 1,
+            _ => {}
+        }
+    }
+    Ok(would)
+}
+
+/// All citations of the records as they are now, and those that were checked for that.
+async fn look(
+    store: &Store,
+    project: ProjectId,
+    ids: &[RecordId],
+) -> Result<(HashMap<RecordId, Vec<Citation>>, Vec<Citation>), Error> {
     let mut code = Code::default();
     let mut looked_at = Vec::new();
     let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
@@ -94,9 +125,7 @@ pub async fn recheck_records(
         }
         by_record.entry(citation.record).or_default().push(citation);
     }
-    let mut done = Rechecked { records: by_record.len(), ..Rechecked::default() };
-    write(store, &looked_at, &mut done).await?;
-    Ok((by_record, done))
+    Ok((by_record, looked_at))
 }
 
 /// What records cite, with the verdicts of the last check.

@@ -15,7 +15,7 @@ pub use worth::{Evidence, Reject, reject, usefulness};
 /// Measured with the int8 all-MiniLM-L6-v2: a note and its copy with typos or a changed order
 /// stay above it, and it is only a second opinion, since notes that differ in one number lie
 /// above 0.95 as well.
-const MERGE_COSINE_MIN: f32 = 0.60;
+pub(crate) const MERGE_COSINE_MIN: f32 = 0.60;
 
 /// A contradiction replaces the nearest record only when that is at least this similar
 /// ([`similarity`]): below it, "the nearest" is about something else.
@@ -166,7 +166,7 @@ pub fn similarity(jaccard: f32, cosine: Option<f32>) -> f32 {
 
 /// Whether notes of two kinds can be one record: statements can, worked examples and links only
 /// with their own kind.
-fn mergeable(a: RecordKind, b: RecordKind) -> bool {
+pub(crate) fn mergeable(a: RecordKind, b: RecordKind) -> bool {
     let is_statement = |kind| !matches!(kind, RecordKind::Fewshot | RecordKind::AdrLink);
     a == b || (is_statement(a) && is_statement(b))
 }

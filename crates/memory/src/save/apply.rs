@@ -297,7 +297,7 @@ fn was_derived(record: &Record) -> bool {
 }
 
 /// A fact that is saved again as a rule or a warning becomes one; nothing becomes a mere fact.
-fn merged_kind(old: RecordKind, new: RecordKind) -> RecordKind {
+pub(crate) fn merged_kind(old: RecordKind, new: RecordKind) -> RecordKind {
     let is_statement = |kind| !matches!(kind, RecordKind::Fewshot | RecordKind::AdrLink);
     if old == RecordKind::Fact && is_statement(new) { new } else { old }
 }

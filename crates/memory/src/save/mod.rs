@@ -29,7 +29,7 @@ use crate::normalise::content_hash;
 use crate::quarantine::{self, Holding};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext};
-pub(crate) use apply::{CITATIONS_MAX, is_same_place, passage_of, united};
+pub(crate) use apply::{CITATIONS_MAX, is_same_place, merged_kind, passage_of, united};
 use clean::Clean;
 pub(crate) use clean::mask_distilled;
 

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod dialogs;
+mod duplicates;
 mod edited_code;
 mod freshness;
 mod recalling;

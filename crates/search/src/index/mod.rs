@@ -3,6 +3,7 @@
 pub mod folder;
 mod follower;
 pub mod generation;
+mod mend;
 mod position;
 mod rebuild;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::Error;
 use folder::Folder;
 use generation::View;
 
+pub use mend::Mended;
 pub use status::{Freshness, Phase, Status};
 
 /// The node's keyword index; cheap to clone.

@@ -5,6 +5,7 @@ mod siblings;
 mod signals;
 
 use chrono::{DateTime, Utc};
+use mc_store::passages::Passage;
 
 use super::step::{Step, Without};
 use super::{Adjustment, Candidate};
@@ -39,6 +40,9 @@ const STEPS: &[(Step, Factor)] = &[
     (Step::Stale, signals::stale),
 ];
 
+/// The steps that hang on nothing that is asked for.
+const OF_ITSELF: [Step; 3] = [Step::Recency, Step::Usefulness, Step::Stale];
+
 /// Applies the steps and sorts, best first.
 pub fn rerank(candidates: &mut [Candidate], situation: &Situation) {
     let siblings = siblings::factors(candidates);
@@ -56,6 +60,18 @@ pub fn rerank(candidates: &mut [Candidate], situation: &Situation) {
         let newest_first = || b.passage.indexed.id.cmp(&a.passage.indexed.id);
         b.score.total_cmp(&a.score).then_with(newest_first)
     });
+}
+
+/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and its state
+/// together. 1 for what is new and not known to be of use.
+pub fn standing(passage: &Passage, now: DateTime<Utc>) -> f32 {
+    let (names, without) = (Understood::default(), Without::default());
+    let situation = Situation { names, text: String::new(), now, without };
+    let passage = passage.clone();
+    let candidate =
+        Candidate { passage, legs: Vec::new(), fused: 1.0, adjustments: Vec::new(), score: 1.0 };
+    let own = STEPS.iter().filter(|(step, _)| OF_ITSELF.contains(step));
+    own.filter_map(|(_, factor)| factor(&candidate, &situation)).product()
 }
 
 #[cfg(test)]

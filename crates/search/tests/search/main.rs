@@ -2,6 +2,7 @@
 
 mod following;
 mod legs;
+mod mending;
 mod ranking;
 mod rebuilding;
 mod russian;

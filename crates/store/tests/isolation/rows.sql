@@ -48,6 +48,11 @@ insert into ci_results (project_id, repository, sha, name, conclusion, said_at)
 values (:project, 'a/b', 'a', 'secret check', 'success', now());
 insert into told_texts (project_id, source, doc_id, part, text, said_at)
 values (:project, 'tracker:github', 'a/b#1', '1', 'secret comment', now());
+insert into hygiene_reports (id, project_id, task, is_dry_run)
+values (gen_random_uuid(), :project, 'duplicates', false);
+insert into duplicate_clusters (id, project_id, members, contents, similarity)
+values (gen_random_uuid(), :project, array[gen_random_uuid(), gen_random_uuid()], array['\x00', '\x01']::bytea[], 1);
+insert into exports (id, project_id, records, bytes, document) values (gen_random_uuid(), :project, 1, 1, '\x00');
 insert into record_sources (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');

@@ -3,7 +3,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::hooks::naming;
+use super::draw::naming;
 use super::{Draw, Target};
 use crate::attempt::Attempt;
 use crate::marks::Places;
@@ -32,7 +32,7 @@ pub fn list(d: &mut Draw<'_>) -> Attempt {
 
 pub fn show(d: &mut Draw<'_>) -> Attempt {
     let request = |key: &str, id: Uuid| Attempt::get(format!("/projects/{key}/connections/{id}"));
-    let (attempt, own) = naming(d, |project| &project.connections, request);
+    let (attempt, own) = naming(d, |project| &project.connections, |_| OVERSEE, request);
     own.into_iter().fold(attempt, |attempt, (_, thing)| attempt.shows(&thing.mark))
 }
 
@@ -61,7 +61,7 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
 
 /// A request that changes a connection: one that is there for it.
 fn spared(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt {
-    let (attempt, own) = naming(d, |project| &project.connections, &request);
+    let (attempt, own) = naming(d, |project| &project.connections, |_| OVERSEE, &request);
     let Some((project, _)) = own else { return attempt };
     let (spare, what) = (d.id(), d.name());
     let sql = world::connection(project, spare, &what);

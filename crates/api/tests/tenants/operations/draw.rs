@@ -330,3 +330,28 @@ pub fn refused(attempt: Attempt, status: u16) -> Attempt {
 fn nowhere(attempt: Attempt) -> Attempt {
     Attempt { reached: Reached::Project, ..refused(attempt, 404) }
 }
+
+/// A request that names a project, and a thing of it, of others or of nobody: what is not the project's is not
+/// there. The thing comes along where the caller comes to it.
+pub fn naming<'a>(
+    d: &mut Draw<'a>,
+    things: Things,
+    least: impl Fn(Option<&Project>) -> Action,
+    request: impl Fn(&str, Uuid) -> Attempt,
+) -> (Attempt, Option<(&'a Project, &'a Thing)>) {
+    let target = d.project();
+    let key = d.key(target);
+    let id = match target {
+        Target::Of(project) if !d.one_in(3) => d.of(project, things).id,
+        _ => d.thing(things).map_or_else(|| d.id(), |(_, thing)| thing.id),
+    };
+    let attempt = d.in_project(request(&key, id), least(target.project()), target);
+    let (Target::Of(project), true) = (target, attempt.is_allowed()) else {
+        return (attempt, None);
+    };
+    if let Some(own) = things(project).iter().find(|one| one.id == id) {
+        return (attempt, Some((project, own)));
+    }
+    let twin = (id.to_string(), d.id().to_string());
+    (Attempt { twin: Some(twin), ..attempt.expect(404) }, None)
+}

@@ -3,10 +3,11 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Draw, Target, Things};
+use super::draw::naming;
+use super::{Draw, Target};
 use crate::attempt::{Answer, Attempt};
 use crate::oracle::OVERSEE;
-use crate::world::{self, HOOK_SECRET, Project, SOURCES, STATES, Thing, came_through};
+use crate::world::{self, HOOK_SECRET, SOURCES, STATES, came_through};
 
 pub fn create(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -50,7 +51,7 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
 }
 
 fn changed(d: &mut Draw<'_>, request: impl Fn(&str, Uuid) -> Attempt) -> Attempt {
-    let (attempt, own) = naming(d, |project| &project.hooks, &request);
+    let (attempt, own) = naming(d, |project| &project.hooks, |_| OVERSEE, &request);
     let Some((project, _)) = own else { return attempt };
     // One that is there for it: deliveries come through the others.
     let (spare, source) = (d.id(), d.pick(&SOURCES));
@@ -98,7 +99,7 @@ pub fn deliveries(d: &mut Draw<'_>) -> Attempt {
 
 pub fn delivery(d: &mut Draw<'_>) -> Attempt {
     let request = |key: &str, id: Uuid| Attempt::get(format!("/projects/{key}/deliveries/{id}"));
-    let (attempt, own) = naming(d, |project| &project.deliveries, request);
+    let (attempt, own) = naming(d, |project| &project.deliveries, |_| OVERSEE, request);
     own.into_iter().fold(attempt, |attempt, (_, thing)| attempt.shows(&thing.mark))
 }
 
@@ -106,35 +107,11 @@ pub fn replay(d: &mut Draw<'_>) -> Attempt {
     let request = |key: &str, id: Uuid| {
         Attempt::post(format!("/projects/{key}/deliveries/{id}/replay"), &json!({})).expect(202)
     };
-    let (attempt, own) = naming(d, |project| &project.deliveries, request);
+    let (attempt, own) = naming(d, |project| &project.deliveries, |_| OVERSEE, request);
     let Some((project, _)) = own else { return attempt };
     // One that is there for it: what came of the others is to be seen.
     let (spare, words) = (d.id(), d.name());
     let sql = world::delivery(project, spare, &words);
     let request = d.signed(request(&project.key, spare));
     request.places(attempt.places).before(sql).shows(&words)
-}
-
-/// A request that names a project, and a thing of it, of others or of nobody: what is not the project's is not
-/// there. The thing comes along where the caller comes to it.
-pub(super) fn naming<'a>(
-    d: &mut Draw<'a>,
-    things: Things,
-    request: impl Fn(&str, Uuid) -> Attempt,
-) -> (Attempt, Option<(&'a Project, &'a Thing)>) {
-    let target = d.project();
-    let key = d.key(target);
-    let id = match target {
-        Target::Of(project) if !d.one_in(3) => d.of(project, things).id,
-        _ => d.thing(things).map_or_else(|| d.id(), |(_, thing)| thing.id),
-    };
-    let attempt = d.in_project(request(&key, id), OVERSEE, target);
-    let (Target::Of(project), true) = (target, attempt.is_allowed()) else {
-        return (attempt, None);
-    };
-    if let Some(own) = things(project).iter().find(|one| one.id == id) {
-        return (attempt, Some((project, own)));
-    }
-    let twin = (id.to_string(), d.id().to_string());
-    (Attempt { twin: Some(twin), ..attempt.expect(404) }, None)
 }

@@ -12,6 +12,7 @@ mod connections;
 mod documents;
 mod draw;
 mod hooks;
+mod hygiene;
 mod ingest;
 mod memory;
 mod policy;
@@ -89,6 +90,14 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("delete_projects_key_connections_id", connections::remove),
     ("post_projects_key_connections_id_sync", connections::sync),
     ("get_connectors", connections::systems),
+    ("get_projects_key_hygiene", hygiene::reports),
+    ("get_projects_key_hygiene_id", hygiene::report),
+    ("post_projects_key_hygiene", hygiene::run),
+    ("get_projects_key_duplicates", hygiene::clusters),
+    ("post_projects_key_duplicates_id_accept", hygiene::accept),
+    ("post_projects_key_duplicates_id_dismiss", hygiene::dismiss),
+    ("get_projects_key_exports", hygiene::exports),
+    ("get_projects_key_exports_id", hygiene::export),
     ("post_webhooks_source", webhooks::from_tracker),
     ("get_projects_key_members", projects::members),
     ("put_projects_key_members_login", projects::set_member),

@@ -5,17 +5,18 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use mc_domain::{
-    ChangeId, ConnectionId, DeliveryId, DialogId, DocId, HookId, PassageId, ProjectId, SourceKind,
-    UserId,
+    ChangeId, ClusterId, ConnectionId, DeliveryId, DialogId, DocId, ExportId, HookId,
+    HygieneReportId, PassageId, ProjectId, SourceKind, UserId,
 };
 use mc_search::{Options, Query, SearchContext};
 use mc_store::changes::ChangeFilter;
 use mc_store::hooks::DeliveryFilter;
+use mc_store::hygiene::ReportFilter;
 use mc_store::passages::PassageFilter;
 use mc_store::records::RecordFilter;
 use mc_store::{
-    changes, ci, connections, dialogs, docs, hooks, passages, projects, records, repositories,
-    tasks, vectors,
+    changes, ci, connections, dialogs, docs, duplicates, exports, hooks, hygiene, passages,
+    projects, records, repositories, tasks, vectors,
 };
 
 use crate::marks::{Places, ids_in, marks_in};
@@ -29,6 +30,7 @@ pub async fn filters(world: &World) -> Result<(), Fault> {
     own_only(world, ours, theirs).await?;
     own_hooks(world, ours, theirs).await?;
     own_changes(world, ours, theirs).await?;
+    own_hygiene(world, ours, theirs).await?;
     others_hooks_stay(world, ours, theirs).await?;
     own_connections(world, ours, theirs).await?;
     counts(world, ours).await?;
@@ -95,6 +97,28 @@ async fn own_changes(world: &World, ours: &Project, theirs: &Project) -> Result<
     for task in ours.tasks.iter().chain(&theirs.tasks) {
         let filter = ChangeFilter { task: Some(task.name.clone()), ..all.clone() };
         look.at("changes::list", changes::list(store, here, &filter, 200).await)?;
+    }
+    Ok(())
+}
+
+/// Reports of hygiene and what it found, asked for by others' ids as well.
+async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let all = ReportFilter::default();
+    look.at("hygiene::list", hygiene::list(store, here, all, 200).await)?;
+    look.at("duplicates::waiting", duplicates::waiting(store, here, None, 200).await)?;
+    look.at("duplicates::notes", duplicates::notes(store, here, None, 200).await)?;
+    for one in ours.reports.iter().chain(&theirs.reports) {
+        look.at("hygiene::find", hygiene::find(store, here, HygieneReportId(one.id)).await)?;
+    }
+    look.at("exports::list", exports::list(store, here).await)?;
+    for one in &theirs.exports {
+        nothing("exports::document", exports::document(store, here, ExportId(one.id)).await)?;
+    }
+    let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
+    for one in &theirs.clusters {
+        nothing("duplicates::hold", duplicates::hold(tx, here, ClusterId(one.id)).await)?;
     }
     Ok(())
 }

@@ -13,10 +13,17 @@ use crate::world::{Person, Post, Project, World};
 /// Tables that only an administrator of a project writes to.
 const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 /// What only its maintainers see of a project.
-const CURATED: [&str; 6] =
-    ["quarantine", "audit_events", "audit_checkpoints", "hooks", "deliveries", "connections"];
+const CURATED: [&str; 7] = [
+    "quarantine",
+    "audit_events",
+    "audit_checkpoints",
+    "hooks",
+    "deliveries",
+    "connections",
+    "hygiene_reports",
+];
 /// What the service may only read: a function of the database writes it, or the background.
-const READ_ONLY: [&str; 8] = [
+const READ_ONLY: [&str; 9] = [
     "policy_versions",
     "audit_checkpoints",
     "changes",
@@ -25,9 +32,10 @@ const READ_ONLY: [&str; 8] = [
     "pushed_commits",
     "ci_results",
     "told_texts",
+    "exports",
 ];
 /// What the service may change, and neither add nor remove: the background does.
-const CHANGED_ONLY: [&str; 1] = ["deliveries"];
+const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -292,7 +300,10 @@ async fn writes(
         };
         let least = match table {
             _ if MANAGED.contains(&table) => Rank::Admin,
-            "quarantine" | "hooks" | "deliveries" | "connections" => Rank::Maintainer,
+            "quarantine" | "hooks" | "deliveries" | "connections" | "hygiene_reports" => {
+                Rank::Maintainer
+            }
+            "duplicate_clusters" => Rank::Member,
             _ => Rank::Agent,
         };
         let is_fixed = READ_ONLY.contains(&table);
@@ -302,7 +313,7 @@ async fn writes(
             "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
             // What counts for the team.
             "memory_records" => Rank::Member,
-            "hooks" | "connections" => Rank::Maintainer,
+            "hooks" | "connections" | "hygiene_reports" => Rank::Maintainer,
             // Who makes a project has no role on it yet: the database does that by a function.
             _ if MANAGED[1..].contains(&table) => Rank::Admin,
             _ => Rank::Agent,

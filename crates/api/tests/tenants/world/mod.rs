@@ -3,6 +3,7 @@
 mod connections;
 mod embedder;
 mod hooks;
+mod hygiene;
 mod people;
 mod reviewed;
 mod rows;
@@ -31,6 +32,7 @@ pub use embedder::vector;
 pub use hooks::{
     GIT_HOSTS, HOOK_SECRET, SOURCES, STATES, came_through, delivery, hook, hook_secret,
 };
+pub use hygiene::{cluster, pair};
 pub use people::{
     ACCESS, ALL, Credential, EXCHANGE, Person, Post, TokenState, hash, names as names_of, session,
     token_row,
@@ -90,6 +92,12 @@ pub struct Project {
     pub connections: Vec<Thing>,
     /// Pull requests that were told of; the n-th is of the n-th task.
     pub changes: Vec<Thing>,
+    /// Records that say the same, as hygiene found them: the n-th are the n-th pair of the project's records.
+    pub clusters: Vec<Thing>,
+    /// What hygiene reported.
+    pub reports: Vec<Thing>,
+    /// What it kept of what the team knew.
+    pub exports: Vec<Thing>,
     /// What people keep to themselves here.
     pub privates: Vec<Private>,
     /// Of the policy, which its members alone see.
@@ -161,6 +169,7 @@ impl World {
         sql.push_str(&people::sql(&people, &projects, &teams));
         sql.push_str(&hooks::sql(&projects, &people, &service.sealer));
         sql.push_str(&connections::sql(&projects));
+        sql.push_str(&hygiene::sql(&projects));
         sql.push_str(&reviewed::sql(&projects, &people, service.model, &service.sealer));
         execute(&database, &sql).await;
         reviewed::audited(&database, &projects).await;
@@ -306,6 +315,9 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.deliveries,
             &project.connections,
             &project.changes,
+            &project.clusters,
+            &project.reports,
+            &project.exports,
         ];
         for private in &project.privates {
             let things = private.records.iter().chain(&private.passages);

@@ -50,6 +50,9 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let deliveries = things(8, "issues", ".");
     let connections = things(2, "carts", "-");
     let changes = things(size / 2, "team/core", "!");
+    let clusters = things(2, "Cluster", " ");
+    let reports = things(3, "Report", " ");
+    let exports = things(2, "Export", " ");
     let mut texts = |of: &[Thing]| -> Vec<Thing> {
         of.iter().map(|one| Thing { id: id(rng), ..one.clone() }).collect()
     };
@@ -79,6 +82,9 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         deliveries,
         connections,
         changes,
+        clusters,
+        reports,
+        exports,
         privates: Vec::new(),
         policy_mark: mark(rng, place),
         audit_mark: mark(rng, place),

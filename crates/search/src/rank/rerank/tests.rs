@@ -175,3 +175,16 @@ fn what_the_named_person_said_comes_first() {
     rerank(&mut candidates, &at);
     assert!(candidates[0].adjustments.is_empty());
 }
+
+#[test]
+fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
+    let standing_of = |candidate: &Candidate| standing(&candidate.passage, now());
+    assert!((standing_of(&fact("new", 0)) - 1.0).abs() < f32::EPSILON);
+    assert!((standing_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
+    let mut worn = fact("old", 90);
+    let record = worn.passage.record.as_mut().expect("a record");
+    (record.state, record.hits) = (RecordState::Stale, 20);
+    let mut ranked = [worn.clone()];
+    rerank(&mut ranked, &situation());
+    assert!((ranked[0].score - standing_of(&worn)).abs() < 1e-6 && ranked[0].score < 0.6);
+}

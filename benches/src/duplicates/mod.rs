@@ -1,0 +1,126 @@
+//! Records that say the same among many: how many are found, whether others are taken for such, and how long it
+//! takes.
+
+mod made;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use mc_domain::{RecordId, RecordKind, Trust};
+use mc_memory::duplicates::{Alike, Decided, clusters};
+use mc_memory::normalise::content_hash;
+use mc_store::duplicates::Noted;
+
+use crate::harness::report::{Report, Table, short};
+use crate::harness::stats::Spread;
+use made::{Made, Way};
+
+/// How much to measure.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Numbers of notes, each measured by itself
+    #[arg(long = "notes", default_values_t = [10_000, 100_000])]
+    notes: Vec<usize>,
+    /// Times each is looked through
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Folder for the results
+    #[arg(long, default_value = "bench-results")]
+    out: PathBuf,
+}
+
+/// Makes notes, and puts together those that say the same.
+pub fn run(args: &Args) -> Result<()> {
+    ensure!(args.runs > 0, "--runs must be at least 1");
+    let mut report = Report::new("duplicates");
+    report.note(
+        "Of five notes three stand alone, one is another told again in one of the ways below (`told again`), and one \
+         differs from another in what must keep them apart (`apart`).",
+    );
+    let mut rows = Vec::new();
+    for count in &args.notes {
+        let made = made::notes(*count);
+        let notes: Vec<_> = made.iter().map(noted).collect();
+        let mut found = Vec::new();
+        let times = (0..args.runs).map(|_| {
+            let begun = Instant::now();
+            found = clusters(&notes, &Decided::default());
+            begun.elapsed().as_secs_f64()
+        });
+        report.add(format!("time for {count} notes"), "s", Spread::of(times.collect::<Vec<_>>()));
+        rows.extend(Way::ALL.map(|way| line(*count, way, &Found::of(&made, &found, way))));
+    }
+    report.set_table(Table { header: vec!["notes", "what", "of", "put together", "share"], rows });
+    report.write(&args.out)
+}
+
+fn noted(made: &Made) -> Noted {
+    Noted {
+        id: RecordId::generate(),
+        kind: RecordKind::Fact,
+        content: made.text.clone(),
+        content_hash: content_hash(&made.text).to_vec(),
+        trust: Trust::Team,
+        used: 0,
+        hits: 0,
+    }
+}
+
+/// Of the notes made in one way, how many were put together with the one that they were made of.
+struct Found {
+    all: usize,
+    together: usize,
+}
+
+impl Found {
+    fn of(made: &[Made], found: &[Alike], way: Way) -> Self {
+        let all = made.iter().filter(|note| note.way == way).count();
+        // Each pair of a cluster, by the way in which the one was made that is not the other's origin.
+        let pairs = found.iter().flat_map(|alike| {
+            alike.others.iter().map(move |(other, _)| (&made[alike.keeper], &made[*other]))
+        });
+        let together = pairs.filter(|(a, b)| {
+            let is_origin = a.subject == b.subject;
+            match way {
+                Way::Alone => !is_origin,
+                way => is_origin && (b.way == way || (a.way == way && b.way == Way::Alone)),
+            }
+        });
+        Self { all, together: together.count() }
+    }
+}
+
+fn line(count: usize, way: Way, found: &Found) -> Vec<String> {
+    let share = found.together as f64 / found.all.max(1) as f64;
+    vec![
+        count.to_string(),
+        way.as_str().to_owned(),
+        found.all.to_string(),
+        found.together.to_string(),
+        format!("{} %", short(100.0 * share)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_again_is_found_and_what_differs_is_kept_apart() {
+        let made = made::notes(2_000);
+        let notes: Vec<_> = made.iter().map(noted).collect();
+        let found = clusters(&notes, &Decided::default());
+        let (mut told, mut together) = (0, 0);
+        for way in Way::ALL {
+            let found = Found::of(&made, &found, way);
+            if way.says_the_same() {
+                told += found.all;
+                together += found.together;
+            } else {
+                assert_eq!(found.together, 0, "{}", way.as_str());
+            }
+        }
+        assert!(together * 100 >= told * 97, "{together} of {told}");
+    }
+}

@@ -1,0 +1,105 @@
+//! `/projects/{key}/exports`: what the team knew, as documents that were kept of it.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use http::header;
+use mc_domain::{Action, ExportId, ProjectKey};
+use mc_memory::export;
+use mc_store::exports::{self, Export};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::projects::{ProjectPath, entered};
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidPath;
+use crate::problem::Problem;
+use crate::shapes;
+
+/// An export, in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ExportPath {
+    /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
+    key: String,
+    /// The export's id.
+    id: Uuid,
+}
+
+impl Check for ExportPath {
+    type Checked = (ProjectKey, ExportId);
+
+    fn check(self) -> Result<Self::Checked, Invalid> {
+        Ok((check::project_key("key", &self.key)?, ExportId(self.id)))
+    }
+}
+
+/// A document that was made of what the team knew.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportView {
+    id: Uuid,
+    made_at: DateTime<Utc>,
+    /// How many records it has.
+    records: i32,
+    /// How long it is.
+    bytes: i64,
+}
+
+/// A project's exports.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportList {
+    exports: Vec<ExportView>,
+}
+
+/// See the exports of what the team knew: the newest eight are kept.
+#[utoipa::path(
+    get, path = "/projects/{key}/exports", tag = "hygiene", params(ProjectPath),
+    responses((status = 200, description = "Newest first", body = ExportList))
+)]
+pub async fn list(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(key): ValidPath<ProjectPath>,
+) -> Result<Json<ExportList>, Problem> {
+    let here = entered(&api, &caller, &key, Action::Read).await?;
+    let exports = exports::list(&here.store, here.project.id).await?;
+    Ok(Json(ExportList { exports: exports.into_iter().map(Into::into).collect() }))
+}
+
+/// Get an export, as `memory-copilot import` reads it. Nobody's private records are in it.
+#[utoipa::path(
+    get, path = "/projects/{key}/exports/{id}", tag = "hygiene", params(ExportPath),
+    responses((status = 200, description = "The records", body = String, content_type = "application/yaml"))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath((key, id)): ValidPath<ExportPath>,
+) -> Result<Response, Problem> {
+    let here = entered(&api, &caller, &key, Action::Read).await?;
+    let kept = exports::document(&here.store, here.project.id, id).await?;
+    let kept = kept.ok_or_else(|| unknown(&key))?;
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], export::unpacked(&kept)?).into_response())
+}
+
+fn unknown(key: &ProjectKey) -> Problem {
+    Problem::not_found("the project has no such export; the newest eight are kept")
+        .field("id")
+        .hint(format!("GET /projects/{key}/exports lists them"))
+}
+
+impl From<Export> for ExportView {
+    fn from(export: Export) -> Self {
+        Self {
+            id: export.id.into(),
+            made_at: export.made_at,
+            records: export.records,
+            bytes: export.bytes,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What keeps the memory in order, as its maintainers and reviewers meet it.
+
+use std::time::Duration;
+
+use mc_memory::normalise::content_hash;
+use serde_json::{Value, json};
+use tokio_util::sync::DropGuard;
+
+use crate::accounts::newcomer;
+use crate::client::TestApi;
+
+const RETRY: &str =
+    "The payments worker retries a failed charge 3 times with jitter before it gives up";
+const RETOLD: &str =
+    "Before it gives up, the payments worker retries failed charges three times with jitter";
+
+/// A record with this content, though there may be one that says the same.
+async fn told(api: &TestApi, content: &str, filler: &str) -> String {
+    let note = json!({"project_key": "shop", "kind": "fact", "content": filler});
+    let id = api.post("/save", note).await.ok()["id"].as_str().unwrap().to_owned();
+    let hash = hex::encode(content_hash(content));
+    api.execute(&format!(
+        "with said as (update memory_records set content = '{content}', content_hash = '\\x{hash}'
+                       where id = '{id}')
+         delete from embeddings where passage_id in (select id from passages where record_id = '{id}')"
+    ))
+    .await;
+    id
+}
+
+async fn pair(api: &TestApi) -> [String; 2] {
+    [
+        told(api, RETRY, "The nightly export writes totals to a bucket of the finance team").await,
+        told(api, RETOLD, "Feature flags are read once when a worker process begins").await,
+    ]
+}
+
+/// Does what is asked for, and nothing by the clock: workers begin with what the last night passed over.
+async fn work(api: &TestApi) -> DropGuard {
+    for task in mc_domain::HygieneTask::ALL {
+        let sql = format!(
+            "insert into job_effects (kind, key)
+             values ('hygiene', '{task} ' || current_date), ('hygiene', '{task} ' || current_date + 1)"
+        );
+        api.execute(&sql).await;
+    }
+    api.work()
+}
+
+/// The report of a task once it is done.
+async fn done(api: &TestApi, request: Value) -> Value {
+    let asked = api.post("/projects/shop/hygiene", request).await;
+    assert_eq!(asked.status, 202, "{}", asked.body);
+    let path = format!("/projects/shop/hygiene/{}", asked.body["id"].as_str().unwrap());
+    loop {
+        let report = api.get(&path).await.ok();
+        if !report["ended_at"].is_null() {
+            assert!(report["error"].is_null(), "{report}");
+            return report;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn duplicates_are_found_accepted_and_taken_apart_again() {
+    let api = TestApi::start().await;
+    let _work = work(&api).await;
+    let [kept, gone] = pair(&api).await;
+    let looked = done(&api, json!({"task": "duplicates", "dry_run": true})).await;
+    assert_eq!((&looked["dry_run"], &looked["counts"]["clusters"]), (&json!(true), &json!(1)));
+    assert_eq!(looked["findings"][0]["keep"], kept.as_str());
+    assert!(
+        api.get("/projects/shop/duplicates").await.ok()["clusters"].as_array().unwrap().is_empty()
+    );
+
+    let found = done(&api, json!({"task": "duplicates"})).await;
+    assert_eq!(found["counts"]["proposed"], 1);
+    let page = api.get("/projects/shop/hygiene?task=duplicates&limit=1").await.ok();
+    assert_eq!((&page["reports"][0]["id"], &page["next"]), (&found["id"], &found["id"]));
+    let clusters = api.get("/projects/shop/duplicates").await.ok();
+    let cluster = &clusters["clusters"][0];
+    let records: Vec<_> =
+        cluster["records"].as_array().unwrap().iter().map(|record| record["id"].clone()).collect();
+    assert_eq!(records, [json!(kept), json!(gone)]);
+
+    let path = format!("/projects/shop/duplicates/{}", cluster["id"].as_str().unwrap());
+    let stranger = json!({"keep": "019a0000-0000-7000-8000-000000000001"});
+    assert_eq!(api.post(&format!("{path}/accept"), stranger).await.fault(400), "keep");
+    let accepted = api.post(&format!("{path}/accept"), json!({})).await.ok();
+    assert_eq!(accepted["id"], kept.as_str());
+    assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "superseded");
+    assert_eq!(api.post(&format!("{path}/accept"), json!({})).await.fault(404), "id");
+    assert_eq!(api.post(&format!("{path}/dismiss"), json!({})).await.fault(404), "id");
+    let events = api.get("/audit?project_key=shop&action=duplicates.merged").await.ok();
+    let event = &events["events"][0];
+    assert_eq!((&event["actor"], &event["subject"]), (&json!("local"), &json!(kept)));
+    assert_eq!(event["detail"]["replaced"], json!([gone]));
+
+    api.post(&format!("/records/{gone}/rollback"), json!({})).await.ok();
+    assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "active");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_are_for_maintainers_and_decisions_for_reviewers() {
+    let api = TestApi::start().await;
+    let _work = work(&api).await;
+    pair(&api).await;
+    let report = done(&api, json!({"task": "duplicates"})).await;
+    let report = format!("/projects/shop/hygiene/{}", report["id"].as_str().unwrap());
+    let ann = newcomer(&api, "ann").await;
+    api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
+    let ann = api.with(&ann);
+    for path in ["/projects/shop/hygiene", &report] {
+        assert_eq!(ann.get(path).await.status, 403);
+    }
+    let asked = ann.post("/projects/shop/hygiene", json!({"task": "duplicates"})).await;
+    assert_eq!(asked.status, 403);
+
+    let clusters = ann.get("/projects/shop/duplicates").await.ok();
+    let id = clusters["clusters"][0]["id"].as_str().unwrap();
+    let dismiss = format!("/projects/shop/duplicates/{id}/dismiss");
+    api.put("/projects/shop/members/ann", json!({"role": "viewer"})).await.ok();
+    assert_eq!(ann.post(&dismiss, json!({})).await.status, 403);
+    api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
+    assert_eq!(ann.post(&dismiss, json!({})).await.status, 204);
+    let found = done(&api, json!({"task": "duplicates"})).await;
+    assert_eq!(found["counts"]["clusters"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_for_wrongly_is_named() {
+    let api = TestApi::start().await;
+    let path = "/projects/shop/hygiene";
+    assert_eq!(api.post(path, json!({"task": "sweeping"})).await.fault(400), "task");
+    assert_eq!(api.post(path, json!({})).await.fault(400), "task");
+    assert_eq!(api.get("/projects/shop/hygiene?task=sweeping").await.status, 400);
+    let unknown = "/projects/shop/hygiene/019a0000-0000-7000-8000-000000000001";
+    assert_eq!(api.get(unknown).await.fault(404), "id");
+    let policy = json!({"hygiene": {"duplicates": "sometimes"}});
+    let refused = api.put("/projects/shop/policy", policy).await;
+    assert!(refused.status.is_client_error(), "{}", refused.body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes() {
+    let api = TestApi::start().await;
+    let _work = work(&api).await;
+    for mut note in [
+        json!({"kind": "fewshot", "content": "Fix nil delay: compare both units first, then convert", "title": "Nil delay",
+               "steps": ["compare", "convert"], "scope": ["cart"], "tags": ["units"], "task_external_id": "CS-1",
+               "citations": [{"file": "app/cart.rb", "line_start": 1, "line_end": 3}], "ttl": "2030-06-01"}),
+        json!({"kind": "fact", "content": RETRY, "meta": {"patch_sha": "abc"}}),
+        json!({"kind": "fact", "content": "My own password manager lives on the second monitor",
+               "visibility": "private"}),
+    ] {
+        note["project_key"] = "shop".into();
+        api.post("/save", note).await.ok();
+    }
+    done(&api, json!({"task": "export"})).await;
+    let exports = api.get("/projects/shop/exports").await.ok();
+    let export = &exports["exports"][0];
+    assert_eq!(export["records"], 2);
+    let path = format!("/projects/shop/exports/{}", export["id"].as_str().unwrap());
+    let document = api.get(&path).await.ok();
+    let document = document.as_str().unwrap();
+    let records = api.get("/records?project_key=shop&visibility=team").await.ok();
+    let records = records["records"].as_array().unwrap().iter().cloned();
+    let expected: Vec<_> = records.map(mc_memory::export::exported).collect();
+    assert_eq!(document, mc_memory::export::yaml(&expected).unwrap());
+    assert!(!document.contains("second monitor"), "{document}");
+    let unknown = "/projects/shop/exports/019a0000-0000-7000-8000-000000000001";
+    assert_eq!(api.get(unknown).await.fault(404), "id");
+}

@@ -1,0 +1,108 @@
+//! What search sees is held against what it was made of, and made to fit. A dry run does the same in a transaction
+//! that is taken back.
+
+use std::collections::BTreeMap;
+
+use mc_domain::{Act, ProjectId};
+use mc_indexer::cut::Limits;
+use mc_indexer::document::{self, Page};
+use mc_memory::Error;
+use mc_memory::consistency::mend_records;
+use mc_sanitizer::Sanitized;
+use mc_store::audit::{self, Chain, NewEvent};
+use mc_store::docs::Doc;
+use mc_store::hygiene::{Given, Outcome};
+use mc_store::passages::PassageSource;
+use mc_store::{Store, Tx, consistency, ingests, passages, policies, repositories};
+use serde_json::json;
+
+/// What, and how many.
+type Counts = BTreeMap<&'static str, u64>;
+
+/// What one transaction mends of each sort, at most.
+const PART: i64 = 500;
+/// Transactions of one job at most: what is mended and found again at once is no case for more of them.
+const PARTS: usize = 200;
+
+pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+    let mut outcome = Outcome::default();
+    for _ in 0..PARTS {
+        let mut tx = store.begin().await?;
+        let mended = mend(&mut tx, given, &mut outcome).await?;
+        let is_whole = mended.values().all(|count| *count == 0);
+        for (what, count) in &mended {
+            outcome.count(what, *count);
+        }
+        if given.is_dry_run || is_whole {
+            // Dropped: nothing of it happened.
+            break;
+        }
+        let event = NewEvent::new(Act::SearchMended, "consistency").with(json!(mended));
+        audit::add(&mut tx, Chain::Project(given.project), None, &[event]).await?;
+        tx.commit().await?;
+    }
+    Ok(outcome)
+}
+
+/// Mends a part of all; answers how much that was of what.
+async fn mend(tx: &mut Tx, given: &Given, outcome: &mut Outcome) -> Result<Counts, Error> {
+    let project = given.project;
+    let strays = consistency::remove_strays(tx, project, PART).await?;
+    let records = mend_records(tx, project, PART).await?;
+    let docs = mend_docs(tx, given).await?;
+    let files = mend_files(tx, project).await?;
+    let relabelled = consistency::relabel_vectors(tx, project, PART).await?;
+    let queued = consistency::queue_unembedded(tx, project, PART).await?;
+    // What somebody keeps to themselves is counted, and nobody's to hear of.
+    for (id, _) in strays.iter().chain(&records).filter(|(_, is_shared)| *is_shared) {
+        outcome.found(json!({ "record": id }));
+    }
+    Ok(Counts::from([
+        ("stray_passages", strays.len() as u64),
+        ("records_not_found", records.len() as u64),
+        ("documents_not_found", docs),
+        ("code_without_place", files),
+        ("vectors_of_others", relabelled),
+        ("passages_without_vector", queued),
+    ]))
+}
+
+/// Cuts documents that have no passage; answers how many have one now.
+async fn mend_docs(tx: &mut Tx, given: &Given) -> Result<u64, Error> {
+    let sanitizing = policies::sanitizing(&given.policy);
+    let mut mended = 0;
+    for doc in consistency::unfound_docs(tx, given.project, None, PART).await? {
+        let id = doc.id;
+        let (_, cut) = document::cut(page(doc), Limits::default(), &sanitizing);
+        passages::replace(tx, given.project, PassageSource::Doc(id), &cut).await?;
+        mended += u64::from(!cut.is_empty());
+    }
+    Ok(mended)
+}
+
+/// The document as it was before it was cut.
+fn page(doc: Doc) -> Page {
+    Page {
+        source: doc.source,
+        doc_id: doc.doc_id,
+        title: doc.title,
+        url: doc.url,
+        content: Sanitized::stored(doc.content),
+        scope: doc.scope,
+        tags: doc.tags,
+    }
+}
+
+/// Has files read again of which a piece lost its place; answers how many pieces that were.
+async fn mend_files(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
+    let pieces = consistency::remove_unplaced(tx, project, PART).await?;
+    let of = consistency::cut_again(tx, &pieces).await?;
+    if of.is_empty() {
+        return Ok(pieces.len() as u64);
+    }
+    let known = repositories::list_in(tx, project).await?;
+    for repository in known.iter().filter(|known| of.contains(&known.id)) {
+        ingests::read_again(tx, repository).await?;
+    }
+    Ok(pieces.len() as u64)
+}

@@ -1,0 +1,125 @@
+//! What keeps the memory in order, by the clock and when a maintainer asks: project by project, in small
+//! transactions, each with a report of what it did, or would do.
+
+mod citations;
+mod consistency;
+mod duplicates;
+mod expiry;
+mod export;
+mod quality;
+mod reindex;
+
+use std::time::Duration;
+
+use chrono::Utc;
+use mc_domain::{HygieneReportId, HygieneTask};
+use mc_memory::Error;
+use mc_store::Store;
+use mc_store::hygiene::{self, Given, Outcome};
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::Schedule;
+use crate::work::{Failure, Work};
+
+/// When each task is done in every project; UTC, at night for most who would notice.
+const TIMES: [(HygieneTask, &str); 7] = [
+    (HygieneTask::Reindex, "0 5 1 * * *"),
+    (HygieneTask::Expiry, "0 40 1 * * *"),
+    (HygieneTask::Duplicates, "0 20 2 * * *"),
+    (HygieneTask::Citations, "0 0 3 * * *"),
+    // After the citations: what they say counts.
+    (HygieneTask::Quality, "0 40 3 * * *"),
+    // After what has changed most.
+    (HygieneTask::Consistency, "0 20 4 * * *"),
+    (HygieneTask::Export, "0 30 5 * * Sun"),
+];
+
+/// A task in one project: what its report says that it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Hygiene {
+    report: HygieneReportId,
+}
+
+impl Work for Hygiene {
+    const KIND: &'static str = hygiene::JOB;
+    // One after the other, so that a night of many projects leaves the service its processors and connections.
+    const AT_ONCE: usize = 1;
+    const STARTS: u16 = hygiene::JOB_STARTS;
+    const TIME: Duration = Duration::from_mins(30);
+    const PAUSE: Duration = Duration::from_mins(1);
+}
+
+/// A task in every project.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Round {
+    task: HygieneTask,
+}
+
+impl Round {
+    /// Of this task.
+    pub fn of(task: HygieneTask) -> Self {
+        Self { task }
+    }
+}
+
+impl Work for Round {
+    const KIND: &'static str = "hygiene-round";
+    const AT_ONCE: usize = 1;
+    const TIME: Duration = Duration::from_mins(5);
+}
+
+/// When the rounds begin.
+pub fn schedules() -> impl Iterator<Item = Schedule> {
+    TIMES.into_iter().map(|(task, cron)| Schedule::new(cron, Round::of(task)))
+}
+
+/// Asks for a task in every project, once a day.
+pub async fn ask_everywhere(store: Store, Round { task }: Round) -> Result<(), Failure> {
+    let key = format!("{task} {}", Utc::now().date_naive());
+    let asked = async {
+        let mut tx = store.begin().await?;
+        let projects = hygiene::ask_everywhere(&mut tx, task, &key).await?;
+        tx.commit().await?;
+        Ok::<_, mc_store::Error>(projects)
+    };
+    let projects = asked.await.map_err(|error| Failure::of(&error))?;
+    tracing::info!(hygiene.task = %task, projects, "asked for a round of hygiene");
+    Ok(())
+}
+
+/// Does what a report was made for, and writes down in it what came of that. What was done half-way stays, and
+/// the next start goes on.
+pub async fn run(store: Store, Hygiene { report }: Hygiene) -> Result<(), Failure> {
+    let noted = match begin_and_attend(&store, report).await {
+        Ok(None) => return Ok(()),
+        Ok(Some(outcome)) => hygiene::end(&store, report, &outcome).await,
+        Err(error) => {
+            let noted = hygiene::failed(&store, report, &error.to_string()).await;
+            return Err(noted.err().map_or_else(|| Failure::of(&error), |away| Failure::of(&away)));
+        }
+    };
+    noted.map_err(|error| Failure::of(&error))
+}
+
+async fn begin_and_attend(
+    store: &Store,
+    report: HygieneReportId,
+) -> Result<Option<Outcome>, Error> {
+    let Some(given) = hygiene::begin(store, report).await? else { return Ok(None) };
+    let outcome = attend(store, &given).await?;
+    tracing::info!(project.id = %given.project, hygiene.task = %given.task,
+        hygiene.dry_run = given.is_dry_run, counts = ?outcome.counts, "hygiene is done");
+    Ok(Some(outcome))
+}
+
+async fn attend(store: &Store, given: &Given) -> Result<Outcome, Error> {
+    match given.task {
+        HygieneTask::Duplicates => duplicates::run(store, given).await,
+        HygieneTask::Quality => quality::run(store, given).await,
+        HygieneTask::Expiry => expiry::run(store, given).await,
+        HygieneTask::Citations => citations::run(store, given).await,
+        HygieneTask::Reindex => reindex::run(store, given).await,
+        HygieneTask::Consistency => consistency::run(store, given).await,
+        HygieneTask::Export => export::run(store, given).await,
+    }
+}

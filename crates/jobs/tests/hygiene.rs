@@ -1,0 +1,506 @@
+//! What keeps the memory in order, as jobs: asked for by the clock and by people, with a report.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+use std::time::{Duration, Instant};
+
+use mc_domain::{HygieneReportId, HygieneTask, ProjectId, RecordId, UserId};
+use mc_jobs::{Request, Round};
+use mc_memory::normalise::content_hash;
+use mc_store::hygiene::{self, Report, ReportFilter};
+use mc_store::testing::{execute, text};
+use mc_store::{exports, upkeep};
+use mc_testkit::TestDatabase;
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Longer than any of this takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+const RETRY: &str =
+    "The payments worker retries a failed charge 3 times with jitter before it gives up";
+const RETOLD: &str =
+    "Before it gives up, the payments worker retries failed charges three times with jitter";
+
+struct World {
+    db: TestDatabase,
+    project: ProjectId,
+    _work: DropGuard,
+}
+
+impl World {
+    async fn new() -> Self {
+        let db = TestDatabase::create().await;
+        let project = db.project("shop").await.id;
+        // Nothing by the clock: the workers begin with what the last night passed over.
+        let attended = HygieneTask::ALL.iter().map(|task| {
+            format!(
+                "('hygiene', '{task} ' || current_date), ('hygiene', '{task} ' || current_date + 1)"
+            )
+        });
+        let attended: Vec<_> = attended.collect();
+        let sql = format!("insert into job_effects (kind, key) values {}", attended.join(", "));
+        execute(db.url(), &sql).await.unwrap();
+        let stop = CancellationToken::new();
+        tokio::spawn(mc_jobs::workers(db.store().clone(), db.store()).run(stop.clone()));
+        Self { db, project, _work: stop.drop_guard() }
+    }
+
+    /// A live record of the team.
+    async fn record(&self, content: &str) -> RecordId {
+        let id = RecordId::generate();
+        let hash: String = content_hash(content).iter().map(|byte| format!("{byte:02x}")).collect();
+        self.execute(&format!(
+            "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
+             values ('{id}', '{}', 'fact', '{content}', now() + interval '90 days', '\\x{hash}', 1)",
+            self.project
+        ))
+        .await;
+        id
+    }
+
+    async fn execute(&self, sql: &str) {
+        execute(self.db.url(), sql).await.unwrap();
+    }
+
+    async fn text(&self, sql: &str) -> String {
+        text(self.db.store(), sql).await.unwrap()
+    }
+
+    async fn policy(&self, policy: Value) {
+        self.execute(&format!("update projects set policy = '{policy}'")).await;
+    }
+
+    async fn asked(&self, task: HygieneTask, is_dry_run: bool) -> HygieneReportId {
+        let mut tx = self.db.service().enter(UserId::LOCAL, self.project).begin().await.unwrap();
+        let id = hygiene::ask(&mut tx, self.project, task, is_dry_run).await.unwrap();
+        tx.commit().await.unwrap();
+        id
+    }
+
+    /// The report once its job has ended.
+    async fn ended(&self, id: HygieneReportId) -> Report {
+        let begun = Instant::now();
+        loop {
+            let report = hygiene::find(self.db.store(), self.project, id).await.unwrap().unwrap();
+            if report.ended_at.is_some() {
+                return report;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn done(&self, task: HygieneTask, is_dry_run: bool) -> Report {
+        let report = self.ended(self.asked(task, is_dry_run).await).await;
+        assert_eq!(report.error, None);
+        report
+    }
+
+    async fn clusters(&self) -> String {
+        self.text("select coalesce(string_agg(state, ','), '') from duplicate_clusters").await
+    }
+
+    async fn live(&self) -> String {
+        self.text("select count(*)::text from memory_records where state = 'active'").await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn duplicates_are_looked_for_put_before_people_or_made_one_as_the_policy_has_it() {
+    let world = World::new().await;
+    let [kept, gone] = [world.record(RETRY).await, world.record(RETOLD).await];
+
+    let looked = world.done(HygieneTask::Duplicates, true).await;
+    assert!(looked.is_dry_run && looked.started_at.is_some());
+    assert_eq!(looked.asked_by.as_deref(), Some("local"));
+    assert_eq!(looked.counts, json!({"clusters": 1, "records": 2}));
+    assert_eq!(
+        (&looked.findings[0]["keep"], &looked.findings[0]["same"]),
+        (&json!(kept), &json!([gone]))
+    );
+    assert_eq!((world.clusters().await, world.live().await), (String::new(), "2".into()));
+
+    let proposed = world.done(HygieneTask::Duplicates, false).await;
+    assert_eq!(proposed.counts["proposed"], 1);
+    let again = world.done(HygieneTask::Duplicates, false).await;
+    assert_eq!((&again.counts["proposed"], &again.counts["withdrawn"]), (&json!(0), &json!(0)));
+    assert_eq!((world.clusters().await, world.live().await), ("open".into(), "2".into()));
+
+    world.policy(json!({"hygiene": {"duplicates": "off"}})).await;
+    let off = world.done(HygieneTask::Duplicates, false).await;
+    assert_eq!(off.counts["withdrawn"], 1);
+
+    world.policy(json!({"hygiene": {"duplicates": "apply"}})).await;
+    let applied = world.done(HygieneTask::Duplicates, false).await;
+    assert_eq!(applied.counts["merged"], 1);
+    assert_eq!((world.clusters().await, world.live().await), ("merged".into(), "1".into()));
+    let act = world
+        .text("select action || ' ' || subject from audit_events where action like 'dup%'")
+        .await;
+    assert_eq!(act, format!("duplicates.merged {kept}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_asks_each_project_once_a_day_but_those_that_switched_it_off() {
+    let world = World::new().await;
+    let quiet = world.db.project("quiet").await.id;
+    world.execute(&format!(
+        r#"update projects set policy = '{{"hygiene": {{"duplicates": "off"}}}}' where id = '{quiet}'"#
+    )).await;
+    let count = "select count(*)::text from hygiene_reports where task = 'duplicates'";
+    world.execute("delete from job_effects where key like 'duplicates %'").await;
+    for _ in 0..3 {
+        let mut tx = world.db.store().begin().await.unwrap();
+        Request::new(&Round::of(HygieneTask::Duplicates)).put(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    let begun = Instant::now();
+    let done = "select count(*)::text from apalis.jobs where job_type = 'hygiene-round' and status <> 'Done'";
+    while mc_store::testing::text(world.db.store(), done).await.unwrap() != "0" {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(world.text(count).await, "1");
+    let of_it = ReportFilter { task: Some(HygieneTask::Duplicates), before: None };
+    let report = hygiene::list(world.db.store(), world.project, of_it, 9).await.unwrap().remove(0);
+    assert_eq!(
+        (report.task, report.is_dry_run, report.asked_by),
+        (HygieneTask::Duplicates, false, None)
+    );
+    assert_eq!(world.ended(report.id).await.counts["clusters"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_are_kept_for_as_long_as_the_policy_says() {
+    let world = World::new().await;
+    let [old, young] = [
+        world.done(HygieneTask::Duplicates, true).await,
+        world.done(HygieneTask::Duplicates, true).await,
+    ];
+    world.policy(json!({"retention_days": {"hygiene": 10}})).await;
+    world
+        .execute(&format!(
+            "update hygiene_reports set asked_at = now() - interval '11 days' where id = '{}'",
+            old.id
+        ))
+        .await;
+    assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().reports, 1);
+    let find = async |id| hygiene::find(world.db.store(), world.project, id).await.unwrap();
+    assert!(find(old.id).await.is_none() && find(young.id).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_whose_project_is_gone_is_done() {
+    let world = World::new().await;
+    world.execute("update projects set policy = '{\"ttl_days\": 7}'").await;
+    let unreadable = world.ended(world.asked(HygieneTask::Duplicates, false).await).await;
+    assert!(unreadable.error.is_some_and(|error| error.contains("policy")));
+    world.execute("delete from projects").await;
+    let waiting = "select count(*)::text from apalis.jobs where job_type = 'hygiene' and status not in ('Done')";
+    let begun = Instant::now();
+    world.execute("update apalis.jobs set run_at = now()").await;
+    while world.text(waiting).await != "0" {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
+    let world = World::new().await;
+    let [old, used, passed] = [
+        world.record(RETRY).await,
+        world.record("Carts expire at noon").await,
+        world.record("Mail waits").await,
+    ];
+    world.execute("update memory_records set updated_at = now() - interval '100 days', created_at = now() - interval '100 days'").await;
+    world.execute(&format!(
+        "update memory_records set hits = 3, last_hit_at = now() where id in ('{used}', '{passed}')"
+    )).await;
+    world.execute(&format!(
+        "with shown as (
+             insert into bundles (id, project_id, principal, request, confidence, tokens)
+             select gen_random_uuid(), '{}', 'ann', '{{}}', 1, 1 from generate_series(1, 10) returning id, project_id)
+         insert into bundle_items (bundle_id, project_id, position, section, record_id, score, used)
+         select id, project_id, 0, 'facts', '{used}'::uuid, 1, true from shown
+         union all select id, project_id, 1, 'facts', '{passed}'::uuid, 1, null from shown",
+        world.project
+    )).await;
+
+    let looked = world.done(HygieneTask::Quality, true).await;
+    assert_eq!((&looked.counts["records"], &looked.counts["noise"]), (&json!(3), &json!(2)));
+    let reasons = |id: RecordId| {
+        let findings = looked.findings.as_array().unwrap();
+        let finding = findings.iter().find(|one| one["record"] == json!(id)).unwrap();
+        finding["reasons"][0].as_str().unwrap().to_owned()
+    };
+    assert_eq!(reasons(old), "neither recalled nor changed for 100 days");
+    assert!(reasons(passed).starts_with("never used in 10 recalls"), "{}", reasons(passed));
+    world.done(HygieneTask::Quality, false).await;
+    assert_eq!(world.live().await, "3", "by default people decide");
+
+    world.policy(json!({"hygiene": {"noise": "apply"}})).await;
+    let applied = world.done(HygieneTask::Quality, false).await;
+    assert_eq!(applied.counts["retired"], 2);
+    let left = world.text("select id::text from memory_records where state = 'active'").await;
+    assert_eq!(left, used.to_string());
+    let told =
+        world.text("select detail::text from audit_events where action = 'records.retired'").await;
+    assert!(told.contains(&old.to_string()) && told.contains("100 days"), "{told}");
+    // What is brought back stays, until there is something new against it.
+    world.execute("update memory_records set state = 'active', updated_at = now() where state = 'deleted'").await;
+    assert_eq!(world.done(HygieneTask::Quality, false).await.counts["noise"], 0);
+    world.policy(json!({"hygiene": {"noise": "off", "unused_days": 1}})).await;
+    assert!(world.done(HygieneTask::Quality, false).await.counts["noise"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_expired_long_ago_is_taken_out_and_what_the_policy_deletes_is_said_before() {
+    let world = World::new().await;
+    let [long_ago, lately, private] =
+        [world.record(RETRY).await, world.record(RETOLD).await, world.record("Mail waits").await];
+    world.record("Carts expire at noon").await;
+    for (id, days) in [(long_ago, 40), (lately, 3), (private, 40)] {
+        world
+            .execute(&format!(
+                "update memory_records set ttl = now() - interval '{days} days' where id = '{id}'"
+            ))
+            .await;
+    }
+    world.execute(&format!(
+        "update memory_records set visibility = 'private', private_to = '{}' where id = '{private}'",
+        UserId::LOCAL
+    )).await;
+    let removed = world.record("Exports run at two").await;
+    world.execute(&format!(
+        "update memory_records set state = 'deleted', updated_at = now() - interval '175 days' where id = '{removed}'"
+    )).await;
+
+    let looked = world.done(HygieneTask::Expiry, true).await;
+    assert_eq!(
+        (&looked.counts["expired"], &looked.counts["expired_long_ago"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(looked.counts["removed_records_deleted_within_7_days"], 1);
+    assert_eq!((&looked.counts["retired"], world.live().await), (&Value::Null, "4".into()));
+
+    let done = world.done(HygieneTask::Expiry, false).await;
+    assert_eq!(
+        (&done.counts["retired"], &done.findings),
+        (&json!(2), &json!([{"record": long_ago}]))
+    );
+    assert_eq!(world.live().await, "2");
+    let told =
+        world.text("select detail::text from audit_events where action = 'records.retired'").await;
+    assert!(told.contains(&long_ago.to_string()) && !told.contains(&private.to_string()), "{told}");
+    assert_eq!(world.done(HygieneTask::Expiry, false).await.counts["expired_long_ago"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn citations_that_nobody_checked_are_checked() {
+    let world = World::new().await;
+    let [gone, there] = [world.record(RETRY).await, world.record("Carts expire at noon").await];
+    for (record, verdict) in [(gone, "fresh"), (there, "unchecked")] {
+        world.execute(&format!(
+            "insert into memory_citations (id, record_id, project_id, file_path, verdict, content_hash)
+             values (gen_random_uuid(), '{record}', '{}', 'a.rb', '{verdict}', '\\x00')",
+            world.project
+        )).await;
+    }
+    let stale =
+        "select coalesce(string_agg(id::text, ','), '') from memory_records where state = 'stale'";
+    let looked = world.done(HygieneTask::Citations, true).await;
+    assert_eq!(looked.counts, json!({"records": 2, "turned_stale": 1, "turned_active": 0}));
+    assert_eq!(world.text(stale).await, "");
+    let done = world.done(HygieneTask::Citations, false).await;
+    assert_eq!(done.counts["turned_stale"], 1);
+    assert_eq!(world.text(stale).await, gone.to_string());
+    assert_eq!(world.done(HygieneTask::Citations, false).await.counts["turned_stale"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repositories_that_nobody_had_read_for_long_are_read_again_once() {
+    let world = World::new().await;
+    for (name, days) in [("old", 8), ("young", 6)] {
+        world.execute(&format!(
+            "insert into repositories (id, project_id, owner, name, location, indexed_at)
+             values (gen_random_uuid(), '{}', 'acme', '{name}', 'https://git.example.org/{name}.git',
+                     now() - interval '{days} days')",
+            world.project
+        )).await;
+    }
+    let runs = "select count(*)::text from ingest_runs";
+    let looked = world.done(HygieneTask::Reindex, true).await;
+    assert_eq!((&looked.counts["repositories"], world.text(runs).await), (&json!(1), "0".into()));
+    assert_eq!(looked.findings[0]["repository"], "repo:acme/old");
+    assert_eq!(world.done(HygieneTask::Reindex, false).await.counts["asked"], 1);
+    // A run that fails is not asked for again before the days are over.
+    world.execute("update ingest_runs set status = 'FAILED'").await;
+    assert_eq!(world.done(HygieneTask::Reindex, false).await.counts["repositories"], 0);
+    assert_eq!(world.text(runs).await, "1");
+}
+
+/// Runs a statement of which no trigger hears, as damage does.
+async fn unheard(world: &World, sql: &str) {
+    world
+        .execute(&format!(
+            "do $unheard$ begin
+                 perform set_config('session_replication_role', 'replica', true); {sql};
+             end $unheard$"
+        ))
+        .await;
+}
+
+/// Brings a look that finds nothing, damage of one sort, a look that only says so, and its repair.
+async fn mended(world: &World, what: &str, damage: &str, is_whole: &str) {
+    let quiet = world.done(HygieneTask::Consistency, false).await;
+    assert!(
+        quiet.counts.as_object().unwrap().values().all(|count| count == 0),
+        "{what}: {:?}",
+        quiet.counts
+    );
+    assert_eq!(world.text(is_whole).await, "true", "{what}, before");
+    unheard(world, damage).await;
+    assert_eq!(world.text(is_whole).await, "false", "{what}, damaged");
+    let looked = world.done(HygieneTask::Consistency, true).await;
+    assert_eq!(looked.counts[what], 1, "{:?}", looked.counts);
+    assert_eq!(world.text(is_whole).await, "false", "{what}, looked at");
+    let done = world.done(HygieneTask::Consistency, false).await;
+    assert_eq!(done.counts[what], 1, "{:?}", done.counts);
+    let told =
+        "select detail from audit_events where action = 'search.mended' order by seq desc limit 1";
+    let told: Value = serde_json::from_str(&world.text(told).await).unwrap();
+    assert_eq!(told[what], 1);
+    assert_eq!(world.text(is_whole).await, "true", "{what}, mended");
+}
+
+/// One of each: a record, a document and a piece of code, with what search sees of them.
+async fn whole(world: &World) -> RecordId {
+    let (id, p) = (world.record(RETRY).await, world.project);
+    let sql = format!(
+        "insert into repositories (id, project_id, owner, name, location, indexed_at)
+         values (gen_random_uuid(), '{p}', 'acme', 'shop', 'https://git.example.org/shop.git', now());
+         insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+         select gen_random_uuid(), r.id, r.project_id, 'a.rb', '\\x01', 9, 'ruby', 1, 1 from repositories r;
+         insert into passages (id, project_id, file_id, text, content_hash)
+         select gen_random_uuid(), f.project_id, f.id, 'class Cart', '\\x02' from files f;
+         insert into code_chunks (passage_id, project_id, repository_id, file_id, chunk_index, line_start, line_end,
+             chunk_hash, span_hash)
+         select p.id, p.project_id, f.repository_id, f.id, 0, 1, 1, '\\x00', '\\x00'
+         from passages p join files f on f.id = p.file_id;
+         insert into docs (id, project_id, source, doc_id, title, content)
+         values (gen_random_uuid(), '{p}', 'wiki', 'adr-1', 'Units', '# Units' || chr(10) || chr(10) || 'Count in minutes.');
+         insert into passages (id, project_id, doc_id, title, place, text, content_hash)
+         select gen_random_uuid(), d.project_id, d.id, 'Units', 'adr-1', 'Count in minutes.', '\\x03' from docs d;
+         insert into passages (id, project_id, record_id, record_kind, text, content_hash)
+         values (gen_random_uuid(), '{p}', '{id}', 'fact', '{RETRY}', '\\x04');"
+    );
+    world.execute(&format!("do $whole$ begin {sql} end $whole$")).await;
+    id
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
+    let world = World::new().await;
+    let id = whole(&world).await;
+    mended(
+        &world,
+        "records_not_found",
+        "delete from passages where record_id is not null",
+        "select exists (select from passages where record_id is not null)::text",
+    )
+    .await;
+    mended(
+        &world,
+        "records_not_found",
+        "update passages set text = 'something else' where record_id is not null",
+        &format!("select (text = '{RETRY}')::text from passages where record_id is not null"),
+    )
+    .await;
+    mended(
+        &world,
+        "documents_not_found",
+        "delete from passages where doc_id is not null",
+        "select exists (select from passages where doc_id is not null and text like '%minutes%')::text",
+    )
+    .await;
+    mended(
+        &world,
+        "passages_without_vector",
+        "delete from embedding_queue where passage_id in (select id from passages where doc_id is not null)",
+        "select exists (select from embedding_queue q join passages p on p.id = q.passage_id
+                        where p.doc_id is not null)::text",
+    )
+    .await;
+    // Whose a vector is must never be more than whose its passage is.
+    world
+        .execute("insert into embedding_models (name, dimensions, provider) values ('m', 2, '{}')")
+        .await;
+    world.execute(
+        "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+         select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]' from passages p, embedding_models m
+         where p.record_id is not null",
+    )
+    .await;
+    mended(
+        &world,
+        "vectors_of_others",
+        &format!("update embeddings set private_to = '{}'", UserId::LOCAL),
+        "select (private_to is null)::text from embeddings",
+    )
+    .await;
+    mended(
+        &world,
+        "stray_passages",
+        &format!(
+            "insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, state)
+             select gen_random_uuid(), project_id, 'fact', 'gone', ttl, '\\x05', 1, 'deleted' from memory_records;
+             insert into passages (id, project_id, record_id, record_kind, text, content_hash)
+             select gen_random_uuid(), project_id, id, 'fact', 'gone', '\\x05' from memory_records where id <> '{id}'"
+        ),
+        "select (not exists (select from passages where text = 'gone'))::text",
+    )
+    .await;
+    // Last: until its repository was read again there is less of it.
+    mended(
+        &world,
+        "code_without_place",
+        "delete from code_chunks",
+        "select (not exists (select from passages p where p.file_id is not null
+                 and not exists (select from code_chunks c where c.passage_id = p.id)))::text",
+    )
+    .await;
+    assert_eq!(world.text("select (content_hash = '\\x')::text from files").await, "true");
+    assert_eq!(
+        world.text("select count(*)::text from ingest_runs where status = 'QUEUED'").await,
+        "1"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_newest_eight_exports_are_kept_and_hold_what_the_team_knows() {
+    let world = World::new().await;
+    world.record(RETRY).await;
+    let [private, proposed] =
+        [world.record("Mail waits").await, world.record("Carts expire at noon").await];
+    world.execute(&format!(
+        "update memory_records set visibility = 'private', private_to = '{}' where id = '{private}'",
+        UserId::LOCAL
+    )).await;
+    world.execute(&format!(
+        "update memory_records set visibility = 'proposed', trust = 'untrusted' where id = '{proposed}'"
+    )).await;
+    let looked = world.done(HygieneTask::Export, true).await;
+    assert_eq!(looked.counts, json!({"records": 1}));
+    assert!(exports::list(world.db.store(), world.project).await.unwrap().is_empty());
+    for _ in 0..9 {
+        world.done(HygieneTask::Export, false).await;
+    }
+    let kept = exports::list(world.db.store(), world.project).await.unwrap();
+    assert_eq!(kept.len(), 8);
+    assert!(kept.is_sorted_by(|a, b| a.id > b.id));
+    let document =
+        exports::document(world.db.store(), world.project, kept[0].id).await.unwrap().unwrap();
+    let document = mc_memory::export::unpacked(&document).unwrap();
+    assert!(document.contains(RETRY), "{document}");
+    assert!(!document.contains("Mail waits") && !document.contains("Carts expire"), "{document}");
+}

@@ -1,0 +1,29 @@
+//! Records that are to be found, and what search has of them.
+
+use mc_domain::{ProjectId, RecordId};
+use mc_store::passages::{self, PassageSource};
+use mc_store::{Tx, consistency, records};
+
+use crate::Error;
+use crate::review::{body_of, index};
+
+/// Makes the passages of records that have none, or another than they should; answers of which, and whether each
+/// is for others than its owner.
+pub async fn mend_records(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<(RecordId, bool)>, Error> {
+    let ids = consistency::unfound_records(tx, project, limit).await?;
+    records::lock(tx, &ids).await?;
+    let mut mended = Vec::with_capacity(ids.len());
+    for id in ids {
+        let Some(record) = records::find_in(tx, id).await? else { continue };
+        let private_to = record.standing.private_to;
+        // One with other readers is not changed but made anew: its vector is theirs as well.
+        passages::remove(tx, PassageSource::Record(id)).await?;
+        index(tx, &record, &body_of(&record), private_to).await?;
+        mended.push((id, private_to.is_none()));
+    }
+    Ok(mended)
+}

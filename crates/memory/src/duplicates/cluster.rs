@@ -1,0 +1,203 @@
+//! Notes that say the same, put together.
+
+use std::collections::HashMap;
+
+use mc_store::duplicates::{Member, Noted};
+
+use super::minhash;
+use crate::judge::{Note, compare, mergeable};
+
+/// So many notes are one cluster at most; what more there are is found when these are one.
+pub const MEMBERS_MAX: usize = 32;
+
+/// Which notes were decided about together, while they said what they do.
+#[derive(Debug, Default)]
+pub struct Decided(HashMap<Member, Vec<usize>>);
+
+impl Decided {
+    /// From what was decided, each about several.
+    pub fn new(decisions: Vec<Vec<Member>>) -> Self {
+        let mut decided: HashMap<Member, Vec<usize>> = HashMap::new();
+        for (at, members) in decisions.into_iter().enumerate() {
+            for member in members {
+                decided.entry(member).or_default().push(at);
+            }
+        }
+        Self(decided)
+    }
+
+    fn about(&self, a: &Noted, b: &Noted) -> bool {
+        let decisions = |note: &Noted| self.0.get(&member(note));
+        match (decisions(a), decisions(b)) {
+            (Some(a), Some(b)) => a.iter().any(|decision| b.contains(decision)),
+            _ => false,
+        }
+    }
+}
+
+/// A note, and those that say the same as it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alike {
+    /// The index of the note that would stay.
+    pub keeper: usize,
+    /// The indices of the others, each with the share of words that it and the keeper have in common.
+    pub others: Vec<(usize, f32)>,
+}
+
+/// Puts together the notes that say the same: who stays is vouched for by more, then more used, then older, and
+/// each of the others says the same as it by the judge's own comparison, so that no chain of small differences
+/// leads from one to another that says something else. Busy for seconds where there are many.
+pub fn clusters(notes: &[Noted], decided: &Decided) -> Vec<Alike> {
+    let order = best_first(notes);
+    let bands: Vec<_> =
+        order.iter().map(|at| minhash::bands(&Note::read(&notes[*at].content))).collect();
+    let pairs = minhash::meeting(&bands);
+    let mut is_taken = vec![false; notes.len()];
+    let mut clusters = Vec::new();
+    for near in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let keeper = order[near[0].0 as usize];
+        if is_taken[keeper] {
+            continue;
+        }
+        let near = near.iter().map(|(_, other)| order[*other as usize]);
+        let free: Vec<_> = near.filter(|other| !is_taken[*other]).collect();
+        let mut others = same_as(&notes[keeper], free, notes, decided);
+        others.truncate(MEMBERS_MAX - 1);
+        if others.is_empty() {
+            continue;
+        }
+        is_taken[keeper] = true;
+        for (other, _) in &others {
+            is_taken[*other] = true;
+        }
+        clusters.push(Alike { keeper, others });
+    }
+    clusters
+}
+
+/// The indices of the notes, that which would stay among alike ones first.
+fn best_first(notes: &[Noted]) -> Vec<usize> {
+    let mut order: Vec<_> = (0..notes.len()).collect();
+    let standing = |note: &Noted| (note.trust, note.used, note.hits);
+    order.sort_by(|a, b| {
+        let (a, b) = (&notes[*a], &notes[*b]);
+        standing(b).cmp(&standing(a)).then(a.id.cmp(&b.id))
+    });
+    order
+}
+
+fn same_as(
+    keeper: &Noted,
+    candidates: Vec<usize>,
+    notes: &[Noted],
+    decided: &Decided,
+) -> Vec<(usize, f32)> {
+    let said = Note::read(&keeper.content);
+    let same = |at: usize| {
+        let other = &notes[at];
+        if !mergeable(keeper.kind, other.kind) || decided.about(keeper, other) {
+            return None;
+        }
+        let comparison = compare(&said, &Note::read(&other.content));
+        comparison.difference.is_none().then_some((at, comparison.jaccard))
+    };
+    candidates.into_iter().filter_map(same).collect()
+}
+
+pub(super) fn member(note: &Noted) -> Member {
+    Member { id: note.id, content_hash: note.content_hash.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use mc_domain::{RecordId, RecordKind, Trust};
+
+    use super::*;
+    use crate::normalise::content_hash;
+
+    const RETRY: &str =
+        "The payments worker retries a failed charge 3 times with jitter before it gives up";
+    const RETOLD: &str = "Please note: before it gives up, the payments worker retries failed charges three times with jitter";
+    const OTHER: &str =
+        "Cart sessions expire after the delay that the shop owner sets in the panel";
+
+    fn note(content: &str) -> Noted {
+        Noted {
+            id: RecordId::generate(),
+            kind: RecordKind::Fact,
+            content: content.to_owned(),
+            content_hash: content_hash(content).to_vec(),
+            trust: Trust::Team,
+            used: 0,
+            hits: 0,
+        }
+    }
+
+    fn found(notes: &[Noted]) -> Vec<(usize, Vec<usize>)> {
+        let clusters = clusters(notes, &Decided::default()).into_iter();
+        clusters
+            .map(|one| (one.keeper, one.others.iter().map(|(other, _)| *other).collect()))
+            .collect()
+    }
+
+    #[test]
+    fn who_is_vouched_for_stays_then_who_is_used_then_who_was_there_first() {
+        let (first, second) = (note(RETRY), note(RETOLD));
+        let notes = [first.clone(), note(OTHER), second.clone()];
+        assert_eq!(found(&notes), [(0, vec![2])]);
+        let used = Noted { used: 1, ..second.clone() };
+        assert_eq!(found(&[first.clone(), used.clone()]), [(1, vec![0])]);
+        let confirmed = Noted { trust: Trust::Confirmed, ..first };
+        assert_eq!(found(&[confirmed, used]), [(0, vec![1])]);
+    }
+
+    #[test]
+    fn what_differs_in_a_number_an_identifier_or_a_denial_stays_apart() {
+        for (a, b) in [
+            (RETRY, RETRY.replace('3', "4")),
+            (
+                "Decision E0123 about retries of payments",
+                "Decision E0124 about retries of payments".into(),
+            ),
+            ("Retries of payments are enabled", "Retries of payments are not enabled".into()),
+            (
+                "Use delay_unit for the timers of carts",
+                "Use delay_type for the timers of carts".into(),
+            ),
+            (
+                "Orders service calls payments service",
+                "Payments service calls orders service".into(),
+            ),
+        ] {
+            assert_eq!(found(&[note(a), note(&b)]), [], "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn an_example_is_no_duplicate_of_a_fact() {
+        let example = Noted { kind: RecordKind::Fewshot, ..note(RETOLD) };
+        assert_eq!(found(&[note(RETRY), example]), []);
+        let rule = Noted { kind: RecordKind::Rule, ..note(RETOLD) };
+        assert_eq!(found(&[note(RETRY), rule]).len(), 1);
+    }
+
+    #[test]
+    fn what_was_decided_about_stays_so_until_one_says_something_else() {
+        let (a, b) = (note(RETRY), note(RETOLD));
+        let decided = Decided::new(vec![vec![member(&a), member(&b)]]);
+        assert_eq!(clusters(&[a.clone(), b.clone()], &decided), []);
+        let retold = RETOLD.replace("jitter", "some jitter");
+        let changed = Noted { content_hash: content_hash(&retold).to_vec(), content: retold, ..b };
+        assert_eq!(clusters(&[a, changed], &decided).len(), 1);
+    }
+
+    #[test]
+    fn a_chain_of_small_differences_is_not_one_cluster() {
+        let base = "The nightly export of shops writes totals to the bucket of the finance team";
+        let more = format!("{base} before breakfast");
+        let most = format!("{more}, then mails a summary");
+        let notes = [note(base), note(&more), note(&most)];
+        let clusters = found(&notes);
+        assert!(clusters.iter().all(|(_, others)| others.len() == 1), "{clusters:?}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Whether a record helps anybody. How well it stands is what the ranking itself makes of its age, its use and
+//! its state at every recall; there is no other score that could differ from that, or be out of date.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
+use mc_search::standing;
+use mc_store::hygiene::wear::{self, Wear};
+use mc_store::{Store, passages};
+
+use crate::Error;
+
+/// So often others of a bundle were used and a record was not, before that speaks against it.
+const PASSED_OVER_MIN: i64 = 10;
+
+/// A record, how well it stands, and why it helps nobody, where it doesn't.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// What is known of its use.
+    pub wear: Wear,
+    /// What the ranking multiplies it by whatever is asked; `None` for what is not found at all.
+    pub standing: Option<f32>,
+    /// What speaks against it; nothing does against most.
+    pub noise: Vec<Noise>,
+}
+
+/// Why a record helps nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noise {
+    /// Neither recalled nor changed for so many days.
+    Unused(i64),
+    /// So often recalled where others were used, and never used.
+    PassedOver(i64),
+    /// What it cites has not been what it cited for so many days.
+    Broken(i64),
+}
+
+impl fmt::Display for Noise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unused(days) => write!(f, "neither recalled nor changed for {days} days"),
+            Self::PassedOver(times) => {
+                write!(f, "never used in {times} recalls of which something else was used")
+            }
+            Self::Broken(days) => write!(f, "the code that it cites changed {days} days ago"),
+        }
+    }
+}
+
+/// The records of the team after an id, oldest first, each judged; `unused_days` without a recall or a change
+/// speak against one.
+pub async fn judge(
+    store: &Store,
+    project: ProjectId,
+    unused_days: u16,
+    after: Option<RecordId>,
+    limit: i64,
+) -> Result<Vec<Judged>, Error> {
+    let now = Utc::now();
+    let page = wear::of_team(store, project, after, limit).await?;
+    let ids: Vec<_> = page.iter().filter_map(|wear| wear.passage).collect();
+    let passages = passages::load(store, project, &ids).await?;
+    let standings: HashMap<_, _> =
+        passages.iter().map(|passage| (passage.indexed.id, standing(passage, now))).collect();
+    let judged = |wear: Wear| Judged {
+        standing: wear.passage.and_then(|passage| standings.get(&passage).copied()),
+        noise: noise(&wear, unused_days, now),
+        wear,
+    };
+    Ok(page.into_iter().map(judged).collect())
+}
+
+/// What speaks against a record. Nothing does against what a person vouched for, agreed on as a rule, or named an
+/// end for.
+fn noise(wear: &Wear, unused_days: u16, now: DateTime<Utc>) -> Vec<Noise> {
+    if wear.trust == Trust::Confirmed || wear.kind == RecordKind::Rule || wear.ttl_given {
+        return Vec::new();
+    }
+    let least = i64::from(unused_days);
+    let days = |since: DateTime<Utc>| (now - since).max(TimeDelta::zero()).num_days();
+    let changed = days(wear.updated_at);
+    let unused = wear.last_hit_at.map_or(changed, |hit| days(hit).min(changed));
+    let broken = wear.broken_since.map_or(0, |since| days(since).min(changed));
+    let is_passed_over = wear.used == 0 && wear.passed_over >= PASSED_OVER_MIN;
+    let all = [
+        (unused >= least).then_some(Noise::Unused(unused)),
+        is_passed_over.then_some(Noise::PassedOver(wear.passed_over)),
+        (broken >= least).then_some(Noise::Broken(broken)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+    fn ago(days: i64) -> DateTime<Utc> {
+        NOW - TimeDelta::days(days)
+    }
+
+    /// A fact of the team that changed so long ago.
+    fn fact(days: i64) -> Wear {
+        Wear {
+            id: RecordId::generate(),
+            passage: None,
+            kind: RecordKind::Fact,
+            trust: Trust::Team,
+            ttl_given: false,
+            hits: 0,
+            used: 0,
+            last_hit_at: None,
+            updated_at: ago(days),
+            passed_over: 0,
+            broken_since: None,
+        }
+    }
+
+    fn of(wear: &Wear) -> Vec<Noise> {
+        noise(wear, 90, NOW)
+    }
+
+    #[test]
+    fn a_recall_or_a_change_keeps_a_record() {
+        assert_eq!(of(&fact(90)), [Noise::Unused(90)]);
+        assert_eq!(of(&fact(89)), []);
+        let recalled = Wear { hits: 1, last_hit_at: Some(ago(3)), ..fact(400) };
+        assert_eq!(of(&recalled), []);
+        let recalled_then = Wear { hits: 1, last_hit_at: Some(ago(120)), ..fact(400) };
+        assert_eq!(of(&recalled_then), [Noise::Unused(120)]);
+    }
+
+    #[test]
+    fn who_is_passed_over_ten_times_and_never_used_helps_nobody() {
+        let passed = Wear { passed_over: 10, ..fact(1) };
+        assert_eq!(of(&passed), [Noise::PassedOver(10)]);
+        assert_eq!(of(&Wear { used: 1, ..passed.clone() }), []);
+        assert_eq!(of(&Wear { passed_over: 9, ..passed }), []);
+    }
+
+    #[test]
+    fn what_is_broken_for_long_and_was_not_brought_back_since_helps_nobody() {
+        let broken = Wear { broken_since: Some(ago(100)), last_hit_at: Some(ago(1)), ..fact(200) };
+        assert_eq!(of(&broken), [Noise::Broken(100)]);
+        let restored = Wear { updated_at: ago(2), ..broken };
+        assert_eq!(of(&restored), []);
+    }
+
+    #[test]
+    fn what_people_vouched_for_stays() {
+        let old = Wear { passed_over: 99, ..fact(900) };
+        assert_eq!(of(&Wear { trust: Trust::Confirmed, ..old.clone() }), []);
+        assert_eq!(of(&Wear { kind: RecordKind::Rule, ..old.clone() }), []);
+        assert_eq!(of(&Wear { ttl_given: true, ..old }), []);
+    }
+}

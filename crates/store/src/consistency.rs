@@ -1,0 +1,163 @@
+//! What search sees held against what it was made of: whatever does not fit is found here, a part at a time. The
+//! transaction is the caller's, who may only want to know.
+
+use mc_domain::{DocId, FileId, ProjectId, RecordId, RepositoryId};
+
+use crate::docs::Doc;
+use crate::error::word;
+use crate::{Error, Tx};
+
+/// Deletes passages of records that nobody is to find: taken out, proposed, or expired for so long that upkeep had
+/// its time. Answers of which records, and whether each is for others than its owner.
+pub async fn remove_strays(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<(RecordId, bool)>, Error> {
+    let rows = sqlx::query!(
+        r#"delete from passages where id in (
+               select p.id from passages p join memory_records r on r.id = p.record_id
+               where p.project_id = $1 and (r.state not in ('active', 'stale') or r.visibility = 'proposed'
+                   or r.ttl < now() - interval '1 day')
+               limit $2)
+           returning record_id as "record!", private_to is null as "is_shared!""#,
+        project.0,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.record.into(), row.is_shared)).collect())
+}
+
+/// Records that are to be found and are not, or not as they are: without a passage, or with one that says
+/// something else, or to others.
+pub async fn unfound_records(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<RecordId>, Error> {
+    let ids = sqlx::query_scalar!(
+        "select r.id from memory_records r left join passages p on p.record_id = r.id
+         where r.project_id = $1 and r.state in ('active', 'stale') and r.visibility <> 'proposed' and r.ttl > now()
+             and (p.id is null or p.text <> r.content or p.private_to is distinct from r.private_to
+                  or p.project_id <> r.project_id)
+         order by r.id limit $2",
+        project.0,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(ids.into_iter().map(RecordId::from).collect())
+}
+
+/// Documents that say something and have no passage.
+pub async fn unfound_docs(
+    tx: &mut Tx,
+    project: ProjectId,
+    after: Option<DocId>,
+    limit: i64,
+) -> Result<Vec<Doc>, Error> {
+    let rows = sqlx::query!(
+        r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust, d.updated_at
+          from docs d
+          where d.project_id = $1 and d.content ~ '\w' and d.id > $2
+              and not exists (select from passages p where p.doc_id = d.id)
+          order by d.id limit $3 for no key update",
+        project.0,
+        after.map_or_else(uuid::Uuid::nil, |id| id.0),
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Doc {
+                id: row.id.into(),
+                source: row.source,
+                doc_id: row.doc_id,
+                title: row.title,
+                url: row.url,
+                content: row.content,
+                scope: row.scope,
+                tags: row.tags,
+                trust: word(&row.trust)?,
+                updated_at: row.updated_at,
+            })
+        })
+        .collect()
+}
+
+/// Deletes passages of code without what only code has: where they stand in their file. Answers of which files.
+pub async fn remove_unplaced(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<FileId>, Error> {
+    let ids = sqlx::query_scalar!(
+        r#"delete from passages where id in (
+               select p.id from passages p
+               where p.project_id = $1 and p.file_id is not null
+                 and not exists (select from code_chunks c where c.passage_id = p.id)
+               limit $2)
+           returning file_id as "file!""#,
+        project.0,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(ids.into_iter().map(FileId::from).collect())
+}
+
+/// Has the next index run cut these files again; answers of which repositories they are.
+pub async fn cut_again(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId>, Error> {
+    let files: Vec<_> = files.iter().map(|file| file.0).collect();
+    let repositories = sqlx::query_scalar!(
+        r#"with marked as (
+               update files set content_hash = '\x' where id = any($1) returning repository_id)
+           select distinct repository_id as "repository!" from marked order by 1"#,
+        &files
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(repositories.into_iter().map(RepositoryId::from).collect())
+}
+
+/// Queues passages that have no vector of what they say, of any model, and don't wait for one.
+pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, Error> {
+    let done = sqlx::query!(
+        "insert into embedding_queue (passage_id, project_id, private_to)
+         select p.id, p.project_id, p.private_to from passages p
+         where p.project_id = $1
+             and not exists (select from embeddings e
+                             where e.passage_id = p.id and e.text_hash = p.content_hash)
+             and not exists (select from embedding_queue q where q.passage_id = p.id)
+         limit $2
+         on conflict do nothing",
+        project.0,
+        limit
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Has vectors say of their passages what those say: whose they are, and what they were cut from.
+pub async fn relabel_vectors(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, Error> {
+    let done = sqlx::query!(
+        "with wrong as (
+             select e.model_id, e.passage_id from embeddings e join passages p on p.id = e.passage_id
+             where p.project_id = $1
+                 and (e.project_id, e.source_kind) is distinct from (p.project_id, p.source_kind)
+                 or p.project_id = $1 and e.private_to is distinct from p.private_to
+             limit $2)
+         update embeddings e
+         set project_id = p.project_id, source_kind = p.source_kind, private_to = p.private_to
+         from wrong w join passages p on p.id = w.passage_id
+         where e.model_id = w.model_id and e.passage_id = w.passage_id",
+        project.0,
+        limit
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,77 @@
+//! Exports of what a team knows, as they were made: compressed documents.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{ExportId, ProjectId};
+
+use crate::{Error, Store, Tx};
+
+/// So many are kept of a project; of weekly ones these are two months.
+const KEPT: i64 = 8;
+
+/// An export, without its document.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// Identifier, in the order of making.
+    pub id: ExportId,
+    /// When it was made.
+    pub made_at: DateTime<Utc>,
+    /// How many records it has.
+    pub records: i32,
+    /// How long its document is.
+    pub bytes: i64,
+}
+
+/// Keeps a document, and forgets the oldest where there are enough.
+pub async fn add(
+    tx: &mut Tx,
+    project: ProjectId,
+    records: usize,
+    bytes: usize,
+    document: &[u8],
+) -> Result<(), Error> {
+    sqlx::query!(
+        "insert into exports (id, project_id, records, bytes, document) values ($1, $2, $3, $4, $5)",
+        ExportId::generate().0,
+        project.0,
+        i32::try_from(records).unwrap_or(i32::MAX),
+        i64::try_from(bytes).unwrap_or(i64::MAX),
+        document
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    sqlx::query!(
+        "delete from exports where project_id = $1 and id not in (
+             select id from exports where project_id = $1 order by id desc limit $2)",
+        project.0,
+        KEPT
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// The exports of a project, newest first.
+pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Error> {
+    Ok(sqlx::query_as!(
+        Export,
+        "select id, made_at, records, bytes from exports where project_id = $1 order by id desc",
+        project.0
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
+/// The document of an export of the project.
+pub async fn document(
+    store: &Store,
+    project: ProjectId,
+    id: ExportId,
+) -> Result<Option<Vec<u8>>, Error> {
+    Ok(sqlx::query_scalar!(
+        "select document from exports where project_id = $1 and id = $2",
+        project.0,
+        id.0
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?)
+}

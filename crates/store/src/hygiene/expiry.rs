@@ -1,0 +1,104 @@
+//! Records whose time is over, and what the policies delete before long.
+
+use mc_domain::policy::RetentionDays;
+use mc_domain::{ProjectId, RecordId};
+
+use super::wear::out_of_search;
+use crate::{Error, Store, Tx};
+
+/// How many records are expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Expired {
+    /// All of them: no longer found, and revived by whoever saves the same.
+    pub all: i64,
+    /// Those that expired so long ago that they are taken out.
+    pub long_ago: i64,
+}
+
+/// What the policies delete within some days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Due {
+    /// Bundles.
+    pub bundles: i64,
+    /// Records that were removed or replaced: for good.
+    pub removed_records: i64,
+    /// Texts in quarantine that nobody decided about.
+    pub holds: i64,
+    /// Reports of hygiene.
+    pub reports: i64,
+}
+
+/// Counts the live records of a project whose time is over; `grace` days ago is long ago.
+pub async fn count(store: &Store, project: ProjectId, grace: i32) -> Result<Expired, Error> {
+    Ok(sqlx::query_as!(
+        Expired,
+        r#"select count(*) as "all!",
+                  count(*) filter (where ttl < now() - make_interval(days => $2)) as "long_ago!"
+           from memory_records
+           where project_id = $1 and state in ('active', 'stale') and ttl < now()"#,
+        project.0,
+        grace
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?)
+}
+
+/// Takes out records that expired more than `grace` days ago, at most `limit`; answers which, and whether each was
+/// for others than its owner. Each can be brought back ([`restore`](crate::records::restore)).
+pub async fn retire(
+    tx: &mut Tx,
+    project: ProjectId,
+    grace: i32,
+    limit: i64,
+) -> Result<Vec<(RecordId, bool)>, Error> {
+    let retired = sqlx::query!(
+        r#"with long_ago as (
+               select id from memory_records
+               where project_id = $1 and state in ('active', 'stale')
+                 and ttl < now() - make_interval(days => $2)
+               order by id limit $3 for update)
+           update memory_records r set state = 'deleted', updated_at = now()
+           from long_ago where r.id = long_ago.id
+           returning r.id, r.private_to is null as "is_shared!""#,
+        project.0,
+        grace,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let ids: Vec<_> = retired.iter().map(|row| row.id).collect();
+    out_of_search(tx, &ids).await?;
+    Ok(retired.into_iter().map(|row| (row.id.into(), row.is_shared)).collect())
+}
+
+/// Counts what the policies delete of a project within so many days.
+pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due, Error> {
+    let kept = RetentionDays::default();
+    Ok(sqlx::query_as!(
+        Due,
+        r#"with kept as (
+               select now() + make_interval(days => $2) as until,
+                      coalesce((policy #>> '{retention_days,bundles}')::int, $3) as bundles,
+                      coalesce((policy #>> '{retention_days,removed_records}')::int, $4) as records,
+                      coalesce((policy #>> '{retention_days,hygiene}')::int, $5) as reports
+               from projects where id = $1)
+           select (select count(*) from bundles b where b.project_id = $1
+                     and b.created_at < k.until - make_interval(days => k.bundles)) as "bundles!",
+                  (select count(*) from memory_records r where r.project_id = $1
+                     and r.state in ('superseded', 'deleted')
+                     and r.updated_at < k.until - make_interval(days => k.records)) as "removed_records!",
+                  (select count(*) from quarantine q where q.project_id = $1 and q.state = 'held'
+                     and q.expires_at < k.until) as "holds!",
+                  (select count(*) from hygiene_reports h where h.project_id = $1
+                     and h.asked_at < k.until - make_interval(days => k.reports)) as "reports!"
+           from kept k"#,
+        project.0,
+        within,
+        i32::from(kept.bundles),
+        i32::from(kept.removed_records),
+        i32::from(kept.hygiene)
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?
+    .unwrap_or_default())
+}

@@ -1,0 +1,267 @@
+//! What keeps a project's memory in order, as rows: asked for, begun, and what came of it.
+
+pub mod expiry;
+pub mod wear;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use mc_domain::policy::RetentionDays;
+use mc_domain::{HygieneReportId, HygieneTask, Policy, ProjectId};
+use serde_json::{Value, json};
+
+use crate::error::word;
+use crate::jobs::{self, NewJob};
+use crate::{Error, Store, Tx, policies};
+
+/// The kind of the job that does what a report was made for.
+pub const JOB: &str = "hygiene";
+/// How often it is begun before it is given up.
+pub const JOB_STARTS: u16 = 3;
+
+/// So many findings are kept with a report; the counts tell of all.
+pub const FINDINGS_MAX: usize = 200;
+
+/// What a task did, or would do.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// What, and how many.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// The first of what was found: ids and reasons, never what a record says.
+    pub findings: Vec<Value>,
+}
+
+impl Outcome {
+    /// Counts more of something; what was looked for and is not there counts as none.
+    pub fn count(&mut self, what: &'static str, more: u64) {
+        *self.counts.entry(what).or_default() += more;
+    }
+
+    /// Keeps a finding, as long as there is room.
+    pub fn found(&mut self, finding: Value) {
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// A task that was asked for.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// In which project.
+    pub project: ProjectId,
+    /// Which.
+    pub task: HygieneTask,
+    /// Whether it only looks.
+    pub is_dry_run: bool,
+    /// The project's policy.
+    pub policy: Policy,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Identifier, in the order of asking.
+    pub id: HygieneReportId,
+    /// Of which task.
+    pub task: HygieneTask,
+    /// Whether it only looked.
+    pub is_dry_run: bool,
+    /// Who asked, by login; `None` for the clock.
+    pub asked_by: Option<String>,
+    /// When it was asked for.
+    pub asked_at: DateTime<Utc>,
+    /// When it was last begun.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When that ended.
+    pub ended_at: Option<DateTime<Utc>>,
+    /// What, and how many.
+    pub counts: Value,
+    /// The first of what was found.
+    pub findings: Value,
+    /// Why the last start failed.
+    pub error: Option<String>,
+}
+
+/// Which reports to list.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReportFilter {
+    /// Of this task.
+    pub task: Option<HygieneTask>,
+    /// Asked for before this one.
+    pub before: Option<HygieneReportId>,
+}
+
+/// Asks for a task on behalf of whoever entered the project.
+pub async fn ask(
+    tx: &mut Tx,
+    project: ProjectId,
+    task: HygieneTask,
+    is_dry_run: bool,
+) -> Result<HygieneReportId, Error> {
+    let id = HygieneReportId::generate();
+    sqlx::query!(
+        "insert into hygiene_reports (id, project_id, task, is_dry_run, asked_by)
+         values ($1, $2, $3, $4, $5)",
+        id.0,
+        project.0,
+        task.as_str(),
+        is_dry_run,
+        tx.1.entry.map(|entry| entry.principal.0)
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    enqueue(tx, id).await?;
+    Ok(id)
+}
+
+/// Asks for a task in every project whose policy has not switched it off, unless that was done under this key
+/// before. Answers in how many.
+pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize, Error> {
+    if !jobs::take_effect(tx, JOB, key).await? {
+        return Ok(0);
+    }
+    let projects = sqlx::query_scalar!(
+        "select id from projects where policy #>> array['hygiene', $1::text] is distinct from 'off'
+         order by id",
+        task.as_str()
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    for project in &projects {
+        ask(tx, ProjectId(*project), task, false).await?;
+    }
+    Ok(projects.len())
+}
+
+async fn enqueue(tx: &mut Tx, report: HygieneReportId) -> Result<(), Error> {
+    let job = NewJob {
+        kind: JOB,
+        key: None,
+        args: json!({ "report": report }),
+        delay: Duration::ZERO,
+        starts: i32::from(JOB_STARTS),
+    };
+    jobs::enqueue(tx, &job).await.map(drop)
+}
+
+/// Begins what a report was made for; `None` where it is done, or its project is gone.
+pub async fn begin(store: &Store, id: HygieneReportId) -> Result<Option<Given>, Error> {
+    let row = sqlx::query!(
+        "update hygiene_reports r set started_at = now(), ended_at = null, error = null
+         from projects p
+         where r.id = $1 and p.id = r.project_id and (r.ended_at is null or r.error is not null)
+         returning r.project_id, r.task, r.is_dry_run, p.policy",
+        id.0
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    row.map(|row| {
+        Ok(Given {
+            project: row.project_id.into(),
+            task: word(&row.task)?,
+            is_dry_run: row.is_dry_run,
+            policy: policies::read(row.policy)?,
+        })
+    })
+    .transpose()
+}
+
+/// Writes down what came of it.
+pub async fn end(store: &Store, id: HygieneReportId, outcome: &Outcome) -> Result<(), Error> {
+    sqlx::query!(
+        "update hygiene_reports set ended_at = now(), counts = $2, findings = $3 where id = $1",
+        id.0,
+        json!(outcome.counts),
+        json!(outcome.findings)
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(())
+}
+
+/// Writes down why nothing came of a start, without secrets.
+pub async fn failed(store: &Store, id: HygieneReportId, reason: &str) -> Result<(), Error> {
+    let reason = mc_sanitizer::mask(reason).text;
+    sqlx::query!(
+        "update hygiene_reports set ended_at = now(), error = $2 where id = $1",
+        id.0,
+        reason.as_str()
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(())
+}
+
+/// Reports of a project, newest first.
+pub async fn list(
+    store: &Store,
+    project: ProjectId,
+    filter: ReportFilter,
+    limit: i64,
+) -> Result<Vec<Report>, Error> {
+    fetch(store, project, None, filter, limit).await
+}
+
+/// One report of a project.
+pub async fn find(
+    store: &Store,
+    project: ProjectId,
+    id: HygieneReportId,
+) -> Result<Option<Report>, Error> {
+    Ok(fetch(store, project, Some(id), ReportFilter::default(), 1).await?.pop())
+}
+
+async fn fetch(
+    store: &Store,
+    project: ProjectId,
+    id: Option<HygieneReportId>,
+    filter: ReportFilter,
+    limit: i64,
+) -> Result<Vec<Report>, Error> {
+    let rows = sqlx::query!(
+        r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.asked_at, r.started_at, r.ended_at,
+                  r.counts, r.findings, r.error
+           from hygiene_reports r left join users u on u.id = r.asked_by
+           where r.project_id = $1 and ($2::uuid is null or r.id = $2)
+             and ($3::text is null or r.task = $3) and ($4::uuid is null or r.id < $4)
+           order by r.id desc limit $5"#,
+        project.0,
+        id.map(|id| id.0),
+        filter.task.map(HygieneTask::as_str),
+        filter.before.map(|before| before.0),
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Report {
+                id: row.id.into(),
+                task: word(&row.task)?,
+                is_dry_run: row.is_dry_run,
+                asked_by: row.login,
+                asked_at: row.asked_at,
+                started_at: row.started_at,
+                ended_at: row.ended_at,
+                counts: row.counts,
+                findings: row.findings,
+                error: row.error,
+            })
+        })
+        .collect()
+}
+
+/// Deletes reports that are older than the policies keep them.
+pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+    let done = sqlx::query!(
+        "delete from hygiene_reports r using projects p
+         where p.id = r.project_id and r.asked_at < now() - make_interval(
+             days => coalesce((p.policy #>> '{retention_days,hygiene}')::int, $1))",
+        i32::from(RetentionDays::default().hygiene)
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(done.rows_affected())
+}
