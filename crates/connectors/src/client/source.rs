@@ -1,5 +1,6 @@
 //! What trackers and wikis have in common: a list of what changed, gone through by a sweep.
 
+use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 
 use super::Error;
@@ -47,6 +48,7 @@ pub(super) struct Swept<S>(pub(super) S);
 impl<S: Source> Swept<S> {
     async fn next(&self, from: &Cursor) -> Result<Page<S::Item>, Error> {
         let system = self.0.http().system();
+        let now = Utc::now();
         let mut position = Position::read(from, system)?;
         let listed = match self.0.list(&position).await {
             // Its own word for a place is good for a while only.
@@ -56,7 +58,7 @@ impl<S: Source> Swept<S> {
             }
             listed => listed,
         }?;
-        let step = position.advance(listed);
+        let step = position.advance(listed, now);
         Ok(Page { items: step.items, next: step.next.cursor(system)?, is_last: step.is_last })
     }
 
@@ -149,7 +151,7 @@ pub(super) fn bounded(issue: Issue, http: &Http) -> Option<Issue> {
 /// What an issue says itself, as the first thing that was said about it.
 pub(super) fn description(
     author: Option<String>,
-    at: Option<chrono::DateTime<chrono::Utc>>,
+    at: Option<DateTime<Utc>>,
     text: &str,
 ) -> Option<Comment> {
     comment("description".to_owned(), author, at, text)
@@ -159,7 +161,7 @@ pub(super) fn description(
 pub(super) fn comment(
     id: String,
     author: Option<String>,
-    at: Option<chrono::DateTime<chrono::Utc>>,
+    at: Option<DateTime<Utc>>,
     text: &str,
 ) -> Option<Comment> {
     let text = super::text::prose(text);

@@ -1,9 +1,10 @@
 //! Goes through what changed, page by page, so that nothing is lost that changes meanwhile.
 //!
 //! A position is a time and not the number of a page: once an answer has told of later changes, the next
-//! request asks for those. Only where more changed at one time than an answer holds does it go on by place, and
-//! then that time is gone through again until it has nothing new, since what changes moves the rest to other
-//! places. What was told already and comes again is known by its id and its time, and left out.
+//! request asks for those. Only where more changed at one time than an answer holds does it go on by place. What
+//! changes meanwhile moves the rest to other places, so that time is gone through until it shows twice the same: then
+//! nothing was passed over the first time. What comes to it even later changed after the sweep began, and the next one
+//! begins before that. What was told already and comes again is known by its id and its time, and left out.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,17 +12,16 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::Error;
 use crate::system::Cursor;
 
-/// How far a system may be behind in showing what it has: the next sync begins so much before the last change.
+/// How far a system may be behind in showing what it has, and its clock behind this one: the next sweep begins so much
+/// before the last change, and before this one began.
 const OVERLAP: TimeDelta = TimeDelta::minutes(2);
 /// How far before the time that was asked for answers may begin: where clocks are put back, an hour is there twice.
 const REACH: TimeDelta = TimeDelta::hours(3);
-/// How often one time is gone through again where more was told than is remembered, so that what comes again can't be
-/// told from what is new.
-const PASSES: u8 = 3;
 /// How much is remembered as told.
 const MOST_TOLD: usize = 20_000;
 
@@ -33,12 +33,15 @@ pub(super) struct Position {
     pub(super) since: Option<DateTime<Utc>>,
     /// Where in the answer to that.
     pub(super) place: Option<Place>,
-    /// How often this time has been gone through.
+    /// When this sweep began, by the clock here.
     #[serde(default)]
-    pass: u8,
-    /// Whether that has told anything this time.
+    began: Option<DateTime<Utc>>,
+    /// What this time has shown, as a sum.
     #[serde(default)]
-    is_fresh: bool,
+    shown: u64,
+    /// What it showed when it was gone through before.
+    #[serde(default)]
+    shown_before: Option<u64>,
     /// When what was told had changed, in milliseconds.
     #[serde(default)]
     told: BTreeMap<String, i64>,
@@ -109,12 +112,13 @@ impl Position {
         value.map(Cursor).map_err(|_| Error::Cursor { system: system.to_owned() })
     }
 
-    /// Goes on by an answer.
-    pub(super) fn advance<T: Dated>(mut self, listed: Listed<T>) -> Step<T> {
+    /// Goes on by an answer to what was asked at `now`.
+    pub(super) fn advance<T: Dated>(mut self, listed: Listed<T>, now: DateTime<Utc>) -> Step<T> {
         let tick = listed.tick;
+        let began = *self.began.get_or_insert(now);
         let newest = listed.items.iter().map(|item| floor(item.changed_at(), tick)).max();
+        self.sum_up(&listed.items, tick);
         let items: Vec<T> = listed.items.into_iter().filter(|item| self.tell(item)).collect();
-        self.is_fresh |= !items.is_empty();
         let has_moved_on = newest > self.since;
         let more = listed.more.filter(|place| self.leads_on(place));
         let is_last = match more {
@@ -130,8 +134,18 @@ impl Position {
                 is_through && more.is_none()
             }
         };
-        self.forget(tick, is_last);
+        self.forget(tick, began, is_last);
+        self.began = self.began.filter(|_| !is_last);
         Step { items, next: self, is_last }
+    }
+
+    /// Adds what an answer shows of the time that is gone through; in any order the sum is the same.
+    fn sum_up<T: Dated>(&mut self, items: &[T], tick: TimeDelta) {
+        let of_this_time =
+            items.iter().filter(|item| Some(floor(item.changed_at(), tick)) <= self.since);
+        for item in of_this_time {
+            self.shown = self.shown.wrapping_add(sum(item));
+        }
     }
 
     /// Whether there can be more at a place: not where a system that takes no places says the same for ever.
@@ -146,12 +160,11 @@ impl Position {
 
     /// Ends a time that was gone through: whether it has been told whole.
     fn settled(&mut self) -> bool {
-        let is_tired = self.told.len() >= MOST_TOLD && self.pass >= PASSES;
-        let may_lack = self.place.is_some() && self.is_fresh && !is_tired;
+        let is_whole = self.place.is_none() || self.shown_before == Some(self.shown);
+        let shown = std::mem::take(&mut self.shown);
+        self.shown_before = (!is_whole).then_some(shown);
         self.place = None;
-        self.is_fresh = false;
-        self.pass = if may_lack { self.pass.saturating_add(1) } else { 0 };
-        !may_lack
+        is_whole
     }
 
     /// Whether it is new, as it is now.
@@ -161,10 +174,10 @@ impl Position {
     }
 
     /// Keeps of what was told what may come again.
-    fn forget(&mut self, tick: TimeDelta, is_last: bool) {
+    fn forget(&mut self, tick: TimeDelta, began: DateTime<Utc>, is_last: bool) {
         let Some(newest) = self.told.values().max().copied() else { return };
         let Some(newest) = DateTime::from_timestamp_millis(newest) else { return };
-        let overlapping = floor(newest - OVERLAP, tick);
+        let overlapping = floor(newest.min(began) - OVERLAP, tick);
         if is_last {
             self.since = Some(overlapping);
         }
@@ -178,6 +191,15 @@ impl Position {
             self.told = told.into_iter().collect();
         }
     }
+}
+
+/// A number for an item as it is, the same on every machine.
+fn sum(item: &impl Dated) -> u64 {
+    let digest = Sha256::new()
+        .chain_update(item.changed_at().timestamp_millis().to_be_bytes())
+        .chain_update(item.id())
+        .finalize();
+    digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 fn floor(time: DateTime<Utc>, tick: TimeDelta) -> DateTime<Utc> {
@@ -269,7 +291,7 @@ mod tests {
             let mut quiet = 0;
             for round in 0.. {
                 prop_assert!(round < 200, "it has no end");
-                let Step { items, next, is_last } = position.clone().advance(things.list(&position));
+                let Step { items, next, is_last } = position.clone().advance(things.list(&position), things.now);
                 told.extend(items.into_iter().map(|thing| (thing.id, thing.at)));
                 position = next;
                 let meanwhile = happenings.get(round).map(Vec::as_slice).unwrap_or_default();
@@ -295,7 +317,7 @@ mod tests {
         let mut position = Position::default();
         let mut told = Vec::new();
         for _ in 0..20 {
-            let step = position.clone().advance(things.list(&position));
+            let step = position.clone().advance(things.list(&position), things.now);
             told.extend(step.items.into_iter().map(|thing| thing.id));
             position = step.next;
         }
