@@ -1,6 +1,6 @@
 //! The restore drill: a service with people's work in it, its backup, its end, and the same service again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -264,7 +264,7 @@ fn destroy(data_dir: &Path) {
     write_private(&data_dir.join("sealing.key"), &key);
 }
 
-fn write_private(path: &PathBuf, content: &[u8]) {
+fn write_private(path: &Path, content: &[u8]) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::write(path, content).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
