@@ -1,11 +1,13 @@
 //! What keeps the memory in order, as jobs: asked for by the clock and by people, with a report.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mc_domain::{HygieneReportId, HygieneTask, ProjectId, RecordId, UserId};
-use mc_jobs::{Request, Round};
+use mc_jobs::{Connecting, Request, Round};
 use mc_memory::normalise::content_hash;
+use mc_seal::{Sealer, SealingKey};
 use mc_store::hygiene::{self, Report, ReportFilter};
 use mc_store::testing::{execute, text};
 use mc_store::{exports, upkeep};
@@ -40,7 +42,10 @@ impl World {
         let sql = format!("insert into job_effects (kind, key) values {}", attended.join(", "));
         execute(db.url(), &sql).await.unwrap();
         let stop = CancellationToken::new();
-        tokio::spawn(mc_jobs::workers(db.store().clone(), db.store()).run(stop.clone()));
+        let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
+        let connecting = Connecting { systems: Arc::default(), sealer };
+        let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting);
+        tokio::spawn(workers.run(stop.clone()));
         Self { db, project, _work: stop.drop_guard() }
     }
 
