@@ -84,6 +84,9 @@ async fn a_project_hears_of_a_system_that_its_operator_named() {
     let service = service(folder.path()).await;
     service.project("shop").await;
     service.project("other").await;
+    let policy =
+        service.put("/projects/shop/policy", &json!({"trackers": {"comments": true}})).await;
+    assert_eq!(policy["policy"]["trackers"]["comments"], true, "{policy}");
     let run = |words: &[&str]| service.command(words).output().expect("it runs");
 
     let added = run(&["connections", "add", "--project", "shop", "ours", "carts"]);

@@ -181,6 +181,17 @@ impl Service {
         Some((status, answer.json().await.ok()?))
     }
 
+    /// `PUT` in place of whatever is there, expecting success.
+    pub async fn put(&self, path: &str, body: &Value) -> Value {
+        let request = self.client.put(format!("{}{path}", self.url)).bearer_auth(self.token());
+        let request = request.header(reqwest::header::IF_MATCH, "*").json(body);
+        let answer = request.send().await.expect("an answer");
+        let status = answer.status();
+        let body: Value = answer.json().await.expect("JSON");
+        assert!(status.is_success(), "{path} answered {status}: {body}");
+        body
+    }
+
     /// `GET`, expecting success.
     pub async fn get(&self, path: &str) -> Value {
         let request = self.client.get(format!("{}{path}", self.url)).bearer_auth(self.token());

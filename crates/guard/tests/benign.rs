@@ -9,6 +9,7 @@ const ABOUT_ATTACKS: &[&str] = &[
     "crates/api/tests/api/injection.rs",
     "crates/guard",
     "crates/indexer/tests/pipeline.rs",
+    "crates/jobs/tests/sync",
     "crates/mcp",
     "crates/memory/src/gate.rs",
     "crates/api/tests/api/quarantine.rs",

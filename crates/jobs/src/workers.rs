@@ -14,7 +14,7 @@ use futures::FutureExt as _;
 use futures::channel::mpsc;
 use futures::future::BoxFuture;
 use mc_store::Store;
-use mc_store::jobs::{self, End, Start, Swept};
+use mc_store::jobs::{self, End, Library, Start, Swept};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -134,6 +134,7 @@ impl Workers {
         }
         let node = Arc::new(Node {
             name: process_name(self.node),
+            library: jobs::queue(&self.store),
             store: self.store,
             timing: self.timing,
             bells: Mutex::default(),
@@ -152,6 +153,7 @@ impl Workers {
                 tracing::error!(%error, "a part of the background work ended by a fault");
             }
         }
+        node.library.close().await;
     }
 }
 
@@ -159,6 +161,8 @@ impl Workers {
 struct Node {
     name: String,
     store: Store,
+    /// What the library takes jobs off the queue with.
+    library: Library,
     timing: Timing,
     bells: Mutex<HashMap<&'static str, Arc<Bell>>>,
 }
@@ -266,7 +270,7 @@ where
         .persist_results(false);
     let strategy = Strategy::new().interval(timing.look).stream(woken);
     // Read in `begin`: for the library one that can't be read is the end of the worker.
-    let queue = PostgresStorage::<Value>::new(jobs::queue(&node.store)).with_config(config);
+    let queue = PostgresStorage::<Value>::new(&node.library).with_config(config);
     let worker = Arc::<str>::from(name);
     let context = WorkerContext::new(name);
     let service = {

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use mc_domain::JobState;
 use serde::Deserialize;
 use serde_json::Value;
-use sqlx::postgres::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::raw_sql;
 
 use crate::error::word;
 use crate::{Error, Listener, Store, Tx};
@@ -105,9 +106,28 @@ pub enum End<'a> {
     },
 }
 
-/// The store's connections, for the library that takes jobs off the queue and for nothing else.
-pub fn queue(store: &Store) -> &PgPool {
-    &store.pool
+/// Connections of the library that takes jobs off the queue.
+pub type Library = PgPool;
+
+/// So many of them.
+const LIBRARY: u32 = 2;
+
+/// Connections to the store's database for the library that takes jobs off the queue, which are nobody else's. Where
+/// one of its workers is dropped, sqlx gives its connection back in the transaction that it had begun: whoever had it
+/// next would write into that, and hold its locks, for ever.
+pub fn queue(store: &Store) -> Library {
+    let options = PgConnectOptions::clone(&store.pool.connect_options());
+    PgPoolOptions::new()
+        .max_connections(LIBRARY)
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                // Ends what may be open, and complains of nothing where nothing is; fails, and so closes the
+                // connection, where what is open has failed.
+                raw_sql("begin; rollback").execute(connection).await?;
+                Ok(true)
+            })
+        })
+        .connect_lazy_with(options)
 }
 
 /// Asks for work within a transaction, with which it is done or not; answers the job's id, or `None` where the same

@@ -83,7 +83,9 @@ impl World {
         let had: Arc<Mutex<Upstream>> = Arc::clone(&upstream);
         let answer = move |request: &Request| answer(&had.lock().unwrap(), request, answering);
         Mock::given(any()).respond_with(answer).mount(&server).await;
-        Self { db, project, upstream, server, kind }
+        let world = Self { db, project, upstream, server, kind };
+        world.set_policy(json!({ "trackers": { "comments": true } })).await;
+        world
     }
 
     pub fn has(&self, change: impl FnOnce(&mut Upstream)) {
