@@ -20,6 +20,8 @@ create table connections (
     progress       jsonb,
     -- When it is asked next.
     due_at         timestamptz not null default now(),
+    -- The job that was asked for last: as long as it waits, people can't ask for another.
+    job            text,
     -- When what is known was last compared with all that is there, to find what is gone.
     compared_at    timestamptz not null default now(),
     -- When a sync last came to its end, why the last one did not, and how many have failed since.
@@ -32,6 +34,17 @@ create index connections_due on connections (due_at) where not is_paused;
 call mc.protect('connections', 'project_id', 'curates', 'curates');
 drop policy read on connections;
 create policy read on connections for select to memory_copilot_service using (project_id = (select mc.curates()));
+
+-- Whether a job could be begun by now and is not: it will see all that was so before. One at work may have passed
+-- something already. Volatile, to see what was committed while its caller waited for a row.
+create function mc.is_job_due(wanted text) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+    return exists (select from apalis.jobs j
+                   where j.id = wanted and j.status in ('Pending', 'Failed', 'Queued')
+                       and j.run_at <= clock_timestamp());
+end $$;
+call mc.run_as_worker(array['mc.is_job_due(text)']::regprocedure[]);
 
 -- By which connection something came last: what is gone there is known by this.
 alter table tasks add column connection_id uuid references connections on delete set null;

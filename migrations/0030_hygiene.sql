@@ -20,6 +20,7 @@ create table hygiene_reports (
 );
 create index hygiene_reports_project on hygiene_reports (project_id, id);
 create index hygiene_reports_age on hygiene_reports (asked_at);
+create index hygiene_reports_open on hygiene_reports (started_at) where ended_at is null;
 call mc.protect('hygiene_reports', 'project_id', 'curates', 'curates');
 drop policy read on hygiene_reports;
 create policy read on hygiene_reports for select to memory_copilot_service using (project_id = (select mc.curates()));

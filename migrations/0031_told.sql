@@ -132,22 +132,28 @@ create function mc.ci_of_commit(project uuid, commit text) returns text language
     from public.ci_results r where r.project_id = $1 and r.sha = $2
 $$;
 
--- The changes that a commit is of: one of their own, or pushed with one of theirs.
+-- The changes that a commit is of: those that have it as theirs; where none has, those that it was pushed with a
+-- commit of, which may be others' that took it over.
 create function mc.changes_of_commit(project uuid, commit text) returns setof uuid
 language sql stable parallel safe as $$
+    with own as (
+        select k.change_id from public.change_commits k where k.project_id = $1 and k.sha = $2)
+    select own.change_id from own
+    union all
     select k.change_id from public.change_commits k
-    where k.project_id = $1 and k.sha = any (array(
-        select $2 union all select p.head from public.pushed_commits p where p.project_id = $1 and p.sha = $2))
+    where k.project_id = $1 and not exists (select from own) and k.sha = any (array(
+        select p.head from public.pushed_commits p where p.project_id = $1 and p.sha = $2))
 $$;
 
 -- What CI says of a patch, the one place where that is decided: of the commit that its change was merged by, else of
--- the change's last one, else of the commit itself. What a patch has become counts, not what it was on its way.
+-- the change's last one, else of the commit itself. What a patch has become counts, not what it was on its way. Of
+-- several changes the one counts that was merged, and then the first that was heard of: later ones took the patch over.
 create function mc.ci_of_patch(project uuid, patch text) returns text language sql stable parallel safe as $$
     select coalesce((
         select told.verdict from (
-            select c.said_at, coalesce(mc.ci_of_commit($1, c.merge_sha), mc.ci_of_commit($1, c.head_sha)) as verdict
+            select c.id, c.state, coalesce(mc.ci_of_commit($1, c.merge_sha), mc.ci_of_commit($1, c.head_sha)) as verdict
             from public.changes c where c.id in (select mc.changes_of_commit($1, $2))) told
-        where told.verdict is not null order by told.said_at desc limit 1),
+        where told.verdict is not null order by told.state = 'merged' desc, told.id limit 1),
         mc.ci_of_commit($1, $2))
 $$;
 revoke execute on function mc.ci_of_commit(uuid, text), mc.changes_of_commit(uuid, text),

@@ -9,6 +9,9 @@ alter table ingest_runs
     add column job text;
 create index ingest_runs_open on ingest_runs (project_id, queued_at) where status in ('QUEUED', 'RUNNING');
 
+-- What was at work under the version before has no job: it gets its turn like the others.
+update ingest_runs set status = 'QUEUED', worker = null where status = 'RUNNING';
+
 -- Whether a job will be begun yet, or is at work.
 create function mc.is_job_open(wanted text) returns boolean
 language plpgsql stable set search_path = pg_catalog, public, pg_temp as $$
@@ -40,6 +43,39 @@ begin
     where j.id = wanted and j.lock_by = holder and j.status = 'Running'
         and (j.metadata -> 'starts')::int = least(started, (j.metadata -> 'most')::int);
     return found;
+end $$;
+
+-- As before, but that what was at work comes back within minutes, however often it was begun: an index run has many
+-- starts, and counts its attempts itself.
+create or replace function mc.sweep_jobs(silence float8, apart float8, kept int)
+returns table (freed bigint, killed bigint, pruned bigint)
+language plpgsql volatile set search_path = pg_catalog, public, pg_temp as $$
+begin
+    with orphans as (
+        select j.id, case when j.status = 'Running' then random() * apart * 2 ^ least((j.metadata -> 'starts')::int, 8)
+                     else 0 end as pause
+        from apalis.jobs j left join apalis.workers w on w.id = j.lock_by
+        where j.status in ('Queued', 'Running')
+            and (w.id is null or w.last_seen < now() - make_interval(secs => silence))
+        for update of j skip locked)
+    update apalis.jobs j
+    set status = 'Pending', lock_by = null, lock_at = null, run_at = now() + make_interval(secs => o.pause)
+    from orphans o where o.id = j.id;
+    get diagnostics freed = row_count;
+
+    update apalis.jobs j
+    set status = 'Killed', done_at = now(),
+        last_result = jsonb_build_object('Err', 'the process died each time it was begun')
+    where j.status = 'Pending' and (j.metadata -> 'starts')::int >= (j.metadata -> 'most')::int;
+    get diagnostics killed = row_count;
+
+    delete from apalis.jobs j where j.status = 'Done' and j.done_at < now() - make_interval(days => kept);
+    get diagnostics pruned = row_count;
+    delete from job_effects where done_at < now() - interval '1 year';
+    delete from apalis.workers w
+    where w.last_seen < now() - interval '1 day'
+        and not exists (select from apalis.jobs j where j.lock_by = w.id);
+    return next;
 end $$;
 
 do $$

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::heads;
+use crate::{data_dir, heads};
 
 /// How often notices that are due are looked for.
 const NOTICES_EVERY: Duration = Duration::from_secs(2);
@@ -53,7 +53,7 @@ impl Work<'_> {
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        let workers = mc_jobs::workers(queue, &store, connecting).of_node(&worker_name(config));
+        let workers = mc_jobs::workers(queue, &store, connecting).of_node(&node_name(config)?);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));
@@ -71,6 +71,11 @@ impl Work<'_> {
 }
 
 /// One data folder is one process's, so a restart takes up at once what its predecessor held.
+fn node_name(config: &Config) -> Result<String> {
+    Ok(format!("{} {}", worker_name(config), data_dir::node(&config.data_dir)?))
+}
+
+/// Where this node is, for people.
 pub fn worker_name(config: &Config) -> String {
     let host = rustix::system::uname();
     format!("{}:{}", host.nodename().to_string_lossy(), config.data_dir.display())

@@ -4,18 +4,32 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use mc_seal::{Sealer, SealingKey};
+use zeroize::Zeroizing;
 
 use crate::private_file;
 
 const WHAT: &str = "the sealing key";
 
-/// Makes the key where there is none; answers whether it did.
-pub fn make_missing(path: &Path) -> Result<bool> {
-    if path.exists() {
-        return Ok(false);
+/// A key that is nowhere but here yet.
+pub struct NewKey(Zeroizing<String>);
+
+impl NewKey {
+    /// Puts it where the next start finds it.
+    pub fn keep(self, path: &Path) -> Result<()> {
+        private_file::write(path, WHAT, self.0.as_bytes())
     }
-    private_file::write(path, WHAT, hex::encode(SealingKey::generate().expose()).as_bytes())?;
-    Ok(true)
+}
+
+/// Reads the key, and those that it replaced; makes one where there is none, which is to be kept once it is known to be
+/// the first.
+pub fn find_or_make(path: &Path, previous: &[PathBuf]) -> Result<(Sealer, Option<NewKey>)> {
+    if path.exists() {
+        return Ok((sealer(path, previous)?, None));
+    }
+    let key = SealingKey::generate();
+    let new = NewKey(Zeroizing::new(hex::encode(key.expose())));
+    let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
+    Ok((Sealer::new(key, previous), Some(new)))
 }
 
 /// Reads the key, and those that it replaced.
@@ -49,9 +63,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let (old, new) = (dir.path().join("old"), dir.path().join("new"));
         assert!(sealer(&old, &[]).is_err());
-        assert!([&old, &new].into_iter().all(|path| make_missing(path).expect("a key")));
-        assert!(!make_missing(&old).expect("a key"), "it is kept");
-        let sealed = sealer(&old, &[]).expect("a key").seal(PLACE, b"secret");
+        for path in [&old, &new] {
+            let (_, key) = find_or_make(path, &[]).expect("a key");
+            assert!(!path.exists(), "nobody knows yet whether it is the first");
+            key.expect("a new one").keep(path).expect("a file");
+        }
+        let (first, none) = find_or_make(&old, &[]).expect("the key");
+        assert!(none.is_none(), "it is kept");
+        let sealed = first.seal(PLACE, b"secret");
         let alone = sealer(&new, &[]).expect("another key");
         assert!(alone.open(PLACE, &sealed).is_err());
         let both = sealer(&new, &[old]).expect("both keys");

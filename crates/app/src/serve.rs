@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, ensure};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
 use mc_auth::secret::hint;
 use mc_domain::{ProjectId, UserId};
@@ -28,6 +28,7 @@ use uuid::Uuid;
 use crate::background::{self, models};
 use crate::config::{Config, SignIn as SignInConfig};
 use crate::database::{self, Database};
+use crate::sealing::NewKey;
 use crate::{data_dir, heads, output, sealing, token};
 
 const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
@@ -50,12 +51,14 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let _lock = DataDirLock::acquire(&config.data_dir)?;
     let serving = edge::serving(config)?;
     let SignInConfig { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
-    let has_new_key = sealing::make_missing(sealing_key_file)?;
-    let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);
+    let (sealer, new_key) = sealing::find_or_make(sealing_key_file, previous_sealing_key_files)?;
+    let sealer = Arc::new(sealer);
     let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
-    if has_new_key && let Err(error) = fits_new_key(&database.background, sealing_key_file).await {
+    if let Some(key) = new_key
+        && let Err(error) = keep(key, &database.background, sealing_key_file).await
+    {
         database.close().await;
         return Err(error);
     }
@@ -68,18 +71,16 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
 
 /// A key that was made just now is for a database that has known none. Beside another's it would sign what nobody else
 /// can verify, and open nothing of what is sealed.
-async fn fits_new_key(store: &Store, key_file: &Path) -> Result<()> {
-    if audit::is_signed_with_known_keys(store).await? {
-        return Ok(());
-    }
-    let file = key_file.display();
-    std::fs::remove_file(key_file).with_context(|| format!("{file} can't be removed"))?;
-    bail!(
-        "there is no {file}, and the database was sealed with a key already: copy that key here from where \
+async fn keep(key: NewKey, store: &Store, file: &Path) -> Result<()> {
+    ensure!(
+        audit::is_signed_with_known_keys(store).await?,
+        "there is no {}, and the database was sealed with a key already: copy that key here from where \
          `memory-copilot serve` ran before, or runs, or from where it is kept beside the backups. Where it is lost, so \
          is what it sealed (secrets of hooks, signing keys, what is in quarantine): to go on without, put a new key \
-         there (`openssl rand -hex 32`)"
-    )
+         there (`openssl rand -hex 32`)",
+        file.display()
+    );
+    key.keep(file)
 }
 
 async fn serve(

@@ -6,6 +6,7 @@ use http::HeaderMap;
 use mc_domain::WebhookSource;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::event::Event;
@@ -14,6 +15,17 @@ use crate::{confluence, github, gitlab, jira, redmine, youtrack};
 /// Characters of a name and of an id.
 const NAME: usize = 64;
 const ID: usize = 128;
+/// Where senders say when something was, or changed last.
+const TIMES: [&str; 8] = [
+    "/timestamp",
+    "/updated",
+    "/issue/updated",
+    "/issue/updated_at",
+    "/issue/fields/updated",
+    "/object_attributes/updated_at",
+    "/data/issue/updated_on",
+    "/payload/issue/updated_on",
+];
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// One delivery.
@@ -92,7 +104,7 @@ pub fn read(
         ) => ("unreadable".to_owned(), Event::ignored(odd.to_string())),
         Err(error) => return Err(error),
     };
-    let is_timed = event.is_timed();
+    let is_timed = is_timed(source, &event, body);
     let given = given_id(source, headers, body);
     let id = given.or_else(|| is_timed.then(|| digest(&[body])));
     let is_once = is_timed && event.changes_once() && signs_bodies_alone(source);
@@ -178,6 +190,25 @@ fn signs_bodies_alone(source: WebhookSource) -> bool {
         | WebhookSource::Confluence => true,
         WebhookSource::Gitlab | WebhookSource::Youtrack => false,
     }
+}
+
+/// Whether the delivery says when that was, which is what tells it from another in the same words. What is gone says
+/// so beside what it tells, if at all.
+fn is_timed(source: WebhookSource, event: &Event, body: &[u8]) -> bool {
+    match (source, event) {
+        // GitHub gives a number once: under it nothing can be gone again.
+        (WebhookSource::Github, Event::IssueGone { .. }) => true,
+        (_, Event::IssueGone { .. } | Event::PageGone { .. } | Event::PageChanged { .. }) => {
+            says_when(body)
+        }
+        _ => event.is_timed(),
+    }
+}
+
+fn says_when(body: &[u8]) -> bool {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return false };
+    let is_said = |place: &&str| body.pointer(place).is_some_and(|time| !time.is_null());
+    TIMES.iter().any(is_said)
 }
 
 fn digest(parts: &[&[u8]]) -> String {
@@ -269,6 +300,29 @@ mod tests {
         let gitlab = r#"{"object_kind": "issue", "object_attributes": {"iid": 1, "title": "T",
             "updated_at": "2026-01-02 03:04:05 UTC"}, "project": {"path_with_namespace": "a/b"}}"#;
         assert!(!is_once(WebhookSource::Gitlab, "", gitlab), "its id is signed or nothing is");
+    }
+
+    #[test]
+    fn what_is_gone_may_be_gone_again_unless_the_body_bears_a_time() {
+        let check = |source, body: &str, expected: bool| {
+            let given = headers(&[("x-github-event", "issues")]);
+            let told = read(source, &given, body.as_bytes()).expect("readable");
+            assert_eq!((told.id.is_some(), told.is_once), (expected, expected), "{body}");
+        };
+        for event in ["page_trashed", "page_updated"] {
+            let page = format!(r#"{{"event": "{event}", "page": {{"id": 98}}}}"#);
+            check(WebhookSource::Confluence, &page, false);
+            let timed = page.replacen('{', r#"{"timestamp": 1767323045000, "#, 1);
+            check(WebhookSource::Confluence, &timed, true);
+        }
+        let jira = r#"{"webhookEvent": "jira:issue_deleted", "issue": {"key": "A-1"}}"#;
+        check(WebhookSource::Jira, jira, false);
+        let timed = jira.replacen('{', r#"{"timestamp": 1767323045000, "#, 1);
+        check(WebhookSource::Jira, &timed, true);
+        check(WebhookSource::Jira, &jira.replacen('{', r#"{"timestamp": null, "#, 1), false);
+        let number = r#"{"action": "deleted", "issue": {"number": 1},
+            "repository": {"full_name": "a/b"}}"#;
+        check(WebhookSource::Github, number, true);
     }
 
     #[test]

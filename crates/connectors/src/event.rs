@@ -213,6 +213,8 @@ impl Event {
             Self::Issue(issue) => issue.updated_at.is_some(),
             Self::Change(change) => change.updated_at.is_some(),
             Self::Ci(run) => run.updated_at.is_some(),
+            // It may be gone, be there again, and be gone again.
+            Self::IssueGone { .. } | Self::PageGone { .. } | Self::PageChanged { .. } => false,
             _ => true,
         }
     }
@@ -278,6 +280,15 @@ impl Issue {
             is_whole: self.is_whole,
             comment: self.comment.map(Comment::bounded),
         }))
+    }
+
+    /// What comments on it belong to.
+    pub fn thread(&self) -> Thread {
+        Thread {
+            external_id: self.external_id.clone(),
+            title: self.title.clone(),
+            url: self.links.first().map(|link| link.url.clone()).unwrap_or_default(),
+        }
     }
 }
 

@@ -36,6 +36,8 @@ struct PushBody {
 #[serde(default)]
 struct Commit {
     id: Option<String>,
+    /// Whether no other ref had it before. What a branch took over of another says nothing of whose it is.
+    distinct: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -172,8 +174,9 @@ fn pushed(body: PushBody) -> Result<Event, Unreadable> {
     let reference = text(body.reference, "ref")?;
     let after = text(body.after, "after")?;
     let after = if body.deleted { None } else { event::target(after) };
-    let commits = body.commits.unwrap_or_default();
-    let commits = commits.into_iter().filter_map(|commit| commit.id).collect();
+    let commits = body.commits.unwrap_or_default().into_iter();
+    let new = commits.filter(|commit| commit.distinct != Some(false));
+    let commits = new.filter_map(|commit| commit.id).collect();
     moved(body.repository, reference, after, body.forced, commits)
 }
 
@@ -367,6 +370,17 @@ mod tests {
             commits: vec!["cd".repeat(20)],
         };
         assert_eq!(push(&body), expected);
+    }
+
+    #[test]
+    fn a_push_leaves_out_the_commits_that_another_ref_had_before() {
+        let [new, unsaid, taken_over] = ["1", "2", "3"].map(|digit| digit.repeat(40));
+        let body = format!(
+            r#""ref": "refs/heads/x", "after": "{new}", "commits": [
+            {{"id": "{new}", "distinct": true}}, {{"id": "{unsaid}"}},
+            {{"id": "{taken_over}", "distinct": false}}]"#
+        );
+        assert_eq!(push(&body).commits, [new, unsaid]);
     }
 
     #[test]

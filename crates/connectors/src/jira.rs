@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use crate::client::text::adf;
 use crate::delivery::{Unreadable, parse, plain, text};
 use crate::event::{self, Event, Issue};
 use crate::said::Comment as Said;
@@ -39,6 +40,8 @@ struct Fields {
     assignee: Option<User>,
     labels: Option<Vec<String>>,
     updated: Option<String>,
+    /// There where not everybody in the project may see the issue.
+    security: Option<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -86,7 +89,7 @@ pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
 /// Data Center sends comments without the issue, or with some of it.
 fn commented(mut body: Body, is_deleted: bool) -> Result<Event, Unreadable> {
     let fields = body.issue.as_ref().and_then(|issue| issue.fields.as_ref());
-    if fields.is_some_and(|fields| fields.summary.is_some()) {
+    if fields.is_some_and(|fields| fields.summary.is_some() || fields.security.is_some()) {
         let said = body.comment.as_mut().and_then(|comment| comment.told(is_deleted));
         tracked(body, false, said)
     } else {
@@ -98,6 +101,10 @@ fn tracked(body: Body, is_whole: bool, said: Option<Said>) -> Result<Event, Unre
     let issue = body.issue.unwrap_or_default();
     let fields = issue.fields.unwrap_or_default();
     let key = text(issue.key, "issue.key")?;
+    // What is for some alone is as good as gone.
+    if fields.security.is_some() {
+        return Event::gone(key);
+    }
     // An issue that comes with a comment lacks some of its fields. Its time is the comment's, which changed the issue.
     let updated = fields.updated.or(body.comment.and_then(|comment| comment.updated));
     Issue {
@@ -126,7 +133,7 @@ impl Comment {
         Some(Said {
             id: self.id.take()?,
             author: self.author.take().and_then(|user| user.display_name.or(user.name)),
-            text: self.body.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(),
+            text: self.body.as_ref().map(adf::markdown).unwrap_or_default(),
             sent_at,
             updated_at: self.updated.as_deref().and_then(event::time).or(sent_at),
             is_gone: is_deleted || is_internal,
@@ -225,6 +232,37 @@ mod tests {
             let said = comment("comment_updated", some);
             assert_eq!((said.is_gone, said.text.as_str()), (true, ""), "{some}");
         }
+    }
+
+    #[test]
+    fn a_comment_that_is_a_tree_says_what_its_text_says() {
+        let body = r#"{"webhookEvent": "comment_created", "comment": {"id": "7", "body": {"type": "doc",
+            "content": [{"type": "paragraph", "content": [{"type": "text", "text": "Since May."}]}]}},
+            "issue": {"key": "A-1", "fields": {"summary": "T"}}}"#;
+        let Ok((_, Event::Issue(issue))) = told(body) else { panic!("no issue") };
+        let said = issue.comment.expect("a comment");
+        assert_eq!((said.text.as_str(), said.is_gone), ("Since May.", false));
+    }
+
+    #[test]
+    fn an_issue_for_some_alone_is_gone_whatever_is_told_of_it() {
+        let issue = |name: &str, fields: &str| {
+            let body = format!(
+                r#"{{"webhookEvent": "{name}", "comment": {{"id": "7", "body": "Since May."}},
+                "issue": {{"key": "A-1", "fields": {{{fields}}}}}}}"#
+            );
+            told(&body).expect("readable").1
+        };
+        let gone = Event::IssueGone { external_id: "A-1".to_owned() };
+        let secret = r#""summary": "T", "security": {"id": "10", "name": "Staff"}"#;
+        let events =
+            ["jira:issue_created", "jira:issue_updated", "comment_created", "comment_deleted"];
+        for name in events {
+            assert_eq!(issue(name, secret), gone, "{name}");
+        }
+        assert_eq!(issue("comment_updated", r#""security": {"id": "10"}"#), gone);
+        let open = issue("jira:issue_updated", r#""summary": "T", "security": null"#);
+        assert!(matches!(open, Event::Issue(_)), "{open:?}");
     }
 
     #[test]

@@ -8,6 +8,10 @@ use crate::event::{self, Event};
 
 /// Characters of a text that are kept.
 const TEXT: usize = 8_000;
+/// What an issue says itself is longer.
+const DESCRIPTION_TEXT: usize = 32_000;
+/// Its id among what is said of the issue.
+pub(crate) const DESCRIPTION: &str = "description";
 /// Characters of an id among its like.
 const ID: usize = 128;
 /// What ids of comments begin with that are numbered apart from the others: at lines of a change, and of reviews.
@@ -86,7 +90,8 @@ impl Thread {
 impl Comment {
     /// The same, with every text cut to its size; what says nothing is gone.
     pub(crate) fn bounded(self) -> Self {
-        let text = if self.is_gone { String::new() } else { bounded(&self.text) };
+        let most = if self.id == DESCRIPTION { DESCRIPTION_TEXT } else { TEXT };
+        let text = if self.is_gone { String::new() } else { bounded(&self.text, most) };
         Self {
             id: self.id.chars().filter(|c| !c.is_control()).take(ID).collect(),
             author: event::name(self.author),
@@ -119,7 +124,7 @@ impl Release {
             title: if title.is_empty() { event::title(&self.tag) } else { title },
             tag: event::title(&self.tag),
             author: event::name(self.author),
-            notes: if self.is_gone { String::new() } else { bounded(&self.notes) },
+            notes: if self.is_gone { String::new() } else { bounded(&self.notes, TEXT) },
             url: event::page(Some(self.url)),
             sent_at: event::bounded_time(self.sent_at),
             updated_at: event::bounded_time(self.updated_at),
@@ -138,9 +143,9 @@ impl Release {
 }
 
 /// The beginning of a text, in which lines may end and nothing else is out of sight.
-fn bounded(text: &str) -> String {
+fn bounded(text: &str, most: usize) -> String {
     let shown = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
-    shown.take(TEXT).collect::<String>().trim().to_owned()
+    shown.take(most).collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -157,7 +162,10 @@ mod tests {
     fn a_text_keeps_its_lines_and_no_more_than_its_size() {
         let text = comment(" one\r\n\ttwo\u{0}\u{7}\n ").bounded().text;
         assert_eq!(text, "one\n\ttwo");
-        assert_eq!(comment(&"ж".repeat(9_000)).bounded().text, "ж".repeat(8_000));
+        let long = "ж".repeat(40_000);
+        assert_eq!(comment(&long).bounded().text, "ж".repeat(8_000));
+        let description = Comment { id: DESCRIPTION.to_owned(), ..comment(&long) };
+        assert_eq!(description.bounded().text, "ж".repeat(32_000));
     }
 
     #[test]

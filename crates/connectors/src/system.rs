@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::client::Error;
 use crate::event::Issue;
+use crate::said::Comment;
 
 /// Where a sync stands: written after each page, so that the next one, or one after a crash, goes on from there. Only
 /// the system that made it can read it.
@@ -25,27 +26,17 @@ pub struct Page<T> {
     pub is_last: bool,
 }
 
-/// What somebody said about an issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comment {
-    /// The tracker's own id.
-    pub id: String,
-    /// Who; may be empty.
-    pub author: String,
-    /// When it was said or last changed.
-    pub at: Option<DateTime<Utc>>,
-    /// As plain text or Markdown.
-    pub text: String,
-}
-
 /// An issue with what was said about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thread {
+pub struct Discussion {
     /// The issue; always whole.
     pub issue: Issue,
-    /// Oldest first, and before them what the issue says itself, with the id `description`; empty where they were not
-    /// asked for.
+    /// Oldest first, and before them what the issue says itself, with the id `description`; the others have the ids
+    /// that webhooks tell. Empty where they were not asked for.
     pub comments: Vec<Comment>,
+    /// Whether nothing else is said for everybody to see. There may be more than is asked for of one issue:
+    /// then these are the newest.
+    pub has_all_comments: bool,
 }
 
 /// A tracker's project, or a repository's issues.
@@ -55,7 +46,7 @@ pub trait Tracker: Send + Sync {
         &'a self,
         since: &'a Cursor,
         with_comments: bool,
-    ) -> BoxFuture<'a, Result<Page<Thread>, Error>>;
+    ) -> BoxFuture<'a, Result<Page<Discussion>, Error>>;
 
     /// The ids (`Issue::external_id`) of all that everybody there may see, page by page: what is known here and not
     /// there is gone. Some may come twice.

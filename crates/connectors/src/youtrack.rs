@@ -47,6 +47,16 @@ struct Tracked {
     #[serde(deserialize_with = "loose")]
     updated: Option<Moment>,
     url: Option<String>,
+    /// Sent by those scripts that ask for it.
+    #[serde(deserialize_with = "loose")]
+    visibility: Option<Visibility>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Visibility {
+    #[serde(rename = "$type")]
+    kind: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -96,6 +106,9 @@ struct Paths {
 const NESTED: Paths = Paths { id: "issue.idReadable", summary: "issue.summary" };
 const ROOT: Paths = Paths { id: "idReadable", summary: "summary" };
 
+/// The type of a visibility that not everybody has.
+pub(crate) const LIMITED: &str = "LimitedVisibility";
+
 pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
     let Body { event, kind, timestamp, issue } = parse(body)?;
     let name = event.or(kind).unwrap_or_else(|| "issue".to_owned());
@@ -116,7 +129,10 @@ fn told(
     let composed = composed_id(issue.project, issue.number_in_project);
     let readable = issue.id_readable.filter(|id| !id.is_empty()).or(composed);
     let external_id = text(readable.or(issue.id), paths.id)?;
-    if matches!(name, "deleted" | "removed" | "issuedeleted" | "issueremoved") {
+    let is_deleted = matches!(name, "deleted" | "removed" | "issuedeleted" | "issueremoved");
+    let visibility = issue.visibility.and_then(|visibility| visibility.kind);
+    // What is for some alone is as good as gone.
+    if is_deleted || visibility.as_deref() == Some(LIMITED) {
         return Event::gone(external_id);
     }
     let mut fields = issue.fields.unwrap_or_default();
@@ -273,6 +289,23 @@ mod tests {
         for event in ["commentDeleted", "workItemDeleted", "issueAttachmentDeleted"] {
             let body = format!(r#"{{"event": "{event}", "id": "SP-7", "summary": "T"}}"#);
             assert!(!issue(&body).is_whole, "{event}");
+        }
+    }
+
+    #[test]
+    fn an_issue_for_some_alone_is_gone() {
+        let seen_by = |visibility: &str| {
+            let fields =
+                format!(r#""idReadable": "SP-7", "summary": "T", "visibility": {visibility}"#);
+            [format!("{{{fields}}}"), format!(r#"{{"issue": {{{fields}}}}}"#)]
+                .map(|body| told(&body).expect("readable").1)
+        };
+        let gone = Event::IssueGone { external_id: "SP-7".to_owned() };
+        let limited = r#"{"$type": "LimitedVisibility", "permittedGroups": [{"name": "Staff"}]}"#;
+        assert_eq!(seen_by(limited), [gone.clone(), gone]);
+        for open in [r#"{"$type": "UnlimitedVisibility"}"#, "null", r#""public""#, "{}"] {
+            let told = seen_by(open);
+            assert!(told.iter().all(|event| matches!(event, Event::Issue(_))), "{open}: {told:?}");
         }
     }
 

@@ -16,42 +16,91 @@ use mc_store::{Error, Tx, docs};
 use crate::told::at;
 
 /// Comments that a document is made of at most: the newest.
-const COMMENTS: i64 = 200;
+const COMMENTS: usize = 200;
 /// The one part of a document that has no others.
 const NOTES: &str = "";
 
+/// What was said of an issue or a change, as a project's policy has it. Made before the transaction that writes it:
+/// masking much takes long.
+#[derive(Debug)]
+pub struct Said {
+    source: String,
+    doc_id: String,
+    title: String,
+    url: String,
+    texts: Vec<NewText>,
+    listed: Option<Listed>,
+}
+
+/// What comes of a system's list of comments besides them.
+#[derive(Debug)]
+struct Listed {
+    /// When the system was asked.
+    at: DateTime<Utc>,
+    /// Their ids, where there are no others.
+    all: Option<Vec<String>>,
+}
+
+impl Said {
+    /// Comments as the system tells of them one by one. What says no time was said at `heard_at`. None is taken in
+    /// unless the project's policy says so, but what is gone goes.
+    pub fn told(
+        policy: &Policy,
+        (system, of): (WebhookSource, &Thread),
+        said: &[Comment],
+        heard_at: DateTime<Utc>,
+    ) -> Self {
+        let known = said.iter().filter(|comment| comment.is_gone || policy.trackers.comments);
+        Self {
+            source: source(system),
+            doc_id: of.external_id.clone(),
+            title: plain(policy, &of.title),
+            url: plain(policy, &of.url),
+            texts: known.map(|comment| as_text(policy, comment, heard_at)).collect(),
+            listed: None,
+        }
+    }
+
+    /// Comments as the system listed them when it was asked at `listed_at`, oldest first; where they are all that there
+    /// are (`is_whole`), the others that are known are gone.
+    pub fn listed(
+        policy: &Policy,
+        of: (WebhookSource, &Thread),
+        said: &[Comment],
+        listed_at: DateTime<Utc>,
+        is_whole: bool,
+    ) -> Self {
+        let ids = || said.iter().map(|comment| comment.id.clone()).collect();
+        let newest = said.len().saturating_sub(COMMENTS);
+        Self {
+            listed: Some(Listed { at: listed_at, all: is_whole.then(ids) }),
+            ..Self::told(policy, of, &said[newest..], Utc::now())
+        }
+    }
+
+    fn whole(&self) -> Whole<'_> {
+        Whole { source: &self.source, doc_id: &self.doc_id }
+    }
+}
+
 /// Takes in what was said of an issue or a change, by whichever way it was heard of: one document for each, of the
 /// source [`source`], in which every comment is found by itself and read with the two before it. What was said of a
-/// comment later counts, in whichever order it comes; what says no time was said at `heard_at`. Answers whether
-/// anything changed. Nothing is taken in unless the project's policy says so, but what is gone goes.
+/// comment later counts, in whichever order it comes. Answers whether the document is another now.
 pub async fn write(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
-    (system, of): (WebhookSource, &Thread),
-    said: &[Comment],
-    heard_at: DateTime<Utc>,
+    said: &Said,
 ) -> Result<bool, Error> {
-    let source = source(system);
-    let whole = Whole { source: &source, doc_id: &of.external_id };
-    told::lock(tx, project, whole).await?;
-    let mut is_another = false;
-    for comment in said.iter().filter(|comment| comment.is_gone || policy.trackers.comments) {
-        let text = NewText {
-            part: comment.id.clone(),
-            author: plain(policy, comment.author.as_deref().unwrap_or_default()),
-            text: (!comment.is_gone).then(|| pass_alone(policy, &comment.text)),
-            sent_at: comment.sent_at,
-            said_at: at(comment.updated_at, heard_at),
-        };
-        is_another |= told::put(tx, project, whole, &text).await?;
+    told::lock(tx, project, said.whole()).await?;
+    // Whoever lists the comments says anew what they belong to as well.
+    if !put_texts(tx, project, said).await? && said.listed.is_none() {
+        return Ok(false);
     }
-    if is_another {
-        let texts = told::texts(tx, project, whole, COMMENTS).await?;
-        let page = page(whole, plain(policy, &of.title), plain(policy, &of.url));
-        put_conversation(tx, project, policy, page, texts).await?;
-    }
-    Ok(is_another)
+    let most = i64::try_from(COMMENTS).unwrap_or(i64::MAX);
+    let texts = told::texts(tx, project, said.whole(), most).await?;
+    let page = page(said.whole(), said.title.clone(), said.url.clone());
+    put_conversation(tx, project, policy, page, texts).await
 }
 
 /// Forgets what was said of an issue or a change; answers whether anything was.
@@ -88,7 +137,7 @@ pub(crate) async fn publish(
         sent_at: release.sent_at,
         said_at: at(release.updated_at, heard_at),
     };
-    if !told::put(tx, project, whole, &text).await? {
+    if !told::put(tx, project, whole, &text, None).await? {
         return Ok(false);
     }
     let Some(notes) = text.text else {
@@ -110,16 +159,39 @@ pub fn source(system: WebhookSource) -> String {
     format!("tracker:{system}")
 }
 
+fn as_text(policy: &Policy, comment: &Comment, heard_at: DateTime<Utc>) -> NewText {
+    NewText {
+        part: comment.id.clone(),
+        author: plain(policy, comment.author.as_deref().unwrap_or_default()),
+        text: (!comment.is_gone).then(|| pass_alone(policy, &comment.text)),
+        sent_at: comment.sent_at,
+        said_at: at(comment.updated_at, heard_at),
+    }
+}
+
+/// Writes what was said; answers whether any of it is another than before.
+async fn put_texts(tx: &mut Tx, project: ProjectId, said: &Said) -> Result<bool, Error> {
+    let (whole, mut is_another) = (said.whole(), false);
+    let listed_at = said.listed.as_ref().map(|listed| listed.at);
+    for text in &said.texts {
+        is_another |= told::put(tx, project, whole, text, listed_at).await?;
+    }
+    if let Some(Listed { at, all: Some(all) }) = &said.listed {
+        is_another |= told::keep_only(tx, project, whole, all, *at).await?;
+    }
+    Ok(is_another)
+}
+
+/// Makes the document anew; answers whether it is another now.
 async fn put_conversation(
     tx: &mut Tx,
     project: ProjectId,
     policy: &Policy,
     page: Page,
     texts: Vec<Text>,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     if texts.is_empty() {
-        docs::remove(tx, project, &page.source, &page.doc_id).await?;
-        return Ok(());
+        return docs::remove(tx, project, &page.source, &page.doc_id).await;
     }
     let masking = sanitizing(policy);
     let cut = move || {
@@ -133,8 +205,8 @@ async fn put_conversation(
         conversation::cut(page, &messages, Limits::default(), &masking)
     };
     let (doc, passages) = beside(cut).await;
-    docs::upsert(tx, project, &doc, &passages).await?;
-    Ok(())
+    let (_, outcome) = docs::upsert(tx, project, &doc, &passages).await?;
+    Ok(outcome != docs::Outcome::Unchanged)
 }
 
 fn page(whole: Whole<'_>, title: String, url: String) -> Page {

@@ -10,10 +10,11 @@ use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hooks::{self, AllWaiting, Waiting};
 use mc_store::repositories::Repository;
 use mc_store::tasks::{self, Upserted};
-use mc_store::{Store, Tx, changes, docs, ingests, repositories};
+use mc_store::{Store, Tx, changes, connections, docs, ingests, repositories};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::comments::Said;
 use crate::issue::as_task;
 use crate::work::{Failure, Work};
 use crate::{comments, told};
@@ -94,9 +95,11 @@ async fn together(store: &Store, id: DeliveryId, most: i64) -> Result<(), Stoppe
     for waiting in &all.deliveries {
         let id = waiting.id;
         let event = Event::deserialize(&waiting.event);
-        // Who asks for a run holds its repository first and then the audit, so each push is for itself.
-        let is_push = matches!(event, Ok(Event::Push(_) | Event::Wiki(_)));
-        if is_push && !outcomes.is_empty() {
+        // Who asks for a run holds its repository first and then the audit, and a sync its connection and then what
+        // it writes: what asks for either is for itself.
+        let is_alone =
+            matches!(event, Ok(Event::Push(_) | Event::Wiki(_) | Event::PageChanged { .. }));
+        if is_alone && !outcomes.is_empty() {
             break;
         }
         let told = match event {
@@ -107,7 +110,7 @@ async fn together(store: &Store, id: DeliveryId, most: i64) -> Result<(), Stoppe
         };
         let (state, text) = told.map_err(|error| Stopped { at: Some(id), error })?;
         outcomes.push(hooks::Outcome { id, state, text });
-        if is_push {
+        if is_alone {
             break;
         }
     }
@@ -148,7 +151,7 @@ async fn tell(
         Event::Push(push) => return read_again(tx, project, &push).await,
         Event::Wiki(wiki) => return read_wiki(tx, project, &wiki).await,
         Event::Ignored { reason } => return Ok((DeliveryState::Ignored, reason)),
-        Event::PageChanged { .. } => return Ok(ignored("no connection fetches pages from there")),
+        Event::PageChanged { .. } => return ask_wikis(tx, project).await,
         Event::Issue(issue) => return issue_told(tx, all, heard_at, issue, synced).await,
         Event::IssueGone { external_id } => {
             if !tasks::withdraw(tx, project, &external_id, heard_at).await? {
@@ -185,7 +188,8 @@ async fn tell(
             (Act::DocumentsIngested, "releases", "the release was brought up to date")
         }
         Event::PageGone { id } => {
-            if !docs::remove(tx, project, WebhookSource::Confluence.as_str(), &id).await? {
+            let source = WebhookSource::Confluence.as_str();
+            if !docs::remove_page(tx, project, source, &id).await? {
                 return Ok(ignored("the project has no document of that page"));
             }
             (Act::DocumentsIngested, "withdrawn", "the page was forgotten")
@@ -204,8 +208,7 @@ async fn issue_told(
     synced: &mut Synced,
 ) -> Result<Outcome, mc_store::Error> {
     let comment = issue.comment.take();
-    let url = issue.links.first().map(|link| link.url.clone()).unwrap_or_default();
-    let thread = Thread { external_id: issue.external_id.clone(), title: issue.title.clone(), url };
+    let thread = issue.thread();
     let task = as_task(&all.policy, heard_at, issue);
     let upserted = tasks::upsert(tx, all.project, &task).await?;
     let is_said = hear(tx, all, heard_at, &thread, comment, synced).await?;
@@ -230,8 +233,8 @@ async fn hear(
     synced: &mut Synced,
 ) -> Result<bool, mc_store::Error> {
     let Some(comment) = comment else { return Ok(false) };
-    let of = (all.source, thread);
-    let is_said = comments::write(tx, all.project, &all.policy, of, &[comment], heard_at).await?;
+    let said = Said::told(&all.policy, (all.source, thread), &[comment], heard_at);
+    let is_said = comments::write(tx, all.project, &all.policy, &said).await?;
     if is_said {
         synced.count(Act::DocumentsIngested, "comments");
     }
@@ -282,6 +285,16 @@ async fn read_wiki(
     }
     let held = held(tx, &known).await?;
     enqueued(tx, held).await
+}
+
+/// Has the wikis asked that the project is connected to: what is told of a page is that it is another one now, and
+/// not of which wiki it is.
+async fn ask_wikis(tx: &mut Tx, project: ProjectId) -> Result<Outcome, mc_store::Error> {
+    Ok(match connections::ask_wikis(tx, project).await? {
+        0 => ignored("no connection fetches pages from there"),
+        1 => done("the wiki that is connected is asked now"),
+        several => done(&format!("the {several} wikis that are connected are asked now")),
+    })
 }
 
 /// The project's repositories at such an address or of this path.

@@ -9,8 +9,8 @@ use mc_jobs::{Connecting, Request, Round};
 use mc_memory::normalise::content_hash;
 use mc_seal::{Sealer, SealingKey};
 use mc_store::hygiene::{self, Report, ReportFilter};
-use mc_store::testing::{execute, text};
-use mc_store::{exports, upkeep};
+use mc_store::testing::{execute, text, waiting_for_a_lock};
+use mc_store::{duplicates, exports, ingests, repositories, upkeep};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -100,6 +100,19 @@ impl World {
         report
     }
 
+    /// Waits until the task waits for somebody, or is over.
+    async fn waits(&self, id: HygieneReportId) {
+        let begun = Instant::now();
+        while waiting_for_a_lock(self.db.store()).await.unwrap() == 0 {
+            let report = hygiene::find(self.db.store(), self.project, id).await.unwrap().unwrap();
+            if report.ended_at.is_some() {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     async fn clusters(&self) -> String {
         self.text("select coalesce(string_agg(state, ','), '') from duplicate_clusters").await
     }
@@ -142,6 +155,21 @@ async fn duplicates_are_looked_for_put_before_people_or_made_one_as_the_policy_h
         .text("select action || ' ' || subject from audit_events where action like 'dup%'")
         .await;
     assert_eq!(act, format!("duplicates.merged {kept}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_that_look_for_duplicates_at_once_put_them_before_people_once() {
+    let world = World::new().await;
+    world.record(RETRY).await;
+    world.record(RETOLD).await;
+    let found = mc_memory::duplicates::find(world.db.store(), world.project).await.unwrap();
+    let mut other = world.db.store().begin_in_memory(world.project).await.unwrap();
+    let id = world.asked(HygieneTask::Duplicates, false).await;
+    world.waits(id).await;
+    duplicates::propose(&mut other, world.project, &found).await.unwrap();
+    other.commit().await.unwrap();
+    assert_eq!(world.ended(id).await.counts["proposed"], 0);
+    assert_eq!(world.clusters().await, "open");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -191,6 +219,30 @@ async fn reports_are_kept_for_as_long_as_the_policy_says() {
     assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().reports, 1);
     let find = async |id| hygiene::find(world.db.store(), world.project, id).await.unwrap();
     assert!(find(old.id).await.is_none() && find(young.id).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_report_of_which_nobody_writes_the_end_is_ended() {
+    let world = World::new().await;
+    let [lost, young] = [
+        world.done(HygieneTask::Duplicates, true).await.id,
+        world.done(HygieneTask::Duplicates, true).await.id,
+    ];
+    for (id, hours) in [(lost, 5), (young, 3)] {
+        world
+            .execute(&format!(
+                "update hygiene_reports set ended_at = null, started_at = now() - interval '{hours} hours'
+                 where id = '{id}'"
+            ))
+            .await;
+    }
+    upkeep::sweep(world.db.store()).await.unwrap();
+    let find =
+        async |id| hygiene::find(world.db.store(), world.project, id).await.unwrap().unwrap();
+    let lost = find(lost).await;
+    assert!(lost.ended_at.is_some());
+    assert!(lost.error.is_some_and(|error| error.contains("died")));
+    assert!(find(young).await.ended_at.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -478,6 +530,91 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
     assert_eq!(
         world.text("select count(*)::text from ingest_runs where status = 'QUEUED'").await,
         "1"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repositories_are_held_before_the_audit_and_a_look_asks_for_nothing() {
+    let world = World::new().await;
+    whole(&world).await;
+    world
+        .execute(&format!(
+            "do $more$ begin
+                 insert into repositories (id, project_id, owner, name, location, indexed_at)
+                 values (gen_random_uuid(), '{}', 'acme', 'zoo', 'https://git.example.org/zoo.git', now());
+                 insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count,
+                     chunker)
+                 select gen_random_uuid(), r.id, r.project_id, 'b.rb', '\\x01', 9, 'ruby', 1, 1
+                 from repositories r where r.name = 'zoo';
+                 insert into passages (id, project_id, file_id, text, content_hash)
+                 select gen_random_uuid(), f.project_id, f.id, 'class Zoo', '\\x06' from files f where f.path = 'b.rb';
+                 delete from code_chunks;
+             end $more$",
+            world.project
+        ))
+        .await;
+    let runs = "select count(*)::text from ingest_runs";
+    let looked = world.done(HygieneTask::Consistency, true).await;
+    assert_eq!(
+        (&looked.counts["code_without_place"], &looked.counts["and_more"]),
+        (&json!(2), &json!(0))
+    );
+    assert_eq!(world.text(runs).await, "0");
+
+    // Somebody asks for the second meanwhile: it is held, and then the audit.
+    let mut tx = world.db.store().begin().await.unwrap();
+    let known = repositories::list_in(&mut tx, world.project).await.unwrap();
+    let zoo = known.iter().find(|known| known.name == "zoo").unwrap();
+    let asked_for = ingests::asked_for(&mut tx, zoo).await.unwrap();
+    let id = world.asked(HygieneTask::Consistency, false).await;
+    world.waits(id).await;
+    ingests::enqueue(&mut tx, zoo, &asked_for).await.unwrap();
+    tx.commit().await.unwrap();
+    let done = world.ended(id).await;
+    assert_eq!((done.error, &done.counts["code_without_place"]), (None, &json!(2)));
+    assert_eq!(world.text(runs).await, "2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_of_which_nothing_can_be_made_hide_no_others_and_comments_are_only_told_of() {
+    let world = World::new().await;
+    // Front matter says nothing to search. The ids are in the order of the numbers.
+    world
+        .execute(&format!(
+            "insert into docs (id, project_id, source, doc_id, title, content)
+             select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, '{}',
+                    case when n = 1 then 'tracker:github' else 'wiki' end, 'page-' || n, 'Units',
+                    case when n in (1, 502, 503) then 'ann: Count in minutes.'
+                         else E'---\\ntags: [a]\\n---\\n' end
+             from generate_series(1, 503) n",
+            world.project
+        ))
+        .await;
+    let cut = "select string_agg(d.doc_id, ',' order by d.id) from passages p join docs d on d.id = p.doc_id";
+    let done = world.done(HygieneTask::Consistency, false).await;
+    assert_eq!(
+        (&done.counts["documents_not_found"], &done.counts["conversations_not_found"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(done.findings, json!([{"document": "00000000-0000-7000-8000-000000000001"}]));
+    assert_eq!(world.text(cut).await, "page-502,page-503");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_says_where_there_is_more_than_it_counts() {
+    let world = World::new().await;
+    world
+        .execute(&format!(
+            "insert into docs (id, project_id, source, doc_id, title, content)
+             select gen_random_uuid(), '{}', 'wiki', 'page-' || n, 'Units', 'Count in minutes.'
+             from generate_series(1, 501) n",
+            world.project
+        ))
+        .await;
+    let looked = world.done(HygieneTask::Consistency, true).await;
+    assert_eq!(
+        (&looked.counts["documents_not_found"], &looked.counts["and_more"]),
+        (&json!(500), &json!(1))
     );
 }
 

@@ -185,19 +185,48 @@ pub async fn change(
     Ok(done.rows_affected() == 1)
 }
 
-/// Has a system asked now; `false` where there is no such connection, or it is paused.
+/// Has a system asked now; `false` where there is no such connection, or it is paused. However often that is asked,
+/// one sync waits: it begins after this transaction, and finds all that there is by then.
 pub async fn ask(tx: &mut Tx, project: ProjectId, id: ConnectionId) -> Result<bool, Error> {
-    let due = sqlx::query_scalar!(
-        "update connections set due_at = clock_timestamp()
-         where project_id = $1 and id = $2 and not is_paused returning due_at",
+    // Held first: of two who ask at once, the second then sees the job of the first.
+    let held = sqlx::query_scalar!(
+        "select job from connections where project_id = $1 and id = $2 and not is_paused for update",
         project.0,
         id.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    let Some(due) = due else { return Ok(false) };
+    let Some(job) = held else { return Ok(false) };
+    if jobs::is_due(tx, job.as_deref()).await? {
+        return Ok(true);
+    }
+    let due = sqlx::query_scalar!(
+        "update connections set due_at = clock_timestamp()
+         where project_id = $1 and id = $2 returning due_at",
+        project.0,
+        id.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
     enqueue(tx, id, due).await?;
     Ok(true)
+}
+
+/// Has each wiki asked now that a project is connected to; answers how many that are, but for those that are paused.
+pub async fn ask_wikis(tx: &mut Tx, project: ProjectId) -> Result<u32, Error> {
+    // In one order everywhere: each is held until the transaction ends.
+    let wikis = sqlx::query_scalar!(
+        "select id from connections where project_id = $1 and ability = $2 and not is_paused order by id",
+        project.0,
+        Ability::Pages.as_str()
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let mut asked = 0;
+    for id in wikis {
+        asked += u32::from(ask(tx, project, id.into()).await?);
+    }
+    Ok(asked)
 }
 
 /// Removes a connection; `None` where there is none. What came by it stays, as what nobody brings up to date.
@@ -217,7 +246,7 @@ pub async fn remove(
 }
 
 /// Forgets what came by a connection: its documents, and what was told of its tasks, which stay for what is
-/// linked to them. Answers how many there were of either.
+/// linked to them; what their tracker says next counts, however old. Answers how many there were of either.
 pub async fn forget(
     tx: &mut Tx,
     project: ProjectId,
@@ -225,7 +254,7 @@ pub async fn forget(
 ) -> Result<(u64, u64), Error> {
     let tasks = sqlx::query!(
         "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}', links = '[]',
-             updated_at = now(), connection_id = null
+             updated_at = now(), said_at = null, connection_id = null
          where project_id = $1 and connection_id = $2",
         project.0,
         id.0
@@ -360,7 +389,11 @@ async fn enqueue(tx: &mut Tx, id: ConnectionId, due: DateTime<Utc>) -> Result<bo
     let args = serde_json::json!({ "id": id });
     let starts = i32::from(JOB_STARTS);
     let job = NewJob { kind: JOB, key: Some(&key), args, delay: Duration::ZERO, starts };
-    Ok(jobs::enqueue(tx, &job).await?.is_some())
+    let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(false) };
+    sqlx::query!("update connections set job = $2 where id = $1", id.0, job)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(true)
 }
 
 /// The connection with this id of any project, for whoever asks the system now; `None` where it is gone, or paused.
@@ -443,6 +476,27 @@ pub async fn brought(
         project.0,
         id.0,
         &documents
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Notes that those documents of a source came by a connection that have one of these ids there.
+pub async fn brought_from(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: ConnectionId,
+    source: &str,
+    doc_ids: &[String],
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update docs set connection_id = $2
+         where project_id = $1 and source = $3 and doc_id = any($4) and connection_id is distinct from $2",
+        project.0,
+        id.0,
+        source,
+        doc_ids
     )
     .execute(&mut *tx.0)
     .await?;

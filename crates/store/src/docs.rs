@@ -142,6 +142,26 @@ pub async fn remove(
     Ok(gone.rows_affected() == 1)
 }
 
+/// Removes a wiki's page: what was sent of it under a source, and what connections brought of it, which stands under
+/// `wiki:` and the wiki's name. `false` where there was neither.
+pub async fn remove_page(
+    tx: &mut Tx,
+    project: ProjectId,
+    source: &str,
+    doc_id: &str,
+) -> Result<bool, Error> {
+    let gone = sqlx::query!(
+        "delete from docs where project_id = $1 and doc_id = $3
+             and (source = $2 or connection_id is not null and starts_with(source, 'wiki:'))",
+        project.0,
+        source,
+        doc_id
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected() > 0)
+}
+
 /// Whether what is there of the document was sent after what was put into quarantine then. Nobody writes it
 /// until the transaction ends.
 pub async fn is_newer(

@@ -137,7 +137,9 @@ pub async fn decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member
     Ok(rows.into_iter().map(|row| members(row.members, row.contents)).collect())
 }
 
-/// Makes these the clusters that wait for a person: what waits already stays as it is.
+/// Makes these the clusters that wait for a person: what waits already stays as it is. To be called in a
+/// transaction that decides alone what is new in the memory ([`Store::begin_in_memory`]), or two at once would add
+/// the same twice.
 pub async fn propose(
     tx: &mut Tx,
     project: ProjectId,

@@ -123,6 +123,27 @@ pub async fn asked_for(tx: &mut Tx, repository: &Repository) -> Result<String, E
     Ok(asked_for.unwrap_or_default())
 }
 
+/// Whether the newest run at this ref has failed, and so long ago.
+pub async fn has_failed(
+    store: &Store,
+    repository: RepositoryId,
+    requested_ref: &str,
+    ago: Duration,
+) -> Result<bool, Error> {
+    let has_failed = sqlx::query_scalar!(
+        r#"select status = 'FAILED' and coalesce(completed_at, queued_at) <= now() - make_interval(secs => $3)
+               as "has_failed!"
+           from ingest_runs where repository_id = $1 and requested_ref = $2
+           order by queued_at desc limit 1"#,
+        repository.0,
+        requested_ref,
+        ago.as_secs_f64()
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    Ok(has_failed.unwrap_or_default())
+}
+
 async fn insert(
     tx: &mut Tx,
     repository: &Repository,
@@ -296,6 +317,33 @@ pub async fn adopt(store: &Store) -> Result<u64, Error> {
         tx.commit().await?;
     }
     Ok((abandoned.len() + waiting.len()) as u64)
+}
+
+/// Has a run begin anew whose job is: it had failed when that was given up.
+pub(crate) async fn revive(tx: &mut Tx, job: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'QUEUED', attempt = 0, completed_at = null
+         where job = $1 and status = 'FAILED'",
+        job
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Ends a run whose job is thrown away, so that whoever asks for it from now on gets another.
+pub(crate) async fn abandon(tx: &mut Tx, job: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+             last_error = jsonb_build_object(
+                 'message', 'its job was thrown away (memory-copilot jobs discard); ask for the run again',
+                 'at', now(), 'attempt', attempt)
+         where job = $1 and status in ('QUEUED', 'RUNNING')",
+        job
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Gives a run back whose node stops in good order. The attempt does not count: however often the service is

@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::raw_sql;
 
 use crate::error::word;
-use crate::{Error, Listener, Store, Tx};
+use crate::{Error, Listener, Store, Tx, ingests};
 
 /// The channel on which the queue tells of what was put into it.
 const INSERTED: &str = "apalis::job::insert";
@@ -145,6 +145,14 @@ pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Er
     .await?)
 }
 
+/// Whether a job could be begun by now and is not; one that is not there is not.
+pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error> {
+    let Some(id) = id else { return Ok(false) };
+    Ok(sqlx::query_scalar!(r#"select mc.is_job_due($1) as "is_due!""#, id)
+        .fetch_one(&mut *tx.0)
+        .await?)
+}
+
 /// Begins a job that `worker` took; `None` where another has it by now.
 pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<Start>, Error> {
     Ok(sqlx::query_as!(
@@ -259,18 +267,26 @@ async fn select(
         .collect()
 }
 
-/// Has a job that is dead begin anew; `false` where it is not dead.
+/// Has a job that is dead begin anew, with what it was to do; `false` where it is not dead.
 pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar!(r#"select mc.retry_job($1) as "done!""#, id)
+    let done = sqlx::query_scalar!(r#"select mc.retry_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
-        .await?)
+        .await?;
+    if done {
+        ingests::revive(tx, id).await?;
+    }
+    Ok(done)
 }
 
 /// Throws a job away that is dead or has not begun; `false` where there is none.
 pub async fn discard(tx: &mut Tx, id: &str) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar!(r#"select mc.discard_job($1) as "done!""#, id)
+    let done = sqlx::query_scalar!(r#"select mc.discard_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
-        .await?)
+        .await?;
+    if done {
+        ingests::abandon(tx, id).await?;
+    }
+    Ok(done)
 }
 
 /// Frees what workers held that were silent for so long, those that were at work a little `apart` from each

@@ -139,6 +139,32 @@ pub async fn withdraw(
     Ok(is_withdrawn)
 }
 
+/// Forgets what the tracker said of a task that it did not list when it was asked. That one may be hidden rather than
+/// gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back. `false`
+/// where there is none, or it was heard of since.
+pub async fn withdraw_unlisted(
+    tx: &mut Tx,
+    project: ProjectId,
+    external_id: &str,
+    asked_at: DateTime<Utc>,
+) -> Result<bool, Error> {
+    let withdrawn = sqlx::query!(
+        "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}', links = '[]',
+             updated_at = now()
+         where project_id = $1 and external_id = $2 and (said_at <= $3) is not false",
+        project.0,
+        external_id,
+        asked_at
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    let is_withdrawn = withdrawn.rows_affected() == 1;
+    if is_withdrawn {
+        forget_said(tx, project, external_id).await?;
+    }
+    Ok(is_withdrawn)
+}
+
 /// Forgets what people said about a task at its tracker, which connections keep as documents beside it.
 async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
     sqlx::query!(

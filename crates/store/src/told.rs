@@ -59,12 +59,14 @@ pub async fn lock(tx: &mut Tx, project: ProjectId, whole: Whole<'_>) -> Result<(
 }
 
 /// Writes what is said of a text, unless something else was said since; answers whether it is another now. Of two
-/// words of one moment it is the last that counts that it is gone.
+/// words of one moment it is the last that counts that it is gone. One that was gone is there again where its system,
+/// asked later (`listed_at`), lists it.
 pub async fn put(
     tx: &mut Tx,
     project: ProjectId,
     whole: Whole<'_>,
     new: &NewText,
+    listed_at: Option<DateTime<Utc>>,
 ) -> Result<bool, Error> {
     let told = sqlx::query!(
         "insert into told_texts as t (project_id, source, doc_id, part, author, text, sent_at, is_gone, said_at)
@@ -72,7 +74,8 @@ pub async fn put(
          on conflict (project_id, source, doc_id, part) do update set
              author = excluded.author, text = excluded.text, sent_at = coalesce(excluded.sent_at, t.sent_at),
              is_gone = excluded.is_gone, said_at = excluded.said_at
-         where (excluded.said_at, excluded.is_gone) >= (t.said_at, t.is_gone)
+         where ((excluded.said_at, excluded.is_gone) >= (t.said_at, t.is_gone)
+                 or t.is_gone and $9::timestamptz > t.said_at)
              and (t.author, t.text, t.is_gone, t.said_at)
                  is distinct from (excluded.author, excluded.text, excluded.is_gone, excluded.said_at)",
         project.0,
@@ -82,11 +85,36 @@ pub async fn put(
         new.author,
         new.text.as_ref().map(Sanitized::as_str),
         new.sent_at,
-        new.said_at
+        new.said_at,
+        listed_at
     )
     .execute(&mut *tx.0)
     .await?;
     Ok(told.rows_affected() == 1)
+}
+
+/// Notes that all texts of a document but these parts are gone, of which nothing was said since its system listed them;
+/// answers whether any was there.
+pub async fn keep_only(
+    tx: &mut Tx,
+    project: ProjectId,
+    whole: Whole<'_>,
+    parts: &[String],
+    listed_at: DateTime<Utc>,
+) -> Result<bool, Error> {
+    let gone = sqlx::query!(
+        "update told_texts set author = '', text = '', is_gone = true, said_at = $5
+         where project_id = $1 and source = $2 and doc_id = $3 and not part = any($4)
+             and not is_gone and said_at <= $5",
+        project.0,
+        whole.source,
+        whole.doc_id,
+        parts,
+        listed_at
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected() > 0)
 }
 
 /// The texts of a document that are not gone, the newest so many, oldest first.

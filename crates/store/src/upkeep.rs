@@ -79,6 +79,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     quarantine::forget_decided(store, i32::from(kept.quarantine)).await?;
     let deliveries = hooks::prune(store).await?;
     let told = changes::prune(store).await? + ci::prune(store).await? + told::prune(store).await?;
+    hygiene::end_abandoned(store).await?;
     let reports = hygiene::prune(store).await?;
     let mut events = 0;
     for (chain, days) in audit::chains(store).await? {

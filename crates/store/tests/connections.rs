@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
+use mc_sanitizer::mask;
 use mc_store::connections::{self, NewConnection};
+use mc_store::tasks::{NewTask, Upserted};
 use mc_store::testing::{execute, text};
 use mc_store::{Error, Store, audit, tasks};
 use mc_testkit::TestDatabase;
@@ -76,6 +78,35 @@ async fn each_time_that_it_is_due_it_is_asked_for_once() {
 }
 
 #[tokio::test]
+async fn however_often_it_is_asked_for_one_sync_waits() {
+    let db = TestDatabase::create().await;
+    let (project, shop, id) = connected(&db).await;
+    let ask = async || {
+        let mut tx = shop.begin().await.unwrap();
+        assert!(connections::ask(&mut tx, project, id).await.unwrap());
+        tx.commit().await.unwrap();
+    };
+    let due = connections::find(&shop, project, id).await.unwrap().unwrap().due_at;
+    for _ in 0..3 {
+        ask().await;
+    }
+    assert_eq!(syncs(&db).await, "1", "that of its creation waits");
+    let connection = connections::find(&shop, project, id).await.unwrap().unwrap();
+    assert_eq!(connection.due_at, due, "or the next look would ask for another");
+    // One at work may have passed what is new; what ended has.
+    for (status, expected) in [("Running", "2"), ("Done", "3")] {
+        let all = format!("update apalis.jobs set status = '{status}'");
+        execute(db.url(), &all).await.unwrap();
+        tokio::join!(ask(), ask());
+        assert_eq!(syncs(&db).await, expected, "{status}");
+    }
+    // One that is begun again much later is not what people wait for.
+    execute(db.url(), "update apalis.jobs set run_at = now() + interval '1 hour'").await.unwrap();
+    ask().await;
+    assert_eq!(syncs(&db).await, "4");
+}
+
+#[tokio::test]
 async fn of_two_who_go_on_from_the_same_place_one_does() {
     let db = TestDatabase::create().await;
     let (.., id) = connected(&db).await;
@@ -134,12 +165,55 @@ async fn what_is_removed_leaves_what_came_by_it() {
     assert_eq!(text(db.store(), left).await.unwrap(), "T true");
 }
 
+/// What a tracker said once.
+fn word() -> NewTask {
+    NewTask {
+        external_id: "CS-1".to_owned(),
+        title: mask("Carts hang").text,
+        status: Some("open".to_owned()),
+        assignee: None,
+        labels: Vec::new(),
+        links: Vec::new(),
+        is_whole: true,
+        said_at: Some("2026-11-01T10:00:00Z".parse().unwrap()),
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_listed_or_forgotten_comes_back_with_the_same_word() {
+    let db = TestDatabase::create().await;
+    let (project, _, id) = connected(&db).await;
+    let asked_at = "2026-11-02T10:00:00Z".parse().unwrap();
+    let mut tx = db.store().begin().await.unwrap();
+    assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Created);
+    connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
+    assert!(tasks::withdraw_unlisted(&mut tx, project, "CS-1", asked_at).await.unwrap());
+    tx.commit().await.unwrap();
+    let told = "select title || ' ' || status from tasks";
+    assert_eq!(text(db.store(), told).await.unwrap(), " deleted");
+
+    let mut tx = db.store().begin().await.unwrap();
+    assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Updated);
+    let newer = NewTask { said_at: Some(asked_at + TimeDelta::hours(1)), ..word() };
+    tasks::upsert(&mut tx, project, &newer).await.unwrap();
+    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, "CS-1", asked_at).await.unwrap();
+    assert!(!withdrawn, "it was heard of since");
+    assert_eq!(connections::forget(&mut tx, project, id).await.unwrap(), (1, 0));
+    tx.commit().await.unwrap();
+    assert_eq!(text(db.store(), told).await.unwrap(), " unknown");
+
+    let mut tx = db.store().begin().await.unwrap();
+    assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Updated);
+    tx.commit().await.unwrap();
+    assert_eq!(text(db.store(), told).await.unwrap(), "Carts hang open");
+}
+
 #[tokio::test]
 async fn what_is_said_about_a_task_goes_with_what_was_told_of_it() {
     let db = TestDatabase::create().await;
     let (project, shop, _) = connected(&db).await;
     for (forget, id) in [(false, "CS-1"), (true, "CS-2")] {
-        for source in ["tracker:ours", "wiki:ours"] {
+        for source in ["tracker:jira", "wiki:ours"] {
             let said = format!(
                 "insert into docs (id, project_id, source, doc_id, title, content)
                  values (gen_random_uuid(), '{project}', '{source}', '{id}', 'T', 'said')"

@@ -189,6 +189,20 @@ async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
     assert!(message.contains("ask for the run again"), "{message}");
     assert_eq!(runs_asked_for(store).await.last(), Some(&waiting.id));
 
+    // Its job begins anew, and the run with it; thrown away, it takes the run along.
+    let job = asked_for(store).await.remove(0).id;
+    let mut tx = store.begin().await.unwrap();
+    assert!(jobs::retry(&mut tx, &job).await.unwrap());
+    tx.commit().await.unwrap();
+    let revived = find(store, run.id).await;
+    assert_eq!((revived.status, revived.attempt), (IngestStatus::Queued, 0));
+    let mut tx = store.begin().await.unwrap();
+    assert!(jobs::discard(&mut tx, &job).await.unwrap());
+    tx.commit().await.unwrap();
+    let ended = find(store, run.id).await;
+    assert_eq!(ended.status, IngestStatus::Failed);
+    assert!(ended.last_error.unwrap()["message"].to_string().contains("thrown away"));
+
     // As before there were jobs for it.
     write(store, "update ingest_runs set job = null").await.unwrap();
     assert_eq!(ingests::adopt(store).await.unwrap(), 1);

@@ -41,8 +41,9 @@ impl Keyring {
         let now = Utc::now();
         let read = read(&store, now).await?;
         let ring = Self { store, sealer, read: Mutex::new(Arc::new(read)) };
-        ring.rotate(now).await?;
+        // First, or a key that is due would be sealed with whatever there is, and hide the others.
         ring.check()?;
+        ring.rotate(now).await?;
         Ok(ring)
     }
 

@@ -208,6 +208,71 @@ async fn what_became_of_a_patch_counts_more_than_what_it_was_on_its_way() {
     assert_eq!(results, [&json!(sha("9")), &json!(sha("2"))]);
 }
 
+/// The pull request of that number with this head; where it is merged, by that commit.
+fn numbered(
+    number: u64,
+    action: &str,
+    head: &str,
+    merge: &str,
+    minute: u32,
+) -> (&'static str, Value) {
+    let mut told = pull(action, &sha(head), minute);
+    told["pull_request"]["number"] = number.into();
+    told["pull_request"]["merge_commit_sha"] = sha(merge).into();
+    ("pull_request", told)
+}
+
+/// A push of these commits, as of a host that doesn't say which of them are new.
+fn push(head: &str, commits: &[&str]) -> (&'static str, Value) {
+    let commits: Vec<_> = commits.iter().map(|id| json!({ "id": sha(id) })).collect();
+    let told = json!({ "ref": "refs/heads/x", "after": sha(head), "repository": repository(),
+                       "commits": commits });
+    ("push", told)
+}
+
+fn ended(sha_of: &str, how: &str, minute: u32) -> (&'static str, Value) {
+    ("check_run", check("build", &sha(sha_of), Some(how), minute))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_took_over_the_commits_of_another_says_nothing_of_them() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let hook = hook(&api, "github").await;
+    let record = save(&api, &sha("1")).await;
+    let told = [
+        numbered(12, "opened", "1", "0", 1),
+        numbered(13, "opened", "2", "0", 2),
+        push("2", &["1", "2"]),
+        ended("2", "success", 3),
+    ];
+    tell(&api, &hook, &told).await;
+    assert_eq!(ci_of(&api, &record).await, Value::Null, "its own has not ended");
+    tell(&api, &hook, &[ended("1", "failure", 4)]).await;
+    assert_eq!(ci_of(&api, &record).await, "disproven");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_changes_that_a_patch_was_pushed_with_the_merged_one_counts_and_then_the_first() {
+    let api = TestApi::start().await;
+    let _work = api.work();
+    let hook = hook(&api, "github").await;
+    let record = save(&api, &sha("3")).await;
+    let told = [
+        push("5", &["3", "4", "5"]),
+        numbered(15, "opened", "5", "0", 5),
+        push("4", &["3", "4"]),
+        numbered(14, "opened", "4", "0", 6),
+        ended("5", "success", 7),
+        ended("4", "failure", 7),
+    ];
+    tell(&api, &hook, &told).await;
+    assert_eq!(ci_of(&api, &record).await, "proven");
+    let told = [numbered(14, "closed", "4", "6", 8), numbered(15, "edited", "5", "0", 9)];
+    tell(&api, &hook, &told).await;
+    assert_eq!(ci_of(&api, &record).await, "disproven");
+}
+
 fn comment(id: u64, text: &str, action: &str, minute: u32) -> (&'static str, Value) {
     let told = json!({
         "action": action, "repository": repository(),
@@ -358,4 +423,45 @@ async fn a_page_that_is_gone_takes_its_document_along() {
         told("c-3", "page_removed").await["outcome"],
         "the project has no document of that page"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_connections_brought_goes_too_and_one_that_changed_is_asked_for() {
+    let api = TestApi::start().await;
+    let hook = hook(&api, "confluence").await;
+    let project = "(select id from projects where key = 'shop')";
+    api.execute(&format!(
+        "insert into connections (id, project_id, system, what, ability, every_minutes, with_comments, is_paused,
+             due_at)
+         select gen_random_uuid(), {project}, 'ours', what, ability, 15, false, is_paused, now() + interval '1 day'
+         from (values ('OPS', 'pages', false), ('OLD', 'pages', true), ('CS', 'issues', false))
+             of (what, ability, is_paused)"
+    ))
+    .await;
+    api.execute(&format!(
+        "insert into docs (id, project_id, source, doc_id, title, content, connection_id)
+         select gen_random_uuid(), {project}, source, '98', source, 'Delays have a unit.',
+             case when is_brought then (select id from connections where what = 'OPS') end
+         from (values ('wiki:ours', true), ('wiki:sent', false), ('tracker:ours', true)) of (source, is_brought)"
+    ))
+    .await;
+    let _work = api.work();
+    let bearer = format!("Bearer {}", hook.secret);
+    let told = async |id: &str, event: &str| {
+        let body = json!({ "event": event, "page": { "id": 98 } }).to_string();
+        let headers = [("authorization", bearer.as_str()), ("x-atlassian-webhook-identifier", id)];
+        api.deliver(&hook.path, &headers, body.as_bytes()).await.ok();
+        handled(&api, id).await
+    };
+    let changed = told("c-1", "page_updated").await;
+    assert_eq!(
+        (&changed["state"], &changed["outcome"]),
+        (&json!("done"), &json!("the wiki that is connected is asked now"))
+    );
+    let asked = "select string_agg(distinct c.what, ' ') from connections c, apalis.jobs j
+                 where j.job_type = 'sync' and j.idempotency_key like c.id || ' %'";
+    assert_eq!(api.text(asked).await, "OPS");
+    assert_eq!(told("c-2", "page_trashed").await["state"], "done");
+    let left = "select string_agg(source, ' ' order by source) from docs where doc_id = '98'";
+    assert_eq!(api.text(left).await, "tracker:ours wiki:sent");
 }

@@ -128,7 +128,7 @@ async fn what_came_by_a_connection_stays_or_goes_with_it() {
             "insert into tasks (id, project_id, external_id, title, status, connection_id)
              select gen_random_uuid(), p.id, 'SHOP-1', 'Carts hang', 'open', '{id}' from projects p;
              insert into docs (id, project_id, source, doc_id, title, content, connection_id)
-             select gen_random_uuid(), p.id, 'tracker:our-redmine', 'SHOP-1', 'T', 'said', '{id}' from projects p"
+             select gen_random_uuid(), p.id, 'tracker:redmine', 'SHOP-1', 'T', 'said', '{id}' from projects p"
         );
         for statement in came.split(';') {
             api.execute(statement).await;

@@ -8,7 +8,7 @@ mod settings;
 mod source;
 mod sweep;
 mod systems;
-mod text;
+pub(crate) mod text;
 mod times;
 mod zone;
 

@@ -1,5 +1,7 @@
 //! What trackers and wikis have in common: a list of what changed, gone through by a sweep.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 
@@ -7,7 +9,8 @@ use super::Error;
 use super::http::Http;
 use super::sweep::{Dated, Listed, Position};
 use crate::event::{Event, Issue};
-use crate::system::{Comment, Cursor, Page, Thread, Tracker, Wiki, WikiPage};
+use crate::said::{Comment, DESCRIPTION};
+use crate::system::{Cursor, Discussion, Page, Tracker, Wiki, WikiPage};
 
 /// A list of what there is, by when it changed.
 pub(super) trait Source: Send + Sync {
@@ -29,11 +32,35 @@ pub(super) trait Issues: Source {
     /// The issue; `None` where it is not everybody's, or no issue.
     fn issue(&self, item: &Self::Item) -> Option<Issue>;
 
-    /// What was said about it; the first is what it says itself.
-    fn comments<'a>(&'a self, item: &'a Self::Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
+    /// What was said about it.
+    fn comments<'a>(&'a self, item: &'a Self::Item) -> BoxFuture<'a, Result<Heard, Error>>;
 
     /// Says something about one.
     fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>>;
+}
+
+/// What was said about an issue.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// Oldest first, after what the issue says itself.
+    pub(super) comments: Vec<Comment>,
+    /// Whether that is all.
+    pub(super) is_all: bool,
+}
+
+impl Heard {
+    /// Of what was asked for newest first, behind what the issue says itself. What is said meanwhile moves the others,
+    /// so that some come twice.
+    pub(super) fn newest_first(
+        description: Option<Comment>,
+        mut newest: Vec<Comment>,
+        is_all: bool,
+    ) -> Self {
+        let mut known = BTreeSet::new();
+        newest.retain(|comment| known.insert(comment.id.clone()));
+        let comments = description.into_iter().chain(newest.into_iter().rev()).collect();
+        Self { comments, is_all }
+    }
 }
 
 /// Such a list of a wiki's pages.
@@ -76,24 +103,33 @@ impl<S: Source> Swept<S> {
 }
 
 impl<S: Issues> Swept<S> {
-    async fn threads(&self, since: &Cursor, with_comments: bool) -> Result<Page<Thread>, Error> {
+    async fn discussions(
+        &self,
+        since: &Cursor,
+        with_comments: bool,
+    ) -> Result<Page<Discussion>, Error> {
         let page = self.next(since).await?;
         let mut items = Vec::new();
         for item in &page.items {
             let Some(issue) = self.0.issue(item) else { continue };
-            match self.comments(item, with_comments).await {
-                Ok(comments) => items.push(Thread { issue, comments }),
-                // It was deleted a moment ago.
-                Err(Error::NotFound { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            let Heard { comments, is_all } = match self.comments(item, with_comments).await {
+                // It was deleted a moment ago, or its comments alone are not shown. Which of them is not known: that it
+                // is gone is found where ids are compared.
+                Err(Error::NotFound { .. }) => {
+                    let (system, issue) = (self.0.http().system(), issue.external_id.as_str());
+                    tracing::warn!(system, issue, "the comments of an issue are not found");
+                    Heard::default()
+                }
+                heard => heard?,
+            };
+            items.push(Discussion { issue, comments, has_all_comments: is_all });
         }
         Ok(Page { items, next: page.next, is_last: page.is_last })
     }
 
     /// Of one issue after the other: systems count what is asked for at once.
-    async fn comments(&self, item: &S::Item, are_wanted: bool) -> Result<Vec<Comment>, Error> {
-        if are_wanted { self.0.comments(item).await } else { Ok(Vec::new()) }
+    async fn comments(&self, item: &S::Item, are_wanted: bool) -> Result<Heard, Error> {
+        if are_wanted { self.0.comments(item).await } else { Ok(Heard::default()) }
     }
 }
 
@@ -102,8 +138,8 @@ impl<S: Issues> Tracker for Swept<S> {
         &'a self,
         since: &'a Cursor,
         with_comments: bool,
-    ) -> BoxFuture<'a, Result<Page<Thread>, Error>> {
-        Box::pin(self.threads(since, with_comments))
+    ) -> BoxFuture<'a, Result<Page<Discussion>, Error>> {
+        Box::pin(self.discussions(since, with_comments))
     }
 
     fn ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>> {
@@ -154,17 +190,18 @@ pub(super) fn description(
     at: Option<DateTime<Utc>>,
     text: &str,
 ) -> Option<Comment> {
-    comment("description".to_owned(), author, at, text)
+    comment(DESCRIPTION.to_owned(), author, [at, at], text)
 }
 
-/// Something that was said; `None` where that is nothing.
+/// Something that was said, and when it was said and last changed; `None` where that is nothing. It is cut to size as
+/// those of deliveries are, so that one comment is the same by either way.
 pub(super) fn comment(
     id: String,
     author: Option<String>,
-    at: Option<DateTime<Utc>>,
+    [sent_at, updated_at]: [Option<DateTime<Utc>>; 2],
     text: &str,
 ) -> Option<Comment> {
-    let text = super::text::prose(text);
-    let author = super::text::line(&author.unwrap_or_default(), 128);
-    (!text.is_empty()).then_some(Comment { id, author, at, text })
+    let (text, updated_at) = (text.to_owned(), updated_at.or(sent_at));
+    let comment = Comment { id, author, text, sent_at, updated_at, is_gone: false }.bounded();
+    (!comment.is_gone).then_some(comment)
 }

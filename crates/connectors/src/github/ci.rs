@@ -4,7 +4,7 @@ use mc_domain::Conclusion;
 use serde::Deserialize;
 
 use super::Repository;
-use crate::ci::CiRun;
+use crate::ci::{CiRun, part};
 use crate::delivery::{Unreadable, needed, text};
 use crate::event::{self, Event};
 
@@ -60,6 +60,14 @@ struct Run {
     event: Option<String>,
     /// Whose a suite is.
     app: Option<App>,
+    /// The one that a check is part of.
+    check_suite: Option<Suite>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Suite {
+    id: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -74,10 +82,12 @@ struct Paths {
     name: &'static str,
 }
 
+/// Two workflows may each have a check of one name. A check that is run again stays in its suite.
 pub(super) fn check_run(body: CheckRunBody) -> Result<Event, Unreadable> {
     let mut run = body.check_run;
     let paths = Paths { sha: "check_run.head_sha", name: "check_run.name" };
-    let name = run.name.take();
+    let suite = run.check_suite.take().and_then(|suite| suite.id);
+    let name = run.name.take().map(|name| part(&name, "suite", suite));
     told(run, name, body.repository, &paths)
 }
 
@@ -210,6 +220,17 @@ mod tests {
             "conclusion": "success", "app": {"name": "Runner"}}"#,
         )));
         assert_eq!(suite.name, "Runner, suite 9");
+        let check = |suite: u64| {
+            let body = format!(
+                r#""check_run": {{"name": "build", "head_sha": "SHA", "status": "completed",
+                "conclusion": "success", "check_suite": {{"id": {suite}}}}}"#
+            );
+            run(check_run(read(&body))).name
+        };
+        assert_eq!(
+            (check(9), check(10)),
+            ("suite 9: build".to_owned(), "suite 10: build".to_owned())
+        );
         let by = |event: &str| {
             let body = format!(
                 r#""workflow_run": {{"id": 1, "name": "CI", "event": "{event}", "head_sha": "SHA",

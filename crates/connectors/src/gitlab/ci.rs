@@ -5,7 +5,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::Project;
-use crate::ci::CiRun;
+use crate::ci::{CiRun, part};
 use crate::delivery::{Unreadable, needed, text};
 use crate::event::{self, Event};
 
@@ -31,6 +31,7 @@ struct Pipeline {
 #[serde(default)]
 pub(super) struct JobBody {
     sha: Option<String>,
+    pipeline_id: Option<u64>,
     build_name: Option<String>,
     build_status: Option<String>,
     build_allow_failure: bool,
@@ -70,6 +71,7 @@ pub(super) fn pipeline(body: PipelineBody) -> Result<Event, Unreadable> {
     .bounded()
 }
 
+/// A commit may have several pipelines, each with a job of one name. A job that is run again stays in its own.
 pub(super) fn job(body: JobBody) -> Result<Event, Unreadable> {
     let [created_at, started_at, finished_at] =
         [body.build_created_at, body.build_started_at, body.build_finished_at]
@@ -84,7 +86,7 @@ pub(super) fn job(body: JobBody) -> Result<Event, Unreadable> {
     CiRun {
         repository: needed(named.or_else(addressed), "project.path_with_namespace")?,
         sha: text(body.sha, "sha")?,
-        name: text(body.build_name, "build_name")?,
+        name: part(&text(body.build_name, "build_name")?, "pipeline", body.pipeline_id),
         conclusion,
         url: String::new(),
         finished_at: finished_at.filter(|_| conclusion != Conclusion::Pending),
@@ -169,5 +171,7 @@ mod tests {
         );
         let named = r#""project": {"path_with_namespace": "group/sub/y"},"#;
         assert_eq!(of(false, named).repository, "group/sub/y");
+        assert_eq!(of(false, r#""pipeline_id": 31,"#).name, "pipeline 31: lint");
+        assert_eq!(of(false, r#""pipeline_id": 32,"#).name, "pipeline 32: lint");
     }
 }

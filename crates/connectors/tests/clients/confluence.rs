@@ -1,7 +1,7 @@
 use mc_connectors::client::{Error, SystemKind};
 use mc_connectors::system::Cursor;
 use serde_json::{Value, json};
-use wiremock::matchers::{header, path, query_param, query_param_is_missing};
+use wiremock::matchers::{header, path, query_param, query_param_contains, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::{TOKEN, all_pages, introduce, system};
@@ -13,14 +13,21 @@ fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
+/// Who alone may read a page: one group, or nobody where everybody may.
+fn readers(group: Option<&str>) -> Value {
+    let groups: Vec<Value> = group.into_iter().map(|name| json!({ "name": name })).collect();
+    json!({ "read": { "restrictions": { "user": { "results": [] }, "group": { "results": groups } } } })
+}
+
 fn page(id: &str, when: &str) -> Value {
     json!({ "id": id, "type": "page", "status": "current", "title": "ADR 7: Queues",
         "version": { "number": 3, "when": when },
         "body": { "storage": { "value": "<h2>Status</h2><p>Accepted</p>", "representation": "storage" } },
-        "ancestors": [{ "id": "1", "title": "Home" }, { "id": "2", "title": "Decisions" }],
+        "ancestors": [{ "id": "1", "title": "Home", "restrictions": readers(None) },
+            { "id": "2", "title": "Decisions", "restrictions": readers(None) }],
         "metadata": { "labels": { "results": [{ "prefix": "global", "name": "adr" }] } },
         "children": { "attachment": { "results": [{ "title": "plan.png" }] } },
-        "restrictions": { "read": { "restrictions": { "user": { "results": [] }, "group": { "results": [] } } } },
+        "restrictions": readers(None),
         "_links": { "webui": "/spaces/CS/pages/77/ADR+7" } })
 }
 
@@ -29,7 +36,7 @@ async fn a_page_comes_with_all_that_belongs_to_it() {
     let server = MockServer::start().await;
     introduce(&server).await;
     let mut secret = page("78", "2026-01-02T03:04:06.000Z");
-    secret["restrictions"]["read"]["restrictions"]["group"]["results"] = json!([{ "name": "hr" }]);
+    secret["restrictions"] = readers(Some("hr"));
     let found =
         json!({ "results": [page("77", "2026-01-02T03:04:05.000Z"), secret], "_links": {} });
     Mock::given(path(SEARCH))
@@ -51,6 +58,61 @@ async fn a_page_comes_with_all_that_belongs_to_it() {
     assert_eq!(page.attachments, ["plan.png"]);
     assert_ne!(cursor, Cursor::default());
     assert_eq!(wiki.ids(&Cursor::default()).await.expect("ids").items, ["77"]);
+}
+
+/// Which of those pages come; the list of ids is to say the same.
+async fn shown(server: &MockServer, pages: &[Value]) -> Vec<String> {
+    introduce(server).await;
+    let found = json!({ "results": pages, "_links": {} });
+    Mock::given(path(SEARCH))
+        .and(query_param_contains("expand", "ancestors.restrictions.read.restrictions.group"))
+        .respond_with(ok(&found))
+        .mount(server)
+        .await;
+    let wiki = system(SystemKind::Confluence, server).wiki("CS").expect("a wiki");
+    let (pages, _) = all_pages(&*wiki).await;
+    let shown: Vec<String> = pages.into_iter().map(|page| page.id).collect();
+    assert_eq!(wiki.ids(&Cursor::default()).await.expect("ids").items, shown);
+    shown
+}
+
+#[tokio::test]
+async fn what_stands_below_a_restricted_page_is_left_out_with_it() {
+    let server = MockServer::start().await;
+    let open = page("77", "2026-01-02T03:04:05.000Z");
+    let mut below = page("78", "2026-01-02T03:04:06.000Z");
+    below["ancestors"][0]["restrictions"] = readers(Some("hr"));
+    assert_eq!(shown(&server, &[open, below]).await, ["77"]);
+}
+
+#[tokio::test]
+async fn a_page_whose_readers_the_list_does_not_tell_is_asked_for_once() {
+    let server = MockServer::start().await;
+    for (id, restrictions) in [("1", readers(None)), ("2", readers(Some("hr"))), ("3", json!({}))] {
+        Mock::given(path(format!("/rest/api/content/{id}")))
+            .and(query_param(
+                "expand",
+                "restrictions.read.restrictions.user,restrictions.read.restrictions.group",
+            ))
+            .respond_with(ok(&json!({ "id": id, "restrictions": restrictions })))
+            .expect(1)
+            .mount(&server)
+            .await;
+    }
+    // Nothing is known of page 4, and of the second page above 80 there isn't even the id.
+    let above = |id: &str, number: &str| {
+        let mut page = page(id, "2026-01-02T03:04:05.000Z");
+        page["ancestors"] = json!([{ "id": "1", "title": "Home" }, { "id": number }]);
+        page
+    };
+    let mut unknown = above("80", "1");
+    unknown["ancestors"][1] = json!({ "title": "Somewhere" });
+    let mut own = page("81", "2026-01-02T03:04:05.000Z");
+    own["id"] = json!("3");
+    own["restrictions"] = json!({ "read": { "restrictions": { "user": { "results": [] } } } });
+    let pages =
+        [above("76", "1"), above("77", "2"), above("78", "2"), above("79", "4"), unknown, own];
+    assert_eq!(shown(&server, &pages).await, ["76"]);
 }
 
 #[tokio::test]

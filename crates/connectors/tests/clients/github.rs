@@ -60,6 +60,54 @@ async fn issues_come_as_webhooks_tell_of_them() {
     let said: Vec<(&str, &str)> =
         threads[0].comments.iter().map(|said| (said.id.as_str(), said.text.as_str())).collect();
     assert_eq!(said, [("description", "When I start it."), ("7", "Me\ntoo.")]);
+    assert!(threads[0].has_all_comments);
+}
+
+#[tokio::test]
+async fn of_more_comments_than_are_asked_for_it_is_said_that_there_are_more() {
+    let server = MockServer::start().await;
+    let told = with(issue(12, "2026-01-02T03:04:05Z"), "comments", json!(2_000));
+    Mock::given(path(ISSUES))
+        .respond_with(ResponseTemplate::new(200).set_body_json([told]))
+        .mount(&server)
+        .await;
+    let comment = |id: u32| json!({ "id": id, "user": null, "body": "Me too." });
+    let comments: Vec<Value> = (0..100).map(comment).collect();
+    Mock::given(path(format!("{ISSUES}/12/comments")))
+        .respond_with(ResponseTemplate::new(200).set_body_json(comments))
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    assert_eq!(page.items[0].comments.len(), 1_001);
+    assert!(!page.items[0].has_all_comments);
+}
+
+#[tokio::test]
+async fn of_more_comments_than_are_asked_for_the_newest_come() {
+    let server = MockServer::start().await;
+    let told = with(issue(12, "2026-01-02T03:04:05Z"), "comments", json!(1_101));
+    Mock::given(path(ISSUES))
+        .respond_with(ResponseTemplate::new(200).set_body_json([told]))
+        .mount(&server)
+        .await;
+    let comment = |id: u32| json!({ "id": id, "user": null, "body": "Me too." });
+    for page in 3..=12 {
+        let first = (page - 1) * 100 + 1;
+        let comments: Vec<Value> = (first..(first + 100).min(1_102)).map(comment).collect();
+        Mock::given(path(format!("{ISSUES}/12/comments")))
+            .and(query_param("page", page.to_string()))
+            .respond_with(ResponseTemplate::new(200).set_body_json(comments))
+            .expect(1)
+            .mount(&server)
+            .await;
+    }
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let comments: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!((comments[0], comments[1], comments.len()), ("description", "201", 902));
+    assert_eq!(comments.last(), Some(&"1101"));
+    assert!(!page.items[0].has_all_comments);
 }
 
 #[tokio::test]
@@ -146,7 +194,7 @@ async fn it_says_who_the_token_is_for() {
 }
 
 #[tokio::test]
-async fn an_issue_that_goes_meanwhile_keeps_nothing_back() {
+async fn an_issue_whose_comments_are_not_found_keeps_nothing_back() {
     let server = MockServer::start().await;
     let gone = with(issue(1, "2026-01-02T03:04:05Z"), "comments", json!(1));
     let page = [gone, issue(2, "2026-01-02T03:04:06Z")];
@@ -154,5 +202,7 @@ async fn an_issue_that_goes_meanwhile_keeps_nothing_back() {
     first.respond_with(ResponseTemplate::new(200).set_body_json(page)).mount(&server).await;
     let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
     let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
-    assert_eq!(ids(&page.items), ["Octocat/Hello#2"]);
+    assert_eq!(ids(&page.items), ["Octocat/Hello#1", "Octocat/Hello#2"]);
+    assert!(page.items[0].comments.is_empty() && !page.items[0].has_all_comments);
+    assert!(page.items[1].has_all_comments);
 }

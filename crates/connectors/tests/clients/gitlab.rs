@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, system};
+use crate::support::{TOKEN, all, delivered, said, system};
 
 const PROJECT: &str = "/api/v4/projects/group%2Fsub%2Fproject";
 
@@ -54,9 +54,39 @@ async fn issues_come_as_webhooks_tell_of_them() {
         "project": { "path_with_namespace": "group/sub/project" } });
     assert_eq!(threads.len(), 1, "what is confidential is left out");
     assert_eq!(threads[0].issue, delivered(SystemKind::Gitlab, None, &webhook));
-    let said: Vec<_> =
-        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
-    assert_eq!(said, [("Olga", "Like so."), ("ann", "Me too")]);
+    assert_eq!(said(&threads[0]), [("olga", "Like so."), ("ann", "Me too")]);
+}
+
+#[tokio::test]
+async fn the_newest_notes_come_first_and_are_told_last() {
+    let server = MockServer::start().await;
+    let issue = json!({ "iid": 23, "title": "It breaks", "description": "Like so.",
+        "user_notes_count": 101, "updated_at": "2026-01-02T03:04:05.000Z" });
+    Mock::given(path(format!("{PROJECT}/issues")))
+        .respond_with(ok(&json!([issue])))
+        .mount(&server)
+        .await;
+    let note = |id: u32| json!({ "id": id, "body": "Me too" });
+    // Something is said between the two answers, so that one of the first comes again in the second.
+    let newest: Vec<Value> = (3..=102).rev().map(note).collect();
+    let rest: Vec<Value> = (1..=3).rev().map(note).collect();
+    for (page, notes) in [("1", newest), ("2", rest)] {
+        Mock::given(path(format!("{PROJECT}/issues/23/notes")))
+            .and(query_param("sort", "desc"))
+            .and(query_param("page", page))
+            .respond_with(ok(&json!(notes)))
+            .expect(1)
+            .mount(&server)
+            .await;
+    }
+    let tracker =
+        system(SystemKind::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let told: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
+    let numbers: Vec<String> = (1..=102).map(|id: u32| id.to_string()).collect();
+    assert_eq!(told[0], "description");
+    assert_eq!(told[1..], numbers);
+    assert!(page.items[0].has_all_comments);
 }
 
 #[tokio::test]

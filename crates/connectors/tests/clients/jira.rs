@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, settings, system};
+use crate::support::{TOKEN, all, delivered, ids, introduce, said, settings, system};
 
 const FIRST: &str = r#"project = "CS" ORDER BY updated ASC, key ASC"#;
 
@@ -64,9 +64,36 @@ async fn data_center_answers_by_place_and_in_its_users_zone() {
     assert_eq!(ids(&threads), ["CS-214", "CS-3"], "what has a security level is left out");
     let webhook = json!({ "webhookEvent": "jira:issue_updated", "issue": one });
     assert_eq!(threads[0].issue, delivered(SystemKind::Jira, None, &webhook));
-    let said: Vec<_> =
-        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
-    assert_eq!(said, [("Olga", "Like so."), ("Ann", "Me too")]);
+    assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
+}
+
+#[tokio::test]
+async fn the_newest_comments_come_first_and_are_told_last() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let one = issue(&server, "CS-214", "2026-01-02T03:04:05.000+0000");
+    Mock::given(path("/rest/api/2/search"))
+        .respond_with(ok(&json!({ "total": 1, "issues": [one] })))
+        .mount(&server)
+        .await;
+    let comment = |id: u32| json!({ "id": id.to_string(), "body": "Me too" });
+    for page in 0..10 {
+        let newest = 1_050 - page * 100;
+        let comments: Vec<Value> = (newest - 99..=newest).rev().map(comment).collect();
+        Mock::given(path("/rest/api/2/issue/CS-214/comment"))
+            .and(query_param("orderBy", "-created"))
+            .and(query_param("startAt", (page * 100).to_string()))
+            .respond_with(ok(&json!({ "total": 1_050, "comments": comments })))
+            .expect(1)
+            .mount(&server)
+            .await;
+    }
+    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let told: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!((told[0], told[1], told.len()), ("description", "51", 1_001));
+    assert_eq!(told.last(), Some(&"1050"));
+    assert!(!page.items[0].has_all_comments);
 }
 
 /// A system as Cloud is.

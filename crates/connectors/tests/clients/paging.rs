@@ -62,7 +62,7 @@ async fn tracker(issues: &Issues) -> (MockServer, Arc<dyn Tracker>) {
     (server, tracker)
 }
 
-fn numbers(threads: &[mc_connectors::system::Thread]) -> Vec<u64> {
+fn numbers(threads: &[mc_connectors::system::Discussion]) -> Vec<u64> {
     let number = |id: &str| id.trim_start_matches("redmine#").parse().expect("a number");
     threads.iter().map(|thread| number(&thread.issue.external_id)).collect()
 }

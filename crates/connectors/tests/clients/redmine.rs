@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, system};
+use crate::support::{TOKEN, all, delivered, said, system};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -44,9 +44,7 @@ async fn issues_come_as_webhooks_tell_of_them() {
         "updated_on": "2026-01-02T03:04:05Z" } } });
     assert_eq!(threads.len(), 1, "what is private is left out");
     assert_eq!(threads[0].issue, delivered(SystemKind::Redmine, None, &webhook));
-    let said: Vec<_> =
-        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
-    assert_eq!(said, [("Olga", "Like so."), ("Ann", "Me too")]);
+    assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
 }
 
 #[tokio::test]

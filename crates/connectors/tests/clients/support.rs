@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
-use mc_connectors::system::{Cursor, Page, Thread, Tracker, WikiPage};
+use mc_connectors::system::{Cursor, Discussion, Page, Tracker, WikiPage};
 use mc_connectors::{Event, Issue, read};
 use serde_json::Value;
 use wiremock::matchers::{any, method, path};
@@ -70,7 +70,7 @@ pub async fn answer(server: &MockServer, answer: ResponseTemplate) {
 }
 
 /// Asks for the first page of whatever it has.
-pub async fn first(system: &System) -> Result<Page<Thread>, mc_connectors::client::Error> {
+pub async fn first(system: &System) -> Result<Page<Discussion>, mc_connectors::client::Error> {
     let what = what(system.kind());
     if system.kind() == SystemKind::Confluence {
         let page = system.wiki(what)?.changed(&Cursor::default()).await?;
@@ -84,7 +84,7 @@ pub async fn all(
     tracker: &dyn Tracker,
     since: Cursor,
     with_comments: bool,
-) -> (Vec<Thread>, Cursor) {
+) -> (Vec<Discussion>, Cursor) {
     let (mut threads, mut cursor) = (Vec::new(), since);
     for _ in 0..100 {
         let page = tracker.changed(&cursor, with_comments).await.expect("a page");
@@ -125,6 +125,12 @@ pub fn delivered(kind: SystemKind, event: Option<&'static str>, body: &Value) ->
     }
 }
 
-pub fn ids(threads: &[Thread]) -> Vec<&str> {
+/// Who said what of an issue.
+pub fn said(of: &Discussion) -> Vec<(&str, &str)> {
+    let said = of.comments.iter();
+    said.map(|one| (one.author.as_deref().unwrap_or_default(), one.text.as_str())).collect()
+}
+
+pub fn ids(threads: &[Discussion]) -> Vec<&str> {
     threads.iter().map(|thread| thread.issue.external_id.as_str()).collect()
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, system};
+use crate::support::{TOKEN, all, delivered, ids, introduce, said, system};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -57,9 +57,7 @@ async fn issues_come_as_webhooks_tell_of_them() {
     let expected =
         mc_connectors::Issue { is_whole: true, ..delivered(SystemKind::Youtrack, None, &webhook) };
     assert_eq!(threads[0].issue, expected);
-    let said: Vec<_> =
-        threads[0].comments.iter().map(|said| (&*said.author, &*said.text)).collect();
-    assert_eq!(said, [("Olga", "Like so."), ("ann", "Me too")]);
+    assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("ann", "Me too")]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mc_domain::{Act, ProjectId};
+use mc_domain::{Act, DocId};
 use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
 use mc_memory::Error;
@@ -23,15 +23,22 @@ type Counts = BTreeMap<&'static str, u64>;
 const PART: i64 = 500;
 /// Transactions of one job at most: what is mended and found again at once is no case for more of them.
 const PARTS: usize = 200;
+/// What the sources of documents begin with that are made of comments (`comments::source`).
+const TRACKER: &str = "tracker:";
 
 pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
-    let mut outcome = Outcome::default();
+    let (mut outcome, mut looked_at) = (Outcome::default(), None);
     for _ in 0..PARTS {
         let mut tx = store.begin().await?;
-        let mended = mend(&mut tx, given, &mut outcome).await?;
+        let mended = mend(&mut tx, given, &mut looked_at, &mut outcome).await?;
         let is_whole = mended.values().all(|count| *count == 0);
         for (what, count) in &mended {
             outcome.count(what, *count);
+        }
+        if given.is_dry_run {
+            // It looks at one part, and says of how much it has not seen the end.
+            let is_cut_off = |count: &&u64| **count >= PART.unsigned_abs();
+            outcome.count("and_more", mended.values().filter(is_cut_off).count() as u64);
         }
         if given.is_dry_run || is_whole {
             // Dropped: nothing of it happened.
@@ -44,15 +51,21 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
     Ok(outcome)
 }
 
-/// Mends a part of all; answers how much that was of what.
-async fn mend(tx: &mut Tx, given: &Given, outcome: &mut Outcome) -> Result<Counts, Error> {
+/// Mends a part of all; answers how much that was of what. Documents up to `looked_at` are passed over.
+async fn mend(
+    tx: &mut Tx,
+    given: &Given,
+    looked_at: &mut Option<DocId>,
+    outcome: &mut Outcome,
+) -> Result<Counts, Error> {
     let project = given.project;
     let strays = consistency::remove_strays(tx, project, PART).await?;
     let records = mend_records(tx, project, PART).await?;
-    let docs = mend_docs(tx, given).await?;
-    let files = mend_files(tx, project).await?;
+    let docs = mend_docs(tx, given, looked_at, outcome).await?;
     let relabelled = consistency::relabel_vectors(tx, project, PART).await?;
     let queued = consistency::queue_unembedded(tx, project, PART).await?;
+    // Last: it notes runs in the audit, which nobody else can add to until the transaction ends.
+    let files = mend_files(tx, given).await?;
     // What somebody keeps to themselves is counted, and nobody's to hear of.
     for (id, _) in strays.iter().chain(&records).filter(|(_, is_shared)| *is_shared) {
         outcome.found(json!({ "record": id }));
@@ -67,17 +80,39 @@ async fn mend(tx: &mut Tx, given: &Given, outcome: &mut Outcome) -> Result<Count
     ]))
 }
 
-/// Cuts documents that have no passage; answers how many have one now.
-async fn mend_docs(tx: &mut Tx, given: &Given) -> Result<u64, Error> {
+/// Cuts documents that have no passage; answers how many have one now. Those of which nothing can be made are found
+/// each time, so it goes on from the last that was looked at.
+async fn mend_docs(
+    tx: &mut Tx,
+    given: &Given,
+    looked_at: &mut Option<DocId>,
+    outcome: &mut Outcome,
+) -> Result<u64, Error> {
     let sanitizing = policies::sanitizing(&given.policy);
-    let mut mended = 0;
-    for doc in consistency::unfound_docs(tx, given.project, None, PART).await? {
-        let id = doc.id;
-        let (_, cut) = document::cut(page(doc), Limits::default(), &sanitizing);
-        passages::replace(tx, given.project, PassageSource::Doc(id), &cut).await?;
-        mended += u64::from(!cut.is_empty());
+    let mut mended = 0_i64;
+    while mended < PART {
+        let docs = consistency::unfound_docs(tx, given.project, *looked_at, PART - mended).await?;
+        let Some(last) = docs.last() else { break };
+        *looked_at = Some(last.id);
+        for doc in docs {
+            let id = doc.id;
+            if is_conversation(&doc) {
+                outcome.count("conversations_not_found", 1);
+                outcome.found(json!({ "document": id }));
+                continue;
+            }
+            let (_, cut) = document::cut(page(doc), Limits::default(), &sanitizing);
+            passages::replace(tx, given.project, PassageSource::Doc(id), &cut).await?;
+            mended += i64::from(!cut.is_empty());
+        }
     }
-    Ok(mended)
+    Ok(mended.unsigned_abs())
+}
+
+/// Whether it was made of comments. Who said which, and in answer to what, is not in its text, so it is not cut
+/// here; whatever is said next, or a sync, makes it anew.
+fn is_conversation(doc: &Doc) -> bool {
+    doc.source.starts_with(TRACKER)
 }
 
 /// The document as it was before it was cut.
@@ -94,15 +129,26 @@ fn page(doc: Doc) -> Page {
 }
 
 /// Has files read again of which a piece lost its place; answers how many pieces that were.
-async fn mend_files(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let pieces = consistency::remove_unplaced(tx, project, PART).await?;
+async fn mend_files(tx: &mut Tx, given: &Given) -> Result<u64, Error> {
+    let pieces = consistency::remove_unplaced(tx, given.project, PART).await?;
     let of = consistency::cut_again(tx, &pieces).await?;
-    if of.is_empty() {
+    if given.is_dry_run || of.is_empty() {
         return Ok(pieces.len() as u64);
     }
-    let known = repositories::list_in(tx, project).await?;
+    let known = repositories::list_in(tx, given.project).await?;
+    // All of them are held before the first run is noted: who asks for a run holds its repository first, and then
+    // the audit.
+    let mut held = Vec::new();
     for repository in known.iter().filter(|known| of.contains(&known.id)) {
-        ingests::read_again(tx, repository).await?;
+        match ingests::asked_for(tx, repository).await {
+            Ok(asked_for) => held.push((repository, asked_for)),
+            // Removed meanwhile, and its files with it.
+            Err(mc_store::Error::Gone) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for (repository, asked_for) in held {
+        ingests::enqueue(tx, repository, &asked_for).await?;
     }
     Ok(pieces.len() as u64)
 }

@@ -34,6 +34,9 @@ const TIMES: [(HygieneTask, &str); 7] = [
     (HygieneTask::Export, "0 30 5 * * Sun"),
 ];
 
+/// How long a task may take in one project.
+const TASK_TIME: Duration = Duration::from_mins(29);
+
 /// A task in one project: what its report says that it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Hygiene {
@@ -45,7 +48,8 @@ impl Work for Hygiene {
     // One after the other, so that a night of many projects leaves the service its processors and connections.
     const AT_ONCE: usize = 1;
     const STARTS: u16 = hygiene::JOB_STARTS;
-    const TIME: Duration = Duration::from_mins(30);
+    // Longer than a task may take: when this is over, nobody writes down that it was not done.
+    const TIME: Duration = TASK_TIME.saturating_add(Duration::from_mins(1));
     const PAUSE: Duration = Duration::from_mins(1);
 }
 
@@ -90,15 +94,22 @@ pub async fn ask_everywhere(store: Store, Round { task }: Round) -> Result<(), F
 /// Does what a report was made for, and writes down in it what came of that. What was done half-way stays, and
 /// the next start goes on.
 pub async fn run(store: Store, Hygiene { report }: Hygiene) -> Result<(), Failure> {
-    let noted = match begin_and_attend(&store, report).await {
-        Ok(None) => return Ok(()),
-        Ok(Some(outcome)) => hygiene::end(&store, report, &outcome).await,
-        Err(error) => {
-            let noted = hygiene::failed(&store, report, &error.to_string()).await;
-            return Err(noted.err().map_or_else(|| Failure::of(&error), |away| Failure::of(&away)));
+    run_within(TASK_TIME, &store, report).await
+}
+
+async fn run_within(time: Duration, store: &Store, report: HygieneReportId) -> Result<(), Failure> {
+    let attended = tokio::time::timeout(time, begin_and_attend(store, report)).await;
+    let failure = match attended {
+        Ok(Ok(None)) => return Ok(()),
+        Ok(Ok(Some(outcome))) => {
+            let noted = hygiene::end(store, report, &outcome).await;
+            return noted.map_err(|error| Failure::of(&error));
         }
+        Ok(Err(error)) => Failure::of(&error),
+        Err(_) => Failure::ForNow(format!("it was not done after {} s", time.as_secs())),
     };
-    noted.map_err(|error| Failure::of(&error))
+    let noted = hygiene::failed(store, report, &failure.to_string()).await;
+    Err(noted.err().map_or(failure, |away| Failure::of(&away)))
 }
 
 async fn begin_and_attend(
@@ -121,5 +132,32 @@ async fn attend(store: &Store, given: &Given) -> Result<Outcome, Error> {
         HygieneTask::Reindex => reindex::run(store, given).await,
         HygieneTask::Consistency => consistency::run(store, given).await,
         HygieneTask::Export => export::run(store, given).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+    use mc_domain::UserId;
+    use mc_store::testing::hold;
+    use mc_testkit::TestDatabase;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_takes_too_long_is_said_in_its_report() {
+        let db = TestDatabase::create().await;
+        let project = db.project("shop").await.id;
+        let mut tx = db.service().enter(UserId::LOCAL, project).begin().await.unwrap();
+        let id = hygiene::ask(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
+        tx.commit().await.unwrap();
+        // It does not get so far as to begin.
+        let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
+        let failure = run_within(Duration::ZERO, db.store(), id).await.unwrap_err();
+        assert_eq!(failure, Failure::ForNow("it was not done after 0 s".to_owned()));
+        let report = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
+        assert!(report.ended_at.is_some());
+        assert_eq!(report.error, Some(failure.to_string()));
     }
 }

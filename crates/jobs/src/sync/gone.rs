@@ -1,6 +1,7 @@
 //! What is known here and not there any more.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -10,11 +11,14 @@ use mc_domain::Act;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::{connections, tasks};
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::{Ended, Place, Stopped, Syncing};
 
 /// More ids than this are not compared.
 const IDS: usize = 500_000;
+/// After so much of its time a sync is done with listing; the rest is for what is gone.
+const LISTED_WITHIN: Duration = connections::SYNC_TIME.saturating_sub(Duration::from_mins(2));
 /// So many are forgotten in one transaction.
 const TOGETHER: usize = 500;
 
@@ -38,10 +42,36 @@ impl Lists for dyn Wiki {
     }
 }
 
+/// Those of `known` that the system does not list, as far as that can be told in the time of the sync. Where it can't,
+/// it could not the next minute: it is tried again a day later, and the connection says so until it is asked next.
+pub(super) async fn find(
+    syncing: &Syncing<'_>,
+    known: Vec<String>,
+    system: &(impl Lists + ?Sized),
+) -> Result<Vec<String>, Stopped> {
+    find_within(LISTED_WITHIN.saturating_sub(syncing.begun.elapsed()), syncing, known, system).await
+}
+
+async fn find_within(
+    time: Duration,
+    syncing: &Syncing<'_>,
+    known: Vec<String>,
+    system: &(impl Lists + ?Sized),
+) -> Result<Vec<String>, Stopped> {
+    if let Ok(found) = timeout(time, missing(known, system)).await {
+        return found;
+    }
+    connections::compared(syncing.store, syncing.asking.id).await?;
+    Err(Stopped::Because(
+        "it lists what it has too slowly to find what is gone; connect to smaller parts of it"
+            .to_owned(),
+    ))
+}
+
 /// Those of `known` that the system does not list. What is missing is looked for twice: what moves from one page of
 /// a list to another while that is read may be missing from it once. A system that lists nothing at all hides
 /// rather than has nothing, so that is a failure.
-pub(super) async fn find(
+async fn missing(
     known: Vec<String>,
     system: &(impl Lists + ?Sized),
 ) -> Result<Vec<String>, Stopped> {
@@ -115,7 +145,7 @@ impl Syncing<'_> {
         let (mut withdrawn, mut events) = (0_u32, Vec::new());
         for id in gone.iter().filter(|_| asked_at.is_some()) {
             let asked_at = asked_at.unwrap_or_default();
-            withdrawn += u32::from(tasks::withdraw(&mut tx, project, id, asked_at).await?);
+            withdrawn += u32::from(tasks::withdraw_unlisted(&mut tx, project, id, asked_at).await?);
         }
         if withdrawn > 0 {
             let detail = json!({ "withdrawn": withdrawn });
@@ -137,7 +167,13 @@ impl Syncing<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
 
+    use mc_domain::{Ability, ConnectionId};
+    use mc_seal::{Sealer, SealingKey};
+    use mc_store::connections::NewConnection;
+    use mc_store::testing::execute;
+    use mc_testkit::TestDatabase;
     use serde_json::json;
 
     use super::*;
@@ -165,7 +201,7 @@ mod tests {
             let is_second = from.0 == json!(1);
             if is_second { page(&["c"], 2, true) } else { page(&["a"], 1, false) }
         });
-        assert_eq!(find(known(&["a", "b", "c"]), &list).await.expect("listed"), ["b"]);
+        assert_eq!(missing(known(&["a", "b", "c"]), &list).await.expect("listed"), ["b"]);
     }
 
     #[tokio::test]
@@ -175,17 +211,55 @@ mod tests {
             let times = asked.fetch_add(1, Ordering::SeqCst);
             if times == 0 { page(&["a"], 1, true) } else { page(&["a", "b"], 1, true) }
         });
-        assert!(find(known(&["a", "b"]), &list).await.expect("listed").is_empty());
+        assert!(missing(known(&["a", "b"]), &list).await.expect("listed").is_empty());
         assert_eq!(asked.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]
     async fn a_system_that_lists_nothing_or_stands_still_takes_nothing_away() {
         let nothing = Fake(|_: &Cursor| page(&[], 1, true));
-        let said = find(known(&["a"]), &nothing).await.expect_err("nothing").to_string();
+        let said = missing(known(&["a"]), &nothing).await.expect_err("nothing").to_string();
         assert!(said.contains("lists nothing at all"), "{said}");
         let still = Fake(|_: &Cursor| page(&["a"], 1, false));
-        let said = find(known(&["b"]), &still).await.expect_err("the same").to_string();
+        let said = missing(known(&["b"]), &still).await.expect_err("the same").to_string();
         assert!(said.contains("same page"), "{said}");
+    }
+
+    struct Endless;
+
+    impl Lists for Endless {
+        fn list<'a>(&'a self, _: &'a Cursor) -> Listing<'a> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_that_does_not_end_in_time_is_read_again_the_next_day() {
+        let db = TestDatabase::create().await;
+        let (store, project) = (db.store(), db.project("shop").await.id);
+        let new = NewConnection {
+            id: ConnectionId::generate(),
+            system: "ours".to_owned(),
+            what: "CS".to_owned(),
+            ability: Ability::Issues,
+            every_minutes: 15,
+            with_comments: false,
+        };
+        let mut tx = store.begin().await.expect("begun");
+        connections::create(&mut tx, project, &new).await.expect("made");
+        tx.commit().await.expect("kept");
+        let a_day_passes = "update connections set compared_at = now() - interval '25 hours'";
+        execute(db.url(), a_day_passes).await.expect("a day");
+        let ask = async || {
+            connections::begin_asking(store, new.id).await.expect("asked").expect("it is there")
+        };
+        let asking = ask().await;
+        assert!(asking.is_compared);
+        let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let syncing = Syncing { store, sealer: &sealer, asking: &asking, begun: Instant::now() };
+        let said = find_within(Duration::ZERO, &syncing, known(&["a"]), &Endless).await;
+        let said = said.expect_err("it does not end").to_string();
+        assert!(said.contains("connect to smaller parts"), "{said}");
+        assert!(!ask().await.is_compared);
     }
 }

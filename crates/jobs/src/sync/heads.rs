@@ -1,6 +1,7 @@
 //! What the refs of a repository point to: where a host tells nobody of pushes, it is asked.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mc_connectors::Push;
 use mc_connectors::client::System;
@@ -10,6 +11,9 @@ use mc_store::repositories::{self, Repository};
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Place, Stopped, Syncing, written};
+
+/// A run that failed is asked for again after so long: what it failed of may last.
+const FAILED_PAUSE: Duration = Duration::from_hours(1);
 
 /// The commits that were last asked to be indexed, by the repository's namespace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,7 +43,8 @@ impl Syncing<'_> {
         Ok(Ended::Done)
     }
 
-    /// Asks for a run where the ref that was asked for last points elsewhere than when it was last looked at.
+    /// Asks for a run where the ref that was asked for last points elsewhere than when it was last looked at, or
+    /// where the run that was asked for then has failed.
     async fn follow(
         &self,
         host: &dyn GitHost,
@@ -51,18 +56,25 @@ impl Syncing<'_> {
         let Some(head) = host.head(reference).await? else { return Ok(true) };
         let mut seen: Heads = place.read();
         let before = seen.heads.insert(repository.namespace.clone(), head.clone());
-        if before.as_ref() == Some(&head) {
+        let is_indexed = repository.source_ref == head;
+        if before.as_ref() == Some(&head)
+            && (is_indexed || !self.has_failed(repository, &asked_for).await?)
+        {
             return Ok(true);
         }
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, written(&seen)?).await? {
             return Ok(false);
         }
-        if repository.source_ref != head {
+        if !is_indexed {
             ingests::enqueue(&mut tx, repository, &asked_for).await?;
         }
         tx.commit().await?;
         Ok(true)
+    }
+
+    async fn has_failed(&self, repository: &Repository, at: &str) -> Result<bool, Stopped> {
+        Ok(ingests::has_failed(self.store, repository.id, at, FAILED_PAUSE).await?)
     }
 
     /// The ref that is indexed, empty for the default branch.

@@ -122,7 +122,7 @@ impl Syncing<'_> {
             return Ok(Ended::Done);
         }
         let known = connections::known_documents(self.store, self.asking.id).await?;
-        let gone = gone::find(known, &**wiki).await?;
+        let gone = gone::find(self, known, &**wiki).await?;
         self.withdraw(place, &gone, None).await
     }
 }

@@ -34,8 +34,23 @@ async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
     world.has(|upstream| upstream.head = SECOND);
     world.synced(id).await;
     assert_eq!(world.text(RUNS).await, "2");
-    world.execute("update ingest_runs set status = 'FAILED' where status = 'QUEUED'").await;
     world.synced(id).await;
     assert_eq!(world.text(RUNS).await, "2", "it was asked for once");
+    let fails =
+        "update ingest_runs set status = 'FAILED', completed_at = now() where status = 'QUEUED'";
+    world.execute(fails).await;
+    world.synced(id).await;
+    assert_eq!(world.text(RUNS).await, "2", "it failed just now");
+    let earlier = "update ingest_runs set completed_at = now() - interval '2 hours'";
+    world.execute(earlier).await;
+    for _ in 0..2 {
+        world.synced(id).await;
+        assert_eq!(world.text(RUNS).await, "3", "it is tried once more");
+    }
+    repositories::indexed(world.db.store(), repository.id, SECOND).await.unwrap();
+    world.execute("update ingest_runs set status = 'FAILED'").await;
+    world.execute(earlier).await;
+    world.synced(id).await;
+    assert_eq!(world.text(RUNS).await, "3", "what is indexed is not tried again");
     node.stop().await;
 }

@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_connectors::client::SystemKind;
+use mc_connectors::{Comment, Thread};
+use mc_jobs::comments::{self, Said};
 use mc_store::connections;
 use serde_json::json;
 
@@ -70,6 +72,9 @@ async fn what_changed_comes_again_and_what_is_deleted_there_is_found_no_more() {
     assert_eq!(world.text(FOUND).await, "Vera: At night.");
     let gone = "select status from tasks where external_id = 'redmine#2'";
     assert_eq!(world.text(gone).await, "deleted");
+    let last_word = "select (said_at = '2026-11-01T12:00:00Z')::text from tasks
+                     where external_id = 'redmine#2'";
+    assert_eq!(world.text(last_word).await, "true", "said once more, it brings the task back");
     let noted = "select string_agg(action || ' ' || detail, ' ' order by seq) from audit_events
                  where subject = (select id::text from connections)";
     let noted = world.text(noted).await;
@@ -110,6 +115,8 @@ async fn a_system_that_wants_fewer_requests_is_asked_when_it_says() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fails_is_seen_and_its_credential_nowhere() {
+    const TABLES: [&str; 7] =
+        ["connections", "tasks", "told_texts", "docs", "passages", "apalis.jobs", "audit_events"];
     let world = carts(&[]).await;
     world.has(|upstream| upstream.trouble = Some((401, TOKEN)));
     let node = world.node();
@@ -123,7 +130,7 @@ async fn what_fails_is_seen_and_its_credential_nowhere() {
     });
     let connection = world.synced(id).await;
     assert_eq!((connection.failures, connection.error), (0, None));
-    for table in ["connections", "tasks", "docs", "passages", "apalis.jobs", "audit_events"] {
+    for table in TABLES {
         let sql = format!("select coalesce(string_agg(t::text, ' '), '') from {table} t");
         assert!(!world.text(&sql).await.contains(TOKEN), "{table}");
     }
@@ -162,7 +169,7 @@ async fn comments_come_as_the_policy_lets_them() {
     assert!(said.contains("Vera: At night.") && said.contains("Vera: (withheld:"), "{said}");
     assert!(said.contains("[secret:github-token]") && !said.contains("ghp_16C7"), "{said}");
     let source = "select source || ' ' || trust || ' ' || title || ' ' || doc_id from docs";
-    assert_eq!(world.text(source).await, "tracker:ours imported redmine#1 Carts hang redmine#1");
+    assert_eq!(world.text(source).await, "tracker:redmine imported Carts hang redmine#1");
 
     world.set_policy(json!({ "trackers": { "comments": false } })).await;
     world.synced(id).await;
@@ -171,6 +178,73 @@ async fn comments_come_as_the_policy_lets_them() {
     world.set_policy(json!({ "trackers": { "comments": true } })).await;
     world.synced(id).await;
     assert!(world.text(SAID).await.contains("At night."), "it is asked for from the beginning");
+    node.stop().await;
+}
+
+/// Takes in what a hook tells: of which comments what was said by when.
+async fn told(world: &World, said: &[(&str, &str, &str)]) {
+    let policy = serde_json::from_value(json!({ "trackers": { "comments": true } })).unwrap();
+    let (external_id, title) = ("redmine#1".to_owned(), "Carts hang".to_owned());
+    let thread = Thread { external_id, title, url: String::new() };
+    let comment = |&(id, text, at): &(&str, &str, &str)| Comment {
+        id: id.to_owned(),
+        author: Some("Vera".to_owned()),
+        text: text.to_owned(),
+        sent_at: Some(at.parse().unwrap()),
+        updated_at: Some(at.parse().unwrap()),
+        is_gone: text.is_empty(),
+    };
+    let comments: Vec<_> = said.iter().map(comment).collect();
+    let said = Said::told(&policy, (SystemKind::Redmine, &thread), &comments, Utc::now());
+    let mut tx = world.db.store().begin().await.unwrap();
+    comments::write(&mut tx, world.project, &policy, &said).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_hook_tells_and_what_a_sync_finds_is_one_document() {
+    const EARLIER: &str = "2026-11-01T10:30:00Z";
+    const LATER: &str = "2026-11-09T10:00:00Z";
+    let world = carts(&[issue(1, "Carts hang", &["At night.", "Not mine."])]).await;
+    told(&world, &[("0", "At noon.", EARLIER), ("9", "Taken back since.", EARLIER)]).await;
+    assert_eq!(world.text(SAID).await, "Vera: At noon.\n\nVera: Taken back since.");
+    let node = world.node();
+    let id = world.connect("carts").await;
+    let connection = world.until(id, |one| one.ok_at.is_some()).await;
+    assert_eq!(world.text(SAID).await, "Vera: At night.\n\nVera: Not mine.");
+    assert_eq!(connection.documents, 1);
+
+    // What is said later counts, by whichever way.
+    told(&world, &[("0", "At dawn.", LATER), ("1", "", LATER)]).await;
+    assert_eq!(world.text(SAID).await, "Vera: At dawn.");
+    world.has(|upstream| upstream.issues[0].updated = LATER.parse().unwrap());
+    let connection = world.synced(id).await;
+    assert_eq!(world.text(SAID).await, "Vera: At night.\n\nVera: Not mine.");
+    assert_eq!(connection.documents, 1);
+
+    world.has(|upstream| {
+        upstream.issues[0].said.clear();
+        upstream.issues[0].updated += TimeDelta::hours(1);
+    });
+    let connection = world.synced(id).await;
+    assert_eq!((world.text(SAID).await.as_str(), connection.documents), ("", 0));
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_forgotten_comes_again_with_another_connection() {
+    let world = carts(&[issue(1, "Carts hang", &["At night."])]).await;
+    let node = world.node();
+    let id = world.connect("carts").await;
+    world.until(id, |one| one.ok_at.is_some()).await;
+    let mut tx = world.shop().begin().await.unwrap();
+    assert_eq!(connections::forget(&mut tx, world.project, id).await.unwrap(), (1, 1));
+    connections::remove(&mut tx, world.project, id).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(world.text(SAID).await, "");
+    let id = world.connect("carts").await;
+    let connection = world.until(id, |one| one.ok_at.is_some()).await;
+    assert_eq!((world.text(SAID).await.as_str(), connection.documents), ("Vera: At night.", 1));
     node.stop().await;
 }
 

@@ -10,10 +10,16 @@ const PAGES: &str =
                          array_to_string(scope, ',')), ' | ' order by doc_id), '') from docs";
 
 fn page(id: &str, title: &str, text: &str, changed: &str) -> Value {
+    let nobody = json!({"results": []});
+    let everybodys = json!({"read": {"restrictions": {"user": nobody, "group": nobody}}});
     json!({
         "id": id, "type": "page", "title": title, "version": {"when": changed, "number": 1},
         "body": {"storage": {"value": text, "representation": "storage"}},
-        "ancestors": [{"title": "Home"}, {"title": "Ops"}],
+        "restrictions": everybodys,
+        "ancestors": [
+            {"id": "1", "title": "Home", "restrictions": everybodys},
+            {"id": "2", "title": "Ops", "restrictions": everybodys}
+        ],
         "metadata": {"labels": {"results": [{"name": "cart"}]}},
         "children": {"attachment": {"results": [{"title": "delays.png"}]}},
         "_links": {"webui": format!("/display/OPS/{}", title.replace(' ', "+"))}

@@ -40,26 +40,37 @@ fn is_as_found(record: &Record, project: ProjectId, member: &Member) -> bool {
 }
 
 /// Has the first of the records, which are held, take the place of the others: it keeps its text and who vouches
-/// for it, and gathers what they are tagged with, cite and are linked to. All of it stays in the histories.
+/// for it, and gathers what they are tagged with, cite and are linked to. Where no person says so it gathers that
+/// from none that is vouched for by less: what was confirmed of it would be what nobody confirmed. All of it stays
+/// in the histories.
 pub(super) async fn into_first(
     tx: &mut Tx,
     all: &[Record],
     reviewer: Option<&str>,
 ) -> Result<(), Error> {
     let Some((kept, replaced)) = all.split_first() else { return Ok(()) };
+    let is_heard =
+        |other: &Record| reviewer.is_some() || other.standing.trust >= kept.standing.trust;
     let mut origins = Vec::new();
     let known = citations::of_record_in(tx, kept.id).await?;
     let mut cited = known.clone();
     for record in replaced {
-        gather(&mut cited, citations::of_record_in(tx, record.id).await?);
+        if is_heard(record) {
+            gather(&mut cited, citations::of_record_in(tx, record.id).await?);
+        }
         origins.extend(records::origins(tx, record.id).await?);
         // Before the other is changed: two live ones never say the same with the same words.
         records::supersede(tx, record.project, record.id, kept.id).await?;
         passages::remove(tx, PassageSource::Record(record.id)).await?;
     }
-    let mut body = replaced.iter().fold(body_of(kept), gathered);
-    if records::same(tx, kept, &body).await?.is_some() {
-        // A rule, say, that stands beside this for people who said that both are to.
+    let heard = replaced.iter().filter(|other| is_heard(other));
+    let mut body = heard.fold(body_of(kept), gathered);
+    // A rule, say, with the same words: one that is replaced could not be brought back beside another, and one that
+    // lives stands beside this for people who said that both are to.
+    let is_body = |other: &Record| {
+        other.kind == body.kind && content_hash(&other.content)[..] == body.content_hash
+    };
+    if replaced.iter().any(is_body) || records::same(tx, kept, &body).await?.is_some() {
         body.kind = kept.kind;
     }
     let change = Change {
@@ -91,9 +102,9 @@ fn gathered(mut body: RecordBody, other: &Record) -> RecordBody {
     body.scope = united(&body.scope, &other.scope);
     body.tags = united(&body.tags, &other.tags);
     body.owner = body.owner.or_else(|| other.owner.clone());
-    if !body.ttl_given {
-        body.ttl = body.ttl.max(other.ttl);
-    }
+    // It lives for as long as any of them would have, and an end is named only where each has one.
+    body.ttl = body.ttl.max(other.ttl);
+    body.ttl_given &= other.ttl_given;
     body.task = body.task.or(other.task);
     body.dialog = body.dialog.or(other.dialog);
     if let (Some(own), Some(theirs)) = (body.meta.as_object_mut(), other.meta.as_object()) {

@@ -1,6 +1,6 @@
 //! Records that say the same though both were kept: found, made one, and taken apart again.
 
-use mc_domain::{ClusterId, RecordId, RecordKind, RecordState, UserId};
+use mc_domain::{ClusterId, RecordId, RecordKind, RecordState, Trust, UserId};
 use mc_memory::duplicates::{accept, dismiss, find, merge_by_policy};
 use mc_memory::normalise::content_hash;
 use mc_memory::review::roll_back;
@@ -241,4 +241,67 @@ async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
     assert!(merge_by_policy(world.store(), world.project, &cluster).await.unwrap());
     assert_eq!(record(&world, fact).await.kind, RecordKind::Fact);
     assert_eq!(record(&world, rule).await.state, RecordState::Active);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
+    let world = World::new().await;
+    let [kept, gone] = pair(&world).await;
+    let confirm = format!("update memory_records set trust = 'confirmed' where id = '{kept}'");
+    testing::execute(world.url(), &confirm).await.unwrap();
+    let before = record(&world, kept).await;
+    let found = found(&world).await;
+    assert_eq!(ids(&found[0]), [kept, gone]);
+    assert!(merge_by_policy(world.store(), world.project, &found[0]).await.unwrap());
+    let now = record(&world, kept).await;
+    assert_eq!(now.standing.trust, Trust::Confirmed);
+    assert_eq!(
+        (now.kind, &now.tags, &now.scope, &now.owner, &now.meta),
+        (before.kind, &before.tags, &before.scope, &before.owner, &before.meta)
+    );
+    let cited = citations::of_records(world.store(), &[kept]).await.unwrap();
+    assert!(cited.iter().all(|one| one.file_path == "a.rb"), "{cited:?}");
+    assert_eq!(record(&world, gone).await.superseded_by, Some(kept));
+}
+
+/// Names the end of a record, so many days from now.
+async fn ends(world: &World, id: RecordId, days: u8) {
+    let sql = format!(
+        "update memory_records set ttl = now() + interval '{days} days', ttl_given = true where id = '{id}'"
+    );
+    testing::execute(world.url(), &sql).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_kept_ends_no_earlier_than_what_it_took_the_place_of() {
+    for others_end in [None, Some(9)] {
+        let world = World::new().await;
+        let [kept, gone] = pair(&world).await;
+        ends(&world, kept, 2).await;
+        if let Some(days) = others_end {
+            ends(&world, gone, days).await;
+        }
+        let last = record(&world, gone).await.ttl;
+        let found = found(&world).await;
+        assert_eq!(ids(&found[0]), [kept, gone]);
+        assert!(merge_by_policy(world.store(), world.project, &found[0]).await.unwrap());
+        let now = record(&world, kept).await;
+        assert_eq!((now.ttl, now.ttl_given), (last, others_end.is_some()), "{others_end:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_with_the_same_words_can_be_brought_back() {
+    let world = World::new().await;
+    let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
+    let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };
+    let rule = told(&world, &rule).await;
+    let used = format!("update memory_records set used = 9 where id = '{fact}'");
+    testing::execute(world.url(), &used).await.unwrap();
+    let cluster = found(&world).await.remove(0);
+    assert_eq!(ids(&cluster), [fact, rule]);
+    assert!(merge_by_policy(world.store(), world.project, &cluster).await.unwrap());
+    assert_eq!(record(&world, fact).await.kind, RecordKind::Fact);
+    let back = roll_back(&world.ctx, rule, None, "ann").await.unwrap();
+    assert_eq!((back.state, back.kind), (RecordState::Active, RecordKind::Rule));
 }

@@ -20,6 +20,9 @@ pub const JOB: &str = "hygiene";
 /// How often it is begun before it is given up.
 pub const JOB_STARTS: u16 = 3;
 
+/// Hours after which a report that was begun and has not ended is nobody's: its job gives up long before.
+const ABANDONED_HOURS: i32 = 4;
+
 /// So many findings are kept with a report; the counts tell of all.
 pub const FINDINGS_MAX: usize = 200;
 
@@ -192,6 +195,20 @@ pub async fn failed(store: &Store, id: HygieneReportId, reason: &str) -> Result<
     .execute(&store.pool)
     .await?;
     Ok(())
+}
+
+/// Ends reports of which nobody else will: who began them is gone, and so would have written nothing. Answers how
+/// many. One that is begun anew goes on as after any failure.
+pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
+    let done = sqlx::query!(
+        "update hygiene_reports set ended_at = now(),
+             error = 'its process died, and nobody began it anew; ask for the task again'
+         where ended_at is null and started_at < now() - make_interval(hours => $1)",
+        ABANDONED_HOURS
+    )
+    .execute(&store.pool)
+    .await?;
+    Ok(done.rows_affected())
 }
 
 /// Reports of a project, newest first.

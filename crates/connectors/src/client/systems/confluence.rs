@@ -1,17 +1,20 @@
 //! Confluence, Cloud and Data Center: both find pages by when they changed with the same query, in one answer with
 //! all that belongs to them. The newer API of Cloud has no such query.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::sync::Mutex;
 use url::Url;
 
 use crate::client::http::{Http, parsed, remedy};
 use crate::client::source::{Pages, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
-use crate::client::text::{line, prose, storage};
+use crate::client::text::{self, line, storage};
 use crate::client::zone::Zone;
 use crate::client::{Error, SystemSettings, credential, names, times};
 use crate::system::{Health, WikiPage};
@@ -19,7 +22,11 @@ use crate::system::{Health, WikiPage};
 /// Queries tell times apart by the minute.
 const TICK: TimeDelta = TimeDelta::minutes(1);
 const EXPAND: &str = "body.storage,version,ancestors,metadata.labels,children.attachment,\
-    restrictions.read.restrictions.user,restrictions.read.restrictions.group";
+    restrictions.read.restrictions.user,restrictions.read.restrictions.group,\
+    ancestors.restrictions.read.restrictions.user,\
+    ancestors.restrictions.read.restrictions.group";
+/// The same of one page.
+const READERS: &str = "restrictions.read.restrictions.user,restrictions.read.restrictions.group";
 /// Characters of a title or name, and how many labels, ancestors and attachments a page has at most.
 const NAME: usize = 255;
 const MANY: usize = 100;
@@ -28,6 +35,8 @@ const MANY: usize = 100;
 pub(in crate::client) struct Confluence {
     http: Http,
     space: String,
+    /// Of which pages was asked whether some alone may read them, and whether that is so.
+    asked: Mutex<BTreeMap<String, bool>>,
 }
 
 #[derive(Deserialize)]
@@ -50,15 +59,17 @@ pub(in crate::client) struct Item {
     #[serde(default)]
     body: Body,
     #[serde(default)]
-    ancestors: Vec<Titled>,
+    ancestors: Vec<Ancestor>,
     #[serde(default)]
     metadata: Metadata,
     #[serde(default)]
     children: Children,
-    #[serde(default)]
-    restrictions: Restrictions,
+    restrictions: Option<Restrictions>,
     #[serde(default, rename = "_links")]
     links: PageLinks,
+    /// Whether everybody in the space may read it, found out once it is listed.
+    #[serde(skip)]
+    is_everybodys: bool,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +96,16 @@ struct Titled {
     title: String,
 }
 
+/// What stands above a page, the topmost first.
+#[derive(Deserialize)]
+struct Ancestor {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    title: String,
+    restrictions: Option<Restrictions>,
+}
+
 #[derive(Default, Deserialize)]
 struct Metadata {
     #[serde(default)]
@@ -102,25 +123,33 @@ struct Children {
     attachment: List<Titled>,
 }
 
-#[derive(Default, Deserialize)]
-struct Restrictions {
-    #[serde(default)]
-    read: Readers,
+/// A page that is asked for by itself.
+#[derive(Deserialize)]
+struct Restricted {
+    restrictions: Option<Restrictions>,
 }
 
-#[derive(Default, Deserialize)]
+/// What is missing on the way to the names was not said, which is another thing than nobody being named.
+#[derive(Deserialize)]
+struct Restrictions {
+    read: Option<Readers>,
+}
+
+#[derive(Deserialize)]
 struct Readers {
-    #[serde(default)]
-    restrictions: Named,
+    restrictions: Option<Named>,
 }
 
 /// Who alone may read it; nobody where everybody may.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Named {
-    #[serde(default)]
-    user: List<serde::de::IgnoredAny>,
-    #[serde(default)]
-    group: List<serde::de::IgnoredAny>,
+    user: Option<Names>,
+    group: Option<Names>,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    results: Option<Vec<IgnoredAny>>,
 }
 
 #[derive(Deserialize)]
@@ -170,12 +199,12 @@ fn base(url: &Url) -> Url {
 impl Confluence {
     pub(in crate::client) fn new(http: Http, what: &str) -> Result<Self, Error> {
         let space = names::key(&http, what)?;
-        Ok(Self { http, space })
+        Ok(Self { http, space, asked: Mutex::default() })
     }
 
     /// To ask who the credential is for.
     pub(in crate::client) fn itself(http: Http) -> Self {
-        Self { http, space: String::new() }
+        Self { http, space: String::new(), asked: Mutex::default() }
     }
 
     async fn pages(&self, position: &Position) -> Result<Listed<Item>, Error> {
@@ -202,7 +231,60 @@ impl Confluence {
             });
         }
         let more = found.links.next.as_deref().and_then(|next| self.place(next));
-        Ok(Listed { items: found.results, more, tick: zone.tick(TICK) })
+        let mut items = found.results;
+        for item in &mut items {
+            item.is_everybodys = self.is_everybodys(item).await?;
+        }
+        Ok(Listed { items, more, tick: zone.tick(TICK) })
+    }
+
+    /// Whoever may not read a page may read none of those below it, whose own lists are empty all the same.
+    async fn is_everybodys(&self, item: &Item) -> Result<bool, Error> {
+        if self.is_limited(&item.id, item.restrictions.as_ref()).await? {
+            return Ok(false);
+        }
+        for above in &item.ancestors {
+            if self.is_limited(&above.id, above.restrictions.as_ref()).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether some alone may read a page. Where the list does not say so the page is asked for, once: many have the
+    /// same ones above them.
+    async fn is_limited(&self, id: &str, told: Option<&Restrictions>) -> Result<bool, Error> {
+        if let Some(is_limited) = told.and_then(Restrictions::name_some) {
+            return Ok(is_limited);
+        }
+        let mut asked = self.asked.lock().await;
+        if let Some(is_limited) = asked.get(id) {
+            return Ok(*is_limited);
+        }
+        let told = self.restrictions(id).await?;
+        if told.is_none() {
+            let system = self.http.system();
+            tracing::warn!(system, page = id, "a page is left out: its readers are not told");
+        }
+        let is_limited = told.unwrap_or(true);
+        asked.insert(id.to_owned(), is_limited);
+        Ok(is_limited)
+    }
+
+    /// `None` where that isn't told either, or the page is not theirs to see.
+    async fn restrictions(&self, id: &str) -> Result<Option<bool>, Error> {
+        if id.is_empty() {
+            return Ok(None);
+        }
+        let action = "to say who may read a page";
+        let segments = ["rest", "api", "content", id];
+        let answer = match self.http.get(&segments, &[("expand", READERS)], action).await {
+            Ok(answer) => answer,
+            Err(Error::NotFound { .. } | Error::Rejected { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let page: Restricted = parsed(&self.http, action, &answer.body)?;
+        Ok(page.restrictions.as_ref().and_then(Restrictions::name_some))
     }
 
     fn query(&self, position: &Position, zone: Zone) -> String {
@@ -257,22 +339,19 @@ impl Source for Confluence {
 
 impl Pages for Confluence {
     fn page(&self, item: &Item) -> Option<WikiPage> {
-        let readers = &item.restrictions.read.restrictions;
-        if !(readers.user.results.is_empty() && readers.group.results.is_empty()) {
+        if !item.is_everybodys {
             return None;
         }
-        let names = |titled: &[Titled]| {
-            titled.iter().map(|one| line(&one.title, NAME)).take(MANY).collect()
-        };
         let labels = item.metadata.labels.results.iter();
+        let attachments = item.children.attachment.results.iter();
         Some(WikiPage {
             id: item.id.clone(),
             title: line(&item.title, NAME),
             url: self.address(item),
-            markdown: prose(&storage::markdown(&item.body.storage.value)),
+            markdown: text::page(&storage::markdown(&item.body.storage.value)),
             labels: labels.map(|label| line(&label.name, NAME)).take(MANY).collect(),
-            path: names(&item.ancestors),
-            attachments: names(&item.children.attachment.results),
+            path: item.ancestors.iter().map(|above| line(&above.title, NAME)).take(MANY).collect(),
+            attachments: attachments.map(|file| line(&file.title, NAME)).take(MANY).collect(),
             updated_at: Some(item.version.when),
         })
     }
@@ -302,6 +381,18 @@ impl Health for Confluence {
             };
             Ok(user.username.or(user.display_name).unwrap_or_default())
         })
+    }
+}
+
+impl Restrictions {
+    /// Whether they name anybody; `None` where they don't say.
+    fn name_some(&self) -> Option<bool> {
+        let named = self.read.as_ref()?.restrictions.as_ref()?;
+        let lists = [&named.user, &named.group].map(|list| list.as_ref()?.results.as_ref());
+        if lists.iter().flatten().any(|names| !names.is_empty()) {
+            return Some(true);
+        }
+        lists.iter().all(Option::is_some).then_some(false)
     }
 }
 

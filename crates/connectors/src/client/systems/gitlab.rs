@@ -8,11 +8,12 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::client::http::{Http, parsed};
-use crate::client::source::{self, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
-use crate::system::{Comment, GitHost, Health};
+use crate::said::Comment;
+use crate::system::{GitHost, Health};
 
 const API: [&str; 3] = ["api", "v4", "projects"];
 /// The filter takes fractions of a second.
@@ -71,6 +72,7 @@ struct Note {
     internal: bool,
     #[serde(default)]
     confidential: bool,
+    created_at: Option<DateTime<Utc>>,
     updated_at: Option<DateTime<Utc>>,
 }
 
@@ -150,29 +152,30 @@ impl GitLab {
         Ok(Listed { items, more: is_full.then_some(Place::Offset(offset + size)), tick: TICK })
     }
 
-    async fn said(&self, item: &Item) -> Result<Vec<Comment>, Error> {
-        let author = item.author.as_ref().and_then(User::shown);
+    async fn said(&self, item: &Item) -> Result<Heard, Error> {
+        let author = item.author.as_ref().and_then(User::known_as);
         let body = item.description.as_deref().unwrap_or_default();
-        let mut comments: Vec<Comment> =
-            source::description(author, item.created_at, body).into_iter().collect();
+        let description = source::description(author, item.created_at, body);
         let pages = if item.user_notes_count == 0 { 0 } else { NOTE_PAGES };
+        let (mut comments, mut is_all) = (Vec::new(), pages == 0);
         for page in 1..=pages {
             let notes = self.notes(item.iid, page).await?;
-            let is_last = notes.len() < NOTES;
+            is_all = notes.len() < NOTES;
             comments.extend(notes.into_iter().filter_map(Note::comment));
-            if is_last {
+            if is_all {
                 break;
             }
         }
-        Ok(comments)
+        Ok(Heard::newest_first(description, comments, is_all))
     }
 
+    /// A page of the notes, the newest first: of more than are asked for those are worth more.
     async fn notes(&self, iid: u64, page: u32) -> Result<Vec<Note>, Error> {
         let action = format!("to list the notes of {}#{iid}", self.path);
         let (iid, per_page, page) = (iid.to_string(), NOTES.to_string(), page.to_string());
         let query = [
             ("order_by", "created_at"),
-            ("sort", "asc"),
+            ("sort", "desc"),
             ("per_page", per_page.as_str()),
             ("page", page.as_str()),
         ];
@@ -265,7 +268,7 @@ impl Issues for GitLab {
         source::bounded(issue, &self.http)
     }
 
-    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {
         Box::pin(self.said(item))
     }
 
@@ -314,13 +317,18 @@ impl User {
     fn shown(&self) -> Option<String> {
         self.name.clone().or_else(|| self.username.clone())
     }
+
+    /// As whoever says something is called in webhooks.
+    fn known_as(&self) -> Option<String> {
+        self.username.clone().or_else(|| self.name.clone())
+    }
 }
 
 impl Note {
     fn comment(self) -> Option<Comment> {
         let is_everybodys = !(self.system || self.internal || self.confidential);
-        let author = self.author.as_ref().and_then(User::shown);
-        is_everybodys
-            .then(|| source::comment(self.id.to_string(), author, self.updated_at, &self.body))?
+        let author = self.author.as_ref().and_then(User::known_as);
+        let times = [self.created_at, self.updated_at];
+        is_everybodys.then(|| source::comment(self.id.to_string(), author, times, &self.body))?
     }
 }

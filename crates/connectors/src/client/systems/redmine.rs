@@ -8,11 +8,12 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::client::http::{Http, parsed};
-use crate::client::source::{self, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
-use crate::system::{Comment, Health};
+use crate::said::Comment;
+use crate::system::Health;
 
 /// Redmine writes times in seconds.
 const TICK: TimeDelta = TimeDelta::seconds(1);
@@ -67,6 +68,8 @@ struct Journal {
     #[serde(default)]
     private_notes: bool,
     created_on: Option<DateTime<Utc>>,
+    /// Newer versions say so.
+    updated_on: Option<DateTime<Utc>>,
 }
 
 #[derive(Deserialize)]
@@ -130,7 +133,7 @@ impl Redmine {
         Ok(Listed { items: issues, more: has_more.then_some(Place::Offset(end)), tick: TICK })
     }
 
-    async fn said(&self, item: &Item) -> Result<Vec<Comment>, Error> {
+    async fn said(&self, item: &Item) -> Result<Heard, Error> {
         let action = format!("to look at issue {}", item.id);
         let file = format!("{}.json", item.id);
         let answer = self.http.get(&["issues", &file], &[("include", "journals")], &action).await?;
@@ -139,7 +142,7 @@ impl Redmine {
         let body = item.description.as_deref().unwrap_or_default();
         let description = source::description(author, item.created_on, body);
         let said = issue.journals.into_iter().filter_map(Journal::comment);
-        Ok(description.into_iter().chain(said).collect())
+        Ok(Heard { comments: description.into_iter().chain(said).collect(), is_all: true })
     }
 }
 
@@ -176,7 +179,7 @@ impl Issues for Redmine {
         source::bounded(issue, &self.http)
     }
 
-    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {
         Box::pin(self.said(item))
     }
 
@@ -215,6 +218,7 @@ impl Journal {
     fn comment(self) -> Option<Comment> {
         let author = self.user.and_then(|user| user.name);
         let notes = self.notes.filter(|_| !self.private_notes)?;
-        source::comment(self.id.to_string(), author, self.created_on, &notes)
+        let times = [self.created_on, self.updated_on];
+        source::comment(self.id.to_string(), author, times, &notes)
     }
 }

@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client::http::{Http, parsed};
-use crate::client::source::{self, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::zone::Zone;
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
-use crate::system::{Comment, Health};
+use crate::said::Comment;
+use crate::system::Health;
+use crate::youtrack::LIMITED;
 
 /// Queries tell times apart by the second.
 const TICK: TimeDelta = TimeDelta::seconds(1);
 const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(login,fullName),\
     tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
-/// What says that not everybody sees it.
-const LIMITED: &str = "LimitedVisibility";
 
 /// A project, or the system by itself where the key is empty.
 pub(in crate::client) struct YouTrack {
@@ -184,13 +184,13 @@ impl Issues for YouTrack {
         source::bounded(issue, &self.http)
     }
 
-    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {
         let author = item.reporter.as_ref().and_then(User::shown);
         let created = item.created.and_then(DateTime::from_timestamp_millis);
         let body = item.description.as_deref().unwrap_or_default();
         let description = source::description(author, created, body).into_iter();
         let comments = description.chain(item.comments.iter().filter_map(Said::comment)).collect();
-        Box::pin(async move { Ok(comments) })
+        Box::pin(async move { Ok(Heard { comments, is_all: true }) })
     }
 
     fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
@@ -261,7 +261,8 @@ impl Said {
             return None;
         }
         let author = self.author.as_ref().and_then(User::shown);
-        let at = self.updated.or(self.created).and_then(DateTime::from_timestamp_millis);
-        source::comment(self.id.clone(), author, at, self.text.as_deref()?)
+        let times = [self.created, self.updated];
+        let times = times.map(|at| at.and_then(DateTime::from_timestamp_millis));
+        source::comment(self.id.clone(), author, times, self.text.as_deref()?)
     }
 }

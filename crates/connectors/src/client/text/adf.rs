@@ -6,7 +6,7 @@ use serde_json::Value;
 const DEEPEST: usize = 60;
 
 /// A description or comment: a document, or a text as Data Center has it.
-pub(in crate::client) fn markdown(value: &Value) -> String {
+pub(crate) fn markdown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         document => blocks(document, DEEPEST),

@@ -8,17 +8,17 @@ use url::Url;
 
 use super::GitHub;
 use crate::client::http::Http;
-use crate::client::source::{self, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, names};
 use crate::event::{self, Issue};
-use crate::system::Comment;
+use crate::said::Comment;
 
 /// GitHub writes times in seconds.
 const TICK: TimeDelta = TimeDelta::seconds(1);
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: usize = 100;
-const COMMENT_PAGES: u32 = 10;
+const COMMENT_PAGES: u64 = 10;
 
 pub(in crate::client) struct RepositoryIssues {
     github: GitHub,
@@ -40,7 +40,7 @@ struct Query<'a> {
 #[derive(Serialize)]
 struct CommentQuery {
     per_page: usize,
-    page: u32,
+    page: u64,
 }
 
 #[derive(Deserialize)]
@@ -119,23 +119,28 @@ impl RepositoryIssues {
         Ok(Listed { items, more, tick: TICK })
     }
 
-    async fn said(&self, item: &Item) -> Result<Vec<Comment>, Error> {
+    async fn said(&self, item: &Item) -> Result<Heard, Error> {
         let author = item.user.as_ref().map(|user| user.login.clone());
         let body = item.body.as_deref().unwrap_or_default();
         let mut comments: Vec<Comment> =
             source::description(author, item.created_at, body).into_iter().collect();
         let pages = if item.comments == 0 { 0 } else { COMMENT_PAGES };
-        for page in 1..=pages {
+        // GitHub has the oldest first alone; of more than are asked for the newest are worth more.
+        let last = item.comments.div_ceil(COMMENTS as u64);
+        let first = last.saturating_sub(COMMENT_PAGES - 1).max(1);
+        let mut is_all = pages == 0;
+        for page in first..first + pages {
             let query = CommentQuery { per_page: COMMENTS, page };
             let route = self.route(&format!("/{}/comments", item.number));
             let answer: Vec<Said> = self.github.get(route, &query).await?;
             let is_last = answer.len() < COMMENTS;
             comments.extend(answer.into_iter().filter_map(Said::comment));
             if is_last {
+                is_all = first == 1;
                 break;
             }
         }
-        Ok(comments)
+        Ok(Heard { comments, is_all })
     }
 }
 
@@ -171,7 +176,7 @@ impl Issues for RepositoryIssues {
         source::bounded(issue, &self.github.http)
     }
 
-    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {
         Box::pin(self.said(item))
     }
 
@@ -219,8 +224,8 @@ impl Label {
 impl Said {
     fn comment(self) -> Option<Comment> {
         let author = self.user.map(|user| user.login);
-        let at = self.updated_at.or(self.created_at);
-        source::comment(self.id.to_string(), author, at, &self.body.unwrap_or_default())
+        let times = [self.created_at, self.updated_at];
+        source::comment(self.id.to_string(), author, times, &self.body.unwrap_or_default())
     }
 }
 

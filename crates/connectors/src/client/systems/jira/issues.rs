@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::wire::{CloudSearch, Comments, Item, Said, Search};
 use super::{Flavour, Jira};
 use crate::client::http::Http;
-use crate::client::source::{self, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::adf;
 use crate::client::zone::Zone;
 use crate::client::{Error, names};
 use crate::event::{self, Issue};
-use crate::system::Comment;
+use crate::said::Comment;
 
 /// Queries tell times apart by the minute.
 const TICK: TimeDelta = TimeDelta::minutes(1);
@@ -76,27 +76,30 @@ impl Jira {
         format!("to list the issues of {}", self.project)
     }
 
-    async fn said(&self, item: &Item) -> Result<Vec<Comment>, Error> {
+    async fn said(&self, item: &Item) -> Result<Heard, Error> {
         let fields = &item.fields;
         let author = fields.creator.as_ref().and_then(super::User::shown);
         let created = fields.created.as_deref().and_then(event::time);
         let text = adf::markdown(&fields.description);
-        let mut comments: Vec<Comment> =
-            source::description(author, created, &text).into_iter().collect();
+        let description = source::description(author, created, &text);
+        let (mut comments, mut received, mut is_all) = (Vec::new(), 0, false);
         for page in 0..COMMENT_PAGES {
             let answer = self.comments_from(&item.key, page * COMMENTS).await?;
             let is_last = answer.comments.is_empty() || (page + 1) * COMMENTS >= answer.total;
+            received += answer.comments.len() as u64;
+            is_all = received >= answer.total;
             comments.extend(answer.comments.into_iter().filter_map(Said::comment));
             if is_last {
                 break;
             }
         }
-        Ok(comments)
+        Ok(Heard::newest_first(description, comments, is_all))
     }
 
+    /// A page of the comments, the newest first: of more than are asked for those are worth more.
     async fn comments_from(&self, key: &str, start: u64) -> Result<Comments, Error> {
         let (size, start) = (COMMENTS.to_string(), start.to_string());
-        let query = [("startAt", start.as_str()), ("maxResults", &size), ("orderBy", "created")];
+        let query = [("startAt", start.as_str()), ("maxResults", &size), ("orderBy", "-created")];
         let api = self.flavour().await?.api();
         let action = format!("to list the comments of {key}");
         self.get(&[api, "issue", key, "comment"], &query, &action).await
@@ -149,7 +152,7 @@ impl Issues for Jira {
         source::bounded(issue, &self.http)
     }
 
-    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+    fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {
         Box::pin(self.said(item))
     }
 
@@ -174,7 +177,7 @@ impl Said {
             return None;
         }
         let author = self.author.as_ref().and_then(super::User::shown);
-        let at = self.updated.as_deref().and_then(event::time);
-        source::comment(self.id, author, at, &adf::markdown(&self.body))
+        let times = [self.created, self.updated].map(|at| at.as_deref().and_then(event::time));
+        source::comment(self.id, author, times, &adf::markdown(&self.body))
     }
 }

@@ -77,6 +77,7 @@ pub(super) struct Said {
     pub(super) author: Option<User>,
     #[serde(default)]
     pub(super) body: Value,
+    pub(super) created: Option<String>,
     pub(super) updated: Option<String>,
     /// There where a group or role alone may see it.
     pub(super) visibility: Option<IgnoredAny>,
