@@ -207,6 +207,10 @@ async fn issue_told(
     mut issue: Issue,
     synced: &mut Synced,
 ) -> Result<Outcome, mc_store::Error> {
+    // Only a part of it: that says nothing of who may see the rest.
+    if !issue.is_whole && tasks::is_withdrawn(tx, all.project, &issue.external_id).await? {
+        return Ok(ignored("the task was withdrawn, and this says too little to bring it back"));
+    }
     let comment = issue.comment.take();
     let thread = issue.thread();
     let task = as_task(&all.policy, heard_at, issue);

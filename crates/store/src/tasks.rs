@@ -110,6 +110,22 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
     })
 }
 
+/// Whether a task is gone at its tracker, or is not for everybody there.
+pub async fn is_withdrawn(
+    tx: &mut Tx,
+    project: ProjectId,
+    external_id: &str,
+) -> Result<bool, Error> {
+    let status = sqlx::query_scalar!(
+        "select status from tasks where project_id = $1 and external_id = $2",
+        project.0,
+        external_id
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(status.as_deref() == Some("deleted"))
+}
+
 /// Forgets what the tracker said of a task that is gone there. The task stays, for what was linked to it, and
 /// so that what was said of it before and comes later does not bring it back. `false` where it was heard of since.
 pub async fn withdraw(

@@ -429,6 +429,17 @@ async fn what_is_said_out_of_order_or_in_part_leaves_the_newest_of_each() {
     assert_eq!(tell("j-7", "jira:issue_updated", fields("late", 5)).await["state"], "ignored");
     let task = api.get("/tasks/CS-9?project_key=shop").await.ok();
     assert_eq!((&task["title"], &task["status"]), (&json!(""), &json!("deleted")));
+
+    // Withheld from most, it stays so: a comment does not say who may see its issue.
+    let withheld = json!({ "summary": "secret", "security": { "id": "1" }, "updated": at(50) });
+    tell("j-8", "jira:issue_updated", withheld).await;
+    let later = "2037-01-01T00:00:00.000+0000";
+    let said = json!({ "summary": "secret", "status": { "name": "Open" }, "updated": later });
+    assert_eq!(tell("j-9", "comment_created", said.clone()).await["state"], "ignored");
+    let task = api.get("/tasks/CS-9?project_key=shop").await.ok();
+    assert_eq!(task["title"], "");
+    tell("j-10", "jira:issue_updated", said).await;
+    assert_eq!(api.get("/tasks/CS-9?project_key=shop").await.ok()["title"], "secret");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
