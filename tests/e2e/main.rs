@@ -3,6 +3,8 @@
 
 mod architecture;
 mod backup;
+#[path = "../cache.rs"]
+mod cache;
 mod commands;
 mod connections;
 mod crash;

@@ -28,8 +28,7 @@ pub fn find_or_make(path: &Path, previous: &[PathBuf]) -> Result<(Sealer, Option
     }
     let key = SealingKey::generate();
     let new = NewKey(Zeroizing::new(hex::encode(key.expose())));
-    let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
-    Ok((Sealer::new(key, previous), Some(new)))
+    Ok((Sealer::new(key, read_all(previous)?), Some(new)))
 }
 
 /// Reads the key, and those that it replaced.
@@ -39,8 +38,11 @@ pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
         "there is no {}: copy it from where `memory-copilot serve` runs, or set sign_in.sealing_key_file",
         path.display()
     );
-    let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
-    Ok(Sealer::new(read(path)?, previous))
+    Ok(Sealer::new(read(path)?, read_all(previous)?))
+}
+
+fn read_all(paths: &[PathBuf]) -> Result<Vec<SealingKey>> {
+    paths.iter().map(|path| read(path)).collect()
 }
 
 fn read(path: &Path) -> Result<SealingKey> {

@@ -10,7 +10,7 @@ pub mod role;
 pub mod scope;
 pub mod text;
 
-pub use address::is_outside;
+pub use address::{is_loopback, is_outside};
 pub use error::{Classified, ErrorKind};
 pub use ids::{
     BundleId, ChangeId, CitationId, ClusterId, ConnectionId, DeliveryId, DialogId, DocId, ExportId,

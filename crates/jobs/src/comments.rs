@@ -7,7 +7,7 @@ use mc_domain::{Policy, ProjectId, WebhookSource};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
-use mc_memory::gate::{beside, pass_alone};
+use mc_memory::gate::{beside, pass_alone, pass_text_alone};
 use mc_sanitizer::{Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use mc_store::told::{self, NewText, Text, Whole};
@@ -54,8 +54,8 @@ impl Said {
         Self {
             source: source(system),
             doc_id: of.external_id.clone(),
-            title: plain(policy, &of.title),
-            url: plain(policy, &of.url),
+            title: pass_text_alone(policy, &of.title),
+            url: pass_text_alone(policy, &of.url),
             texts: known.map(|comment| as_text(policy, comment, heard_at)).collect(),
             listed: None,
         }
@@ -131,7 +131,7 @@ pub(crate) async fn publish(
     let heading = format!("# {} ({})\n\n", title.as_str(), release.tag);
     let text = NewText {
         part: NOTES.to_owned(),
-        author: plain(policy, release.author.as_deref().unwrap_or_default()),
+        author: pass_text_alone(policy, release.author.as_deref().unwrap_or_default()),
         text: (!release.is_gone)
             .then(|| pass_alone(policy, &format!("{heading}{}", release.notes))),
         sent_at: release.sent_at,
@@ -146,7 +146,7 @@ pub(crate) async fn publish(
     let page = Page {
         content: notes,
         tags: vec!["release".to_owned()],
-        ..page(whole, title.into_string(), plain(policy, &release.url))
+        ..page(whole, title.into_string(), pass_text_alone(policy, &release.url))
     };
     let masking = sanitizing(policy);
     let (doc, passages) = beside(move || document::cut(page, Limits::default(), &masking)).await;
@@ -162,7 +162,7 @@ pub fn source(system: WebhookSource) -> String {
 fn as_text(policy: &Policy, comment: &Comment, heard_at: DateTime<Utc>) -> NewText {
     NewText {
         part: comment.id.clone(),
-        author: plain(policy, comment.author.as_deref().unwrap_or_default()),
+        author: pass_text_alone(policy, comment.author.as_deref().unwrap_or_default()),
         text: (!comment.is_gone).then(|| pass_alone(policy, &comment.text)),
         sent_at: comment.sent_at,
         said_at: at(comment.updated_at, heard_at),
@@ -219,8 +219,4 @@ fn page(whole: Whole<'_>, title: String, url: String) -> Page {
         scope: Vec::new(),
         tags: Vec::new(),
     }
-}
-
-fn plain(policy: &Policy, text: &str) -> String {
-    pass_alone(policy, text).into_string()
 }

@@ -387,17 +387,7 @@ async fn a_restart_strands_nothing() {
 }
 
 async fn restarted_after(wait: Duration) {
-    let db = TestDatabase::create().await;
-    for n in 1000..1010 {
-        put(db.store(), &Note { n }, None).await;
-    }
-    let helper = Helper::start(&db);
-    let begun = Instant::now();
-    while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
-        assert!(begun.elapsed() < PATIENCE);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    drop(helper);
+    let db = killed_at_work().await;
     tokio::time::sleep(wait).await;
     let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
     let jobs = all(db.store(), "note", JobState::Done).await;
@@ -407,17 +397,7 @@ async fn restarted_after(wait: Duration) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would_wait() {
-    let db = TestDatabase::create().await;
-    for n in 1000..1010 {
-        put(db.store(), &Note { n }, None).await;
-    }
-    let helper = Helper::start(&db);
-    let begun = Instant::now();
-    while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
-        assert!(begun.elapsed() < PATIENCE);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    drop(helper);
+    let db = killed_at_work().await;
     let node = |name: &str| {
         let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
         let patient = Timing { silence: Duration::from_hours(1), ..quick() };
@@ -431,6 +411,21 @@ async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would
     assert!(jobs.iter().any(|job| job.starts == 2), "what was at work counts as begun: {jobs:?}");
     same.stop().await;
     other.stop().await;
+}
+
+/// A queue whose one node was killed while it worked.
+async fn killed_at_work() -> TestDatabase {
+    let db = TestDatabase::create().await;
+    for n in 1000..1010 {
+        put(db.store(), &Note { n }, None).await;
+    }
+    let _helper = Helper::start(&db);
+    let begun = Instant::now();
+    while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    db
 }
 
 /// A node in a process of its own; killed with the value.

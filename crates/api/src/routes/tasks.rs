@@ -136,7 +136,7 @@ impl Check for LinkEntry {
 impl CheckedTask {
     /// The task as the project's policy has it.
     fn taken(self, policy: &Policy) -> NewTask {
-        let plain = |text: &str| pass_alone(policy, text).into_string();
+        let plain = |text: &str| pass_text_alone(policy, text);
         let link = |TaskLink { title, url }| TaskLink { title: plain(&title), url: plain(&url) };
         NewTask {
             external_id: self.external_id,

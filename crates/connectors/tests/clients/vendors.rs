@@ -1,7 +1,6 @@
 //! GitHub as GitHub's own OpenAPI document has it: Prism checks each request against that, and makes the answers of it.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use mc_connectors::system::Cursor;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
+use crate::cache::cache;
 use crate::support::settings;
 
 /// What the client asks for.
@@ -98,16 +98,6 @@ fn part(whole: &[u8]) -> Vec<u8> {
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
-}
-
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
-        return cache.into();
-    }
-    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
-    user.expect("HOME is set").join("memory-copilot")
 }
 
 /// Everything that the client asks for is asked for as GitHub's document says; what the document's answers hold is read.

@@ -8,7 +8,7 @@ use mc_connectors::Event;
 use mc_connectors::client::{System, SystemKind};
 use mc_connectors::system::{Cursor, Discussion, Page, Tracker};
 use mc_domain::{Act, Policy};
-use mc_memory::gate::{beside, pass_alone};
+use mc_memory::gate::{beside, pass_text_alone};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::tasks::{self, NewTask, Upserted};
 use mc_store::{Tx, connections};
@@ -173,7 +173,7 @@ impl Syncing<'_> {
 /// Whether the policy lets the issue's id in: masked it would be another's.
 fn keeps_its_id(policy: &Policy, discussion: &Discussion) -> bool {
     let external_id = discussion.issue.external_id.clone();
-    let event = Event::IssueGone { external_id }.masked(|id| pass_alone(policy, id).into_string());
+    let event = Event::IssueGone { external_id }.masked(|id| pass_text_alone(policy, id));
     event.subject() == Some(&discussion.issue.external_id)
 }
 

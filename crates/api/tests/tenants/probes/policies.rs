@@ -23,7 +23,7 @@ const CURATED: [&str; 7] = [
     "hygiene_reports",
 ];
 /// What the service may only read: a function of the database writes it, or the background.
-const READ_ONLY: [&str; 9] = [
+pub const READ_ONLY: [&str; 9] = [
     "policy_versions",
     "audit_checkpoints",
     "changes",
@@ -35,7 +35,7 @@ const READ_ONLY: [&str; 9] = [
     "exports",
 ];
 /// What the service may change, and neither add nor remove: the background does.
-const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
+pub const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.
 const PRIVATE: [&str; 7] = [
     "memory_records",

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::client::http::{Http, parsed, remedy};
+use crate::client::http::{Http, remedy};
 use crate::client::source::{Pages, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::{self, line, storage};
@@ -219,9 +219,8 @@ impl Confluence {
             Some(Place::Token(token)) => ("cursor", token),
             _ => ("start", &start),
         });
-        let answer =
-            self.http.get(&["rest", "api", "content", "search"], &parameters, &action).await?;
-        let found: Found = parsed(&self.http, &action, &answer.body)?;
+        let segments = ["rest", "api", "content", "search"];
+        let found: Found = self.http.get(&segments, &parameters, &action).await?;
         if found.results.is_empty() && *position == Position::default() {
             // Every space has a page. Of one that is gone, or not theirs to see, queries find nothing.
             return Err(Error::NotFound {
@@ -278,12 +277,12 @@ impl Confluence {
         }
         let action = "to say who may read a page";
         let segments = ["rest", "api", "content", id];
-        let answer = match self.http.get(&segments, &[("expand", READERS)], action).await {
-            Ok(answer) => answer,
+        let page: Restricted = match self.http.get(&segments, &[("expand", READERS)], action).await
+        {
+            Ok(page) => page,
             Err(Error::NotFound { .. } | Error::Rejected { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let page: Restricted = parsed(&self.http, action, &answer.body)?;
         Ok(page.restrictions.as_ref().and_then(Restrictions::name_some))
     }
 
@@ -311,8 +310,8 @@ impl Confluence {
             return Ok(None);
         }
         let action = "to say who the token is for";
-        let answer = self.http.get(&["rest", "api", "user", "current"], &[], action).await?;
-        let user: User = parsed(&self.http, action, &answer.body)?;
+        let segments = ["rest", "api", "user", "current"];
+        let user: User = self.http.get(&segments, &[], action).await?;
         if user.kind.as_deref() == Some("anonymous") {
             return Err(Error::Refused {
                 system: self.http.system().to_owned(),
@@ -376,7 +375,13 @@ impl Health for Confluence {
         Box::pin(async move {
             let Some(user) = self.user().await? else {
                 let action = "to list its spaces";
-                self.http.get(&["rest", "api", "space"], &[("limit", "1")], action).await?;
+                self.http
+                    .get::<serde::de::IgnoredAny>(
+                        &["rest", "api", "space"],
+                        &[("limit", "1")],
+                        action,
+                    )
+                    .await?;
                 return Ok("nobody (no token)".to_owned());
             };
             Ok(user.username.or(user.display_name).unwrap_or_default())

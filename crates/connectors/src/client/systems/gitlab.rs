@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::client::http::{Http, parsed};
+use crate::client::http::Http;
 use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
@@ -128,8 +128,7 @@ impl GitLab {
         query: &[(&str, &str)],
         action: &str,
     ) -> Result<T, Error> {
-        let answer = self.http.get(&self.segments(rest), query, action).await?;
-        parsed(&self.http, action, &answer.body)
+        self.http.get(&self.segments(rest), query, action).await
     }
 
     async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
@@ -296,8 +295,7 @@ impl Health for GitLab {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
             let action = "to say who the token is for";
-            let answer = self.http.get(&["api", "v4", "user"], &[], action).await?;
-            let user: User = parsed(&self.http, action, &answer.body)?;
+            let user: User = self.http.get(&["api", "v4", "user"], &[], action).await?;
             Ok(user.username.or(user.name).unwrap_or_default())
         })
     }

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::client::http::{Http, parsed};
+use crate::client::http::Http;
 use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
@@ -126,8 +126,7 @@ impl Redmine {
         query.extend(since.as_deref().map(|since| ("updated_on", since)));
         // By its own address a project that is gone is not found; as a filter it would be ignored.
         let segments = ["projects", &self.project, "issues.json"];
-        let answer = self.http.get(&segments, &query, &action).await?;
-        let Answer { issues, total_count } = parsed(&self.http, &action, &answer.body)?;
+        let Answer { issues, total_count } = self.http.get(&segments, &query, &action).await?;
         let end = offset + issues.len() as u64;
         let has_more = !issues.is_empty() && end < total_count;
         Ok(Listed { items: issues, more: has_more.then_some(Place::Offset(end)), tick: TICK })
@@ -136,8 +135,8 @@ impl Redmine {
     async fn said(&self, item: &Item) -> Result<Heard, Error> {
         let action = format!("to look at issue {}", item.id);
         let file = format!("{}.json", item.id);
-        let answer = self.http.get(&["issues", &file], &[("include", "journals")], &action).await?;
-        let Detailed { issue } = parsed(&self.http, &action, &answer.body)?;
+        let query = [("include", "journals")];
+        let Detailed { issue } = self.http.get(&["issues", &file], &query, &action).await?;
         let author = item.author.as_ref().and_then(|author| author.name.clone());
         let body = item.description.as_deref().unwrap_or_default();
         let description = source::description(author, item.created_on, body);
@@ -197,8 +196,7 @@ impl Health for Redmine {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
             let action = "to say who the token is for";
-            let answer = self.http.get(&["users", "current.json"], &[], action).await?;
-            let Current { user } = parsed(&self.http, action, &answer.body)?;
+            let Current { user } = self.http.get(&["users", "current.json"], &[], action).await?;
             Ok(user.login)
         })
     }

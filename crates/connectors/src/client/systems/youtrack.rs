@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::http::{Http, parsed};
+use crate::client::http::Http;
 use crate::client::source::{self, Heard, Issues, Source};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::zone::Zone;
@@ -131,8 +131,7 @@ impl YouTrack {
         let (top, skip) = (size.to_string(), offset.to_string());
         let parameters =
             [("query", query.as_str()), ("fields", FIELDS), ("$top", &top), ("$skip", &skip)];
-        let answer = self.http.get(&["api", "issues"], &parameters, &action).await?;
-        let items: Vec<Item> = parsed(&self.http, &action, &answer.body)?;
+        let items: Vec<Item> = self.http.get(&["api", "issues"], &parameters, &action).await?;
         let is_full = items.len() as u64 >= size;
         let more = is_full.then_some(Place::Offset(offset + size));
         Ok(Listed { items, more, tick: zone.tick(TICK) })
@@ -145,8 +144,8 @@ impl YouTrack {
         }
         let action = "to say in which time zone its user is";
         let segments = ["api", "users", "me", "profiles", "general"];
-        let answer = self.http.get(&segments, &[("fields", "timezone(id)")], action).await?;
-        let profile: Profile = parsed(&self.http, action, &answer.body)?;
+        let query = [("fields", "timezone(id)")];
+        let profile: Profile = self.http.get(&segments, &query, action).await?;
         let name = profile.timezone.and_then(|zone| zone.id);
         Ok(Zone::named(name.as_deref()))
     }
@@ -210,8 +209,7 @@ impl Health for YouTrack {
         Box::pin(async move {
             let action = "to say who the token is for";
             let query = [("fields", "login,fullName")];
-            let answer = self.http.get(&["api", "users", "me"], &query, action).await?;
-            let user: User = parsed(&self.http, action, &answer.body)?;
+            let user: User = self.http.get(&["api", "users", "me"], &query, action).await?;
             Ok(user.login.or(user.full_name).unwrap_or_default())
         })
     }
