@@ -195,18 +195,33 @@ async fn put_conversation(
     }
     let masking = sanitizing(policy);
     let cut = move || {
-        let message = |text: Text| Message {
-            author: text.author,
-            sent_at: text.sent_at,
-            // Masked when it came, and again as the policy has it by now.
-            text: mask_with(&text.text, &masking).text,
-        };
-        let messages: Vec<_> = texts.into_iter().map(message).collect();
+        let messages = messages(texts, &masking);
         conversation::cut(page, &messages, Limits::default(), &masking)
     };
     let (doc, passages) = beside(cut).await;
     let (_, outcome) = docs::upsert(tx, project, &doc, &passages).await?;
     Ok(outcome != docs::Outcome::Unchanged)
+}
+
+/// What a document was made of that was told of part by part, as `masking` has it; nothing where no part of it is known.
+pub(crate) async fn known(
+    tx: &mut Tx,
+    project: ProjectId,
+    whole: Whole<'_>,
+    masking: &mc_sanitizer::Policy,
+) -> Result<Vec<Message>, Error> {
+    let most = i64::try_from(COMMENTS).unwrap_or(i64::MAX);
+    Ok(messages(told::texts(tx, project, whole, most).await?, masking))
+}
+
+fn messages(texts: Vec<Text>, masking: &mc_sanitizer::Policy) -> Vec<Message> {
+    let message = |text: Text| Message {
+        author: text.author,
+        sent_at: text.sent_at,
+        // Masked when it came, and again as the policy has it by now.
+        text: mask_with(&text.text, masking).text,
+    };
+    texts.into_iter().map(message).collect()
 }
 
 fn page(whole: Whole<'_>, title: String, url: String) -> Page {

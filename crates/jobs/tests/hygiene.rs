@@ -4,8 +4,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mc_domain::{HygieneReportId, HygieneTask, ProjectId, RecordId, UserId};
-use mc_jobs::{Connecting, Request, Round};
+use mc_connectors::{Comment, Thread};
+use mc_domain::{HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource};
+use mc_jobs::{Connecting, Request, Round, comments};
+use mc_memory::Looked;
+use mc_memory::documents::{self, Body, Document, Incoming, prepare_all};
 use mc_memory::normalise::content_hash;
 use mc_seal::{Sealer, SealingKey};
 use mc_store::hygiene::{self, Report, ReportFilter};
@@ -430,7 +433,7 @@ async fn mended(world: &World, what: &str, damage: &str, is_whole: &str) {
     assert_eq!(world.text(is_whole).await, "true", "{what}, mended");
 }
 
-/// One of each: a record, a document and a piece of code, with what search sees of them.
+/// One of each: a record, a document, a dialog and a piece of code, with what search sees of them.
 async fn whole(world: &World) -> RecordId {
     let (id, p) = (world.record(RETRY).await, world.project);
     let sql = format!(
@@ -448,6 +451,10 @@ async fn whole(world: &World) -> RecordId {
          values (gen_random_uuid(), '{p}', 'wiki', 'adr-1', 'Units', '# Units' || chr(10) || chr(10) || 'Count in minutes.');
          insert into passages (id, project_id, doc_id, title, place, text, content_hash)
          select gen_random_uuid(), d.project_id, d.id, 'Units', 'adr-1', 'Count in minutes.', '\\x03' from docs d;
+         insert into dialogs (id, project_id, distilled, is_found)
+         values (gen_random_uuid(), '{p}', 'The units of both delays differ.', true);
+         insert into passages (id, project_id, dialog_id, text, content_hash)
+         select gen_random_uuid(), d.project_id, d.id, d.distilled, '\\x07' from dialogs d;
          insert into passages (id, project_id, record_id, record_kind, text, content_hash)
          values (gen_random_uuid(), '{p}', '{id}', 'fact', '{RETRY}', '\\x04');"
     );
@@ -480,6 +487,14 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         "select exists (select from passages where doc_id is not null and text like '%minutes%')::text",
     )
     .await;
+    for damage in [
+        "delete from passages where dialog_id is not null",
+        "update passages set text = 'something else' where dialog_id is not null",
+    ] {
+        let found = "select exists (select from passages p join dialogs d on d.id = p.dialog_id
+                                    where p.text = d.distilled)::text";
+        mended(&world, "dialogs_not_found", damage, found).await;
+    }
     mended(
         &world,
         "passages_without_vector",
@@ -515,6 +530,13 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
              select gen_random_uuid(), project_id, id, 'fact', 'gone', '\\x05' from memory_records where id <> '{id}'"
         ),
         "select (not exists (select from passages where text = 'gone'))::text",
+    )
+    .await;
+    mended(
+        &world,
+        "stray_passages",
+        "update dialogs set is_found = false",
+        "select (is_found = exists (select from passages where dialog_id is not null))::text from dialogs",
     )
     .await;
     // Last: until its repository was read again there is less of it.
@@ -598,6 +620,68 @@ async fn documents_of_which_nothing_can_be_made_hide_no_others_and_comments_are_
     );
     assert_eq!(done.findings, json!([{"document": "00000000-0000-7000-8000-000000000001"}]));
     assert_eq!(world.text(cut).await, "page-502,page-503");
+}
+
+/// A conversation that a client sends.
+async fn sent(world: &World, said: &[(&str, &str)]) {
+    let said = said.iter().map(|(author, text)| documents::Said {
+        author: Some((*author).to_owned()),
+        sent_at: Some("2026-11-01T10:30:00Z".parse().unwrap()),
+        text: (*text).to_owned(),
+    });
+    let document = Document {
+        doc_id: "thread-1".to_owned(),
+        title: "Units".to_owned(),
+        body: Body::Conversation(said.collect()),
+        url: String::new(),
+        scope: Vec::new(),
+        tags: vec!["units".to_owned()],
+    };
+    let source = "tracker:chat".to_owned();
+    let incoming = vec![Incoming { saved_by: None, connection: None, source, document }];
+    let prepared = prepare_all(&Policy::default(), incoming, Looked::Nobody).await;
+    let mut tx = world.db.store().begin().await.unwrap();
+    prepared[0].write(&mut tx, world.project).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// The same as comments that a tracker tells of.
+async fn told(world: &World, said: &[(&str, &str)]) {
+    let policy = serde_json::from_value(json!({ "trackers": { "comments": true } })).unwrap();
+    let (external_id, title) = ("shop#1".to_owned(), "Units".to_owned());
+    let thread = Thread { external_id, title, url: String::new() };
+    let comment = |(id, (author, text)): (usize, &(&str, &str))| Comment {
+        id: id.to_string(),
+        author: Some((*author).to_owned()),
+        text: (*text).to_owned(),
+        sent_at: Some("2026-11-01T10:30:00Z".parse().unwrap()),
+        updated_at: None,
+        is_gone: false,
+    };
+    let comments: Vec<_> = said.iter().enumerate().map(comment).collect();
+    let of = (WebhookSource::Github, &thread);
+    let said = comments::Said::told(&policy, of, &comments, chrono::Utc::now());
+    let mut tx = world.db.store().begin().await.unwrap();
+    comments::write(&mut tx, world.project, &policy, &said).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conversations_are_cut_again_as_they_were() {
+    let world = World::new().await;
+    let said =
+        [("Ann", "Minutes or hours?"), ("Bo", "Count in minutes.\n\n# Always\n\nEverywhere.")];
+    sent(&world, &said).await;
+    told(&world, &said).await;
+    let found = "select json_agg(row(d.doc_id, p.ordinal, p.title, p.place, p.author, p.context, p.text, p.tags,
+                         p.line_start, p.line_end, p.content_hash) order by d.doc_id, p.ordinal)::text
+                 from passages p join docs d on d.id = p.doc_id";
+    let before = world.text(found).await;
+    assert!(before.contains("1 November 2026, 10:30\\nAnn: Minutes or hours?"), "{before}");
+    unheard(&world, "delete from passages").await;
+    let done = world.done(HygieneTask::Consistency, false).await;
+    assert_eq!(done.counts["documents_not_found"], 2, "{:?}", done.counts);
+    assert_eq!(world.text(found).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -81,7 +81,7 @@ impl<P: Provider> Embedder for Pipeline<P> {
                 Purpose::Query(of) => {
                     try_join_all(texts.into_iter().map(|text| self.query(text, of))).await
                 }
-                Purpose::Passage => self.fresh(texts, purpose).await,
+                Purpose::Save | Purpose::Passage => self.fresh(texts, purpose).await,
             }
         })
     }

@@ -107,6 +107,27 @@ async fn however_often_it_is_asked_for_one_sync_waits() {
 }
 
 #[tokio::test]
+async fn a_connection_takes_its_job_with_it_but_for_one_at_work() {
+    let db = TestDatabase::create().await;
+    let (project, shop, mut id) = connected(&db).await;
+    let remove = async |id| {
+        let mut tx = shop.begin().await.unwrap();
+        assert!(connections::remove(&mut tx, project, id).await.unwrap().is_some());
+        tx.commit().await.unwrap();
+    };
+    for status in ["Pending", "Done", "Killed", "Running"] {
+        let one = format!("update apalis.jobs set status = '{status}' where job_type = 'sync'");
+        execute(db.url(), &one).await.unwrap();
+        remove(id).await;
+        let left = if status == "Running" { "1" } else { "0" };
+        assert_eq!(syncs(&db).await, left, "{status}");
+        let next = new("CS", Ability::Issues);
+        made(&shop, project, &next).await.unwrap();
+        id = next.id;
+    }
+}
+
+#[tokio::test]
 async fn of_two_who_go_on_from_the_same_place_one_does() {
     let db = TestDatabase::create().await;
     let (.., id) = connected(&db).await;

@@ -5,7 +5,7 @@ use mc_domain::{ProjectId, SourceKind};
 use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::testing::{execute, text};
+use mc_store::testing::{execute, text, waiting_for_a_lock};
 use mc_store::vectors::{self, Model};
 use mc_store::{Error, Store};
 use mc_testkit::TestDatabase;
@@ -146,6 +146,36 @@ async fn a_second_model_fills_in_while_the_first_one_answers() {
     let hits = vectors::nearest(store, &new, &axis(&new, b'a'), &filter, 5).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(vectors::models(store).await.unwrap().len(), 2);
+}
+
+/// A node may start while a project is being removed.
+#[tokio::test]
+async fn what_is_being_deleted_is_waited_for_and_queued_only_where_it_stays() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("going").await.id;
+    let old = vectors::register_model(store, "old", 8, &json!({})).await.unwrap();
+    for (model, is_deleted, expected) in [("second", false, 2), ("third", true, 1)] {
+        write(store, project, "a.md", "x", "a").await;
+        write(store, project, "b.md", "x", "b").await;
+        embed_all(store, &old).await;
+        let new = vectors::register_model(store, model, 8, &json!({})).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        assert!(docs::remove(&mut tx, project, "test", "a.md").await.unwrap());
+        let end = async {
+            while waiting_for_a_lock(store).await.unwrap() == 0 {
+                tokio::task::yield_now().await;
+            }
+            if is_deleted {
+                tx.commit().await.unwrap();
+            } else {
+                drop(tx);
+            }
+        };
+        let (queued, ()) = tokio::join!(vectors::enqueue_missing(store, &new), end);
+        assert_eq!(queued.unwrap(), expected, "{model}");
+        assert_eq!(embed_all(store, &new).await, usize::try_from(expected).unwrap(), "{model}");
+    }
 }
 
 /// What a project keeps from the model holds up nobody else's, and is due as soon as its policy allows.
