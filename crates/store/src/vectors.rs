@@ -117,6 +117,7 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
          select p.id, p.project_id, p.private_to from passages p
          where not exists (select 1 from embeddings e where e.model_id = $1
              and e.passage_id = p.id and e.text_hash = p.content_hash)
+         for key share of p
          on conflict do nothing",
         model.id
     )
