@@ -10,7 +10,7 @@ use chrono::Utc;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mc_connectors::{Delivery, Event, Refusal};
 use mc_domain::{DeliveryId, HookId, Policy, WebhookSource};
-use mc_memory::gate::pass_alone;
+use mc_memory::gate::pass_text_alone;
 use mc_seal::{Place, Sealer};
 use mc_store::hooks::{self, NewDelivery, Receiving};
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Act, Action, DialogId, Policy, ProjectKey, RecordId};
 use mc_memory::LinkIssue;
-use mc_memory::gate::{beside, pass_alone};
+use mc_memory::gate::{beside, pass_alone, pass_text_alone};
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::changes::{self, ChangeFilter};
