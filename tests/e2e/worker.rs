@@ -70,6 +70,26 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_says_how_much_work_was_given_up() {
+    let database = TestDatabase::create().await;
+    let service = service(&database).await;
+    let doctor = || {
+        let output = service.command(&["doctor"]).output().expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = doctor();
+    assert!(said.contains("ok    jobs") && said.contains("none was given up"), "{said}");
+    let given_up = "do $$ begin
+                        perform mc.enqueue('nobody does this', null, '{}', now(), 1);
+                        update apalis.jobs set status = 'Killed' where job_type = 'nobody does this';
+                    end $$";
+    execute(database.url(), given_up).await.expect("a dead job");
+    let said = doctor();
+    assert!(said.contains("FAIL  jobs") && said.contains("given up: 1\n"), "{said}");
+    assert!(said.contains("jobs list --state dead"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_can_t_work_says_what_to_do() {
     let database = TestDatabase::create().await;
     let service = service(&database).await;

@@ -10,7 +10,7 @@ use mc_store::server::{self, Versions};
 use serde_json::{Value, json};
 
 use crate::config::{Config, Provider};
-use crate::output::{Format, line, text};
+use crate::output::{Format, line, list, text};
 use crate::remote::Remote;
 
 /// How long a configured database may take to be looked at.
@@ -18,6 +18,9 @@ const DATABASE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 /// How long another system may take to say who asks.
 const SYSTEM_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// How many jobs the service lists at once.
+const JOBS_MAX: &str = "200";
 
 /// One check.
 struct Finding {
@@ -41,6 +44,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     });
     if let Ok(status) = &status {
         findings.push(good("inside", inside(status)));
+        findings.extend(given_up(&remote).await);
     }
     findings.extend(systems(config).await);
     let amiss = findings.iter().filter(|f| !f.ok).count();
@@ -172,6 +176,20 @@ fn inside(status: &Value) -> String {
         text(&status["model"], "name"),
         status["pending_vectors"]
     )
+}
+
+/// How many jobs were given up; nothing for those who may not know.
+async fn given_up(remote: &Remote) -> Option<Finding> {
+    let dead = remote.get("/jobs", &[("state", "dead"), ("limit", JOBS_MAX)]).await.ok()?;
+    let more = if dead["next"].is_null() { "" } else { " or more" };
+    Some(match list(&dead, "jobs").len() {
+        0 => good("jobs", "none was given up".to_owned()),
+        count => {
+            let mend =
+                "memory-copilot jobs list --state dead says why; then jobs retry, or jobs discard";
+            bad("jobs", format!("given up: {count}{more}"), mend)
+        }
+    })
 }
 
 fn good(what: &str, says: String) -> Finding {
