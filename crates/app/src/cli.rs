@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, HookId, HygieneReportId,
+    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, ExportId, HookId, HygieneReportId,
     HygieneTask, JobState, RecordId, UnknownValue, WebhookSource,
 };
 
@@ -504,6 +504,21 @@ pub enum HygieneCommand {
         id: ClusterId,
         #[command(flatten)]
         project: ProjectArg,
+    },
+    /// List what was kept, week by week, of what the team knows; for members.
+    Exports {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Print one of them, as `import` reads it.
+    Export {
+        /// Its id, as `hygiene exports` shows it.
+        id: ExportId,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// File to write; standard output without it.
+        #[arg(long, short)]
+        output: Option<PathBuf>,
     },
 }
 

@@ -4,6 +4,7 @@ use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
+use super::exports;
 use super::hooks::path;
 use crate::cli::HygieneCommand;
 use crate::output::{self, Format, list, text, time};
@@ -47,6 +48,10 @@ pub async fn run(command: HygieneCommand, remote: &Remote, format: Format) -> Re
             let path = path(&project, &format!("duplicates/{id}/dismiss"))?;
             remote.post(&path, json!({})).await?;
             output::line("Dismissed.");
+        }
+        HygieneCommand::Exports { project } => exports::show_all(&project, remote, format).await?,
+        HygieneCommand::Export { id, project, output } => {
+            exports::fetch(id, &project, output.as_deref(), remote).await?;
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ pub mod cursor;
 pub mod doctor;
 pub mod eval;
 pub mod export;
+pub mod exports;
 pub mod hooks;
 pub mod hygiene;
 pub mod import;
