@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
 /// How long a service may take until it answers; a condition is awaited, this is where hope ends.
@@ -116,19 +117,48 @@ impl Service {
 
     /// Starts the process (again) and waits until it is ready.
     pub async fn launch(&mut self) {
-        let log = std::fs::File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_file())
-            .expect("a log file");
         let child = self
             .command(&["serve"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
+            .stderr(self.open_log())
             .spawn()
             .expect("the service starts");
         self.process = Some(child);
+        self.until_ready().await;
+    }
+
+    /// The same where no regular file may grow once [`Service::fill_the_disk`] was called, as if the disk were full.
+    /// What it logs therefore goes through a pipe.
+    pub async fn launch_on_a_small_disk(&mut self) {
+        // The signal that would end the process is ignored there, and so in what it becomes.
+        let mut child = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; exec \"$0\" serve"])
+            .arg(binary())
+            .env_remove("DATABASE_URL")
+            .env_remove("MEMORY_COPILOT_PROJECT")
+            .envs(self.environment().iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the service starts");
+        let mut said = child.stderr.take().expect("a pipe");
+        let mut log = self.open_log();
+        std::thread::spawn(move || std::io::copy(&mut said, &mut log));
+        self.process = Some(child);
+        self.until_ready().await;
+    }
+
+    /// From here on the process can write to no file of its disk, and then again as much as it likes.
+    pub fn fill_the_disk(&self, is_full: bool) {
+        let pid = self.process.as_ref().expect("a running service").id();
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let limit = Rlimit { current: is_full.then_some(0), maximum: None };
+        prlimit(pid, Resource::Fsize, limit).expect("a limit of ours");
+    }
+
+    async fn until_ready(&mut self) {
         let began = Instant::now();
         while !self.is_ready().await {
             let child = self.process.as_mut().expect("a process");
@@ -235,6 +265,11 @@ impl Service {
     async fn is_ready(&self) -> bool {
         let answer = self.client.get(format!("{}/readyz", self.url)).send().await;
         answer.is_ok_and(|answer| answer.status().is_success())
+    }
+
+    fn open_log(&self) -> std::fs::File {
+        let mut log = std::fs::File::options();
+        log.create(true).append(true).open(self.log_file()).expect("a log file")
     }
 
     fn log_file(&self) -> PathBuf {
