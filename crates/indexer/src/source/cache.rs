@@ -53,9 +53,19 @@ pub(super) async fn checkout(
     if !copy.join(".git").exists() {
         git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
     }
-    let sha = fetch(&git, url, requested_ref, cancel).await?;
-    git.run(&["checkout", "--quiet", "--force", "--detach", &sha, "--"], STEP_LIMIT, cancel)
-        .await?;
+    let fetched = fetch(&git, url, requested_ref, cancel).await;
+    let is_empty =
+        matches!(fetched, Err(Error::UnknownRef(_))) && has_nothing(&git, url, cancel).await?;
+    let sha = if is_empty {
+        tracing::info!("the repository has no commit any more, so nothing of it is indexed");
+        git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
+        String::new()
+    } else {
+        let sha = fetched?;
+        let tree = ["checkout", "--quiet", "--force", "--detach", &sha, "--"];
+        git.run(&tree, STEP_LIMIT, cancel).await?;
+        sha
+    };
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
     let root = inside(&copy, below, requested_ref)?;
     Ok(Checkout { root, source_ref: sha, _lock: Some(lock) })
@@ -131,6 +141,12 @@ async fn fetch(
         return Err(Error::UnknownRef(wanted.into()));
     }
     Err(Error::Unreachable(failure))
+}
+
+/// Whether the repository has no branch and no tag at all: it was emptied, or nobody has put anything into it yet.
+async fn has_nothing(git: &Git, url: &Url, cancel: &CancellationToken) -> Result<bool, Error> {
+    let list = ["ls-remote", "--quiet", upload_pack(url), "--end-of-options", url.as_str()];
+    Ok(git.run(&list, STEP_LIMIT, cancel).await?.is_empty())
 }
 
 /// The program that gives out what is fetched. For a repository on this disk git starts it here, as
