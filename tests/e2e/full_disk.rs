@@ -15,7 +15,7 @@ async fn with_a_full_disk_saves_are_kept_and_found_and_the_index_catches_up_when
     let before = save(&service, "Payments are retried three times after E1001.").await;
     assert_eq!(found(&service, "E1001").await["results"][0]["record_id"], before);
 
-    service.fill_the_disk(true);
+    service.fill_the_disk();
     let meanwhile = save(&service, "The stock count runs at night because of E1002.").await;
     service.until("/status", |status| status["index"]["phase"] == "stuck").await;
     assert_eq!(service.get(&format!("/records/{meanwhile}")).await["id"], meanwhile);
@@ -29,7 +29,7 @@ async fn with_a_full_disk_saves_are_kept_and_found_and_the_index_catches_up_when
     assert_eq!(amiss["ok"], false, "{amiss}");
     assert!(amiss["mend"].as_str().unwrap().contains("make room"), "{amiss}");
 
-    service.fill_the_disk(false);
+    service.clear_the_disk();
     service.until("/status", |status| status["index"]["phase"] == "following").await;
     for (word, id) in [("E1001", &before), ("E1002", &meanwhile)] {
         let answer = found(&service, word).await;

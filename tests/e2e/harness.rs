@@ -93,9 +93,14 @@ impl Service {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(self.config.iter().flat_map(|file| [OsStr::new("--config"), file.as_ref()]));
-        command.args(args).env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
-        command.envs(self.environment().iter().map(|(name, value)| (name, value)));
+        command.args(args);
+        self.surround(&mut command);
         command
+    }
+
+    fn surround(&self, command: &mut Command) {
+        command.env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
+        command.envs(self.environment().iter().map(|(name, value)| (name, value)));
     }
 
     /// What leads a process to this service.
@@ -128,21 +133,14 @@ impl Service {
         self.until_ready().await;
     }
 
-    /// The same where no regular file may grow once [`Service::fill_the_disk`] was called, as if the disk were full.
-    /// What it logs therefore goes through a pipe.
+    /// The same where [`Service::fill_the_disk`] can be called. What it logs goes through a pipe: that is no file.
     pub async fn launch_on_a_small_disk(&mut self) {
-        // The signal that would end the process is ignored there, and so in what it becomes.
-        let mut child = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; exec \"$0\" serve"])
-            .arg(binary())
-            .env_remove("DATABASE_URL")
-            .env_remove("MEMORY_COPILOT_PROJECT")
-            .envs(self.environment().iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the service starts");
+        // The signal that would end the process is ignored by the shell, and so by what it becomes.
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]).arg(binary());
+        self.surround(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the service starts");
         let mut said = child.stderr.take().expect("a pipe");
         let mut log = self.open_log();
         std::thread::spawn(move || std::io::copy(&mut said, &mut log));
@@ -150,12 +148,21 @@ impl Service {
         self.until_ready().await;
     }
 
-    /// From here on the process can write to no file of its disk, and then again as much as it likes.
-    pub fn fill_the_disk(&self, is_full: bool) {
+    /// From here on the process can write to no file.
+    pub fn fill_the_disk(&self) {
+        self.limit_files(Some(0));
+    }
+
+    /// From here on it can write as much as it likes.
+    pub fn clear_the_disk(&self) {
+        self.limit_files(None);
+    }
+
+    fn limit_files(&self, bytes: Option<u64>) {
         let pid = self.process.as_ref().expect("a running service").id();
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let limit = Rlimit { current: is_full.then_some(0), maximum: None };
-        prlimit(pid, Resource::Fsize, limit).expect("a limit of ours");
+        let limit = Rlimit { current: bytes, maximum: None };
+        prlimit(pid, Resource::Fsize, limit).expect("a process of ours");
     }
 
     async fn until_ready(&mut self) {

@@ -62,7 +62,7 @@ pub(super) async fn checkout(
         String::new()
     } else {
         let sha = fetched?;
-        let tree = ["checkout", "--quiet", "--force", "--detach", &sha, "--"];
+        let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
         git.run(&tree, STEP_LIMIT, cancel).await?;
         sha
     };
