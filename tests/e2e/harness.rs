@@ -160,9 +160,9 @@ impl Service {
 
     fn limit_files(&self, bytes: Option<u64>) {
         let pid = self.process.as_ref().expect("a running service").id();
-        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of another");
         let limit = Rlimit { current: bytes, maximum: None };
-        prlimit(pid, Resource::Fsize, limit).expect("a process of ours");
+        prlimit(Some(pid), Resource::Fsize, limit).expect("a process of ours");
     }
 
     async fn until_ready(&mut self) {
