@@ -80,9 +80,9 @@ async fn keep(new: Option<NewKey>, store: &Store, file: &Path) -> Result<()> {
         (Claim::Known, Some(key)) => key.keep(file),
         (Claim::Anothers, Some(_)) => bail!(
             "there is no {}, and the database was sealed with a key already: copy that key here from where \
-             `memory-copilot serve` ran before, or runs, or from where it is kept beside the backups. Where it is lost, \
-             so is what it sealed (secrets of hooks, signing keys, what is in quarantine): to go on without, put a new \
-             key there (`openssl rand -hex 32`)",
+             `memory-copilot serve` ran before, or runs, or from where it is kept beside the backups. Where it is \
+             lost, so is what it sealed (secrets of hooks, signing keys, what is in quarantine): to go on without, put \
+             a new key there (`openssl rand -hex 32`)",
             file.display()
         ),
         // Somebody put it there.

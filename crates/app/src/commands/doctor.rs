@@ -171,8 +171,8 @@ fn keyword_index(status: &Value) -> Finding {
         "stuck" => bad(
             "index",
             "the keyword index can't be written; searches find what is new by vectors alone".into(),
-            "make room on the disk of data_dir, where the folder index is; the service's log says what was refused, and \
-             it catches up by itself",
+            "make room on the disk of data_dir, where the folder index is; the service's log says what was refused. \
+             It catches up by itself",
         ),
         phase => good("index", format!("the keyword index is {phase}")),
     }

@@ -85,8 +85,8 @@ fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Erro
     Ok(folder)
 }
 
-/// The commit that the ref points to. None where the repository has no branch and no tag at all: it was emptied, or nobody
-/// has put anything into it yet.
+/// The commit that the ref points to. None where the repository has no branch and no tag at all: it was emptied, or
+/// nobody has put anything into it yet.
 async fn newest(
     git: &Git,
     url: &Url,
