@@ -10,6 +10,7 @@ mod connections;
 mod crash;
 mod credentials;
 mod encryption;
+mod full_disk;
 mod harness;
 mod logging;
 mod mcp;

@@ -371,6 +371,8 @@ vocabulary!(
         SearchMended = "search.mended",
         /// Somebody was refused.
         Refused = "access.refused",
+        /// The service's own audit begins, and with it the time of the key that signs and seals.
+        AuditBegun = "audit.begun",
         /// The audit was read, verified or exported.
         AuditRead = "audit.read",
         /// The oldest events were dropped, as the policy has it.

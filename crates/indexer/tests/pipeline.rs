@@ -120,6 +120,20 @@ impl Bench {
         (run.counts, std::mem::take(&mut *self.told.0.lock().expect("not poisoned")))
     }
 
+    /// Asks for a run and works it off; answers how it ended.
+    async fn run(&self, repository: &Repository) -> Ingest {
+        let run = self.enqueued(repository).await;
+        assert_eq!(self.work(&run).await, Worked::Done);
+        self.status(&run).await
+    }
+
+    /// The tree as a repository that is fetched, with all that is in it committed.
+    async fn committed(&self) -> Repository {
+        git(self.tree.path(), &["init", "--quiet", "--initial-branch=main"]);
+        commit(self.tree.path());
+        self.named("fetched", &format!("file://{}", self.tree.path().display())).await
+    }
+
     /// Indexes a wiki; answers its documents by their paths.
     async fn index_wiki(&self, repository: &Repository) -> BTreeMap<String, docs::Doc> {
         let run = self.enqueued(repository).await;
@@ -586,6 +600,106 @@ async fn a_wiki_in_git_is_followed_through_moves_and_deletions() {
     let found = bench.passages().await;
     assert!(!found.iter().any(|passage| passage.text.contains("Turn it off first.")));
     assert!(found.iter().all(|passage| passage.place != "Timing-rules.md"), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_repository_that_was_emptied_takes_what_was_indexed_along() {
+    let bench = Bench::new().await;
+    let tree = bench.tree.path();
+    bench.write("a.rb", SETTING);
+    bench.write("guide.md", GUIDE);
+    let repository = bench.committed().await;
+    let run = bench.run(&repository).await;
+    assert_eq!((run.status, run.counts.files_changed), (IngestStatus::Succeeded, 2));
+    assert!(!bench.passages().await.is_empty());
+
+    // The last commit deletes all files.
+    git(tree, &["rm", "--quiet", "-r", "."]);
+    commit(tree);
+    let run = bench.run(&repository).await;
+    assert_eq!((run.status, run.counts.files_total), (IngestStatus::Succeeded, 0));
+    assert_eq!(run.counts.files_deleted, 2);
+    assert!(bench.passages().await.is_empty());
+
+    // The branch has no commit any more, nor has another.
+    bench.write("a.rb", SETTING);
+    commit(tree);
+    assert_eq!(bench.run(&repository).await.counts.files_changed, 1);
+    git(tree, &["update-ref", "-d", "refs/heads/main"]);
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    assert_eq!((run.counts.files_total, run.counts.files_deleted), (0, 1));
+    assert!(bench.passages().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_history_that_was_written_anew_is_followed() {
+    let bench = Bench::new().await;
+    let tree = bench.tree.path();
+    bench.write("a.rb", SETTING);
+    bench.write("secret.md", GUIDE);
+    let repository = bench.committed().await;
+    bench.run(&repository).await;
+    bench.remove("secret.md");
+    bench.write("b.rb", SETTING);
+    git(tree, &["add", "--all"]);
+    git(tree, &["commit", "--quiet", "--amend", "--message", "Without the past"]);
+    git(tree, &["reflog", "expire", "--expire=now", "--all"]);
+    git(tree, &["gc", "--quiet", "--prune=now"]);
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    assert_eq!((run.counts.files_changed, run.counts.files_deleted), (1, 1));
+    let found = bench.passages().await;
+    assert!(found.iter().all(|passage| passage.place != "secret.md"), "{found:?}");
+}
+
+/// A host may be away, and a repository moved: that is no reason to forget what was in it.
+#[tokio::test]
+async fn a_repository_that_vanishes_fails_its_run_and_keeps_what_was_indexed() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    let repository = bench.committed().await;
+    bench.run(&repository).await;
+    let before = bench.passages().await.len();
+    fs::remove_dir_all(bench.tree.path()).expect("it was there");
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Failed);
+    let message = run.last_error.expect("a reason")["message"].to_string();
+    assert!(message.contains("check the location"), "{message}");
+    assert_eq!(bench.passages().await.len(), before);
+}
+
+/// Memory that this process may have had, in KiB: less than a file of a gigabyte takes.
+const MOST_MEMORY: u64 = 700 << 10;
+
+#[tokio::test]
+async fn a_file_of_a_gigabyte_is_passed_over_unread() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    let huge = fs::File::create(bench.tree.path().join("huge.rb")).expect("a file");
+    huge.set_len(1 << 30).expect("a file of holes");
+    let (counts, _) = bench.index().await;
+    assert_eq!((counts.files_total, counts.files_skipped["too_large"]), (1, 1));
+
+    let tree = bench.tree.path();
+    git(tree, &["init", "--quiet", "--initial-branch=main"]);
+    let piece_by_piece = ["-c", "core.bigFileThreshold=1", "-c", "core.compression=1"];
+    git(tree, &[&piece_by_piece[..], &["add", "--all"]].concat());
+    git(tree, &["commit", "--quiet", "--message", "As it is"]);
+    let location = format!("file://{}", tree.display());
+    let repository = bench.named("huge", &location).await;
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    assert_eq!((run.counts.files_total, run.counts.files_skipped["too_large"]), (1, 1));
+    assert!(bench.passages().await.iter().all(|passage| !passage.place.contains("huge")));
+    let most = most_memory();
+    assert!(most < MOST_MEMORY, "{most} KiB");
+}
+
+fn most_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 fn commit(folder: &Path) {

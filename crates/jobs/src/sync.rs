@@ -10,7 +10,7 @@ mod pages;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::Utc;
 use mc_connectors::system::Cursor;
 use mc_connectors::{Systems, client};
 use mc_domain::{Ability, Classified, ConnectionId};
@@ -109,8 +109,8 @@ pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failur
         // Another version of the service wrote where it stood.
         Err(Stopped::System(client::Error::Cursor { .. })) => begin_anew(&store, &asking).await,
         Err(Stopped::System(client::Error::RateLimited { retry_at, .. })) => {
-            let until = retry_at.clamp(Utc::now(), later(LONGEST_PAUSE));
-            connections::put_off(&store, asking.id, None, until).await
+            let pause = (retry_at - Utc::now()).to_std().unwrap_or_default().min(LONGEST_PAUSE);
+            connections::put_off(&store, asking.id, None, pause).await
         }
         Err(stopped) => fail(&store, &asking, &stopped).await,
     };
@@ -195,8 +195,8 @@ async fn fail(store: &Store, asking: &Asking, stopped: &Stopped) -> Result<(), m
         reason,
         "a sync failed; its connection shows why and when it is tried again"
     );
-    let until = later(pause_after(asking.every, asking.failures));
-    connections::put_off(store, asking.id, Some(&reason), until).await
+    let pause = pause_after(asking.every, asking.failures);
+    connections::put_off(store, asking.id, Some(&reason), pause).await
 }
 
 /// Twice as long after each failure, and up to a quarter more, so that what failed together does not come back
@@ -204,10 +204,6 @@ async fn fail(store: &Store, asking: &Asking, stopped: &Stopped) -> Result<(), m
 fn pause_after(every: Duration, failures: u32) -> Duration {
     let pause = every.saturating_mul(1 << failures.min(10)).min(LONGEST_PAUSE);
     pause.mul_f64(rand::random_range(1.0..1.25))
-}
-
-fn later(pause: Duration) -> DateTime<Utc> {
-    Utc::now() + TimeDelta::from_std(pause).unwrap_or(TimeDelta::days(1))
 }
 
 fn stands_still() -> Stopped {

@@ -3,9 +3,11 @@
 
 use std::collections::HashSet;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::JobState;
 use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
 use mc_store::Store;
@@ -342,6 +344,47 @@ async fn each_tick_is_one_job_on_any_number_of_nodes() {
 fn ticking(workers: Workers) -> Workers {
     let workers = workers.with(|_: Tick| async { Ok(()) });
     workers.scheduled(Schedule::new("* * * * * *", Tick {}))
+}
+
+/// Of what a jump forward passes over the last tick alone is asked for, and after a jump back ticks go on by the time
+/// that it is then: none waits for the clock to catch up, and none is asked for twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ticks_go_on_when_the_clock_jumps() {
+    let db = TestDatabase::create().await;
+    let ahead = Arc::new(AtomicI64::new(0));
+    let seconds = Arc::clone(&ahead);
+    let clock = move || Utc::now() + TimeDelta::seconds(seconds.load(Ordering::SeqCst));
+    let workers = Workers::new(db.store().clone()).with(|_: Tick| async { Ok(()) });
+    let schedule = Schedule::new("* * * * * *", Tick {}).by(clock.clone());
+    let running = Running::start(workers.scheduled(schedule));
+    ticks_from(&db, clock()).await;
+    for (jump, to) in [(1, 1), (-1, 0), (-1, -1), (1, 0), (24, 24), (-24, 0), (-24, -24), (24, 0)] {
+        let (before, now) = (clock(), clock() + TimeDelta::hours(jump));
+        let passed_over = (before + TimeDelta::minutes(2), now - TimeDelta::minutes(2));
+        let had = ticks_within(&db, passed_over.0, passed_over.1).await;
+        ahead.store(to * 3_600, Ordering::SeqCst);
+        ticks_from(&db, now).await;
+        let has = ticks_within(&db, passed_over.0, passed_over.1).await;
+        assert_eq!(has, had, "by {jump} hours to {to}");
+    }
+    let jobs = all(db.store(), "tick", JobState::Done).await;
+    assert!(jobs.iter().all(|job| job.starts == 1), "{jobs:?}");
+    running.stop().await;
+}
+
+/// Returns when a tick was asked for that is due within a minute from then.
+async fn ticks_from(db: &TestDatabase, from: DateTime<Utc>) {
+    let begun = Instant::now();
+    while ticks_within(db, from, from + TimeDelta::minutes(1)).await == 0 {
+        assert!(begun.elapsed() < PATIENCE, "no tick from {from} on");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn ticks_within(db: &TestDatabase, from: DateTime<Utc>, to: DateTime<Utc>) -> usize {
+    let ticks = of_kind(db.store(), "tick").await.into_iter().filter_map(|job| job.key);
+    let at = |key: &str| key.strip_prefix("tick ")?.parse::<DateTime<Utc>>().ok();
+    ticks.filter(|key| at(key).is_some_and(|at| from < at && at < to)).count()
 }
 
 /// A job that ends its process each time is given up after as many starts as it has, and those that wait

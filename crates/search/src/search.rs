@@ -160,6 +160,7 @@ async fn keyword_leg(
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
+        Freshness::Stuck => Some("keyword index can't be written, what is new is missing from it"),
     };
     let Some(view) = context.keyword.view() else {
         return Ok((keyword::Found::default(), note));

@@ -5,6 +5,7 @@
 //! or moved. That the end of a chain was cut off is known from its [`Chains`]: what this service last
 //! added.
 
+mod claim;
 mod ends;
 mod events;
 mod prune;
@@ -24,6 +25,7 @@ use uuid::Uuid;
 use crate::access::Place;
 use crate::{Error, Store, Tx};
 
+pub use claim::{Claim, claim};
 pub(crate) use ends::ends;
 pub use events::{Event, EventFilter, after, is_known, newest};
 pub use prune::{chains, prune};

@@ -547,15 +547,15 @@ pub async fn put_off(
     store: &Store,
     id: ConnectionId,
     failure: Option<&str>,
-    until: DateTime<Utc>,
+    again_in: Duration,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update connections set due_at = $3, error = coalesce($2, error),
+        "update connections set due_at = now() + make_interval(secs => $3), error = coalesce($2, error),
              failures = failures + case when $2::text is null then 0 else 1 end
          where id = $1",
         id.0,
         failure,
-        until
+        again_in.as_secs_f64()
     )
     .execute(&store.pool)
     .await?;

@@ -59,6 +59,8 @@ pub enum IndexPhase {
     Rebuilding,
     /// Complete, and kept up to date.
     Following,
+    /// It can't be written, as when the disk is full; searches find what is new by vectors alone.
+    Stuck,
 }
 
 /// An embedding model.
@@ -124,6 +126,7 @@ impl IndexView {
         let phase = match status.phase {
             Phase::Rebuilding => IndexPhase::Rebuilding,
             Phase::Following => IndexPhase::Following,
+            Phase::Stuck => IndexPhase::Stuck,
         };
         Self { phase, passages: with_counts.then_some(status.passages) }
     }

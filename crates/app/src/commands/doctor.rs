@@ -45,6 +45,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     if let Ok(status) = &status {
         findings.push(good("inside", inside(status)));
         findings.extend(given_up(&remote).await);
+        findings.push(keyword_index(status));
     }
     findings.extend(systems(config).await);
     let amiss = findings.iter().filter(|f| !f.ok).count();
@@ -166,6 +167,19 @@ async fn system(system: &System) -> Finding {
 
 async fn who_asks(system: &System) -> Result<String, mc_connectors::client::Error> {
     system.health().check().await
+}
+
+/// Saves are safe in the database whatever happens to the index, so this is not the service's health.
+fn keyword_index(status: &Value) -> Finding {
+    match text(&status["index"], "phase") {
+        "stuck" => bad(
+            "index",
+            "the keyword index can't be written; searches find what is new by vectors alone".into(),
+            "make room on the disk of data_dir, where the folder index is; the service's log says what was refused. \
+             It catches up by itself",
+        ),
+        phase => good("index", format!("the keyword index is {phase}")),
+    }
 }
 
 fn inside(status: &Value) -> String {

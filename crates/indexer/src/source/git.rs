@@ -22,6 +22,8 @@ const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.autocrlf=false",
+    // Larger files pass through git piece by piece; below it one is in its memory as a whole.
+    "core.bigFileThreshold=16m",
     "core.pager=cat",
     "credential.helper=",
     "fetch.recurseSubmodules=false",

@@ -58,8 +58,8 @@ impl Location {
 pub struct Checkout {
     /// The folder.
     pub root: PathBuf,
-    /// The commit of the tree; empty for a folder outside of git. A work tree may hold changes on
-    /// top of it.
+    /// The commit of the tree; empty for a folder outside of git, and for a repository without a commit. A work tree
+    /// may hold changes on top of it.
     pub source_ref: String,
     _lock: Option<Lock>,
 }

@@ -294,11 +294,33 @@ async fn a_repository_that_is_not_there_says_so() {
         matches!(&error, Error::NoRepository(reason) if reason.contains("/no/such/repository")),
         "{error}"
     );
-    let empty = tempfile::tempdir().expect("folder");
-    git(empty.path(), &["init", "--quiet", "--bare"]);
-    let path = empty.path().to_str().expect("UTF-8");
-    let error = content(path, "", cache.path()).await.expect_err("no commit");
+}
+
+#[tokio::test]
+async fn a_repository_without_a_commit_is_an_empty_tree_and_one_without_the_branch_is_not() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    repository(folder.path());
+    let url = Url::from_file_path(folder.path()).expect("a URL").to_string();
+    assert_eq!(content(&url, "", cache.path()).await.expect("tree").0, "two");
+    // What is checked out there has no commit, and there are others.
+    git(folder.path(), &["symbolic-ref", "HEAD", "refs/heads/none"]);
+    let error = content(&url, "", cache.path()).await.expect_err("no commit");
     assert!(matches!(&error, Error::UnknownRef(name) if name == "HEAD"), "{error}");
+
+    for name in ["refs/heads/main", "refs/tags/one", "refs/tags/two"] {
+        git(folder.path(), &["update-ref", "-d", name]);
+    }
+    for wanted in ["", "main"] {
+        let origin = parse(&url).expect("a location");
+        let cancel = CancellationToken::new();
+        let tree = checkout(&origin, wanted, Reach::Anywhere, cache.path(), &cancel).await;
+        let tree = tree.expect("an empty tree");
+        assert_eq!(tree.source_ref, "");
+        let names = fs::read_dir(&tree.root).expect("folder").flatten();
+        let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+        assert_eq!(names, [".git"], "what was checked out before is gone");
+    }
 }
 
 #[tokio::test]

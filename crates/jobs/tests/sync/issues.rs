@@ -137,6 +137,53 @@ async fn what_fails_is_seen_and_its_credential_nowhere() {
     node.stop().await;
 }
 
+/// What a system may answer instead of an answer.
+const TROUBLE: [(u16, &str); 8] = [
+    (401, "{}"),
+    (403, "{}"),
+    (404, "{}"),
+    (500, "{}"),
+    (502, "<html>Bad Gateway</html>"),
+    (200, "<!DOCTYPE html><title>Log in</title>"),
+    (200, r#"{"issues": [{"id": 1, "sub"#),
+    (200, ""),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_a_system_answers_what_is_known_stays_and_the_next_sync_goes_on() {
+    let world = carts(&[issue(1, "Carts hang", &[])]).await;
+    let node = world.node();
+    let id = world.connect("carts").await;
+    world.until(id, |one| one.ok_at.is_some()).await;
+    for (failures, trouble) in (1..).zip(TROUBLE) {
+        world.has(|upstream| upstream.trouble = Some(trouble));
+        world.ask(id).await;
+        let failing = world.until(id, |one| one.failures == failures).await;
+        assert!(failing.error.is_some() && failing.due_at > Utc::now(), "{failing:?}");
+    }
+    node.stop().await;
+
+    // Then it says nothing at all.
+    world.has(|upstream| (upstream.trouble, upstream.is_silent) = (None, true));
+    let node = world.impatient_node();
+    world.ask(id).await;
+    let failing = world.until(id, |one| one.failures > 8).await;
+    let error = failing.error.unwrap();
+    assert!(error.contains("did not answer in time"), "{error}");
+    assert_eq!(world.text(TITLES).await, "Carts hang");
+    node.stop().await;
+
+    let node = world.node();
+    world.has(|upstream| {
+        upstream.is_silent = false;
+        upstream.issues.push(issue(2, "Carts leak", &[]));
+    });
+    let well = world.synced(id).await;
+    assert_eq!((well.failures, well.error), (0, None));
+    assert_eq!(world.text(TITLES).await, "Carts hang, Carts leak");
+    node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_ask_once_each_time_that_it_is_due() {
     let world = carts(&[issue(1, "Carts hang", &[])]).await;

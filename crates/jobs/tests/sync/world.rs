@@ -38,6 +38,8 @@ pub struct Upstream {
     pub head: &'static str,
     /// Lets whoever asks for more than the beginning wait.
     pub is_stuck: bool,
+    /// Takes requests and answers none of them.
+    pub is_silent: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -94,13 +96,23 @@ impl World {
 
     /// A node that asks the system, and asks for two things at a time.
     pub fn node(&self) -> Node {
+        self.node_within(Limits { page_size: 2, retries: 0, ..Limits::default() })
+    }
+
+    /// One that waits for no answer.
+    pub fn impatient_node(&self) -> Node {
+        let request_timeout = Duration::from_millis(300);
+        self.node_within(Limits { request_timeout, retries: 0, ..Limits::default() })
+    }
+
+    fn node_within(&self, limits: Limits) -> Node {
         let settings = SystemSettings {
             name: "ours".to_owned(),
             kind: self.kind,
             url: self.server.uri().parse().unwrap(),
             user: None,
             token: Some(TOKEN.to_owned().into()),
-            limits: Limits { page_size: 2, retries: 0, ..Limits::default() },
+            limits,
         };
         let mut systems = Systems::default();
         systems.add(System::new(settings).unwrap(), Vec::new());
@@ -211,9 +223,12 @@ impl World {
 
 fn answer(upstream: &Upstream, request: &Request, answering: Answering) -> ResponseTemplate {
     match upstream.trouble {
-        Some((status, body)) => {
-            ResponseTemplate::new(status).insert_header("retry-after", "3600").set_body_string(body)
+        _ if upstream.is_silent => ResponseTemplate::new(200).set_delay(PATIENCE),
+        // What asks to be left alone says for how long.
+        Some((429, body)) => {
+            ResponseTemplate::new(429).insert_header("retry-after", "3600").set_body_string(body)
         }
+        Some((status, body)) => ResponseTemplate::new(status).set_body_string(body),
         None => answering(upstream, request),
     }
 }

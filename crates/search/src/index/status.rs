@@ -21,6 +21,8 @@ pub enum Phase {
     Rebuilding,
     /// Complete, and kept up to date.
     Following,
+    /// It can't be written, as when the disk is full; searches see what is in so far. It is tried again by itself.
+    Stuck,
 }
 
 /// Whether a search that begins now sees everything committed before.
@@ -32,4 +34,6 @@ pub enum Freshness {
     Behind,
     /// The index is being rebuilt.
     Rebuilding,
+    /// The index can't be written; it sees what was in before.
+    Stuck,
 }
