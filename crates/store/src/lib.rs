@@ -35,6 +35,7 @@ pub mod server;
 pub mod sessions;
 pub mod tasks;
 pub mod told;
+pub mod unlisted;
 pub mod upkeep;
 pub mod vectors;
 mod warm_up;

@@ -13,17 +13,18 @@ use crate::world::{Person, Post, Project, World};
 /// Tables that only an administrator of a project writes to.
 const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 /// What only its maintainers see of a project.
-const CURATED: [&str; 7] = [
+const CURATED: [&str; 8] = [
     "quarantine",
     "audit_events",
     "audit_checkpoints",
     "hooks",
     "deliveries",
     "connections",
+    "unlisted",
     "hygiene_reports",
 ];
 /// What the service may only read: a function of the database writes it, or the background.
-pub const READ_ONLY: [&str; 9] = [
+pub const READ_ONLY: [&str; 10] = [
     "policy_versions",
     "audit_checkpoints",
     "changes",
@@ -32,6 +33,7 @@ pub const READ_ONLY: [&str; 9] = [
     "pushed_commits",
     "ci_results",
     "told_texts",
+    "unlisted",
     "exports",
 ];
 /// What the service may change, and neither add nor remove: the background does.
