@@ -12,6 +12,15 @@ use crate::event::{Event, Issue};
 use crate::said::{Comment, DESCRIPTION};
 use crate::system::{Cursor, Discussion, Page, Tracker, Wiki, WikiPage};
 
+/// What is asked for of each item, where a system leaves that to the asker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All that is of use.
+    Whole,
+    /// Enough to know that it is there, and whether everybody there may see it.
+    Ids,
+}
+
 /// A list of what there is, by when it changed.
 pub(super) trait Source: Send + Sync {
     /// One of it, as the system writes it.
@@ -24,6 +33,7 @@ pub(super) trait Source: Send + Sync {
     fn list<'a>(
         &'a self,
         position: &'a Position,
+        wanted: Wanted,
     ) -> BoxFuture<'a, Result<Listed<Self::Item>, Error>>;
 }
 
@@ -73,15 +83,15 @@ pub(super) trait Pages: Source {
 pub(super) struct Swept<S>(pub(super) S);
 
 impl<S: Source> Swept<S> {
-    async fn next(&self, from: &Cursor) -> Result<Page<S::Item>, Error> {
+    async fn next(&self, from: &Cursor, wanted: Wanted) -> Result<Page<S::Item>, Error> {
         let system = self.0.http().system();
         let now = Utc::now();
         let mut position = Position::read(from, system)?;
-        let listed = match self.0.list(&position).await {
+        let listed = match self.0.list(&position, wanted).await {
             // Its own word for a place is good for a while only.
             Err(Error::Rejected { .. } | Error::NotFound { .. }) if position.has_token() => {
                 position.place = None;
-                self.0.list(&position).await
+                self.0.list(&position, wanted).await
             }
             listed => listed,
         }?;
@@ -94,7 +104,7 @@ impl<S: Source> Swept<S> {
         from: &Cursor,
         id: impl Fn(&S::Item) -> Option<String>,
     ) -> Result<Page<String>, Error> {
-        let page = self.next(from).await?;
+        let page = self.next(from, Wanted::Ids).await?;
         let items = page.items.iter().filter_map(id).collect();
         // Whoever asks again begins anew: what is there is asked for whole.
         let next = if page.is_last { Cursor::default() } else { page.next };
@@ -108,7 +118,7 @@ impl<S: Issues> Swept<S> {
         since: &Cursor,
         with_comments: bool,
     ) -> Result<Page<Discussion>, Error> {
-        let page = self.next(since).await?;
+        let page = self.next(since, Wanted::Whole).await?;
         let mut items = Vec::new();
         for item in &page.items {
             let Some(issue) = self.0.issue(item) else { continue };
@@ -158,7 +168,7 @@ impl<S: Issues> Tracker for Swept<S> {
 impl<S: Pages> Wiki for Swept<S> {
     fn changed<'a>(&'a self, since: &'a Cursor) -> BoxFuture<'a, Result<Page<WikiPage>, Error>> {
         Box::pin(async move {
-            let page = self.next(since).await?;
+            let page = self.next(since, Wanted::Whole).await?;
             let items = page.items.iter().filter_map(|item| self.0.page(item)).collect();
             Ok(Page { items, next: page.next, is_last: page.is_last })
         })

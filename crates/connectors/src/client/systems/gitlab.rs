@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
@@ -241,7 +241,11 @@ impl Source for GitLab {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::zone::Zone;
 use crate::client::{Error, SystemSettings, credential, names};
@@ -23,6 +23,8 @@ const TICK: TimeDelta = TimeDelta::seconds(1);
 const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(login,fullName),\
     tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
+/// What says that an issue is there, and whether everybody may see it.
+const IDS: &str = "idReadable,updated,visibility($type)";
 
 /// A project, or the system by itself where the key is empty.
 pub(in crate::client) struct YouTrack {
@@ -119,7 +121,7 @@ impl YouTrack {
         Self { http, project: String::new() }
     }
 
-    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let action = format!("to list the issues of {}", self.project);
         let zone = self.zone().await?;
         let since = position.since.map_or_else(String::new, |since| {
@@ -129,8 +131,12 @@ impl YouTrack {
         let size = u64::from(self.http.settings().limits.page_size.max(1));
         let offset = Place::offset(position.place.as_ref());
         let (top, skip) = (size.to_string(), offset.to_string());
+        let fields = match wanted {
+            Wanted::Whole => FIELDS,
+            Wanted::Ids => IDS,
+        };
         let parameters =
-            [("query", query.as_str()), ("fields", FIELDS), ("$top", &top), ("$skip", &skip)];
+            [("query", query.as_str()), ("fields", fields), ("$top", &top), ("$skip", &skip)];
         let items: Vec<Item> = self.http.get(&["api", "issues"], &parameters, &action).await?;
         let is_full = items.len() as u64 >= size;
         let more = is_full.then_some(Place::Offset(offset + size));
@@ -158,8 +164,12 @@ impl Source for YouTrack {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.issues(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position, wanted))
     }
 }
 

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::GitHub;
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, names};
 use crate::event::{self, Issue};
@@ -151,7 +151,11 @@ impl Source for RepositoryIssues {
         &self.github.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::wire::{CloudSearch, Comments, Item, Said, Search};
 use super::{Flavour, Jira};
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::adf;
 use crate::client::zone::Zone;
@@ -19,17 +19,19 @@ use crate::said::Comment;
 /// Queries tell times apart by the minute.
 const TICK: TimeDelta = TimeDelta::minutes(1);
 const FIELDS: &str = "summary,status,assignee,creator,labels,description,security,created,updated";
+/// What says that an issue is there, and whether everybody may see it.
+const IDS: &str = "security,updated";
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: u64 = 100;
 const COMMENT_PAGES: u64 = 10;
 
 impl Jira {
-    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let zone = self.zone().await?;
         let query = self.query(position, zone);
         let (items, more) = match self.flavour().await? {
-            Flavour::Cloud => self.cloud_search(&query, position).await?,
-            Flavour::DataCenter => self.search(&query, position).await?,
+            Flavour::Cloud => self.cloud_search(&query, fields(wanted), position).await?,
+            Flavour::DataCenter => self.search(&query, fields(wanted), position).await?,
         };
         Ok(Listed { items, more, tick: zone.tick(TICK) })
     }
@@ -44,10 +46,11 @@ impl Jira {
     async fn cloud_search(
         &self,
         query: &str,
+        fields: &str,
         position: &Position,
     ) -> Result<(Vec<Item>, Option<Place>), Error> {
         let size = self.http.settings().limits.page_size.clamp(1, 100).to_string();
-        let mut parameters = vec![("jql", query), ("fields", FIELDS), ("maxResults", &size)];
+        let mut parameters = vec![("jql", query), ("fields", fields), ("maxResults", &size)];
         if let Some(Place::Token(token)) = &position.place {
             parameters.push(("nextPageToken", token));
         }
@@ -59,13 +62,14 @@ impl Jira {
     async fn search(
         &self,
         query: &str,
+        fields: &str,
         position: &Position,
     ) -> Result<(Vec<Item>, Option<Place>), Error> {
         let offset = Place::offset(position.place.as_ref());
         let size = self.http.settings().limits.page_size.clamp(1, 1000).to_string();
         let start = offset.to_string();
         let parameters =
-            [("jql", query), ("fields", FIELDS), ("maxResults", &size), ("startAt", &start)];
+            [("jql", query), ("fields", fields), ("maxResults", &size), ("startAt", &start)];
         let found: Search = self.get(&["2", "search"], &parameters, &self.listing()).await?;
         let end = offset + found.issues.len() as u64;
         let has_more = !found.issues.is_empty() && end < found.total;
@@ -119,6 +123,13 @@ impl Jira {
     }
 }
 
+fn fields(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Whole => FIELDS,
+        Wanted::Ids => IDS,
+    }
+}
+
 impl Source for Jira {
     type Item = Item;
 
@@ -126,8 +137,12 @@ impl Source for Jira {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.issues(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position, wanted))
     }
 }
 
