@@ -45,8 +45,19 @@ pub(super) trait Issues: Source {
     /// What was said about it.
     fn comments<'a>(&'a self, item: &'a Self::Item) -> BoxFuture<'a, Result<Heard, Error>>;
 
-    /// Says something about one.
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>>;
+    /// What was said about one that is known by its id alone, in any order.
+    fn comments_on<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
+
+    /// Says something about one, in place of what an earlier comment says or as a new one; answers the comment's id.
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>>;
 }
 
 /// What was said about an issue.
@@ -159,9 +170,21 @@ impl<S: Issues> Tracker for Swept<S> {
     fn comment<'a>(
         &'a self,
         external_id: &'a str,
+        earlier: Option<&'a str>,
         text: &'a str,
-    ) -> BoxFuture<'a, Result<(), Error>> {
-        self.0.say(external_id, text)
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        self.0.say(external_id, earlier, text)
+    }
+
+    fn find_comment<'a>(
+        &'a self,
+        external_id: &'a str,
+        such: &'a (dyn Fn(&str) -> bool + Send + Sync),
+    ) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        Box::pin(async move {
+            let comments = self.0.comments_on(external_id).await?;
+            Ok(comments.into_iter().find(|comment| such(&comment.text)).map(|comment| comment.id))
+        })
     }
 }
 

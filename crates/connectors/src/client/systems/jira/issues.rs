@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::wire::{CloudSearch, Comments, Item, Said, Search};
+use super::wire::{CloudSearch, Comments, Item, Said, Search, Written};
 use super::{Flavour, Jira};
 use crate::client::http::Http;
 use crate::client::source::{self, Heard, Issues, Source, Wanted};
@@ -109,17 +109,41 @@ impl Jira {
         self.get(&[api, "issue", key, "comment"], &query, &action).await
     }
 
-    async fn say_it(&self, external_id: &str, text: &str) -> Result<(), Error> {
+    fn key(&self, external_id: &str) -> Result<String, Error> {
         let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
-        let key = format!("{}-{number}", self.project.to_ascii_uppercase());
-        let flavour = self.flavour().await?;
+        Ok(format!("{}-{number}", self.project.to_ascii_uppercase()))
+    }
+
+    async fn all_said(&self, external_id: &str) -> Result<Vec<Comment>, Error> {
+        let (key, mut comments) = (self.key(external_id)?, Vec::new());
+        for page in 0..COMMENT_PAGES {
+            let answer = self.comments_from(&key, page * COMMENTS).await?;
+            let is_last = answer.comments.is_empty() || (page + 1) * COMMENTS >= answer.total;
+            comments.extend(answer.comments.into_iter().filter_map(Said::comment));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
+    async fn say_it(
+        &self,
+        external_id: &str,
+        earlier: Option<&str>,
+        text: &str,
+    ) -> Result<String, Error> {
+        let (key, flavour) = (self.key(external_id)?, self.flavour().await?);
         let body = match flavour {
             Flavour::Cloud => adf::document(text),
             Flavour::DataCenter => Value::String(text.to_owned()),
         };
-        let segments = ["rest", "api", flavour.api(), "issue", &key, "comment"];
-        let action = format!("to take a comment on {key}");
-        self.http.write(Method::POST, &segments, &json!({ "body": body }), &action).await.map(drop)
+        let mut segments = vec!["rest", "api", flavour.api(), "issue", &key, "comment"];
+        segments.extend(earlier);
+        let method = if earlier.is_some() { Method::PUT } else { Method::POST };
+        let (body, action) = (json!({ "body": body }), format!("to take a comment on {key}"));
+        let written: Written = self.http.write_for(method, &segments, &body, &action).await?;
+        Ok(written.id)
     }
 }
 
@@ -171,8 +195,20 @@ impl Issues for Jira {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(self.say_it(external_id, text))
+    fn comments_on<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(self.all_said(external_id))
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(self.say_it(external_id, earlier, text))
     }
 }
 
