@@ -33,6 +33,7 @@ pub mod records;
 pub mod repositories;
 pub mod server;
 pub mod sessions;
+pub mod task_links;
 pub mod tasks;
 pub mod told;
 pub mod unlisted;
