@@ -25,12 +25,13 @@ create index task_comments_asker on task_comments (asked_by);
 -- Whoever may agree to what leaves the service is a member at least; the policy may ask for more.
 call mc.protect('task_comments', 'project_id', 'decides', 'decides');
 
--- By which connection a task came, for those who may have something written at its tracker: connections themselves are
--- for maintainers to see.
+-- By which connection a task came that is not paused, for those who may have something written at its tracker:
+-- connections themselves are for maintainers to see.
 create function mc.connection_of_task(wanted uuid)
 returns table (id uuid, system text, what text)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
     select c.id, c.system, c.what from tasks t join connections c on c.id = t.connection_id
     where t.id = connection_of_task.wanted and t.project_id = (select mc.decides()) and c.ability = 'issues'
+        and not c.is_paused
 $$;
 call mc.run_as_worker(array['mc.connection_of_task(uuid)']::regprocedure[]);

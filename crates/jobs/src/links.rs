@@ -86,7 +86,7 @@ async fn write<'a>(
         ));
     }
     let Some(origin) = &writing.origin else {
-        return Err(Stopped::Because("it is not known any more by which connection the task came"));
+        return Err(Stopped::Because("the connection that the task came by is gone, or paused"));
     };
     let Some(system) = with.systems.find(&origin.system, &writing.key) else {
         return Err(Stopped::Because("the operator does not name its tracker any more"));

@@ -96,7 +96,7 @@ pub struct Writing {
     pub policy: Policy,
     /// The tracker's own id of the task.
     pub external_id: String,
-    /// Where the task came from; none where nobody knows any more.
+    /// Where the task came from; none where by no connection that is asked.
     pub origin: Option<Origin>,
     /// The comment that stands there.
     pub comment: Option<String>,
@@ -139,7 +139,7 @@ pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Er
     })
 }
 
-/// By which connection a task of the project that was entered came, for members; `None` where by none.
+/// By which connection a task of the project that was entered came, for members; `None` where by none that is asked.
 pub async fn origin(store: &Store, task: TaskId) -> Result<Option<Origin>, Error> {
     let row = sqlx::query!(
         r#"select id as "id!", system as "system!", what as "what!" from mc.connection_of_task($1)"#,
@@ -213,7 +213,7 @@ async fn take(tx: &mut Tx, task: TaskId) -> Result<Writing, Error> {
         r#"select t.project_id, t.external_id, p.key, p.policy, n.id as "connection?", n.system as "system?",
                n.what as "what?", case when c.connection_id = n.id then c.comment_id end as comment
            from task_comments c join tasks t on t.id = c.task_id join projects p on p.id = t.project_id
-               left join connections n on n.id = t.connection_id and n.ability = 'issues'
+               left join connections n on n.id = t.connection_id and n.ability = 'issues' and not n.is_paused
            where c.task_id = $1"#,
         task.0
     )

@@ -305,7 +305,7 @@ async fn writes(
             "quarantine" | "hooks" | "deliveries" | "connections" | "hygiene_reports" => {
                 Rank::Maintainer
             }
-            "duplicate_clusters" => Rank::Member,
+            "duplicate_clusters" | "task_comments" => Rank::Member,
             _ => Rank::Agent,
         };
         let is_fixed = READ_ONLY.contains(&table);
@@ -314,7 +314,7 @@ async fn writes(
             // What is done by somebody who may only read is noted all the same.
             "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
             // What counts for the team.
-            "memory_records" => Rank::Member,
+            "memory_records" | "task_comments" => Rank::Member,
             "hooks" | "connections" | "hygiene_reports" => Rank::Maintainer,
             // Who makes a project has no role on it yet: the database does that by a function.
             _ if MANAGED[1..].contains(&table) => Rank::Admin,
