@@ -52,12 +52,22 @@ pub trait Tracker: Send + Sync {
     /// there is gone. Some may come twice.
     fn ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
 
-    /// Says something about an issue. Whoever asks for it has a person's consent.
+    /// Says something about an issue: in place of what an earlier comment with this id says, else as a new one. Answers
+    /// the comment's id. Whoever asks for it has a person's consent. What was not answered may have been written all the
+    /// same, so it is not tried again here: look for it first ([`Tracker::find_comment`]).
     fn comment<'a>(
         &'a self,
         external_id: &'a str,
+        earlier: Option<&'a str>,
         text: &'a str,
-    ) -> BoxFuture<'a, Result<(), Error>>;
+    ) -> BoxFuture<'a, Result<String, Error>>;
+
+    /// The id of a comment on an issue whose text is `such`.
+    fn find_comment<'a>(
+        &'a self,
+        external_id: &'a str,
+        such: &'a (dyn Fn(&str) -> bool + Send + Sync),
+    ) -> BoxFuture<'a, Result<Option<String>, Error>>;
 }
 
 /// A page of a wiki.

@@ -315,6 +315,10 @@ vocabulary!(
         TaskLinked = "task.linked",
         /// What was told of a task was forgotten.
         TaskForgotten = "task.forgotten",
+        /// A person agreed to a comment at a task's tracker.
+        TaskLinksAgreed = "task.links_agreed",
+        /// That comment was written; `detail` says where, and its sum.
+        TaskLinksWritten = "task.links_written",
         /// An index run was asked for.
         IngestStarted = "ingest.started",
         /// A repository is indexed from another place; `detail` says from where to where.

@@ -73,7 +73,7 @@ pub struct Policy {
     pub commands: Vec<String>,
     /// Whom the project tells.
     pub notices: Notices,
-    /// What is taken in of what trackers and git hosts tell.
+    /// What is taken in of what trackers and git hosts tell, and what is written there.
     pub trackers: Trackers,
 }
 
@@ -221,7 +221,7 @@ pub struct Notices {
     pub webhook_url: Option<String>,
 }
 
-/// What is taken in of what trackers and git hosts tell.
+/// What is taken in of what trackers and git hosts tell, and what is written there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -229,6 +229,9 @@ pub struct Trackers {
     /// Whether the texts of comments and reviews are kept and found. Not unless this says so: they are people's
     /// own words, and where a tracker is open to everybody, those of strangers.
     pub comments: bool,
+    /// Whether a comment may be written at the tracker of a task that names the records and dialogs which belong to it.
+    /// Not unless this says so, and then only what a person has agreed to, word by word.
+    pub write_links: bool,
 }
 
 /// Why a policy can't be set.

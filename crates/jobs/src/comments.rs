@@ -8,10 +8,11 @@ use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
 use mc_memory::gate::{beside, pass_alone, pass_text_alone};
+use mc_memory::task_links::is_ours;
 use mc_sanitizer::{Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use mc_store::told::{self, NewText, Text, Whole};
-use mc_store::{Error, Tx, docs};
+use mc_store::{Error, Tx, docs, task_links};
 
 use crate::told::at;
 
@@ -50,7 +51,8 @@ impl Said {
         said: &[Comment],
         heard_at: DateTime<Utc>,
     ) -> Self {
-        let known = said.iter().filter(|comment| comment.is_gone || policy.trackers.comments);
+        let is_known = |comment: &&Comment| comment.is_gone || policy.trackers.comments;
+        let known = said.iter().filter(is_known).filter(|comment| !is_ours(&comment.text));
         Self {
             source: source(system),
             doc_id: of.external_id.clone(),
@@ -173,7 +175,13 @@ fn as_text(policy: &Policy, comment: &Comment, heard_at: DateTime<Utc>) -> NewTe
 async fn put_texts(tx: &mut Tx, project: ProjectId, said: &Said) -> Result<bool, Error> {
     let (whole, mut is_another) = (said.whole(), false);
     let listed_at = said.listed.as_ref().map(|listed| listed.at);
-    for text in &said.texts {
+    // Ours is not what people say, whatever they made of it.
+    let ours = if said.texts.is_empty() {
+        None
+    } else {
+        task_links::own_comment(tx, project, &said.doc_id).await?
+    };
+    for text in said.texts.iter().filter(|text| Some(&text.part) != ours.as_ref()) {
         is_another |= told::put(tx, project, whole, text, listed_at).await?;
     }
     if let Some(Listed { at, all: Some(all) }) = &said.listed {

@@ -90,6 +90,9 @@ struct Progress {
     /// Whether comments were asked for on the way there.
     #[serde(default)]
     with_comments: bool,
+    /// How far what is known was compared with all that there is, while that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sweep: Option<gone::Sweep>,
 }
 
 /// Does it. What is amiss with the system is for the connection to show, and for its next turn to try again.

@@ -503,27 +503,10 @@ pub async fn brought_from(
     Ok(())
 }
 
-/// The trackers' ids of the tasks that came by a connection and were not gone when it was last asked.
-pub async fn known_tasks(store: &Store, id: ConnectionId) -> Result<Vec<String>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select external_id from tasks where connection_id = $1 and status <> 'deleted'",
-        id.0
-    )
-    .fetch_all(&store.pool)
-    .await?)
-}
-
-/// The ids at their source of the documents that came by a connection.
-pub async fn known_documents(store: &Store, id: ConnectionId) -> Result<Vec<String>, Error> {
-    Ok(sqlx::query_scalar!("select doc_id from docs where connection_id = $1", id.0)
-        .fetch_all(&store.pool)
-        .await?)
-}
-
 /// Notes that what is known was compared with all that is there.
-pub async fn compared(store: &Store, id: ConnectionId) -> Result<(), Error> {
+pub async fn compared(tx: &mut Tx, id: ConnectionId) -> Result<(), Error> {
     sqlx::query!("update connections set compared_at = now() where id = $1", id.0)
-        .execute(&store.pool)
+        .execute(&mut *tx.0)
         .await?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use mc_domain::{DialogId, ProjectId, RecordId, TaskId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Store, Tx};
+use crate::{Error, Store, Tx, task_links};
 
 /// A link of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,8 +181,9 @@ pub async fn withdraw_unlisted(
     Ok(is_withdrawn)
 }
 
-/// Forgets what people said about a task at its tracker, which connections keep as documents beside it.
+/// Forgets what people said about a task at its tracker, which connections keep as documents beside it, and what we did.
 async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
+    task_links::forget(tx, project, external_id).await?;
     sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $2 and source like 'tracker:%'",
         project.0,

@@ -9,7 +9,7 @@ use mc_sanitizer::mask;
 use mc_store::connections::{self, NewConnection};
 use mc_store::tasks::{NewTask, Upserted};
 use mc_store::testing::{execute, text};
-use mc_store::{Error, Store, audit, tasks};
+use mc_store::{Error, Store, audit, tasks, unlisted};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
@@ -177,7 +177,11 @@ async fn what_is_removed_leaves_what_came_by_it() {
     let mut tx = db.store().begin().await.unwrap();
     connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(connections::known_tasks(db.store(), id).await.unwrap(), ["CS-1"]);
+    let mut tx = db.store().begin().await.unwrap();
+    assert_eq!(unlisted::expect_tasks(&mut tx, id).await.unwrap(), 1);
+    assert_eq!(unlisted::take(&mut tx, id, 9).await.unwrap(), ["CS-1"]);
+    assert!(!unlisted::are_left(&mut tx, id).await.unwrap());
+    tx.commit().await.unwrap();
     let mut tx = shop.begin().await.unwrap();
     let removed = connections::remove(&mut tx, project, id).await.unwrap().unwrap();
     assert_eq!((removed.system.as_str(), removed.what.as_str()), ("ours", "CS"));

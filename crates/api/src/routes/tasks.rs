@@ -402,7 +402,8 @@ async fn all_taken(tasks: Vec<CheckedTask>, policy: Arc<Policy>) -> Vec<NewTask>
     beside(move || tasks.into_iter().map(|task| task.taken(&policy)).collect()).await
 }
 
-async fn found(
+/// The task with this id of its tracker.
+pub(super) async fn found(
     store: &Store,
     project: mc_domain::ProjectId,
     external_id: &str,

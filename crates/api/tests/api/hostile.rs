@@ -89,6 +89,7 @@ fn accepted() -> Vec<(&'static str, Value)> {
             "/tasks/link",
             json!({"project_key": "shop", "task_external_id": "CS-1", "record_ids": [id]}),
         ),
+        ("/tasks/CS-1/links?project_key=shop", json!({"digest": "0".repeat(64)})),
         (
             "/users",
             json!({"login": "ann", "name": "Ann", "email": "ann@example.com", "is_agent": false,

@@ -103,7 +103,25 @@ async fn a_note_is_written_and_who_writes_is_known() {
     Mock::given(path("/api/v4/user")).respond_with(ok(&user)).mount(&server).await;
     let system = system(SystemKind::Gitlab, &server);
     let tracker = system.tracker("group/sub/project").expect("a tracker");
-    tracker.comment("group/sub/project#23", "Known.").await.expect("written");
+    let id = tracker.comment("group/sub/project#23", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    Mock::given(method("PUT"))
+        .and(path(format!("{PROJECT}/issues/23/notes/1")))
+        .and(body_json(json!({ "body": "Known. More." })))
+        .respond_with(ok(&json!({ "id": 1 })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let id = tracker.comment("group/sub/project#23", Some("1"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    Mock::given(method("GET"))
+        .and(path(format!("{PROJECT}/issues/23/notes")))
+        .respond_with(ok(&json!([{ "id": 2, "body": "Me too" }, { "id": 1, "body": "Known." }])))
+        .mount(&server)
+        .await;
+    let ours = |text: &str| text.starts_with("Known.");
+    let found = tracker.find_comment("group/sub/project#23", &ours).await.expect("notes");
+    assert_eq!(found.as_deref(), Some("1"));
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
 }
 

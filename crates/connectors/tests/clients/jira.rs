@@ -161,8 +161,50 @@ async fn a_comment_is_written_as_a_document() {
         .mount(&server)
         .await;
     let tracker = system.tracker("CS").expect("a tracker");
-    tracker.comment("CS-214", "Known.").await.expect("written");
-    assert!(tracker.comment("OTHER-1", "Known.").await.is_err());
+    let id = tracker.comment("CS-214", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    assert!(tracker.comment("OTHER-1", None, "Known.").await.is_err());
+    let document = |text: &str| {
+        json!({ "type": "doc", "version": 1, "content": [
+            { "type": "paragraph", "content": [{ "type": "text", "text": text }] }] })
+    };
+    Mock::given(method("PUT"))
+        .and(path("/rest/api/3/issue/CS-214/comment/1"))
+        .and(body_json(json!({ "body": document("Known. More.") })))
+        .respond_with(ok(&json!({ "id": "1" })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let id = tracker.comment("CS-214", Some("1"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    let comments = json!({ "total": 1, "comments": [{ "id": "1", "body": document("Known.") }] });
+    Mock::given(method("GET"))
+        .and(path("/rest/api/3/issue/CS-214/comment"))
+        .respond_with(ok(&comments))
+        .mount(&server)
+        .await;
+    let ours = |text: &str| text.starts_with("Known.");
+    let found = tracker.find_comment("CS-214", &ours).await.expect("comments");
+    assert_eq!(found.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn for_a_list_of_ids_no_texts_are_asked_for() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let seen = json!({ "key": "CS-1", "fields": { "updated": "2026-01-02T03:04:05.000+0000" } });
+    let mut secret = seen.clone();
+    secret["key"] = json!("CS-2");
+    secret["fields"]["security"] = json!({ "id": "1" });
+    Mock::given(path("/rest/api/2/search"))
+        .and(query_param("fields", "security,updated"))
+        .respond_with(ok(&json!({ "issues": [seen, secret], "total": 2 })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    let page = tracker.ids(&Cursor::default()).await.expect("ids");
+    assert_eq!((page.items, page.is_last), (vec!["CS-1".to_owned()], true));
 }
 
 #[tokio::test]

@@ -59,12 +59,39 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .await;
     let user = json!({ "user": { "id": 1, "login": "bot" } });
     Mock::given(path("/users/current.json")).respond_with(ok(&user)).mount(&server).await;
+    // Which note it was Redmine does not answer.
+    let journals = json!({ "issue": { "id": 7, "journals": [
+        { "id": 1, "notes": "Me too" }, { "id": 2, "notes": "Known." }, { "id": 3, "notes": "" } ] } });
+    Mock::given(method("GET"))
+        .and(path("/issues/7.json"))
+        .and(query_param("include", "journals"))
+        .respond_with(ok(&journals))
+        .mount(&server)
+        .await;
     let system = system(SystemKind::Redmine, &server);
-    system
-        .tracker("shop")
-        .expect("a tracker")
-        .comment("redmine#7", "Known.")
-        .await
-        .expect("written");
+    let tracker = system.tracker("shop").expect("a tracker");
+    let id = tracker.comment("redmine#7", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("2"));
+    let ours = |text: &str| text.starts_with("Known.");
+    let found = tracker.find_comment("redmine#7", &ours).await.expect("notes");
+    assert_eq!(found.as_deref(), Some("2"));
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+}
+
+#[tokio::test]
+async fn a_note_is_changed_where_redmine_can() {
+    let server = MockServer::start().await;
+    Mock::given(method("PUT"))
+        .and(path("/journals/2.json"))
+        .and(body_json(json!({ "journal": { "notes": "Known. More." } })))
+        .respond_with(ResponseTemplate::new(204))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let id = tracker.comment("redmine#7", Some("2"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("2"));
+    let refused = tracker.comment("redmine#7", Some("3"), "Known. More.").await;
+    let refused = refused.expect_err("there is no such thing").to_string();
+    assert!(refused.contains("Redmine 5.0"), "{refused}");
 }

@@ -13,10 +13,11 @@ use crate::cache::cache;
 use crate::support::settings;
 
 /// What the client asks for.
-const PATHS: [&str; 6] = [
+const PATHS: [&str; 7] = [
     "/repos/{owner}/{repo}",
     "/repos/{owner}/{repo}/git/ref/{ref}",
     "/repos/{owner}/{repo}/issues",
+    "/repos/{owner}/{repo}/issues/comments/{comment_id}",
     "/repos/{owner}/{repo}/issues/{issue_number}/comments",
     "/rate_limit",
     "/user",
@@ -113,7 +114,10 @@ async fn requests_are_as_githubs_own_document_has_them() {
         Cursor(serde_json::json!({ "since": "2026-01-02T03:04:05Z", "place": { "offset": 2 } }));
     tracker.changed(&since, true).await.expect("a later page");
     tracker.ids(&Cursor::default()).await.expect("ids");
-    tracker.comment("octocat/Hello-World#1347", "Known.").await.expect("a comment");
+    let issue = "octocat/Hello-World#1347";
+    let id = tracker.comment(issue, None, "Known.").await.expect("a comment");
+    tracker.comment(issue, Some(&id), "Known. More.").await.expect("another text");
+    tracker.find_comment(issue, &|_: &str| true).await.expect("the comments");
     let host = system.git_host("octocat/Hello-World").expect("a host");
     assert!(host.head(None).await.expect("a head").is_some());
     assert!(host.head(Some("refs/heads/featureA")).await.expect("a head").is_some());

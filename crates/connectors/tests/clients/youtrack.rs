@@ -75,6 +75,44 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .mount(&server)
         .await;
     let system = system(SystemKind::Youtrack, &server);
-    system.tracker("CS").expect("a tracker").comment("CS-7", "Known.").await.expect("written");
+    let tracker = system.tracker("CS").expect("a tracker");
+    let id = tracker.comment("CS-7", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("4-9"));
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+    Mock::given(method("POST"))
+        .and(path("/api/issues/CS-7/comments/4-9"))
+        .and(body_json(json!({ "text": "Known. More." })))
+        .respond_with(ok(&json!({ "id": "4-9" })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let id = tracker.comment("CS-7", Some("4-9"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("4-9"));
+    let comments = json!([{ "id": "4-8", "text": "Known.", "deleted": true }, { "id": "4-9", "text": "Known." }]);
+    Mock::given(method("GET"))
+        .and(path("/api/issues/CS-7/comments"))
+        .respond_with(ok(&comments))
+        .mount(&server)
+        .await;
+    let ours = |text: &str| text.starts_with("Known.");
+    let found = tracker.find_comment("CS-7", &ours).await.expect("comments");
+    assert_eq!(found.as_deref(), Some("4-9"));
+}
+
+#[tokio::test]
+async fn for_a_list_of_ids_no_texts_are_asked_for() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let updated = 1_767_323_045_000_i64;
+    let secret = json!({ "idReadable": "CS-8", "updated": updated,
+        "visibility": { "$type": "LimitedVisibility" } });
+    Mock::given(path("/api/issues"))
+        .and(query_param("fields", "idReadable,updated,visibility($type)"))
+        .respond_with(ok(&json!([{ "idReadable": "CS-7", "updated": updated }, secret])))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
+    let page = tracker.ids(&Cursor::default()).await.expect("ids");
+    assert_eq!(page.items, ["CS-7"]);
 }

@@ -313,3 +313,35 @@ async fn a_project_that_is_removed_and_a_connection_that_is_paused_are_asked_for
     assert!(connections::find(world.db.store(), world.project, other).await.unwrap().is_none());
     node.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comparison_that_is_killed_between_two_pages_is_gone_on_with() {
+    let subjects = ["one", "two", "three", "four", "five"];
+    let issues = (1..).zip(subjects).map(|(id, subject)| issue(id, subject, &[]));
+    let issues: Vec<_> = issues.collect();
+    let (third, world) = (issues[2].updated, carts(&issues).await);
+    let node = world.node();
+    let id = world.connect("carts").await;
+    world.until(id, |one| one.ok_at.is_some()).await;
+    world.has(|upstream| {
+        upstream.issues.remove(1);
+        // The list is read up to the third, and then no answer comes.
+        upstream.stuck_since = Some(third);
+    });
+    world.a_day_passes().await;
+    world.ask(id).await;
+    let left =
+        "select coalesce(string_agg(external_id, ' ' order by external_id), '') from unlisted";
+    world.until_text(left, "redmine#2 redmine#4 redmine#5").await;
+    node.kill().await;
+    assert_eq!(world.text(TITLES).await, "one, two, three, four, five");
+    world.has(|upstream| upstream.stuck_since = None);
+    let node = world.node();
+    world.until_text(TITLES, "one, three, four, five").await;
+    world.until_text(left, "").await;
+    let asked = world.asked(LIST).await;
+    let from_the_beginning = asked.iter().filter(|query| !query.contains("updated_on=%3E"));
+    // To learn of them, to find what is gone, and to make sure of that.
+    assert_eq!(from_the_beginning.count(), 3, "{asked:?}");
+    node.stop().await;
+}

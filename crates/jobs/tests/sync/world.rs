@@ -40,6 +40,8 @@ pub struct Upstream {
     pub is_stuck: bool,
     /// Takes requests and answers none of them.
     pub is_silent: bool,
+    /// Lets whoever asks for what changed since then wait.
+    pub stuck_since: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone)]
@@ -282,7 +284,9 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let body = json!({"issues": some, "total_count": all.len(), "offset": offset, "limit": limit});
     let answer = ResponseTemplate::new(200).set_body_json(body);
     let is_first = since.is_none() && offset == 0;
-    if upstream.is_stuck && !is_first { answer.set_delay(PATIENCE) } else { answer }
+    let is_stuck = upstream.is_stuck && !is_first;
+    let is_stuck_there = since.is_some() && since == upstream.stuck_since;
+    if is_stuck || is_stuck_there { answer.set_delay(PATIENCE) } else { answer }
 }
 
 /// As a GitHub that is hosted elsewhere answers.

@@ -134,6 +134,18 @@ impl Http {
         self.send(&Request { method, url, body: Some(body.into()), action }).await
     }
 
+    /// [`Http::write`], and what the answer says as far as `T` knows it.
+    pub(super) async fn write_for<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        segments: &[&str],
+        body: &impl Serialize,
+        action: &str,
+    ) -> Result<T, Error> {
+        let answer = self.write(method, segments, body, action).await?;
+        parsed(self, action, &answer.body)
+    }
+
     /// The answer, where there is one; what fails for a moment is tried again.
     pub(super) async fn send(&self, request: &Request<'_>) -> Result<Answer, Error> {
         let limits = self.0.settings.limits;

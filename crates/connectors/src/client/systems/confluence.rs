@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::client::http::{Http, remedy};
-use crate::client::source::{Pages, Source};
+use crate::client::source::{Pages, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::{self, line, storage};
 use crate::client::zone::Zone;
@@ -25,7 +25,12 @@ const EXPAND: &str = "body.storage,version,ancestors,metadata.labels,children.at
     restrictions.read.restrictions.user,restrictions.read.restrictions.group,\
     ancestors.restrictions.read.restrictions.user,\
     ancestors.restrictions.read.restrictions.group";
-/// The same of one page.
+/// What of that says that a page is there, and whether everybody may read it.
+const IDS: &str = "version,ancestors,\
+    restrictions.read.restrictions.user,restrictions.read.restrictions.group,\
+    ancestors.restrictions.read.restrictions.user,\
+    ancestors.restrictions.read.restrictions.group";
+/// The last of one page.
 const READERS: &str = "restrictions.read.restrictions.user,restrictions.read.restrictions.group";
 /// Characters of a title or name, and how many labels, ancestors and attachments a page has at most.
 const NAME: usize = 255;
@@ -207,14 +212,18 @@ impl Confluence {
         Self { http, space: String::new(), asked: Mutex::default() }
     }
 
-    async fn pages(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn pages(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let action = format!("to list the pages of {}", self.space);
         let user = self.user().await?;
         let zone = Zone::named(user.and_then(|user| user.time_zone).as_deref());
         let query = self.query(position, zone);
         let size = self.http.settings().limits.page_size.clamp(1, 100).to_string();
         let start = Place::offset(position.place.as_ref()).to_string();
-        let mut parameters = vec![("cql", query.as_str()), ("expand", EXPAND), ("limit", &size)];
+        let expand = match wanted {
+            Wanted::Whole => EXPAND,
+            Wanted::Ids => IDS,
+        };
+        let mut parameters = vec![("cql", query.as_str()), ("expand", expand), ("limit", &size)];
         parameters.push(match &position.place {
             Some(Place::Token(token)) => ("cursor", token),
             _ => ("start", &start),
@@ -331,8 +340,12 @@ impl Source for Confluence {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.pages(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.pages(position, wanted))
     }
 }
 

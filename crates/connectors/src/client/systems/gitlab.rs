@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
@@ -96,6 +96,12 @@ struct Tag {
     target: String,
 }
 
+/// A note that was written.
+#[derive(Deserialize)]
+struct Written {
+    id: u64,
+}
+
 #[derive(Serialize)]
 struct NewNote<'a> {
     body: &'a str,
@@ -129,6 +135,10 @@ impl GitLab {
         action: &str,
     ) -> Result<T, Error> {
         self.http.get(&self.segments(rest), query, action).await
+    }
+
+    fn number(&self, external_id: &str) -> Result<u64, Error> {
+        names::number(&self.http, external_id, &format!("{}#", self.path))
     }
 
     async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
@@ -241,7 +251,11 @@ impl Source for GitLab {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }
@@ -271,13 +285,39 @@ impl Issues for GitLab {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn comments_on<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let iid = names::number(&self.http, external_id, &format!("{}#", self.path))?;
-            let (iid, action) = (iid.to_string(), format!("to take a note on {external_id}"));
-            let segments = self.segments(&["issues", &iid, "notes"]);
+            let (iid, mut comments) = (self.number(external_id)?, Vec::new());
+            for page in 1..=NOTE_PAGES {
+                let notes = self.notes(iid, page).await?;
+                let is_last = notes.len() < NOTES;
+                comments.extend(notes.into_iter().filter_map(Note::comment));
+                if is_last {
+                    break;
+                }
+            }
+            Ok(comments)
+        })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            let iid = self.number(external_id)?.to_string();
+            let action = format!("to take a note on {external_id}");
+            let mut segments = self.segments(&["issues", &iid, "notes"]);
+            segments.extend(earlier);
+            let method = if earlier.is_some() { Method::PUT } else { Method::POST };
             let note = NewNote { body: text };
-            self.http.write(Method::POST, &segments, &note, &action).await.map(drop)
+            let written: Written = self.http.write_for(method, &segments, &note, &action).await?;
+            Ok(written.id.to_string())
         })
     }
 }

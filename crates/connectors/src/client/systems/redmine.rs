@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
@@ -88,6 +88,11 @@ struct Update<'a> {
 }
 
 #[derive(Serialize)]
+struct Rewriting<'a> {
+    journal: Notes<'a>,
+}
+
+#[derive(Serialize)]
 struct Notes<'a> {
     notes: &'a str,
 }
@@ -133,15 +138,47 @@ impl Redmine {
     }
 
     async fn said(&self, item: &Item) -> Result<Heard, Error> {
-        let action = format!("to look at issue {}", item.id);
-        let file = format!("{}.json", item.id);
-        let query = [("include", "journals")];
-        let Detailed { issue } = self.http.get(&["issues", &file], &query, &action).await?;
+        let journals = self.journals(item.id).await?;
         let author = item.author.as_ref().and_then(|author| author.name.clone());
         let body = item.description.as_deref().unwrap_or_default();
         let description = source::description(author, item.created_on, body);
-        let said = issue.journals.into_iter().filter_map(Journal::comment);
+        let said = journals.into_iter().filter_map(Journal::comment);
         Ok(Heard { comments: description.into_iter().chain(said).collect(), is_all: true })
+    }
+}
+
+impl Redmine {
+    fn number(&self, external_id: &str) -> Result<u64, Error> {
+        names::number(&self.http, external_id, "redmine#")
+    }
+
+    async fn journals(&self, issue: u64) -> Result<Vec<Journal>, Error> {
+        let (file, action) = (format!("{issue}.json"), format!("to look at issue {issue}"));
+        let query = [("include", "journals")];
+        let Detailed { issue } = self.http.get(&["issues", &file], &query, &action).await?;
+        Ok(issue.journals)
+    }
+
+    /// Says something new. Redmine does not answer as which note: it is the last that begins so.
+    async fn note(&self, issue: u64, text: &str) -> Result<String, Error> {
+        let (file, action) = (format!("{issue}.json"), format!("to take a note on issue {issue}"));
+        let update = Update { issue: Notes { notes: text } };
+        self.http.write(Method::PUT, &["issues", &file], &update, &action).await?;
+        let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
+        let is_it =
+            |journal: &&Journal| journal.notes.as_deref().map(first_line) == Some(first_line(text));
+        let journals = self.journals(issue).await?;
+        let written = journals.iter().rfind(is_it).map(|journal| journal.id.to_string());
+        written.ok_or_else(|| self.http.unavailable("it does not show the note that it took"))
+    }
+
+    /// Says something else in a note. Redmine can since version 5.0.
+    async fn rewrite(&self, note: &str, text: &str) -> Result<String, Error> {
+        let file = format!("{note}.json");
+        let action = format!("to change note {note} (which takes Redmine 5.0 or later)");
+        let update = Rewriting { journal: Notes { notes: text } };
+        self.http.write(Method::PUT, &["journals", &file], &update, &action).await?;
+        Ok(note.to_owned())
     }
 }
 
@@ -152,7 +189,11 @@ impl Source for Redmine {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }
@@ -182,12 +223,27 @@ impl Issues for Redmine {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn comments_on<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let id = names::number(&self.http, external_id, "redmine#")?;
-            let (file, action) = (format!("{id}.json"), format!("to take a note on {external_id}"));
-            let update = Update { issue: Notes { notes: text } };
-            self.http.write(Method::PUT, &["issues", &file], &update, &action).await.map(drop)
+            let journals = self.journals(self.number(external_id)?).await?;
+            Ok(journals.into_iter().filter_map(Journal::comment).collect())
+        })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            match earlier {
+                Some(id) => self.rewrite(id, text).await,
+                None => self.note(self.number(external_id)?, text).await,
+            }
         })
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::zone::Zone;
 use crate::client::{Error, SystemSettings, credential, names};
@@ -23,6 +23,10 @@ const TICK: TimeDelta = TimeDelta::seconds(1);
 const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(login,fullName),\
     tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
+const COMMENT_FIELDS: &str =
+    "id,text,created,updated,deleted,visibility($type),author(login,fullName)";
+/// What says that an issue is there, and whether everybody may see it.
+const IDS: &str = "idReadable,updated,visibility($type)";
 
 /// A project, or the system by itself where the key is empty.
 pub(in crate::client) struct YouTrack {
@@ -97,6 +101,12 @@ struct TimeZone {
     id: Option<String>,
 }
 
+/// A comment that was written.
+#[derive(Deserialize)]
+struct Written {
+    id: String,
+}
+
 #[derive(Serialize)]
 struct NewComment<'a> {
     text: &'a str,
@@ -119,7 +129,7 @@ impl YouTrack {
         Self { http, project: String::new() }
     }
 
-    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let action = format!("to list the issues of {}", self.project);
         let zone = self.zone().await?;
         let since = position.since.map_or_else(String::new, |since| {
@@ -129,12 +139,22 @@ impl YouTrack {
         let size = u64::from(self.http.settings().limits.page_size.max(1));
         let offset = Place::offset(position.place.as_ref());
         let (top, skip) = (size.to_string(), offset.to_string());
+        let fields = match wanted {
+            Wanted::Whole => FIELDS,
+            Wanted::Ids => IDS,
+        };
         let parameters =
-            [("query", query.as_str()), ("fields", FIELDS), ("$top", &top), ("$skip", &skip)];
+            [("query", query.as_str()), ("fields", fields), ("$top", &top), ("$skip", &skip)];
         let items: Vec<Item> = self.http.get(&["api", "issues"], &parameters, &action).await?;
         let is_full = items.len() as u64 >= size;
         let more = is_full.then_some(Place::Offset(offset + size));
         Ok(Listed { items, more, tick: zone.tick(TICK) })
+    }
+
+    /// The issue's id as its project spells it.
+    fn id(&self, external_id: &str) -> Result<String, Error> {
+        let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
+        Ok(format!("{}-{number}", self.project))
     }
 
     /// Queries are read in the zone of whoever asks.
@@ -158,8 +178,12 @@ impl Source for YouTrack {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.issues(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position, wanted))
     }
 }
 
@@ -192,14 +216,36 @@ impl Issues for YouTrack {
         Box::pin(async move { Ok(Heard { comments, is_all: true }) })
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn comments_on<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
-            let id = format!("{}-{number}", self.project);
-            let action = format!("to take a comment on {id}");
+            let id = self.id(external_id)?;
+            let action = format!("to list the comments of {id}");
             let segments = ["api", "issues", &id, "comments"];
+            // All of them, as where they come with their issue.
+            let query = [("fields", COMMENT_FIELDS), ("$top", "10000")];
+            let said: Vec<Said> = self.http.get(&segments, &query, &action).await?;
+            Ok(said.iter().filter_map(Said::comment).collect())
+        })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            let id = self.id(external_id)?;
+            let action = format!("to take a comment on {id}");
+            let mut segments = vec!["api", "issues", &id, "comments"];
+            segments.extend(earlier);
             let comment = NewComment { text };
-            self.http.write(Method::POST, &segments, &comment, &action).await.map(drop)
+            let written: Written =
+                self.http.write_for(Method::POST, &segments, &comment, &action).await?;
+            Ok(written.id)
         })
     }
 }

@@ -74,6 +74,14 @@ impl GitHub {
         posted.map_err(|error| transport::told(&self.http, error))
     }
 
+    pub(super) async fn patch<R>(&self, route: String, body: &impl Serialize) -> Result<R, Error>
+    where
+        R: octocrab::FromResponse,
+    {
+        let patched = self.client().await.patch(route, Some(body)).await;
+        patched.map_err(|error| transport::told(&self.http, error))
+    }
+
     async fn client(&self) -> &Octocrab {
         let make = async || {
             let builder = OctocrabBuilder::new_empty().with_service(Transport(self.http.clone()));

@@ -5,10 +5,10 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::wire::{CloudSearch, Comments, Item, Said, Search};
+use super::wire::{CloudSearch, Comments, Item, Said, Search, Written};
 use super::{Flavour, Jira};
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::adf;
 use crate::client::zone::Zone;
@@ -19,17 +19,19 @@ use crate::said::Comment;
 /// Queries tell times apart by the minute.
 const TICK: TimeDelta = TimeDelta::minutes(1);
 const FIELDS: &str = "summary,status,assignee,creator,labels,description,security,created,updated";
+/// What says that an issue is there, and whether everybody may see it.
+const IDS: &str = "security,updated";
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: u64 = 100;
 const COMMENT_PAGES: u64 = 10;
 
 impl Jira {
-    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let zone = self.zone().await?;
         let query = self.query(position, zone);
         let (items, more) = match self.flavour().await? {
-            Flavour::Cloud => self.cloud_search(&query, position).await?,
-            Flavour::DataCenter => self.search(&query, position).await?,
+            Flavour::Cloud => self.cloud_search(&query, fields(wanted), position).await?,
+            Flavour::DataCenter => self.search(&query, fields(wanted), position).await?,
         };
         Ok(Listed { items, more, tick: zone.tick(TICK) })
     }
@@ -44,10 +46,11 @@ impl Jira {
     async fn cloud_search(
         &self,
         query: &str,
+        fields: &str,
         position: &Position,
     ) -> Result<(Vec<Item>, Option<Place>), Error> {
         let size = self.http.settings().limits.page_size.clamp(1, 100).to_string();
-        let mut parameters = vec![("jql", query), ("fields", FIELDS), ("maxResults", &size)];
+        let mut parameters = vec![("jql", query), ("fields", fields), ("maxResults", &size)];
         if let Some(Place::Token(token)) = &position.place {
             parameters.push(("nextPageToken", token));
         }
@@ -59,13 +62,14 @@ impl Jira {
     async fn search(
         &self,
         query: &str,
+        fields: &str,
         position: &Position,
     ) -> Result<(Vec<Item>, Option<Place>), Error> {
         let offset = Place::offset(position.place.as_ref());
         let size = self.http.settings().limits.page_size.clamp(1, 1000).to_string();
         let start = offset.to_string();
         let parameters =
-            [("jql", query), ("fields", FIELDS), ("maxResults", &size), ("startAt", &start)];
+            [("jql", query), ("fields", fields), ("maxResults", &size), ("startAt", &start)];
         let found: Search = self.get(&["2", "search"], &parameters, &self.listing()).await?;
         let end = offset + found.issues.len() as u64;
         let has_more = !found.issues.is_empty() && end < found.total;
@@ -105,17 +109,48 @@ impl Jira {
         self.get(&[api, "issue", key, "comment"], &query, &action).await
     }
 
-    async fn say_it(&self, external_id: &str, text: &str) -> Result<(), Error> {
+    fn key(&self, external_id: &str) -> Result<String, Error> {
         let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
-        let key = format!("{}-{number}", self.project.to_ascii_uppercase());
-        let flavour = self.flavour().await?;
+        Ok(format!("{}-{number}", self.project.to_ascii_uppercase()))
+    }
+
+    async fn all_said(&self, external_id: &str) -> Result<Vec<Comment>, Error> {
+        let (key, mut comments) = (self.key(external_id)?, Vec::new());
+        for page in 0..COMMENT_PAGES {
+            let answer = self.comments_from(&key, page * COMMENTS).await?;
+            let is_last = answer.comments.is_empty() || (page + 1) * COMMENTS >= answer.total;
+            comments.extend(answer.comments.into_iter().filter_map(Said::comment));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
+    async fn say_it(
+        &self,
+        external_id: &str,
+        earlier: Option<&str>,
+        text: &str,
+    ) -> Result<String, Error> {
+        let (key, flavour) = (self.key(external_id)?, self.flavour().await?);
         let body = match flavour {
             Flavour::Cloud => adf::document(text),
             Flavour::DataCenter => Value::String(text.to_owned()),
         };
-        let segments = ["rest", "api", flavour.api(), "issue", &key, "comment"];
-        let action = format!("to take a comment on {key}");
-        self.http.write(Method::POST, &segments, &json!({ "body": body }), &action).await.map(drop)
+        let mut segments = vec!["rest", "api", flavour.api(), "issue", &key, "comment"];
+        segments.extend(earlier);
+        let method = if earlier.is_some() { Method::PUT } else { Method::POST };
+        let (body, action) = (json!({ "body": body }), format!("to take a comment on {key}"));
+        let written: Written = self.http.write_for(method, &segments, &body, &action).await?;
+        Ok(written.id)
+    }
+}
+
+fn fields(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Whole => FIELDS,
+        Wanted::Ids => IDS,
     }
 }
 
@@ -126,8 +161,12 @@ impl Source for Jira {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.issues(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position, wanted))
     }
 }
 
@@ -156,8 +195,20 @@ impl Issues for Jira {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(self.say_it(external_id, text))
+    fn comments_on<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(self.all_said(external_id))
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(self.say_it(external_id, earlier, text))
     }
 }
 

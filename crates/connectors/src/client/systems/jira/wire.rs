@@ -85,6 +85,12 @@ pub(super) struct Said {
     pub(super) jsd_public: Option<bool>,
 }
 
+/// A comment that was written.
+#[derive(Deserialize)]
+pub(super) struct Written {
+    pub(super) id: String,
+}
+
 impl User {
     pub(super) fn shown(&self) -> Option<String> {
         self.display_name.clone().or_else(|| self.name.clone())

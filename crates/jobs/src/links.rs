@@ -1,0 +1,172 @@
+//! Writes at a task's tracker which records and dialogs belong to it: the very text that a person agreed to, as one
+//! comment, which is changed and not written a second time. Whoever has written and did not live to note it is
+//! followed by one who finds the comment there.
+
+use std::time::Duration;
+
+use mc_connectors::client::{self, System};
+use mc_connectors::system::Tracker;
+use mc_domain::{Act, Classified as _, TaskId};
+use mc_memory::task_links::{LinksComment, Subject, is_of, links_comment};
+use mc_store::Store;
+use mc_store::audit::{self, Chain, NewEvent};
+use mc_store::task_links::{self, Begun, Origin, Writing};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::sync::Connecting;
+use crate::work::{Failure, Work};
+
+/// Characters of what is kept of a reason.
+const REASON: usize = 1_000;
+
+/// A comment that a person agreed to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Links {
+    task: TaskId,
+    digest: String,
+}
+
+impl Work for Links {
+    const KIND: &'static str = task_links::JOB;
+    const AT_ONCE: usize = 2;
+    const STARTS: u16 = task_links::JOB_STARTS;
+    const TIME: Duration = task_links::WRITE_TIME;
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error(transparent)]
+    System(#[from] client::Error),
+    #[error(transparent)]
+    Memory(#[from] mc_memory::Error),
+    #[error("{0}")]
+    Because(&'static str),
+}
+
+impl Stopped {
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::System(error) => error.kind().is_transient(),
+            Self::Memory(error) => error.kind().is_transient(),
+            Self::Because(_) => false,
+        }
+    }
+}
+
+/// Does it, unless something else was agreed to since. What the tracker refuses is for the task to show, and for a
+/// person to agree to again.
+pub async fn run(store: Store, with: Connecting, work: Links) -> Result<(), Failure> {
+    let begun = task_links::begin(&store, work.task, &work.digest).await;
+    let writing = match begun.map_err(|error| Failure::of(&error))? {
+        Begun::Over => return Ok(()),
+        Begun::Busy => {
+            return Err(Failure::ForNow("the comment is being written by another worker".into()));
+        }
+        Begun::Writing(writing) => writing,
+    };
+    let written = match write(&store, &with, &work, &writing).await {
+        Ok((origin, comment)) => note(&store, &work, &writing, origin, &comment).await,
+        Err(stopped) => return fail(&store, &work, &stopped).await,
+    };
+    written.map_err(|error| Failure::of(&error))
+}
+
+/// Writes it; answers where, and as which comment.
+async fn write<'a>(
+    store: &Store,
+    with: &Connecting,
+    work: &Links,
+    writing: &'a Writing,
+) -> Result<(&'a Origin, String), Stopped> {
+    if !writing.policy.trackers.write_links {
+        return Err(Stopped::Because(
+            "the project's policy does not let it be written (trackers.write_links)",
+        ));
+    }
+    let Some(origin) = &writing.origin else {
+        return Err(Stopped::Because("the connection that the task came by is gone, or paused"));
+    };
+    let Some(system) = with.systems.find(&origin.system, &writing.key) else {
+        return Err(Stopped::Because("the operator does not name its tracker any more"));
+    };
+    let comment = composed(store, work, writing, system).await?;
+    if comment.digest != work.digest {
+        return Err(Stopped::Because(
+            "what belongs to the task has changed since that was agreed to; look at the text as it is now",
+        ));
+    }
+    let tracker = system.tracker(&origin.what)?;
+    Ok((origin, say(&*tracker, writing, &comment.text).await?))
+}
+
+async fn composed(
+    store: &Store,
+    work: &Links,
+    writing: &Writing,
+    system: &System,
+) -> Result<LinksComment, Stopped> {
+    let subject = Subject {
+        project: &writing.key,
+        task: work.task,
+        external_id: &writing.external_id,
+        tracker: system.kind(),
+    };
+    Ok(links_comment(store, &writing.policy, subject).await?)
+}
+
+/// Changes the comment that is there, known or found, and writes one where there is none.
+async fn say(
+    tracker: &dyn Tracker,
+    writing: &Writing,
+    text: &str,
+) -> Result<String, client::Error> {
+    let task = writing.external_id.as_str();
+    let known = match &writing.comment {
+        Some(known) => Some(known.clone()),
+        None => find(tracker, writing).await?,
+    };
+    match tracker.comment(task, known.as_deref(), text).await {
+        // It was removed, unless it is there and can't be changed.
+        Err(error @ client::Error::NotFound { .. }) if known.is_some() => {
+            let other = find(tracker, writing).await?;
+            if other == known {
+                return Err(error);
+            }
+            tracker.comment(task, other.as_deref(), text).await
+        }
+        written => written,
+    }
+}
+
+async fn find(tracker: &dyn Tracker, writing: &Writing) -> Result<Option<String>, client::Error> {
+    let is_it = |text: &str| is_of(text, &writing.key, &writing.external_id);
+    tracker.find_comment(&writing.external_id, &is_it).await
+}
+
+async fn note(
+    store: &Store,
+    work: &Links,
+    writing: &Writing,
+    origin: &Origin,
+    comment: &str,
+) -> Result<(), mc_store::Error> {
+    let mut tx = store.begin().await?;
+    task_links::written(&mut tx, work.task, &work.digest, origin.connection, comment).await?;
+    let detail = json!({ "system": origin.system, "comment": comment, "digest": work.digest });
+    let event = NewEvent::new(Act::TaskLinksWritten, work.task).with(detail);
+    audit::add(&mut tx, Chain::Project(writing.project), None, &[event]).await?;
+    tx.commit().await
+}
+
+/// Notes why nothing was written: for now, where that may pass, and else until somebody agrees to it again.
+async fn fail(store: &Store, work: &Links, stopped: &Stopped) -> Result<(), Failure> {
+    let reason = mc_sanitizer::mask(&stopped.to_string()).text;
+    let reason: String = reason.as_str().chars().take(REASON).collect();
+    let is_over = !stopped.may_pass();
+    let noted = task_links::not_written(store, work.task, &work.digest, &reason, is_over).await;
+    noted.map_err(|error| Failure::of(&error))?;
+    tracing::warn!(task.id = %work.task, reason, "the links of a task were not written at its tracker");
+    if is_over { Ok(()) } else { Err(Failure::ForNow(reason)) }
+}
