@@ -117,10 +117,11 @@ impl Format {
 
 fn text(policy: &Policy, format: Format, heading: &str, linked: &Linked) -> String {
     let mut text = format!("{}\n", format.heading(heading));
-    let records = linked.records.iter().map(|record| record_line(policy, format, record));
-    append(&mut text, "Records", records.collect(), linked.records_in_all);
-    let dialogs = linked.dialogs.iter().map(dialog_line);
-    append(&mut text, "Dialogs", dialogs.collect(), linked.dialogs_in_all);
+    let record = |record| record_line(policy, format, record);
+    let records: Vec<_> = linked.records.iter().map(record).collect();
+    append(&mut text, "Records", &records, linked.records_in_all);
+    let dialogs: Vec<_> = linked.dialogs.iter().map(dialog_line).collect();
+    append(&mut text, "Dialogs", &dialogs, linked.dialogs_in_all);
     if linked.records.is_empty() && linked.dialogs.is_empty() {
         text.push_str("\nNothing belongs to it any more.\n");
     }
@@ -129,7 +130,7 @@ fn text(policy: &Policy, format: Format, heading: &str, linked: &Linked) -> Stri
 }
 
 /// A list under its name, with how many are left out of it.
-fn append(text: &mut String, name: &str, lines: Vec<String>, in_all: i64) {
+fn append(text: &mut String, name: &str, lines: &[String], in_all: i64) {
     if lines.is_empty() {
         return;
     }

@@ -26,7 +26,6 @@ pub mod save;
 pub mod search;
 pub mod status;
 pub mod task_links;
-pub mod task_links;
 pub mod tasks;
 pub mod tokens;
 pub mod users;

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action};
+use mc_domain::{Act, Action, ProjectKey};
 use mc_memory::task_links::{LinksComment, Subject, links_comment};
 use mc_store::audit::{self, NewEvent};
 use mc_store::task_links::{self, Standing};
@@ -94,7 +94,7 @@ pub async fn show(
 ) -> Result<Json<LinksView>, Problem> {
     let here = api.enter(&caller, &project, Action::Confirm).await?;
     let task = found(&here.store, here.project.id, &external_id).await?;
-    let prepared = prepared(&api, &here, &task).await?;
+    let prepared = prepared(&api, &here, &project, &task).await?;
     Ok(Json(prepared.view(&here)))
 }
 
@@ -116,7 +116,7 @@ pub async fn agree(
     if !here.project.policy.trackers.write_links {
         return Err(not_allowed());
     }
-    let prepared = prepared(&api, &here, &task).await?;
+    let prepared = prepared(&api, &here, &project, &task).await?;
     prepared.check(&digest)?;
     let mut tx = here.store.begin().await?;
     task_links::ask(&mut tx, here.project.id, task.id, &digest).await?;
@@ -128,8 +128,12 @@ pub async fn agree(
     Ok((StatusCode::ACCEPTED, Json(prepared.view(&here))))
 }
 
-async fn prepared(api: &ApiState, here: &Here, task: &Task) -> Result<Prepared, Problem> {
-    let key = &here.project.key;
+async fn prepared(
+    api: &ApiState,
+    here: &Here,
+    key: &ProjectKey,
+    task: &Task,
+) -> Result<Prepared, Problem> {
     let origin = task_links::origin(&here.store, task.id).await?.ok_or_else(not_connected)?;
     let system = api.systems.find(&origin.system, key).ok_or_else(not_named)?;
     let subject = Subject {

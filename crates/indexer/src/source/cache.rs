@@ -54,15 +54,12 @@ pub(super) async fn checkout(
         git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
     }
     let sha = newest(&git, url, requested_ref, cancel).await?;
-    match &sha {
-        Some(sha) => {
-            let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
-            git.run(&tree, STEP_LIMIT, cancel).await?;
-        }
-        None => {
-            tracing::info!("the repository has no commit any more, so nothing of it is indexed");
-            git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
-        }
+    if let Some(sha) = &sha {
+        let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
+        git.run(&tree, STEP_LIMIT, cancel).await?;
+    } else {
+        tracing::info!("the repository has no commit any more, so nothing of it is indexed");
+        git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
     }
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
     let root = inside(&copy, below, requested_ref)?;

@@ -268,7 +268,7 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Instant;
 
-    use mc_domain::{ConnectionId, ProjectId};
+    use mc_domain::ConnectionId;
     use mc_seal::{Sealer, SealingKey};
     use mc_store::Store;
     use mc_store::connections::NewConnection;
@@ -314,7 +314,6 @@ mod tests {
     /// A project with tasks that came by a connection, which are to be compared.
     struct World {
         db: TestDatabase,
-        project: ProjectId,
         id: ConnectionId,
     }
 
@@ -343,7 +342,7 @@ mod tests {
             }
             let a_day_passes = "update connections set compared_at = now() - interval '25 hours'";
             execute(db.url(), a_day_passes).await.expect("a day");
-            Self { db, project, id }
+            Self { db, id }
         }
 
         fn store(&self) -> &Store {
