@@ -52,8 +52,9 @@ impl<K: Hash + Eq + Clone + Display, C: Clock + Clone> SharedLimiter<K, C> {
     }
 
     async fn shared_answer(&self, key: &K, units: NonZeroU32) -> Option<Result<(), Duration>> {
+        let shared = self.shared.as_ref()?;
         let key = key.to_string();
-        self.shared.as_ref()?.spend(key.as_bytes(), units).await
+        shared.spend(key.as_bytes(), units).await
     }
 
     pub(crate) fn clock(&self) -> &C {

@@ -304,8 +304,7 @@ impl Config {
         );
         ensure!(
             ANSWER_MS.contains(&self.redis.answer_ms),
-            "redis.answer_ms is {}; set {} to {}: below nothing answers, and above everybody waits for what makes \
-             nothing right or wrong",
+            "redis.answer_ms is {}; set it to {} to {} ms: every request waits so long for a Redis that is slow",
             self.redis.answer_ms,
             ANSWER_MS.start(),
             ANSWER_MS.end()

@@ -43,16 +43,16 @@ impl Node {
     }
 }
 
-async fn nodes(redis: &Redis, door: DoorSettings) -> [Node; 2] {
+async fn nodes(redis: &Redis, door: &DoorSettings) -> [Node; 2] {
     let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-    [Node::start(redis, &sealer, &door).await, Node::start(redis, &sealer, &door).await]
+    [Node::start(redis, &sealer, door).await, Node::start(redis, &sealer, door).await]
 }
 
 #[tokio::test]
 async fn an_address_has_one_allowance_at_all_nodes_and_one_at_each_while_they_share_nothing() {
     let mut redis = Redis::start().await;
     let door = DoorSettings { requests_per_address: 2, ..DoorSettings::default() };
-    let [one, other] = nodes(&redis, door).await;
+    let [one, other] = nodes(&redis, &door).await;
     assert_eq!(one.status("/").await, 200);
     assert_eq!(other.status("/").await, 200);
     for node in [&one, &other] {
@@ -81,7 +81,7 @@ async fn an_address_has_one_allowance_at_all_nodes_and_one_at_each_while_they_sh
 async fn wrong_guesses_at_several_nodes_are_counted_together() {
     let redis = Redis::start().await;
     let door = DoorSettings { failures_per_address: 2, ..DoorSettings::default() };
-    let [one, other] = nodes(&redis, door).await;
+    let [one, other] = nodes(&redis, &door).await;
     assert_eq!(one.status("/closed").await, 401);
     assert_eq!(other.status("/closed").await, 401);
     assert_eq!(one.status("/").await, 200, "two are allowed");
