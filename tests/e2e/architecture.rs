@@ -31,7 +31,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("apalis", &["mc-jobs"]),
     ("apalis-postgres", &["mc-jobs", "mc-store"]),
-    ("redis", &["mc-shared"]),
+    ("redis", &["mc-shared", "mc-jobs"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),
