@@ -16,6 +16,7 @@ mod logging;
 mod mcp;
 mod provider;
 mod repository;
+mod shared;
 mod sign_in;
 mod start_stop;
 mod stdio;

@@ -13,6 +13,7 @@ use mc_indexer::{embed, graph};
 use mc_jobs::{Connecting, Indexing};
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
+use mc_shared::Shared;
 use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,6 +36,8 @@ pub struct Work<'a> {
     pub sealer: Arc<Sealer>,
     /// The other systems that the operator has named.
     pub systems: Arc<Systems>,
+    /// What nodes share beside the database, where they do.
+    pub shared: Option<Shared>,
 }
 
 impl Work<'_> {
@@ -45,7 +48,7 @@ impl Work<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<TaskTracker> {
-        let Self { config, models, sealer, systems } = self;
+        let Self { config, models, sealer, systems, shared: _shared } = self;
         let connecting = Connecting { systems, sealer: Arc::clone(&sealer) };
         let notifier = Notifier::new(sealer, config.notices.local);
         let notifier = notifier.context("the client for notices can't be made")?;

@@ -29,7 +29,7 @@ use crate::background::{self, models};
 use crate::config::{Config, SignIn as SignInConfig};
 use crate::database::{self, Database};
 use crate::sealing::NewKey;
-use crate::{data_dir, heads, output, sealing, token};
+use crate::{data_dir, heads, output, sealing, shared, token};
 
 const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
 /// How often refusals are noted.
@@ -108,10 +108,11 @@ async fn serve(
         hint(&secret),
     )
     .await?;
+    let shared = shared::open(config, &database.background).await?;
+    let queries = shared::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
-    let Some(models) =
-        shutdown.run_until_cancelled(models::open(config, &database.background)).await
-    else {
+    let opening = models::open(config, &database.background, queries);
+    let Some(models) = shutdown.run_until_cancelled(opening).await else {
         return Ok(());
     };
     let models = models?;
@@ -124,11 +125,13 @@ async fn serve(
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
+    let rates = shared::rates(shared.as_ref(), &sealer);
     let work = background::Work {
         config,
         models: &memory.search.models,
         sealer: sealer.clone(),
         systems: Arc::clone(&systems),
+        shared,
     };
     let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
 
@@ -137,7 +140,8 @@ async fn serve(
     let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_systems(systems);
+        .with_systems(systems)
+        .with_rates(rates);
     let router = edge::router(state.with_settings(edge::settings(config)?), config, &shutdown)?;
     greet(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;

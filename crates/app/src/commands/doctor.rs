@@ -1,7 +1,7 @@
 //! `memory-copilot doctor`: checks one thing after the other and says how to mend what is amiss.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use futures::future::join_all;
@@ -34,8 +34,14 @@ struct Finding {
 pub async fn run(config: &Config, format: Format) -> Result<()> {
     let remote = Remote::new(config)?;
     let status = remote.get("/status", &[]).await;
-    let mut findings =
-        vec![git(), postgres(config).await, onnx(config), model(config), token(config)];
+    let mut findings = vec![
+        git(),
+        postgres(config).await,
+        redis(config).await,
+        onnx(config),
+        model(config),
+        token(config),
+    ];
     findings.push(match &status {
         Ok(status) => {
             good("service", format!("version {} at {}", text(status, "version"), config.base_url()))
@@ -99,6 +105,27 @@ async fn configured_server(url: &str) -> Finding {
     let mend = "see that DATABASE_URL is right and the server runs, or unset it to use the \
                 embedded one";
     bad("database", says, mend)
+}
+
+/// Asks the Redis that nodes share. One that is away costs speed and the sharing, nothing else.
+async fn redis(config: &Config) -> Finding {
+    let url = &config.redis.url;
+    if url.is_empty() {
+        return good("redis", "not configured: limits and caches are each node's own".into());
+    }
+    let began = Instant::now();
+    match mc_shared::version(url).await {
+        Ok(version) => {
+            let ms = began.elapsed().as_millis();
+            good("redis", format!("version {version}, answered within {ms} ms of connecting"))
+        }
+        Err(error) => bad(
+            "redis",
+            error.to_string(),
+            "see that it runs and that redis.url is right; until then the service goes on, with limits that \
+             each node counts alone",
+        ),
+    }
 }
 
 fn onnx(config: &Config) -> Finding {
