@@ -22,6 +22,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("apalis", &["mc-jobs"]),
     ("apalis-postgres", &["mc-jobs", "mc-store"]),
+    ("apalis-redis", &["mc-jobs"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),
