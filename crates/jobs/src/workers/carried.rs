@@ -73,7 +73,7 @@ where
     let (to, handed) = mpsc::channel(W::AT_ONCE);
     let receiving = receive::<W>(worker, node, Hands { free, to }, known, stop).map(Ok);
     let doing = do_all::<W, F, Fut>(worker, node, run, handed);
-    tokio::try_join!(receiving, doing).map(|_: ((), ())| ())
+    tokio::try_join!(receiving, doing).map(|((), ())| ())
 }
 
 /// A job that may be at work now.
