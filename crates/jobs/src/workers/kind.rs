@@ -106,10 +106,13 @@ where
     let mut working = std::pin::pin!(working.run());
     let carrying = carried::carry_out::<W, F, Fut>(&worker, node, run, free, &known, stop);
     let mut carrying = std::pin::pin!(carrying);
-    let carried = tokio::select! {
+    let nothing_carried = tokio::select! {
         ended = &mut working => return ended.map_err(|error| error.to_string()),
-        ended = &mut carrying => Some(ended?),
-        () = stop.cancelled() => None,
+        ended = &mut carrying => {
+            ended?;
+            true
+        }
+        () = stop.cancelled() => false,
         never = bell.echo() => never,
     };
     if let Err(error) = context.stop() {
@@ -117,7 +120,7 @@ where
         return Ok(());
     }
     let both = async {
-        let rest = async { if carried.is_some() { Ok(()) } else { carrying.await } };
+        let rest = async { if nothing_carried { Ok(()) } else { carrying.await } };
         let (ended, rest) = tokio::join!(working, rest);
         ended.map_err(|error| error.to_string()).and(rest)
     };

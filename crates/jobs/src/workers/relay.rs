@@ -25,25 +25,25 @@ pub(super) async fn relay(node: Arc<Node>, kinds: Vec<&'static str>, stop: Cance
     let Some(redis) = &node.redis else { return };
     while !stop.is_cancelled() {
         let told = tell(&node, redis, &kinds).await;
-        let is_news = node.set_carried(told.is_ok());
-        let told = match told {
-            Ok(told) => {
-                if is_news {
-                    tracing::info!("Redis hands out background work");
-                }
-                told
-            }
-            Err(error) => {
-                if is_news {
-                    tracing::warn!(%error, "Redis hands out no work; it is looked for in PostgreSQL");
-                }
-                node.bells.ring(None);
-                0
-            }
-        };
-        let pause = if told > 0 { SOON } else { node.timing.look };
+        note(&node, &told);
+        let pause = if told.is_ok_and(|told| told > 0) { SOON } else { node.timing.look };
         let woken = tokio::time::timeout(pause, node.relay.notified());
         let _ = stop.run_until_cancelled(woken).await;
+    }
+}
+
+/// Sees to it that somebody knows of what is due, and says who when that changes.
+fn note(node: &Node, told: &Result<usize, String>) {
+    let is_news = node.set_carried(told.is_ok());
+    match told {
+        Ok(_) if is_news => tracing::info!("redis hands out background work"),
+        Ok(_) => {}
+        Err(error) => {
+            if is_news {
+                tracing::warn!(error, "redis hands out no work; it is looked for in postgresql");
+            }
+            node.bells.ring(None);
+        }
     }
 }
 

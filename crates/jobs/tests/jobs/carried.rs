@@ -99,6 +99,23 @@ async fn redis_alone_hands_work_out() {
     running.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_is_told_of_once_and_when_there_is_room() {
+    let db = TestDatabase::create().await;
+    for n in 0..3 {
+        put(db.store(), &Note { n }, None).await;
+    }
+    let kinds = ["note".to_owned(), "tick".to_owned()];
+    let mut told = Vec::new();
+    for wanted in [2, 1, 0] {
+        let jobs = jobs::relay(db.store(), &kinds, &[2, 2]).await.unwrap();
+        assert_eq!(jobs.len(), wanted, "{jobs:?}");
+        told.extend(jobs.into_iter().map(|job| job.id));
+    }
+    let waiting = all(db.store(), "note", JobState::Waiting).await;
+    assert!(waiting.iter().all(|job| told.contains(&job.id)), "{told:?}");
+}
+
 /// What happens to Redis while there is work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
