@@ -10,7 +10,7 @@ begin
     -- What a crash of the server forgets is relayed once more.
     perform set_config('synchronous_commit', 'off', true);
     return query
-    with due as (
+    with due as materialized (
         select waiting.id
         from unnest(kinds, rooms) as wanted (kind, room)
         cross join lateral (
