@@ -21,8 +21,8 @@ const LAYERS: &[&[&str]] = &[
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("apalis", &["mc-jobs"]),
-    ("apalis-postgres", &["mc-jobs", "mc-store"]),
     ("apalis-redis", &["mc-jobs"]),
+    ("apalis-postgres", &["mc-jobs", "mc-store"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),

@@ -129,8 +129,8 @@ where
     drop(permit);
 }
 
-/// Takes what Redis hands out, from when PostgreSQL has the worker `known` until `stop`: by a new worker of the library's
-/// whenever the one before has ended.
+/// Takes what Redis hands out, from when PostgreSQL has the worker `known` until `stop`: by a new worker of the
+/// library's whenever the one before has ended.
 async fn receive<W: Work>(
     name: &str,
     node: &Node,
@@ -252,11 +252,18 @@ static FORGET: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Forgets a worker; the ids that it had wait for another.
+/// Forgets a worker; the ids that it had wait for another. One of which Redis dropped a part, for want of room, would
+/// end each worker that gets it, so it is forgotten as well.
 static CLEAR: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "for _, id in ipairs(redis.call('smembers', KEYS[1])) do
-             redis.call('rpush', KEYS[2], id)
+             local about = KEYS[6] .. ':' .. id
+             if redis.call('hexists', KEYS[5], id) == 1 and redis.call('exists', about) == 1 then
+                 redis.call('rpush', KEYS[2], id)
+             else
+                 redis.call('hdel', KEYS[5], id)
+                 redis.call('del', about)
+             end
          end
          redis.call('del', KEYS[1], KEYS[3])
          redis.call('zrem', KEYS[4], ARGV[1])
@@ -295,7 +302,7 @@ impl Traces {
     async fn clear(&self, connection: &mut Connection) -> Result<(), RedisError> {
         let mut clear = CLEAR.prepare_invoke();
         clear.key(&self.held).key(&self.waiting).key(&self.about).key(&self.workers);
-        clear.arg(&self.worker);
+        clear.key(&self.data).key(&self.meta).arg(&self.worker);
         clear.invoke_async::<()>(connection).await
     }
 }
