@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("apalis", &["mc-jobs"]),
+    ("apalis-redis", &["mc-jobs"]),
     ("apalis-postgres", &["mc-jobs", "mc-store"]),
     ("redis", &["mc-shared", "mc-jobs"]),
     ("tantivy", &["mc-search"]),

@@ -57,6 +57,7 @@ impl Work<'_> {
 
         let (store, stop) = both();
         let workers = mc_jobs::workers(queue, &store, connecting).of_node(&node_name(config)?);
+        let workers = workers.with_redis(shared);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));

@@ -1,6 +1,8 @@
 //! Jobs on a real queue: done, failed, given up, left by the dead, and by the clock.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
+mod carried;
+
 use std::collections::HashSet;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,10 +12,11 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::JobState;
 use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
+use mc_shared::Shared;
 use mc_store::Store;
 use mc_store::jobs::{self, Job, JobFilter, NewJob};
 use mc_store::testing::{execute, text};
-use mc_testkit::TestDatabase;
+use mc_testkit::{Redis, TestDatabase};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -25,6 +28,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const NODE: &str = "kitchen";
 /// Names the database for [`a_worker_that_waits_to_be_killed`].
 const HELPER: &str = "MC_TEST_JOBS_DATABASE";
+/// Names its Redis, where it has one.
+const HELPER_REDIS: &str = "MC_TEST_JOBS_REDIS";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Note {
@@ -77,8 +82,12 @@ struct Running {
 
 impl Running {
     fn start(workers: Workers) -> Self {
+        Self::timed(workers, quick())
+    }
+
+    fn timed(workers: Workers, timing: Timing) -> Self {
         let stop = CancellationToken::new();
-        Self { task: tokio::spawn(workers.timed(quick()).run(stop.clone())), stop }
+        Self { task: tokio::spawn(workers.timed(timing).run(stop.clone())), stop }
     }
 
     async fn stop(self) {
@@ -316,13 +325,21 @@ async fn an_effect_is_taken_once() {
 /// `MC_TEST_TICKS` says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_tick_is_one_job_on_any_number_of_nodes() {
+    tick_on_three_nodes(None).await;
+}
+
+async fn tick_on_three_nodes(redis: Option<&Redis>) {
     let db = TestDatabase::create().await;
     let wanted = std::env::var("MC_TEST_TICKS").map_or(6, |ticks| ticks.parse().unwrap());
-    let node = || Running::start(ticking(Workers::new(db.store().clone())));
+    let shared = shared(redis);
+    let node = || {
+        let workers = Workers::new(db.store().clone()).with_redis(shared.clone());
+        Running::start(ticking(workers))
+    };
     let (first, second) = (node(), node());
     let count = "select count(*)::text from apalis.jobs where job_type = 'tick'";
     while text(db.store(), count).await.unwrap().parse::<usize>().unwrap() < wanted {
-        let third = Helper::start(&db);
+        let third = Helper::start(&db, redis);
         tokio::time::sleep(Duration::from_millis(1_300)).await;
         drop(third);
     }
@@ -391,18 +408,22 @@ async fn ticks_within(db: &TestDatabase, from: DateTime<Utc>, to: DateTime<Utc>)
 /// beside it are done.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
+    give_up_poison(None).await;
+}
+
+async fn give_up_poison(redis: Option<&Redis>) {
     let db = TestDatabase::create().await;
     put(db.store(), &Poison {}, None).await;
     for n in 0..20 {
         put(db.store(), &Note { n }, None).await;
     }
     let mut deaths = 0;
-    let mut helper = Helper::start(&db);
+    let mut helper = Helper::start(&db, redis);
     let begun = Instant::now();
     let poisoned = loop {
         if helper.0.try_wait().unwrap().is_some() {
             deaths += 1;
-            helper = Helper::start(&db);
+            helper = Helper::start(&db, redis);
         }
         let jobs = of_kind(db.store(), "poison").await;
         if jobs[0].state == JobState::Dead {
@@ -422,17 +443,18 @@ async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_strands_nothing() {
     tokio::join!(
-        restarted_after(Duration::ZERO),
-        restarted_after(Duration::from_millis(100)),
-        restarted_after(Duration::from_secs(5)),
-        restarted_after(Duration::from_mins(1)),
+        restarted_after(Duration::ZERO, None),
+        restarted_after(Duration::from_millis(100), None),
+        restarted_after(Duration::from_secs(5), None),
+        restarted_after(Duration::from_mins(1), None),
     );
 }
 
-async fn restarted_after(wait: Duration) {
-    let db = killed_at_work().await;
+async fn restarted_after(wait: Duration, redis: Option<&Redis>) {
+    let db = killed_at_work(redis).await;
     tokio::time::sleep(wait).await;
-    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+    let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
+    let running = Running::start(workers.with_redis(shared(redis)));
     let jobs = all(db.store(), "note", JobState::Done).await;
     assert!(jobs.iter().all(|job| job.starts <= 2), "{wait:?}: {jobs:?}");
     running.stop().await;
@@ -440,13 +462,16 @@ async fn restarted_after(wait: Duration) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would_wait() {
-    let db = killed_at_work().await;
+    begin_anew_beside_another(None).await;
+}
+
+async fn begin_anew_beside_another(redis: Option<&Redis>) {
+    let db = killed_at_work(redis).await;
+    let shared = shared(redis);
     let node = |name: &str| {
         let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
         let patient = Timing { silence: Duration::from_hours(1), ..quick() };
-        let stop = CancellationToken::new();
-        let task = tokio::spawn(workers.of_node(name).timed(patient).run(stop.clone()));
-        Running { stop, task }
+        Running::timed(workers.of_node(name).with_redis(shared.clone()), patient)
     };
     let other = node("another");
     let same = node(NODE);
@@ -457,12 +482,12 @@ async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would
 }
 
 /// A queue whose one node was killed while it worked.
-async fn killed_at_work() -> TestDatabase {
+async fn killed_at_work(redis: Option<&Redis>) -> TestDatabase {
     let db = TestDatabase::create().await;
     for n in 1000..1010 {
         put(db.store(), &Note { n }, None).await;
     }
-    let _helper = Helper::start(&db);
+    let _helper = Helper::start(&db, redis);
     let begun = Instant::now();
     while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
         assert!(begun.elapsed() < PATIENCE);
@@ -471,14 +496,25 @@ async fn killed_at_work() -> TestDatabase {
     db
 }
 
+/// What a node connects to.
+fn shared(redis: Option<&Redis>) -> Option<Shared> {
+    redis.map(|redis| open(redis.url()))
+}
+
+fn open(url: String) -> Shared {
+    let answers_within = Duration::from_millis(500);
+    Shared::open(&mc_shared::Settings { url, database: "kitchen".into(), answers_within }).unwrap()
+}
+
 /// A node in a process of its own; killed with the value.
 struct Helper(Child);
 
 impl Helper {
-    fn start(db: &TestDatabase) -> Self {
+    fn start(db: &TestDatabase, redis: Option<&Redis>) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_worker_that_waits_to_be_killed", "--ignored", "--nocapture"])
             .env(HELPER, &db.logins().worker)
+            .env(HELPER_REDIS, redis.map(Redis::url).unwrap_or_default())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
@@ -498,8 +534,10 @@ impl Drop for Helper {
 async fn a_worker_that_waits_to_be_killed() {
     let Ok(url) = std::env::var(HELPER) else { return };
     let store = Store::connect(&url, 8, mc_store::testing::chains()).await.unwrap();
+    let redis = std::env::var(HELPER_REDIS).ok().filter(|url| !url.is_empty());
     let workers = Workers::new(store)
         .of_node(NODE)
+        .with_redis(redis.map(open))
         .with(|note: Note| async move {
             // Those are held until the process is killed.
             if note.n >= 1000 {
