@@ -48,7 +48,7 @@ impl Work<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<TaskTracker> {
-        let Self { config, models, sealer, systems, shared: _shared } = self;
+        let Self { config, models, sealer, systems, shared } = self;
         let connecting = Connecting { systems, sealer: Arc::clone(&sealer) };
         let notifier = Notifier::new(sealer, config.notices.local);
         let notifier = notifier.context("the client for notices can't be made")?;
