@@ -82,7 +82,7 @@ impl ApiState {
     /// The same with limits that count what all nodes let through.
     pub fn with_rates(self, rates: Option<Rates>) -> Self {
         let admission = Admission::new(&self.settings, rates.as_ref());
-        Self { admission, rates, ..self }
+        Self { rates, admission, ..self }
     }
 
     /// A door that counts as this state does.

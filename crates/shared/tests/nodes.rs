@@ -14,7 +14,7 @@ use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 /// A condition is awaited; this is where hope ends.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Long enough for a machine on which everything else is busy.
 const UNHURRIED: Duration = Duration::from_secs(10);
 const ONE: NonZeroU32 = NonZeroU32::MIN;
