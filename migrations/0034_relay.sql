@@ -25,7 +25,8 @@ begin
     returning j.id, j.job_type;
 end $$;
 
--- Takes a job that waits and is due, for a worker that is known: what it was told, or null where there is none such.
+-- Takes a job that waits and is due, for a worker that is known: what it was told, or null where there is none such, or
+-- somebody else is just taking it.
 create function mc.claim_job(wanted text, holder text) returns jsonb
 language plpgsql volatile set search_path = pg_catalog, public, pg_temp as $$
 declare
@@ -35,7 +36,9 @@ begin
     perform set_config('synchronous_commit', 'off', true);
     update apalis.jobs j
     set status = 'Queued', lock_by = holder, lock_at = now()
-    where j.id = wanted and j.status = 'Pending' and j.run_at <= now()
+    where j.id = (select waiting.id from apalis.jobs waiting
+                  where waiting.id = wanted and waiting.status = 'Pending' and waiting.run_at <= now()
+                  for update skip locked)
     returning convert_from(j.job, 'UTF8')::jsonb into told;
     return told;
 end $$;

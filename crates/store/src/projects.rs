@@ -214,9 +214,22 @@ impl Row {
     }
 }
 
+/// A removal meets what the background writes for the project, and one of both has to give way: so often this one.
+const REMOVALS: usize = 5;
+
 /// Removes the project that was entered, and all that belongs to it but its audit, and notes that in the
 /// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
+    for _ in 1..REMOVALS {
+        match remove(store, project).await {
+            Err(error) if error.is_deadlock() => {}
+            ended => return ended,
+        }
+    }
+    remove(store, project).await
+}
+
+async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query!("delete from projects where id = $1", project.id.0)
         .execute(&mut *tx.0)

@@ -7,19 +7,12 @@ use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
 use mc_store::vectors::{self, Model};
-use mc_store::{Error, Store};
+use mc_store::{Error, Store, projects};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
-async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
-    let passage = NewPassage {
-        place: place.into(),
-        tags: vec![tag.into()],
-        language: "markdown".into(),
-        text: mask(text).text,
-        ..NewPassage::default()
-    };
-    let doc = NewDoc {
+fn document(place: &str, text: &str) -> NewDoc {
+    NewDoc {
         file: None,
         saved_by: None,
         trust: mc_domain::Trust::Imported,
@@ -30,9 +23,19 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
         content: mask(text).text,
         scope: vec![],
         tags: vec![],
+    }
+}
+
+async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
+    let passage = NewPassage {
+        place: place.into(),
+        tags: vec![tag.into()],
+        language: "markdown".into(),
+        text: mask(text).text,
+        ..NewPassage::default()
     };
     let mut tx = store.begin().await.unwrap();
-    docs::upsert(&mut tx, project, &doc, &[passage]).await.unwrap();
+    docs::upsert(&mut tx, project, &document(place, text), &[passage]).await.unwrap();
     tx.commit().await.unwrap();
 }
 
@@ -176,6 +179,28 @@ async fn what_is_being_deleted_is_waited_for_and_queued_only_where_it_stays() {
         assert_eq!(queued.unwrap(), expected, "{model}");
         assert_eq!(embed_all(store, &new).await, usize::try_from(expected).unwrap(), "{model}");
     }
+}
+
+/// PostgreSQL ends one of two transactions that wait for each other. That nobody has to ask twice is the removal's part.
+#[tokio::test]
+async fn a_project_is_removed_while_others_write_for_it() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let going = db.project("going").await;
+    write(store, going.id, "a.md", "x", "a").await;
+    let mut tx = store.begin().await.unwrap();
+    assert!(docs::remove(&mut tx, going.id, "test", "a.md").await.unwrap());
+    let writing = async {
+        while waiting_for_a_lock(store).await.unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
+        // Waits for the project, and whoever removes that for the document.
+        if docs::upsert(&mut tx, going.id, &document("b.md", "b"), &[]).await.is_ok() {
+            tx.commit().await.unwrap();
+        }
+    };
+    let (removed, ()) = tokio::join!(projects::delete(store, &going), writing);
+    removed.unwrap();
 }
 
 /// What a project keeps from the model holds up nobody else's, and is due as soon as its policy allows.

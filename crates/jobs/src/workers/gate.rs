@@ -1,4 +1,4 @@
-//! How many of a kind are at work at once, by whichever way they come.
+//! How much of what Redis hands out is taken: what may be at work at once.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -7,9 +7,9 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::PollSemaphore;
 use tower::{Layer, Service};
 
-/// Lets a worker of the library ask for a job while one more may be at work, so that none waits in its hands while
+/// Lets a worker of the library ask Redis for a job while one more may be at work, so that none waits in its hands while
 /// another node is idle. Who begins the job takes the permit: one that is kept while nothing comes would be missing
-/// on the other way.
+/// for what is found in PostgreSQL.
 #[derive(Debug, Clone)]
 pub(super) struct Gate(Arc<Semaphore>);
 

@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::begin::{begin, insist};
 use super::carried;
-use super::gate::Gate;
 use super::node::Node;
 use crate::work::{Failure, Work};
 
@@ -42,14 +41,19 @@ where
         // A fault of the library is no reason to work no more.
         let working = AssertUnwindSafe(work_as(&worker, &node, run.clone(), &stop)).catch_unwind();
         let ended = working.await.unwrap_or_else(|_| Err("it panicked".to_owned()));
-        if let Err(error) = jobs::release(&node.store, &worker).await {
-            tracing::warn!(job.worker = worker, %error, "what a worker held is free when it was silent for long");
-        }
+        release(&node, &worker, &stop).await;
         let Err(error) = ended else { continue };
         tracing::warn!(job.kind = W::KIND, error, "a worker ended; another takes its place");
         pause = if begun.elapsed() > MAX_PAUSE { FIRST_PAUSE } else { (pause * 2).min(MAX_PAUSE) };
         let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
     }
+}
+
+/// Gives back what a worker held that has ended: at once, or as soon as the database answers again.
+async fn release(node: &Node, worker: &str, stop: &CancellationToken) {
+    let Err(error) = jobs::release(&node.store, worker).await else { return };
+    tracing::warn!(job.worker = worker, %error, "what a worker held waits for the database");
+    let _ = stop.run_until_cancelled(insist(|| jobs::release(&node.store, worker))).await;
 }
 
 /// Works under a name until `stop`, or until the queue can't be reached.
@@ -91,7 +95,6 @@ where
     };
     let working = WorkerBuilder::new(&context)
         .backend(queue.poll_with_strategy(strategy))
-        .layer(Gate::of(&free))
         .concurrency(W::AT_ONCE)
         .on_event({
             let known = Arc::clone(&known);
@@ -130,8 +133,9 @@ where
     })
 }
 
-/// Begins a job that the worker took, unless one that Redis handed out was quicker to take the last permit: then
-/// whoever is free does it.
+/// Begins a job that the worker took, once it may. While jobs that Redis handed out have all permits it is given back
+/// soon: then whoever is free does it. The library is let ask for jobs all the same, since one that must not go on
+/// would stop in the middle of the transaction in which it takes them.
 async fn begin_or_return<W, F, Fut>(
     free: Arc<Semaphore>,
     node: Arc<Node>,
@@ -144,7 +148,8 @@ async fn begin_or_return<W, F, Fut>(
     F: Fn(W) -> Fut + Send + 'static,
     Fut: Future<Output = Result<(), Failure>> + Send + 'static,
 {
-    let Ok(_permit) = free.try_acquire_owned() else {
+    let permit = tokio::time::timeout(node.timing.look, free.acquire_owned()).await;
+    let Ok(Ok(_permit)) = permit else {
         return insist(|| jobs::give_back(&node.store, &id, &worker)).await;
     };
     begin::<W, F, Fut>(node, worker, id, args, run).await;
