@@ -133,9 +133,9 @@ where
     })
 }
 
-/// Begins a job that the worker took, once it may. While jobs that Redis handed out have all permits it is given back
-/// soon: then whoever is free does it. The library is let ask for jobs all the same, since one that must not go on
-/// would stop in the middle of the transaction in which it takes them.
+/// Begins a job that the worker took, unless jobs that Redis handed out have all permits: then it is given back, for
+/// whoever is free, and nothing more is asked for until there is a permit. The library itself is never kept from asking:
+/// it would stop in the middle of the transaction in which it takes jobs.
 async fn begin_or_return<W, F, Fut>(
     free: Arc<Semaphore>,
     node: Arc<Node>,
@@ -148,9 +148,9 @@ async fn begin_or_return<W, F, Fut>(
     F: Fn(W) -> Fut + Send + 'static,
     Fut: Future<Output = Result<(), Failure>> + Send + 'static,
 {
-    let permit = tokio::time::timeout(node.timing.look, free.acquire_owned()).await;
-    let Ok(Ok(_permit)) = permit else {
-        return insist(|| jobs::give_back(&node.store, &id, &worker)).await;
-    };
-    begin::<W, F, Fut>(node, worker, id, args, run).await;
+    if let Ok(_permit) = free.try_acquire() {
+        return begin::<W, F, Fut>(node, worker, id, args, run).await;
+    }
+    insist(|| jobs::give_back(&node.store, &id, &worker)).await;
+    let _ = free.acquire().await;
 }
