@@ -119,7 +119,7 @@ impl World {
         let mut systems = Systems::default();
         systems.add(System::new(settings).unwrap(), Vec::new());
         let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-        let connecting = Connecting { systems: Arc::new(systems), sealer };
+        let connecting = Connecting { systems: Arc::new(systems), sealer, inside: Arc::default() };
         let store = self.db.store();
         let workers = mc_jobs::workers(store.clone(), store, connecting).timed(quick());
         let stop = CancellationToken::new();
