@@ -136,10 +136,14 @@ impl World {
     }
 
     pub async fn connect_for(&self, what: &str, ability: Ability) -> ConnectionId {
+        self.connect_to("ours", what, ability).await
+    }
+
+    pub async fn connect_to(&self, system: &str, what: &str, ability: Ability) -> ConnectionId {
         let id = ConnectionId::generate();
         let new = NewConnection {
             id,
-            system: "ours".to_owned(),
+            system: system.to_owned(),
             what: what.to_owned(),
             ability,
             every_minutes: 15,
