@@ -163,9 +163,9 @@ async fn git_goes_no_further_for_a_connection_than_for_a_run() {
         world.execute(&format!("update repositories set location = '{location}'")).await;
         known(&world, location, "main", false).await;
         world.ask(id).await;
-        let is_told =
-            |error: &Option<String>| error.as_ref().is_some_and(|said| said.contains(told));
-        let refused = world.until(id, |one| is_told(&one.error)).await;
+        let refused = world
+            .until(id, |one| one.error.as_deref().is_some_and(|said| said.contains(told)))
+            .await;
         assert!(refused.failures > 0, "{refused:?}");
     }
     node.stop().await;
