@@ -422,6 +422,8 @@ mod tests {
             members.iter().map(ToString::to_string).collect()
         }
         assert_eq!(spelled::<_, Ability>(DomainAbility::ALL), domain(DomainAbility::ALL));
+        let systems = DomainWebhookSource::ALL;
+        assert_eq!(spelled::<_, SystemKind>(systems), domain(systems));
         assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
         assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
         assert_eq!(spelled::<_, Trust>(DomainTrust::ALL), domain(DomainTrust::ALL));
