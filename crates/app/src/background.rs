@@ -49,7 +49,8 @@ impl Work<'_> {
         stop: &CancellationToken,
     ) -> Result<TaskTracker> {
         let Self { config, models, sealer, systems, shared } = self;
-        let connecting = Connecting { systems, sealer: Arc::clone(&sealer) };
+        let inside = config.ingest.hosts()?.into();
+        let connecting = Connecting { systems, sealer: Arc::clone(&sealer), inside };
         let notifier = Notifier::new(sealer, config.notices.local);
         let notifier = notifier.context("the client for notices can't be made")?;
         let both = || (store.clone(), stop.clone());

@@ -389,9 +389,11 @@ pub struct SecretArg {
 pub enum ConnectionsCommand {
     /// Have a system asked on the project's behalf, now and from now on.
     Add {
-        /// The operator's name for it, as `connections systems` lists it.
+        /// The operator's name for it, as `connections systems` lists it; `git` for a repository that is asked by git
+        /// alone.
         system: String,
-        /// What of it: a repository (owner/name), a project's key or identifier, a space's key.
+        /// What of it: a repository (owner/name; for `git` as the project has indexed it), a project's key or
+        /// identifier, a space's key.
         what: String,
         #[command(flatten)]
         project: ProjectArg,
@@ -405,7 +407,7 @@ pub enum ConnectionsCommand {
         #[arg(long)]
         no_comments: bool,
     },
-    /// List the project's, and how each goes.
+    /// List the project's, how far each is that is at work, and what came last.
     List {
         #[command(flatten)]
         project: ProjectArg,

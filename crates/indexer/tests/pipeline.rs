@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use mc_domain::{IngestStatus, ProjectId, Trust, UserId};
+use mc_domain::{IngestId, IngestStatus, ProjectId, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::worker::{self, Worked};
 use mc_indexer::{cut, walk};
@@ -17,7 +18,7 @@ use mc_store::ingests::{self, Counts, Ingest};
 use mc_store::passages::{self, IndexedPassage};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::waiting_for_a_lock;
-use mc_store::{citations, docs, files, policies};
+use mc_store::{Store, citations, docs, files, policies};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,33 @@ impl FilesObserver for Told {
     ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
         self.0.lock().expect("not poisoned").extend_from_slice(paths);
         async { Ok(()) }.boxed()
+    }
+}
+
+/// Holds a run up until what it has done so far can be seen.
+struct Seen {
+    store: Store,
+    run: IngestId,
+    counts: Mutex<Counts>,
+}
+
+impl FilesObserver for Seen {
+    fn files_changed<'a>(
+        &'a self,
+        _: ProjectId,
+        _: &'a [String],
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        Box::pin(async move {
+            loop {
+                let run = ingests::find(&self.store, self.run).await?.ok_or("the run is gone")?;
+                if run.counts.files_done > 0 {
+                    assert_eq!(run.status, IngestStatus::Running);
+                    *self.counts.lock().expect("not poisoned") = run.counts;
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
     }
 }
 
@@ -175,6 +203,23 @@ impl Bench {
 const SETTING: &str = "module CartSessions\n  class Setting\n    # Minutes.\n    def trigger_delay_time_in_minutes\n      30\n    end\n  end\nend\n";
 const GUIDE: &str =
     "---\ntags: [cart]\nscope: [app/models]\n---\n# Guide\n\nIntro.\n\n## Delays\n\nNever zero.\n";
+
+#[tokio::test]
+async fn a_run_shows_how_far_it_is_while_it_is_at_work() {
+    let bench = Bench::new().await;
+    bench.write("app/setting.rb", SETTING);
+    bench.write("docs/guide.md", GUIDE);
+    let run = bench.enqueue().await;
+    let store = bench.database.store().clone();
+    let seen = Arc::new(Seen { store, run: run.id, counts: Mutex::default() });
+    let context =
+        Context { observer: Arc::clone(&seen) as Arc<dyn FilesObserver>, ..bench.context() };
+    let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
+    assert_eq!(worked.expect("a database"), Worked::Done);
+    let seen = seen.counts.lock().expect("not poisoned");
+    assert_eq!((seen.files_done, seen.files_total), (2, 2));
+    assert!(seen.chunks_written > 0, "{seen:?}");
+}
 
 #[tokio::test]
 async fn a_first_run_stores_code_symbols_and_documents() {

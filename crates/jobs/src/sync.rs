@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use mc_connectors::system::Cursor;
-use mc_connectors::{Systems, client};
+use mc_connectors::{PlainGit, Systems, client};
 use mc_domain::{Ability, Classified, ConnectionId};
+use mc_indexer::source::InsideHost;
 use mc_seal::Sealer;
 use mc_store::connections::{self, Asking};
 use mc_store::{Store, Tx};
@@ -49,6 +50,8 @@ pub struct Connecting {
     pub systems: Arc<Systems>,
     /// Seals what is held in quarantine.
     pub sealer: Arc<Sealer>,
+    /// Hosts inside the service's network that git may be sent to for everybody.
+    pub inside: Arc<[InsideHost]>,
 }
 
 /// One sync while it runs.
@@ -79,6 +82,8 @@ enum Stopped {
     Store(#[from] mc_store::Error),
     #[error(transparent)]
     Memory(#[from] mc_memory::Error),
+    #[error(transparent)]
+    Git(#[from] mc_indexer::Error),
     #[error("{0}")]
     Because(String),
 }
@@ -103,7 +108,7 @@ pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failur
     };
     let syncing =
         Syncing { store: &store, sealer: &with.sealer, asking: &asking, begun: Instant::now() };
-    let ended = syncing.ask(&with.systems).await;
+    let ended = syncing.ask(&with).await;
     let noted = match ended {
         Ok(Ended::Done) => connections::succeeded(&store, asking.id, asking.every).await,
         Ok(Ended::More) => go_on(&store, &asking).await,
@@ -121,9 +126,12 @@ pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failur
 }
 
 impl Syncing<'_> {
-    async fn ask(&self, systems: &Systems) -> Result<Ended, Stopped> {
+    async fn ask(&self, with: &Connecting) -> Result<Ended, Stopped> {
         let Asking { system, key, ability, .. } = self.asking;
-        let Some(system) = systems.find(system, key) else {
+        if system == PlainGit::SYSTEM {
+            return self.git_heads(&with.inside).await;
+        }
+        let Some(system) = with.systems.find(system, key) else {
             return Err(Stopped::Because(format!(
                 "connectors.systems has no {system} that {key} may use; have the operator name it there, or \
                  remove the connection"
@@ -143,6 +151,12 @@ impl Syncing<'_> {
         }
         place.0 = Some(to);
         Ok(true)
+    }
+
+    /// Counts a page that was read, and how much of it was taken in.
+    async fn came(&self, tx: &mut Tx, things: usize) -> Result<(), Stopped> {
+        let things = i64::try_from(things).unwrap_or(i64::MAX);
+        Ok(connections::came(tx, self.asking.id, things).await?)
     }
 
     fn is_over(&self) -> bool {

@@ -46,7 +46,7 @@ impl World {
         execute(db.url(), &sql).await.unwrap();
         let stop = CancellationToken::new();
         let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-        let connecting = Connecting { systems: Arc::default(), sealer };
+        let connecting = Connecting { systems: Arc::default(), sealer, inside: Arc::default() };
         let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting);
         tokio::spawn(workers.run(stop.clone()));
         Self { db, project, _work: stop.drop_guard() }

@@ -201,8 +201,11 @@ impl TestApi {
     /// Does the background work, until the answer is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        let connecting =
-            Connecting { systems: Arc::clone(&self.state.systems), sealer: self.sealer() };
+        let connecting = Connecting {
+            systems: Arc::clone(&self.state.systems),
+            sealer: self.sealer(),
+            inside: Arc::default(),
+        };
         let workers = mc_jobs::workers(self.background().clone(), self.background(), connecting);
         tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()

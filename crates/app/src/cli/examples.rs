@@ -19,6 +19,7 @@ Examples:
   memory-copilot connections systems --project shop
   memory-copilot connections add our-jira CS --project shop
   memory-copilot connections add github example/shop --ability heads --every-minutes 5 --project shop
+  memory-copilot connections add git local/notes --project shop
   memory-copilot connections list --project shop";
 
 pub const HYGIENE: &str = "\

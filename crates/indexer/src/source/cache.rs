@@ -159,7 +159,7 @@ async fn fetch(
 
 /// The program that gives out what is fetched. For a repository on this disk git starts it here, as
 /// our user and without our settings: it has to be told again that other users' folders may be read.
-fn upload_pack(url: &Url) -> &'static str {
+pub(super) fn upload_pack(url: &Url) -> &'static str {
     match url.scheme() {
         "file" => "--upload-pack=git -c safe.directory='*' upload-pack",
         _ => "--upload-pack=git-upload-pack",

@@ -371,6 +371,15 @@ async fn git_goes_to_the_addresses_that_were_looked_at_whatever_the_name_leads_t
 
 /// A host over TLS that sends everybody on to an address.
 async fn sending_on(to: &str) -> Url {
+    let answer = format!(
+        "HTTP/1.1 301 Moved Permanently\r\nLocation: {to}/info/refs?service=git-upload-pack\r\n\
+         Content-Length: 0\r\nConnection: close\r\n\r\n"
+    );
+    answering(answer.into_bytes()).await
+}
+
+/// A host over TLS that answers everybody with this.
+async fn answering(answer: Vec<u8>) -> Url {
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("one");
     let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).expect("a key");
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -383,17 +392,13 @@ async fn sending_on(to: &str) -> Url {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = host.local_addr().expect("an address").port();
-    let answer = format!(
-        "HTTP/1.1 301 Moved Permanently\r\nLocation: {to}/info/refs?service=git-upload-pack\r\n\
-         Content-Length: 0\r\nConnection: close\r\n\r\n"
-    );
     tokio::spawn(async move {
         while let Ok((stream, _)) = host.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
             let mut request = [0; 4096];
             let Ok(1..) = stream.read(&mut request).await else { continue };
             // Whoever breaks off is not answered.
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.write_all(&answer).await;
             let _ = stream.shutdown().await;
         }
     });
@@ -417,4 +422,109 @@ async fn a_host_that_sends_git_on_is_not_followed() {
     let came = tokio::time::timeout(LONG, async { elsewhere.accept().await.map(drop) });
     let (came, followed) = tokio::join!(came, fetched(&url, here.into()));
     assert!(came.expect("git follows").is_ok() && followed.is_err());
+}
+
+/// What a run would read from there now.
+async fn state_of(location: &str, wanted: &str) -> Result<Option<String>, Error> {
+    let origin = parse(location)?;
+    state(&origin, wanted, Reach::Anywhere, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn what_a_run_would_read_of_a_repository_is_the_commit_of_its_ref() {
+    let folder = tempfile::tempdir().expect("folder");
+    let [one, two] = repository(folder.path());
+    git(folder.path(), &["tag", "--annotate", "-m", "noted", "noted", "one"]);
+    git(folder.path(), &["branch", "other/main", "one"]);
+    let url = Url::from_file_path(folder.path()).expect("a URL").to_string();
+    let path = folder.path().to_str().expect("UTF-8");
+    let (one, two) = (Some(one), Some(two));
+    for (wanted, expected) in [
+        ("", &two),
+        ("main", &two),
+        ("refs/heads/main", &two),
+        ("heads/main", &two),
+        ("one", &one),
+        ("noted", &one),
+        ("other/main", &one),
+        ("no-such-branch", &None),
+        (one.as_deref().expect("a commit"), &None),
+    ] {
+        assert_eq!(&state_of(&url, wanted).await.expect("an answer"), expected, "{wanted}");
+        if !wanted.is_empty() {
+            assert_eq!(&state_of(path, wanted).await.expect("an answer"), expected, "{wanted}");
+        }
+    }
+    fs::write(folder.path().join("lib/a.txt"), "three").expect("file");
+    git(folder.path(), &["commit", "--quiet", "-a", "-m", "three"]);
+    let three = Some(git(folder.path(), &["rev-parse", "HEAD"]));
+    assert_eq!(state_of(&url, "").await.expect("an answer"), three, "it moved");
+    git(folder.path(), &["branch", "--quiet", "-D", "other/main"]);
+    assert_eq!(state_of(&url, "other/main").await.expect("an answer"), None, "it is gone");
+}
+
+#[tokio::test]
+async fn what_a_run_would_read_of_a_folder_changes_with_its_files() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    fs::write(folder.path().join(".gitignore"), "*.tmp\n").expect("file");
+    fs::write(folder.path().join("note.md"), "plain").expect("file");
+    let first = state_of(path, "").await.expect("an answer");
+    assert!(first.is_some());
+    fs::write(folder.path().join("draft.tmp"), "not read").expect("file");
+    assert_eq!(state_of(path, "").await.expect("an answer"), first, "nothing that is read changed");
+    fs::write(folder.path().join("note.md"), "plain, and more").expect("file");
+    let second = state_of(path, "").await.expect("an answer");
+    assert_ne!(second, first);
+
+    // Within git it is the same, whether a change is committed or not.
+    repository(folder.path());
+    let third = state_of(path, "").await.expect("an answer");
+    assert_ne!(third, second);
+    fs::remove_file(folder.path().join("note.md")).expect("removed");
+    assert_ne!(state_of(path, "").await.expect("an answer"), third);
+}
+
+#[tokio::test]
+async fn a_repository_that_can_not_be_asked_says_why() {
+    let gone = state_of("file:///no/such/repository", "").await.expect_err("nothing there");
+    assert!(matches!(gone, Error::NoRepository(_)), "{gone}");
+    let cancel = CancellationToken::new();
+    let inside = parse("https://127.0.0.1/a/b").expect("a location");
+    let refused = state(&inside, "", Reach::Outside(&[]), &cancel).await;
+    assert!(matches!(refused, Err(Error::Inside(_))), "{refused:?}");
+    let disk = parse("file:///srv/a").expect("a location");
+    let refused = state(&disk, "", Reach::Outside(&[]), &cancel).await;
+    assert!(matches!(refused, Err(Error::BadLocation(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_host_is_asked_over_https_what_its_refs_point_to() {
+    let folder = tempfile::tempdir().expect("folder");
+    let [_, two] = repository(folder.path());
+    let refs = Command::new("git")
+        .args(["upload-pack", "--http-backend-info-refs"])
+        .arg(folder.path())
+        .output()
+        .expect("git");
+    assert!(refs.status.success(), "{}", String::from_utf8_lossy(&refs.stderr));
+    let served = [&b"001e# service=git-upload-pack\n0000"[..], refs.stdout.as_slice()].concat();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        served.len()
+    );
+    let url = answering([head.as_bytes(), served.as_slice()].concat()).await;
+    // The test's certificate is nobody's, and the way to this machine leads by no proxy.
+    let here = || ["http.sslVerify=false", "http.proxy="].map(str::to_owned).to_vec();
+    let cancel = CancellationToken::new();
+    let told = state::ask(&url, "main", here(), &cancel).await.expect("an answer");
+    assert_eq!(told, Some(two));
+
+    for (status, is_gone) in [("404 Not Found", true), ("500 Internal Server Error", false)] {
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let url = answering(answer.into_bytes()).await;
+        let error = state::ask(&url, "", here(), &cancel).await.expect_err(status);
+        assert_eq!(matches!(error, Error::NoRepository(_)), is_gone, "{error}");
+    }
 }

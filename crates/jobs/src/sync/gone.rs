@@ -173,6 +173,7 @@ impl Syncing<'_> {
             return Ok(false);
         }
         unlisted::seen(&mut tx, self.asking.id, &page.items).await?;
+        self.came(&mut tx, 0).await?;
         if page.is_last && !unlisted::are_left(&mut tx, self.asking.id).await? {
             let nothing = Sweep { stage: Stage::Forgetting, ..next };
             self.sweep_on(&mut tx, place, at, Some(nothing)).await?;

@@ -99,6 +99,7 @@ impl Syncing<'_> {
             return Ok(false);
         }
         self.write_issues(&mut tx, asked, &batch).await?;
+        self.came(&mut tx, batch.tasks.len()).await?;
         tx.commit().await?;
         *at = next;
         Ok(true)

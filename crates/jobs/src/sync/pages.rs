@@ -67,16 +67,19 @@ impl Syncing<'_> {
         }
         // Whatever a list says that was begun before: they are there.
         unlisted::seen(&mut tx, connection, &ids).await?;
-        self.write_pages(&mut tx, prepared).await?;
+        let taken = self.write_pages(&mut tx, prepared).await?;
+        self.came(&mut tx, taken).await?;
         tx.commit().await?;
         *at = next;
         Ok(true)
     }
 
-    async fn write_pages(&self, tx: &mut Tx, prepared: Vec<Prepared>) -> Result<(), Stopped> {
-        let mut counts = BTreeMap::new();
+    /// Answers how many were taken in.
+    async fn write_pages(&self, tx: &mut Tx, prepared: Vec<Prepared>) -> Result<usize, Stopped> {
+        let (mut counts, mut taken) = (BTreeMap::new(), 0);
         for one in prepared {
             let came = self.write_page(tx, one).await?;
+            taken += usize::from(!matches!(came, "refused" | "quarantined"));
             *counts.entry(came).or_insert(0_u32) += 1;
         }
         counts.remove("unchanged");
@@ -84,7 +87,7 @@ impl Syncing<'_> {
             let event = NewEvent::new(Act::DocumentsIngested, self.asking.id).with(json!(counts));
             audit::add(tx, Chain::Project(self.asking.project), None, &[event]).await?;
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What was taken in of it

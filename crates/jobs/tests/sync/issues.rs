@@ -49,6 +49,37 @@ async fn a_sync_that_is_killed_between_two_pages_goes_on_where_it_stood() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_shows_how_far_it_is_until_its_end_whoever_goes_on_with_it() {
+    let subjects = ["one", "two", "three", "four", "five"];
+    let issues = (1..).zip(subjects).map(|(id, subject)| issue(id, subject, &[]));
+    let world = carts(&issues.collect::<Vec<_>>()).await;
+    world.has(|upstream| upstream.is_stuck = true);
+    let node = world.node();
+    let id = world.connect("carts").await;
+    let at_work = world.until(id, |one| one.round.is_some_and(|round| round.pages == 1)).await;
+    let begun = at_work.round.unwrap();
+    assert_eq!((begun.things, at_work.last_round), (2, None));
+    node.kill().await;
+    let same = world.connection(id).await.round.unwrap();
+    assert_eq!(same, begun, "it is not over");
+
+    world.has(|upstream| upstream.is_stuck = false);
+    let node = world.node();
+    let over = world.until(id, |one| one.ok_at.is_some()).await;
+    let last = over.last_round.unwrap();
+    assert!(over.round.is_none() && last.at > begun.at, "{over:?}");
+    assert!(last.pages >= 3 && last.things >= 5, "with what came before the kill: {last:?}");
+
+    world.has(|upstream| upstream.trouble = Some((500, "")));
+    world.ask(id).await;
+    let failed = world.until(id, |one| one.failures == 1).await;
+    let last = failed.last_round.unwrap();
+    assert!(failed.round.is_none() && failed.error.is_some(), "{failed:?}");
+    assert_eq!((last.pages, last.things), (0, 0), "what came before is not of this round");
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changed_comes_again_and_what_is_deleted_there_is_found_no_more() {
     let world =
         carts(&[issue(1, "Carts hang", &["At night."]), issue(2, "Carts leak", &["Oil."])]).await;
@@ -107,6 +138,7 @@ async fn a_system_that_wants_fewer_requests_is_asked_when_it_says() {
     let half_an_hour = Utc::now() + TimeDelta::minutes(30);
     let connection = world.until(id, |one| one.due_at > half_an_hour).await;
     assert!(connection.due_at < Utc::now() + TimeDelta::minutes(70), "{connection:?}");
+    assert!(connection.round.is_some(), "it goes on then");
     assert_eq!((connection.failures, connection.error), (0, None), "that is no failure");
     let asked = connections::ask_for_due(world.db.store()).await.unwrap();
     assert_eq!(asked, 0, "it is not due");

@@ -119,7 +119,7 @@ impl World {
         let mut systems = Systems::default();
         systems.add(System::new(settings).unwrap(), Vec::new());
         let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-        let connecting = Connecting { systems: Arc::new(systems), sealer };
+        let connecting = Connecting { systems: Arc::new(systems), sealer, inside: Arc::default() };
         let store = self.db.store();
         let workers = mc_jobs::workers(store.clone(), store, connecting).timed(quick());
         let stop = CancellationToken::new();
@@ -136,10 +136,14 @@ impl World {
     }
 
     pub async fn connect_for(&self, what: &str, ability: Ability) -> ConnectionId {
+        self.connect_to("ours", what, ability).await
+    }
+
+    pub async fn connect_to(&self, system: &str, what: &str, ability: Ability) -> ConnectionId {
         let id = ConnectionId::generate();
         let new = NewConnection {
             id,
-            system: "ours".to_owned(),
+            system: system.to_owned(),
             what: what.to_owned(),
             ability,
             every_minutes: 15,
