@@ -187,4 +187,7 @@ fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
     let mut ranked = [worn.clone()];
     rerank(&mut ranked, &situation());
     assert!((ranked[0].score - standing_of(&worn)).abs() < 1e-6 && ranked[0].score < 0.6);
+    let of_it: Vec<_> = factors(&worn.passage, now());
+    let adjusted = ranked[0].adjustments.iter().map(|one| (one.step, one.factor));
+    assert_eq!(of_it, adjusted.filter(|(step, _)| OF_ITSELF.contains(step)).collect::<Vec<_>>());
 }
