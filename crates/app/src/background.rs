@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use mc_api::Notifier;
 use mc_connectors::Systems;
 use mc_indexer::{embed, graph};
-use mc_jobs::{Connecting, Indexing};
+use mc_jobs::{Connecting, Embedding, Indexing};
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
 use mc_shared::Shared;
@@ -56,8 +56,10 @@ impl Work<'_> {
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        let workers = mc_jobs::workers(queue, &store, connecting).of_node(&node_name(config)?);
-        let workers = workers.with_redis(shared);
+        let ActiveModel { model, is_remote, .. } = models.current();
+        let embedding = Embedding { model, is_remote };
+        let workers = mc_jobs::workers(queue, &store, connecting, embedding);
+        let workers = workers.of_node(&node_name(config)?).with_redis(shared);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));

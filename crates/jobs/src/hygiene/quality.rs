@@ -93,7 +93,8 @@ async fn note(
     gone: &[RecordId],
 ) -> Result<u64, Error> {
     let of_them = noise.iter().filter(|judged| gone.contains(&judged.wear.id));
-    let why = |judged: &Judged| json!({ "record": judged.wear.id, "reasons": judged.against().reasons });
+    let why =
+        |judged: &Judged| json!({ "record": judged.wear.id, "reasons": judged.against().reasons });
     let action = given.policy.hygiene.noise.as_str();
     let detail = json!({ "action": action, "records": of_them.map(why).collect::<Vec<_>>() });
     if !gone.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use chrono::{DateTime, Utc};
 use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Trust};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::word;
 use crate::{Error, Store, Tx, records};
@@ -177,11 +177,12 @@ pub async fn why_set_aside(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    let read = |against| {
-        serde_json::from_value(against)
-            .map_err(|error| Error::Unreadable(format!("memory_records.set_aside: {error}")))
-    };
     rows.into_iter().map(|row| Ok((row.id.into(), read(row.against)?))).collect()
+}
+
+fn read(against: Value) -> Result<Against, Error> {
+    serde_json::from_value(against)
+        .map_err(|error| Error::Unreadable(format!("memory_records.set_aside: {error}")))
 }
 
 pub(super) async fn out_of_search(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<(), Error> {
