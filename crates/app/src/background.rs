@@ -56,9 +56,7 @@ impl Work<'_> {
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        let ActiveModel { model, is_remote, .. } = models.current();
-        let embedding = Embedding { model, is_remote };
-        let workers = mc_jobs::workers(queue, &store, connecting, embedding);
+        let workers = mc_jobs::workers(queue, &store, connecting, in_use(models));
         let workers = workers.of_node(&node_name(config)?).with_redis(shared);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
@@ -93,6 +91,11 @@ fn indexing(config: &Config) -> Result<Indexing> {
         inside: config.ingest.hosts()?,
         node: worker_name(config),
     })
+}
+
+fn in_use(models: &ActiveModels) -> Embedding {
+    let ActiveModel { model, is_remote, .. } = models.current();
+    Embedding { model, is_remote }
 }
 
 fn embedding(active: ActiveModel, store: Store) -> embed::Context {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
-use mc_search::{Step, factors};
+use mc_search::{Step, standing};
 use mc_store::hygiene::wear::{self, Against, Wear};
 use mc_store::{Store, passages};
 
@@ -87,7 +87,7 @@ pub async fn judge(
     let ids: Vec<_> = page.iter().filter_map(|wear| wear.passage).collect();
     let passages = passages::load(store, project, &ids).await?;
     let mut factors: HashMap<_, _> =
-        passages.iter().map(|passage| (passage.indexed.id, factors(passage, now))).collect();
+        passages.iter().map(|passage| (passage.indexed.id, standing(passage, now))).collect();
     let judged = |wear: Wear| Judged {
         factors: wear.passage.and_then(|passage| factors.remove(&passage)),
         noise: noise(&wear, unused_days, now),

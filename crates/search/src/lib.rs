@@ -18,7 +18,7 @@ pub use legs::Leg;
 pub use models::{ActiveModel, ActiveModels};
 pub use outcome::{Explain, Hit, Outcome};
 pub use query::{Options, Query};
-pub use rank::rerank::{factors, standing};
+pub use rank::rerank::standing;
 pub use rank::step::{Step, Without};
 pub use rank::{Adjustment, LegRank};
 pub use search::{MIN_DEPTH, SearchContext, search, search_all};

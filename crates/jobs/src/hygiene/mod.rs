@@ -173,10 +173,10 @@ mod tests {
         let mut tx = db.service().enter(UserId::LOCAL, project).begin().await.unwrap();
         let id = hygiene::ask(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
         tx.commit().await.unwrap();
-        // It does not get so far as to begin.
-        let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
         let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model, is_remote: false };
+        // It does not get so far as to begin.
+        let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
         let failure = run_within(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
         assert_eq!(failure, Failure::ForNow("it was not done after 0 s".to_owned()));
         let report = hygiene::find(db.store(), project, id).await.unwrap().unwrap();

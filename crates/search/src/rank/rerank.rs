@@ -62,14 +62,9 @@ pub fn rerank(candidates: &mut [Candidate], situation: &Situation) {
     });
 }
 
-/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and its state
-/// together. 1 for what is new and not known to be of use.
-pub fn standing(passage: &Passage, now: DateTime<Utc>) -> f32 {
-    factors(passage, now).into_iter().map(|(_, factor)| factor).product()
-}
-
-/// What [`standing`] is made of: the steps that have something to say of the passage, each with its factor.
-pub fn factors(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
+/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and its state, each with
+/// its step. Empty for what is new and not known to be of use.
+pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
     let (names, without) = (Understood::default(), Without::default());
     let situation = Situation { names, text: String::new(), now, without };
     let passage = passage.clone();

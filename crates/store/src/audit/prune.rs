@@ -22,7 +22,7 @@ pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Er
 
 /// Drops the events of a chain that are older than so many days, but for its last one, leaving a
 /// checkpoint at which the rest begins. For the background; answers how many were dropped.
-pub async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, Error> {
+pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, Error> {
     let last = sqlx::query!(
         r#"select seq, mac from audit_events
            where chain = $1

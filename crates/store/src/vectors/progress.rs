@@ -58,8 +58,9 @@ pub async fn progress(
                    where q.project_id = o.id and q.attempts < $3) as "waiting!",
                   (select count(*) from embedding_queue q
                    where q.project_id = o.id and q.attempts >= $3) as "failing!",
-                  (select count(*) from embeddings e
-                   where e.project_id = o.id and e.model_id <> $2) as "of_others!",
+                  (select count(*) from embedding_models m
+                   join embeddings e on e.model_id = m.id and e.project_id = o.id
+                   where m.id <> $2) as "of_others!",
                   mc.may_embed(o.embedding_providers, $4) as "may_embed!"
            from projects o where o.id = $1"#,
         project.0,
