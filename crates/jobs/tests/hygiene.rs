@@ -741,7 +741,7 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
     world.execute(
         "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
          select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]' from passages p, embedding_models m
-         where p.record_id is not null",
+         where m.name = 'm' and p.record_id is not null",
     )
     .await;
     mended(
