@@ -205,6 +205,10 @@ mirror! {
         Consistency,
         /// Keeps what the team knows as a document.
         Export,
+        /// Looks which passages lack their vector, and has it made.
+        Embedding,
+        /// Deletes what is older than the policy keeps it.
+        Retention,
     }
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use mc_api::Notifier;
 use mc_connectors::Systems;
 use mc_indexer::{embed, graph};
-use mc_jobs::{Connecting, Indexing};
+use mc_jobs::{Connecting, Embedding, Indexing};
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
 use mc_shared::Shared;
@@ -57,8 +57,8 @@ impl Work<'_> {
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        let workers = mc_jobs::workers(queue, &store, connecting).of_node(&node_name(config)?);
-        let workers = workers.with_redis(shared);
+        let workers = mc_jobs::workers(queue, &store, connecting, in_use(models));
+        let workers = workers.of_node(&node_name(config)?).with_redis(shared);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));
@@ -92,6 +92,11 @@ fn indexing(config: &Config) -> Result<Indexing> {
         inside: config.ingest.hosts()?,
         node: worker_name(config),
     })
+}
+
+fn in_use(models: &ActiveModels) -> Embedding {
+    let ActiveModel { model, is_remote, .. } = models.current();
+    Embedding { model, is_remote }
 }
 
 fn embedding(active: ActiveModel, store: Store) -> embed::Context {

@@ -507,6 +507,28 @@ pub enum HygieneCommand {
         #[command(flatten)]
         project: ProjectArg,
     },
+    /// Show the records that help nobody and were set aside (`hygiene.noise` of the policy); for those who review, as
+    /// `keep` and `drop`.
+    Noise {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have such a record found again.
+    Keep {
+        /// Its id, as `hygiene noise` shows it.
+        id: RecordId,
+        /// The version that you looked at.
+        #[arg(long, value_name = "VERSION")]
+        seen: u32,
+    },
+    /// Take such a record out.
+    Drop {
+        /// Its id.
+        id: RecordId,
+        /// Why, for the audit.
+        #[arg(long, default_value = "it helps nobody")]
+        reason: String,
+    },
     /// List what was kept, week by week, of what the team knows; for members.
     Exports {
         #[command(flatten)]

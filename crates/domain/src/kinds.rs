@@ -401,6 +401,10 @@ vocabulary!(
         Consistency = "consistency",
         /// Keeps what the team knows as a document.
         Export = "export",
+        /// Looks which passages lack their vector, and has it made.
+        Embedding = "embedding",
+        /// Deletes what is older than the policy keeps it.
+        Retention = "retention",
     }
 );
 

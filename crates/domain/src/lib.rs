@@ -22,7 +22,7 @@ pub use kinds::{
     HoldState, HygieneTask, IngestStatus, JobState, RecordKind, RecordState, ReviewState,
     SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
 };
-pub use policy::{FindAction, HygieneAction, InvalidPolicy, Policy};
+pub use policy::{FindAction, HygieneAction, InvalidPolicy, NoiseAction, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use role::{Action, Role, is_allowed};
 pub use scope::{Scope, Scopes};

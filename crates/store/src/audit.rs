@@ -28,7 +28,7 @@ use crate::{Error, Store, Tx};
 pub use claim::{Claim, claim};
 pub(crate) use ends::ends;
 pub use events::{Event, EventFilter, after, is_known, newest};
-pub use prune::{chains, prune};
+pub(crate) use prune::{chains_of_no_project, prune};
 pub(crate) use verify::newest_key;
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 

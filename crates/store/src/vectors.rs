@@ -2,6 +2,7 @@
 
 mod graph;
 mod nearest;
+mod progress;
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::Sanitized;
@@ -14,6 +15,7 @@ use crate::{Error, Listener, Store, Tx};
 
 pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
 pub use nearest::{Extent, Extents, extents, nearest, nearest_in};
+pub use progress::{Failing, Progress, failing, progress, try_failing_again};
 
 /// The longest vectors that pgvector's HNSW index takes.
 const MAX_DIMENSIONS: i32 = 2_000;
@@ -124,8 +126,30 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
     )
     .fetch_all(&store.pool)
     .await?;
+    enqueue_parts(store, model, &missing).await
+}
+
+/// The same in one project.
+pub async fn enqueue_missing_in(
+    store: &Store,
+    project: ProjectId,
+    model: &Model,
+) -> Result<u64, Error> {
+    let missing = sqlx::query_scalar!(
+        "select p.id from passages p
+         where p.project_id = $2 and not exists (select 1 from embeddings e where e.model_id = $1
+             and e.passage_id = p.id and e.text_hash = p.content_hash)",
+        model.id,
+        project.0
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    enqueue_parts(store, model, &missing).await
+}
+
+async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let mut queued = 0;
-    for part in missing.chunks(QUEUED_AT_ONCE) {
+    for part in passages.chunks(QUEUED_AT_ONCE) {
         queued += enqueue_all(store, model, part).await?;
     }
     Ok(queued)

@@ -28,6 +28,8 @@ Examples:
   memory-copilot hygiene list --project shop
   memory-copilot hygiene duplicates --project shop
   memory-copilot hygiene accept 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --project shop
+  memory-copilot hygiene noise --project shop
+  memory-copilot hygiene keep 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --seen 1
   memory-copilot hygiene exports --project shop";
 
 pub const JOBS: &str = "\

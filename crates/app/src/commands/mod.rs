@@ -21,4 +21,5 @@ pub mod restore;
 pub mod sanitize;
 pub mod save;
 pub mod search;
+pub mod set_aside;
 pub mod token;

@@ -7,10 +7,11 @@ use chrono::{DateTime, Utc};
 use mc_connectors::Systems;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
 use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
-use mc_jobs::{Connecting, Timing};
+use mc_jobs::{Connecting, Embedding, Timing};
 use mc_seal::{Sealer, SealingKey};
 use mc_store::connections::{self, Connection, NewConnection};
 use mc_store::testing::{execute, text};
+use mc_store::vectors::Model;
 use mc_store::{Store, policies};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
@@ -121,7 +122,10 @@ impl World {
         let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
         let connecting = Connecting { systems: Arc::new(systems), sealer, inside: Arc::default() };
         let store = self.db.store();
-        let workers = mc_jobs::workers(store.clone(), store, connecting).timed(quick());
+        // Nothing is embedded here.
+        let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };
+        let embedding = Embedding { model, is_remote: false };
+        let workers = mc_jobs::workers(store.clone(), store, connecting, embedding).timed(quick());
         let stop = CancellationToken::new();
         Node { task: tokio::spawn(workers.run(stop.clone())), stop }
     }
