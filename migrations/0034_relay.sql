@@ -43,12 +43,12 @@ begin
     return told;
 end $$;
 
--- Gives back one job that a worker took and has not begun.
+-- Gives back one job that a worker took and has not begun. It is relayed anew, since others may be free.
 create function mc.return_job(wanted text, holder text) returns void
 language plpgsql volatile set search_path = pg_catalog, public, pg_temp as $$
 begin
     update apalis.jobs j
-    set status = 'Pending', lock_by = null, lock_at = null
+    set status = 'Pending', lock_by = null, lock_at = null, metadata = delete(j.metadata, 'relayed')
     where j.id = wanted and j.lock_by = holder and j.status = 'Queued';
 end $$;
 

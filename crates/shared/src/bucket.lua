@@ -4,7 +4,8 @@ local a_minute = 60000000
 local units_a_minute, units = tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local full_at = math.max(now, tonumber(redis.call('GET', KEYS[1]) or now))
+-- Where the clock was set back, what was kept by it before may lie further ahead than any bucket takes to fill.
+local full_at = math.min(math.max(now, tonumber(redis.call('GET', KEYS[1]) or now)), now + a_minute)
 full_at = full_at + units * a_minute / units_a_minute
 local wait = full_at - now - a_minute
 -- Numbers of this size are exact to a quarter of a microsecond.

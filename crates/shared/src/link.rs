@@ -16,6 +16,9 @@ const REST: Duration = Duration::from_secs(1);
 /// How long it may take to connect. Nobody waits for it, and TLS takes several round trips.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long whoever sets no time of its own waits for an answer, as apalis' scripts do.
+const ANSWERS_AT_LAST: Duration = Duration::from_millis(500);
+
 /// How long a person who asks for the version waits.
 const PERSON_WAITS: Duration = Duration::from_secs(3);
 
@@ -139,6 +142,7 @@ impl Shared {
     async fn connect(&self) -> Result<Connection, Error> {
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(CONNECTS_WITHIN))
+            .set_response_timeout(Some(self.0.answers_within.max(ANSWERS_AT_LAST)))
             .set_number_of_retries(0);
         let connecting = Connection::new_with_config(self.0.client.clone(), config);
         within(CONNECTS_WITHIN, connecting).await

@@ -90,6 +90,24 @@ async fn a_bucket_fills_up_by_the_clock_of_redis() {
     assert_eq!(buckets.spend(b"a", ONE).await, Some(Ok(())));
 }
 
+/// As when the clock of Redis was set back by an hour.
+#[tokio::test]
+async fn a_clock_that_was_set_back_locks_nobody_out() {
+    let redis = Redis::start().await;
+    let shared = node(&redis).await;
+    let buckets = buckets(&shared, 60);
+    assert_eq!(buckets.spend(b"a", ONE).await, Some(Ok(())));
+    let mut connection = shared.connection().expect("a connection");
+    let move_on = "for _, key in ipairs(redis.call('keys', '*')) do
+                       local full_at = tonumber(redis.call('get', key))
+                       if full_at > 1e12 then redis.call('set', key, full_at + 3600e6) end
+                   end";
+    let moved: Result<(), _> = redis::Script::new(move_on).invoke_async(&mut connection).await;
+    moved.expect("a script that runs");
+    let wait = buckets.spend(b"a", ONE).await.expect("an answer").expect_err("an empty bucket");
+    assert!(wait <= Duration::from_secs(1), "{wait:?}");
+}
+
 #[tokio::test]
 async fn what_is_lost_is_not_known_and_what_is_back_is_shared_again() {
     let mut redis = Redis::start().await;

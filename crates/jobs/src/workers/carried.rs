@@ -10,13 +10,14 @@ use apalis::prelude::{
     BackendExt, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt, WorkerContext,
 };
 use apalis_redis::{Config, RedisStorage};
-use futures::FutureExt as _;
+use futures::{FutureExt as _, TryFutureExt as _};
 use mc_shared::{Connection, Shared};
 use mc_store::jobs;
 use redis::{RedisError, Script};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::begin::{begin, insist};
 use super::gate::Gate;
@@ -55,15 +56,16 @@ pub(super) async fn in_time<T, E: std::fmt::Display>(
     }
 }
 
-/// Does the jobs of a kind that Redis hands to `worker`, from when PostgreSQL has it `known` until `stop`.
-pub(super) async fn carry_out<W, F, Fut>(
-    worker: &Arc<str>,
-    node: &Arc<Node>,
+/// Does the jobs of a kind that Redis hands to `worker`, from when PostgreSQL has it `known` until `stop`. In a task of
+/// its own, as is what receives them: a worker of the library looks for jobs whenever its task is woken by anything.
+pub(super) fn carry_out<W, F, Fut>(
+    worker: Arc<str>,
+    node: Arc<Node>,
     run: F,
     free: Arc<Semaphore>,
-    known: &Notify,
-    stop: &CancellationToken,
-) -> Result<(), String>
+    known: Arc<Notify>,
+    stop: CancellationToken,
+) -> AbortOnDropHandle<Result<(), String>>
 where
     W: Work,
     F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
@@ -71,9 +73,14 @@ where
 {
     // There are never more under way than permits.
     let (to, handed) = mpsc::channel(W::AT_ONCE);
-    let receiving = receive::<W>(worker, node, Hands { free, to }, known, stop).map(Ok);
-    let doing = do_all::<W, F, Fut>(worker, node, run, handed);
-    tokio::try_join!(receiving, doing).map(|((), ())| ())
+    let hands = Hands { free, to };
+    let receiving = receive::<W>(Arc::clone(&worker), Arc::clone(&node), hands, known, stop);
+    let receiving = AbortOnDropHandle::new(tokio::spawn(receiving));
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        let doing = do_all::<W, F, Fut>(&worker, &node, run, handed);
+        let received = receiving.map_err(|error| error.to_string());
+        tokio::try_join!(received, doing).map(|((), ())| ())
+    }))
 }
 
 /// A job that may be at work now.
@@ -122,9 +129,13 @@ where
     Fut: Future<Output = Result<(), Failure>> + Send + 'static,
 {
     let Handed { id, permit } = job;
-    let told = insist(|| jobs::claim(&node.store, &id, &worker)).await;
-    if let Some(args) = told {
-        begin::<W, F, Fut>(node, worker, id, args, run).await;
+    match jobs::claim(&node.store, &id, &worker).await {
+        Ok(Some(args)) => begin::<W, F, Fut>(node, worker, id, args, run).await,
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(job.id = id, %error, "whether a job was taken is unknown, so it is given back");
+            insist(|| jobs::give_back(&node.store, &id, &worker)).await;
+        }
     }
     drop(permit);
 }
@@ -132,11 +143,11 @@ where
 /// Takes what Redis hands out, from when PostgreSQL has the worker `known` until `stop`: by a new worker of the
 /// library's whenever the one before has ended.
 async fn receive<W: Work>(
-    name: &str,
-    node: &Node,
+    name: Arc<str>,
+    node: Arc<Node>,
     hands: Hands,
-    known: &Notify,
-    stop: &CancellationToken,
+    known: Arc<Notify>,
+    stop: CancellationToken,
 ) {
     let Some(redis) = &node.redis else {
         return stop.cancelled().await;
@@ -149,10 +160,12 @@ async fn receive<W: Work>(
         if let Some(connection) = redis.connection() {
             let worker = format!("{name} {number}");
             let queue = queue(redis, W::KIND).batch_size(W::BATCH);
-            let receiving = receive_as::<W>(&worker, queue, connection, node, &hands, stop);
+            let receiving = receive_as::<W>(&worker, queue, connection, &node, &hands, &stop);
             let ended = AssertUnwindSafe(receiving).catch_unwind().await;
-            if let Err(error) = ended.unwrap_or_else(|_| Err("it panicked".to_owned())) {
-                tracing::debug!(job.kind = W::KIND, error, "nothing comes by Redis for now");
+            if let Err(error) = ended.unwrap_or_else(|_| Err("it panicked".to_owned()))
+                && !redis.is_away()
+            {
+                tracing::warn!(job.kind = W::KIND, error, "nothing comes by redis for now");
             }
         }
         let _ = stop.run_until_cancelled(tokio::time::sleep(node.timing.look)).await;

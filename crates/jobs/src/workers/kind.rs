@@ -23,6 +23,8 @@ use crate::work::{Failure, Work};
 /// A worker that ended is made again after this, and after twice as long each time that follows soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// A permit that is free by then is waited for: Redis may keep all in use with one short job after the other.
+const SOON: Duration = Duration::from_millis(50);
 /// Signs of life that may be missed before the library itself takes a worker for dead: a year of them.
 const NEVER: usize = 6_000_000;
 
@@ -107,12 +109,12 @@ where
         .build(service);
 
     let mut working = std::pin::pin!(working.run());
-    let carrying = carried::carry_out::<W, F, Fut>(&worker, node, run, free, &known, stop);
-    let mut carrying = std::pin::pin!(carrying);
+    let mut carrying =
+        carried::carry_out::<W, F, Fut>(worker, Arc::clone(node), run, free, known, stop.clone());
     let nothing_carried = tokio::select! {
         ended = &mut working => return ended.map_err(|error| error.to_string()),
         ended = &mut carrying => {
-            ended?;
+            ended.map_err(|error| error.to_string())??;
             true
         }
         () = stop.cancelled() => false,
@@ -123,9 +125,10 @@ where
         return Ok(());
     }
     let both = async {
-        let rest = async { if nothing_carried { Ok(()) } else { carrying.await } };
+        let rest = async { if nothing_carried { Ok(Ok(())) } else { carrying.await } };
         let (ended, rest) = tokio::join!(working, rest);
-        ended.map_err(|error| error.to_string()).and(rest)
+        let rest = rest.map_err(|error| error.to_string());
+        ended.map_err(|error| error.to_string()).and(rest.flatten())
     };
     tokio::time::timeout(timing.grace, both).await.unwrap_or_else(|_| {
         tracing::info!(job.kind = W::KIND, "work was cut short; it is begun anew");
@@ -148,7 +151,7 @@ async fn begin_or_return<W, F, Fut>(
     F: Fn(W) -> Fut + Send + 'static,
     Fut: Future<Output = Result<(), Failure>> + Send + 'static,
 {
-    if let Ok(_permit) = free.try_acquire() {
+    if let Ok(Ok(_permit)) = tokio::time::timeout(SOON, free.acquire()).await {
         return begin::<W, F, Fut>(node, worker, id, args, run).await;
     }
     insist(|| jobs::give_back(&node.store, &id, &worker)).await;

@@ -15,8 +15,9 @@ use super::carried::{in_time, queue};
 use super::node::Node;
 
 /// So many ids of a kind are in Redis at most, as far as each relay sees: enough for all nodes until the next look,
-/// while the library's script, which moves all that came since it was last asked, stops at some eight thousand.
-const WINDOW: i32 = 500;
+/// while the library's script, which moves all that came since it was last asked, stops at some eight thousand, which
+/// dozens of relays that look at the same moment don't reach.
+const WINDOW: i32 = 100;
 /// More may wait than there was room for; this is how soon there is some again.
 const SOON: Duration = Duration::from_millis(10);
 
@@ -53,6 +54,10 @@ async fn tell(node: &Node, redis: &Shared, kinds: &[&'static str]) -> Result<usi
         return Err("there is no connection to it".to_owned());
     };
     let rooms = in_time(rooms(redis, &mut connection, kinds)).await?;
+    for (kind, _) in kinds.iter().zip(&rooms).filter(|(_, room)| **room == 0) {
+        // Perhaps nobody takes them there.
+        node.bells.ring(Some(*kind));
+    }
     let names: Vec<_> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
     let due = jobs::relay(&node.store, &names, &rooms).await.map_err(|error| error.to_string())?;
     for kind in kinds {

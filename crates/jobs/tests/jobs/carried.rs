@@ -24,6 +24,9 @@ const TOLD: &str = "select count(*)::text from apalis.jobs where metadata -> 're
 const TOLD_AND_WAIT: &str = "select count(*)::text from apalis.jobs
     where status = 'Pending' and metadata -> 'relayed' is not null";
 
+/// When a worker gave the last sign of life.
+const LAST_SEEN: &str = "select max(last_seen)::text from apalis.workers";
+
 /// The node's connection, once there is one.
 async fn connected(redis: &Redis) -> Shared {
     let shared = crate::open(redis.url());
@@ -269,28 +272,95 @@ async fn no_more_are_at_work_at_once_than_may_be() {
     running.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_is_thrown_away_while_redis_has_it_is_not_done() {
-    let db = TestDatabase::create().await;
-    let redis = Redis::start().await;
-    let shared = connected(&redis).await;
-    let (sender, mut begun) = mpsc::unbounded_channel();
-    let go_on = Arc::new(Semaphore::new(0));
-    let gate = Arc::clone(&go_on);
-    let running = node(&db, &shared, move |note: Note| {
+/// Works on what it is told until there are permits, and says when it begins.
+fn held(
+    db: &TestDatabase,
+    shared: &Shared,
+    go_on: &Arc<Semaphore>,
+) -> (Running, mpsc::UnboundedReceiver<u32>) {
+    let (sender, begun) = mpsc::unbounded_channel();
+    let gate = Arc::clone(go_on);
+    let running = node(db, shared, move |note: Note| {
         let (sent, gate) = (sender.send(note.n), Arc::clone(&gate));
         async move {
             let _passed = gate.acquire().await;
             sent.map_err(|_| Failure::ForGood("nobody asks".into()))
         }
     });
-    // As many as may be at work at once, and one more.
+    (running, begun)
+}
+
+/// As many as may be at work at once, and one more, which waits.
+async fn fill(db: &TestDatabase, begun: &mut mpsc::UnboundedReceiver<u32>) {
     for n in 0..=4 {
         put(db.store(), &Note { n }, None).await;
         if n < 4 {
             assert_eq!(tokio::time::timeout(PATIENCE, begun.recv()).await.unwrap(), Some(n));
         }
     }
+}
+
+/// What a busy node can't begin it does not keep from others, nor does it stop in the middle of taking it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_free_does_what_waits_for_a_busy_node() {
+    let db = TestDatabase::create().await;
+    let redis = Redis::start().await;
+    let shared = connected(&redis).await;
+    let go_on = Arc::new(Semaphore::new(0));
+    let (busy, mut begun) = held(&db, &shared, &go_on);
+    fill(&db, &mut begun).await;
+    for _ in 0..3 {
+        let seen = text(db.store(), LAST_SEEN).await.unwrap();
+        let waited = Instant::now();
+        while text(db.store(), LAST_SEEN).await.unwrap() == seen {
+            assert!(waited.elapsed() < PATIENCE, "the busy node gives no sign of life");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    let free = node(&db, &shared, |_: Note| async { Ok(()) });
+    for n in 5..15 {
+        put(db.store(), &Note { n }, None).await;
+    }
+    until(&db, "select count(*)::text from apalis.jobs where status = 'Done'", 11).await;
+    go_on.add_permits(4);
+    all(db.store(), "note", JobState::Done).await;
+    stop([busy, free]).await;
+}
+
+/// A worker of the library looks for work whenever anything wakes its task: nothing may do so while there is none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_without_work_hardly_ask() {
+    let db = TestDatabase::create().await;
+    let redis = Redis::start().await;
+    let shared = connected(&redis).await;
+    let running = node(&db, &shared, |_: Note| async { Ok(()) });
+    put(db.store(), &Note { n: 0 }, None).await;
+    all(db.store(), "note", JobState::Done).await;
+    let before = scripts(&shared).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let asked = scripts(&shared).await - before;
+    // Ten looks a second, and what a sign of life takes; on a slow machine fewer.
+    assert!(asked < 120, "Redis ran {asked} scripts");
+    running.stop().await;
+}
+
+/// How many scripts Redis has run.
+async fn scripts(shared: &Shared) -> u64 {
+    let mut connection = shared.connection().unwrap();
+    let told: String =
+        redis::cmd("INFO").arg("commandstats").query_async(&mut connection).await.unwrap();
+    let calls = |line: &str| line.split("calls=").nth(1)?.split(',').next()?.parse::<u64>().ok();
+    told.lines().filter(|line| line.starts_with("cmdstat_eval")).filter_map(calls).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_is_thrown_away_while_redis_has_it_is_not_done() {
+    let db = TestDatabase::create().await;
+    let redis = Redis::start().await;
+    let shared = connected(&redis).await;
+    let go_on = Arc::new(Semaphore::new(0));
+    let (running, mut begun) = held(&db, &shared, &go_on);
+    fill(&db, &mut begun).await;
     until(&db, TOLD_AND_WAIT, 1).await;
     let waiting = of_kind(db.store(), "note").await.remove(0);
     // A worker may just have it in hand, and gives it back.
