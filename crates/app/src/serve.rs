@@ -172,20 +172,26 @@ fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> Join
 fn mend_index(keyword: KeywordIndex, store: Store, stop: CancellationToken) -> JoinHandle<()> {
     tokio::spawn(async move {
         while stop.run_until_cancelled(tokio::time::sleep(INDEX_MENDED)).await.is_some() {
-            match stop.run_until_cancelled(keyword.mend(&store)).await {
-                Some(Ok(Mended { missing: 0, strays: 0 })) => {
-                    tracing::info!("the keyword index has what the database has");
-                }
-                Some(Ok(Mended { missing, strays })) => {
-                    tracing::warn!(missing, strays, "the keyword index was mended");
-                }
-                Some(Err(error)) => {
-                    tracing::warn!(%error, "the keyword index could not be looked through; trying again");
-                }
-                None => return,
+            if let Some(mended) = stop.run_until_cancelled(keyword.mend(&store)).await {
+                note_mended(mended);
             }
         }
     })
+}
+
+fn note_mended(mended: Result<Option<Mended>, mc_search::Error>) {
+    match mended {
+        Ok(None) => tracing::warn!("the keyword index is not complete and was not looked through"),
+        Ok(Some(Mended { missing: 0, strays: 0 })) => {
+            tracing::info!("the keyword index has what the database has");
+        }
+        Ok(Some(Mended { missing, strays })) => {
+            tracing::warn!(missing, strays, "the keyword index was mended");
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the keyword index could not be looked through; trying again");
+        }
+    }
 }
 
 /// Beside the rest of the start: what the first recalls would pay for otherwise.
