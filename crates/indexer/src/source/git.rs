@@ -55,8 +55,8 @@ const TRACE: &str = "GIT_TRACE_PACKET";
 /// server.
 const GREETINGS: &[&str] = &["< # service=git-upload-pack", "< version 2"];
 /// Said where something else answers in place of a git server.
-const NO_GIT_SERVER: &str = "what answers there is no git server, and git takes it for a repository without a commit; see that no proxy on the \
-     way is out of order, then try again";
+const NO_GIT_SERVER: &str = "what answers there is no git server, and git takes it for an empty repository; see \
+                             that no proxy on the way is out of order, then try again";
 
 /// Variables by which the surroundings would steer git.
 const UNSET: &[&str] = &[
