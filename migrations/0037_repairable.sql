@@ -1,8 +1,8 @@
 -- What the passages of dialogs and conversations were made of, so that lost ones can be made again as they were.
 
 -- Whether search is to find a dialog: one of somebody who may not save for the team is kept and not found, and so is
--- one that says nothing. Those of before are as they are.
-alter table dialogs add column is_found boolean not null default false;
+-- one that says nothing. Null where nobody said: those of before, and what an older node saves, are as they are.
+alter table dialogs add column is_found boolean;
 update dialogs d set is_found = true where exists (select from passages p where p.dialog_id = d.id);
 
 -- Of a document that is a conversation: who said each part of its text, when, and of how many lines it is

@@ -1,5 +1,6 @@
 //! The key that seals secrets in the database. It lives beside it, not in it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -10,25 +11,52 @@ use crate::private_file;
 
 const WHAT: &str = "the sealing key";
 
-/// A key that is nowhere but here yet.
-pub struct NewKey(Zeroizing<String>);
+/// A key that no start has kept yet. Until it is known whether it is the first it lies in a draft beside: a start that
+/// is ended in between has the next one ask again, for the same key.
+pub struct NewKey {
+    text: Zeroizing<String>,
+    /// Whether an earlier start made it.
+    is_drafted: bool,
+}
 
 impl NewKey {
-    /// Puts it where the next start finds it.
+    /// Puts it where the next start takes it up and asks again.
+    pub fn draft(&self, path: &Path) -> Result<()> {
+        private_file::write(&draft_of(path), WHAT, self.text.as_bytes())
+    }
+
+    /// Puts its draft where every start finds the key.
     pub fn keep(self, path: &Path) -> Result<()> {
-        private_file::write(path, WHAT, self.0.as_bytes())
+        private_file::rename(&draft_of(path), path, WHAT)
+    }
+
+    /// Deletes the draft that it was found in: it has sealed nothing.
+    pub fn discard(self, path: &Path) -> Result<()> {
+        if !self.is_drafted {
+            return Ok(());
+        }
+        let draft = draft_of(path);
+        fs::remove_file(&draft).with_context(|| format!("{} can't be deleted", draft.display()))
     }
 }
 
-/// Reads the key, and those that it replaced; makes one where there is none, which is to be kept once it is known to be
-/// the first.
+/// Reads the key, and those that it replaced. Where there is none it takes up the draft of one or makes one, which is
+/// to be kept once it is known to be the first.
 pub fn find_or_make(path: &Path, previous: &[PathBuf]) -> Result<(Sealer, Option<NewKey>)> {
     if path.exists() {
         return Ok((sealer(path, previous)?, None));
     }
-    let key = SealingKey::generate();
-    let new = NewKey(Zeroizing::new(hex::encode(key.expose())));
+    let draft = draft_of(path);
+    let is_drafted = draft.exists();
+    let key = if is_drafted { read(&draft)? } else { SealingKey::generate() };
+    let new = NewKey { text: Zeroizing::new(hex::encode(key.expose())), is_drafted };
     Ok((Sealer::new(key, read_all(previous)?), Some(new)))
+}
+
+fn draft_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".draft");
+    name.into()
 }
 
 /// Reads the key, and those that it replaced.
@@ -68,7 +96,9 @@ mod tests {
         for path in [&old, &new] {
             let (_, key) = find_or_make(path, &[]).expect("a key");
             assert!(!path.exists(), "nobody knows yet whether it is the first");
-            key.expect("a new one").keep(path).expect("a file");
+            let key = key.expect("a new one");
+            key.draft(path).expect("a draft");
+            key.keep(path).expect("a file");
         }
         let (first, none) = find_or_make(&old, &[]).expect("the key");
         assert!(none.is_none(), "it is kept");

@@ -787,6 +787,30 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dialog_of_an_older_node_which_did_not_say_whether_it_is_found_stays_as_it_is() {
+    let world = World::new().await;
+    whole(&world).await;
+    world
+        .execute(&format!(
+            "do $older$ begin
+                 insert into dialogs (id, project_id, distilled)
+                 values (gen_random_uuid(), '{p}', 'Delays are minutes.'), (gen_random_uuid(), '{p}', 'Nobody finds this.');
+                 insert into passages (id, project_id, dialog_id, text, content_hash)
+                 select gen_random_uuid(), d.project_id, d.id, d.distilled, '\\x08' from dialogs d
+                 where d.distilled = 'Delays are minutes.';
+             end $older$",
+            p = world.project
+        ))
+        .await;
+    let done = world.done(HygieneTask::Consistency, false).await;
+    for what in ["stray_passages", "dialogs_not_found"] {
+        assert_eq!(done.counts[what], 0, "{:?}", done.counts);
+    }
+    let passages = "select count(*)::text from passages where dialog_id is not null";
+    assert_eq!(world.text(passages).await, "2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repositories_are_held_before_the_audit_and_a_look_asks_for_nothing() {
     let world = World::new().await;
     whole(&world).await;

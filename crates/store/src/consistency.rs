@@ -71,7 +71,7 @@ pub async fn unfound_records(
     Ok(ids.into_iter().map(RecordId::from).collect())
 }
 
-/// Deletes passages of dialogs that nobody is to find; answers of which.
+/// Deletes passages of dialogs that nobody is to find; answers of which. Where nobody said whether they are, they stay.
 pub async fn remove_stray_dialogs(
     tx: &mut Tx,
     project: ProjectId,
@@ -80,7 +80,7 @@ pub async fn remove_stray_dialogs(
     let ids = sqlx::query_scalar!(
         r#"delete from passages where id in (
                select p.id from passages p join dialogs d on d.id = p.dialog_id
-               where p.project_id = $1 and not d.is_found limit $2)
+               where p.project_id = $1 and d.is_found is false limit $2)
            returning dialog_id as "dialog!""#,
         project.0,
         limit

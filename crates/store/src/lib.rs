@@ -2,6 +2,7 @@
 
 mod access;
 pub mod accounts;
+mod again;
 pub mod audit;
 pub mod backup;
 pub mod bundles;

@@ -6,6 +6,7 @@ use mc_domain::{
 };
 use serde_json::json;
 
+use crate::again::past_deadlocks;
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
 use crate::{Error, Store, Tx, policies};
@@ -214,19 +215,11 @@ impl Row {
     }
 }
 
-/// A removal meets what the background writes for the project, and one of both has to give way: so often this one.
-const REMOVALS: usize = 5;
-
 /// Removes the project that was entered, and all that belongs to it but its audit, and notes that in the
-/// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more.
+/// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more. Where it meets what
+/// the background writes for the project, one of both has to give way.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
-    for _ in 1..REMOVALS {
-        match remove(store, project).await {
-            Err(error) if error.is_deadlock() => {}
-            ended => return ended,
-        }
-    }
-    remove(store, project).await
+    past_deadlocks(|| remove(store, project)).await
 }
 
 async fn remove(store: &Store, project: &Project) -> Result<(), Error> {

@@ -9,6 +9,7 @@ use mc_sanitizer::Sanitized;
 use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
+use crate::again::past_deadlocks;
 use crate::error::word;
 use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
@@ -160,7 +161,7 @@ async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Resul
 async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let mut queued = 0;
     loop {
-        queued += enqueue_free(store, model, passages).await?;
+        queued += past_deadlocks(|| enqueue_free(store, model, passages)).await?;
         let Some(held) = unqueued(store, model, passages).await? else { return Ok(queued) };
         sqlx::query!("select from passages where id = $1 for key share", held)
             .execute(&store.pool)
@@ -169,7 +170,8 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
 }
 
 /// Queues those of the passages that nobody is deleting, and keeps them from being deleted until they are queued. In
-/// one order, since nodes that start together queue the same ones.
+/// one order, since nodes that start together queue the same ones; whoever has queued one of them by changing it, and
+/// deletes another, still waits for this while this waits for them.
 async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to)

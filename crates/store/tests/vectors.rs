@@ -181,6 +181,47 @@ async fn what_is_being_deleted_is_waited_for_and_queued_only_where_it_stays() {
     }
 }
 
+/// Somebody changes the second of two documents and, once a start waits for that, deletes the first, which the start
+/// holds by then. He has the longer patience, so it is the start that PostgreSQL ends.
+#[tokio::test]
+async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_goes_on() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("shop").await.id;
+    let old = vectors::register_model(store, "old", 8, &json!({})).await.unwrap();
+    write(store, project, "a.md", "x", "a").await;
+    write(store, project, "b.md", "x", "b").await;
+    embed_all(store, &old).await;
+    let new = vectors::register_model(store, "new", 8, &json!({})).await.unwrap();
+    let writing = execute(
+        db.url(),
+        "do $writing$ begin
+             perform set_config('deadlock_timeout', '1h', true);
+             update passages set content_hash = '\\x01' where place = 'b.md';
+             perform pg_advisory_xact_lock(7);
+             loop
+                 perform pg_stat_clear_snapshot();
+                 exit when exists (select from pg_stat_activity
+                                   where datname = current_database() and wait_event_type = 'Lock');
+                 perform pg_sleep(0.01);
+             end loop;
+             delete from passages where place = 'a.md';
+         end $writing$",
+    );
+    let starting = async {
+        let changed = "select count(*)::text from pg_locks where locktype = 'advisory' and objid = 7
+                       and database = (select oid from pg_database where datname = current_database())";
+        while text(store, changed).await.unwrap() == "0" {
+            tokio::task::yield_now().await;
+        }
+        vectors::enqueue_missing(store, &new).await
+    };
+    let (written, queued) = tokio::join!(writing, starting);
+    written.unwrap();
+    assert_eq!(queued.unwrap(), 0, "one is gone, the other was queued by its change");
+    assert_eq!(embed_all(store, &new).await, 1);
+}
+
 /// PostgreSQL ends one of two transactions that wait for each other. That nobody has to ask twice is the removal's part.
 #[tokio::test]
 async fn a_project_is_removed_while_others_write_for_it() {

@@ -198,12 +198,19 @@ async fn who_asks(system: &System) -> Result<String, mc_connectors::client::Erro
 
 /// Saves are safe in the database whatever happens to the index, so this is not the service's health.
 fn keyword_index(status: &Value) -> Finding {
+    let mend = "make room on the disk of data_dir, where the folder index is; the service's log says what was \
+                refused. It catches up by itself";
     match text(&status["index"], "phase") {
         "stuck" => bad(
             "index",
             "the keyword index can't be written; searches find what is new by vectors alone".into(),
-            "make room on the disk of data_dir, where the folder index is; the service's log says what was refused. \
-             It catches up by itself",
+            mend,
+        ),
+        "unbuilt" => bad(
+            "index",
+            "the keyword index can't be built; searches find what is not in it by vectors alone"
+                .into(),
+            mend,
         ),
         phase => good("index", format!("the keyword index is {phase}")),
     }

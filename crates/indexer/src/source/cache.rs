@@ -94,7 +94,7 @@ async fn newest(
         Ok(sha) => Ok(Some(sha)),
         Err(unknown @ Error::UnknownRef(_)) => {
             let list = ["ls-remote", "--quiet", upload_pack(url), "--end-of-options", url.as_str()];
-            let refs = git.run(&list, STEP_LIMIT, cancel).await?;
+            let refs = git.list(&list, STEP_LIMIT, cancel).await?;
             if refs.is_empty() { Ok(None) } else { Err(unknown) }
         }
         Err(error) => Err(error),

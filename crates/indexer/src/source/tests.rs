@@ -323,6 +323,51 @@ async fn a_repository_without_a_commit_is_an_empty_tree_and_one_without_the_bran
     }
 }
 
+/// What a web server answers with.
+fn answer(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+/// Brings a copy of what is behind the URL up to date.
+async fn copied(url: &Url, cache: &Path) -> Result<Checkout, Error> {
+    // The test's certificate is nobody's, and the way to this machine leads by no proxy.
+    let here = ["http.sslVerify=false", "http.proxy="].map(str::to_owned).to_vec();
+    cache::checkout(url, "", "", here, cache, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn that_a_repository_is_empty_is_believed_of_a_git_server_alone() {
+    let cache = tempfile::tempdir().expect("folder");
+    for broken in [
+        b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec(),
+        answer("200 OK", "text/html", b""),
+        answer("200 OK", "text/plain", b"OK"),
+        answer("200 OK", "application/json", b"{}"),
+    ] {
+        let url = answering(broken).await;
+        let refused = copied(&url, cache.path()).await.expect_err("no git server");
+        assert!(matches!(&refused, Error::Unreachable(why) if why.contains("proxy")), "{refused}");
+    }
+
+    let empty = tempfile::tempdir().expect("folder");
+    git(empty.path(), &["init", "--quiet", "--bare"]);
+    let refs = Command::new("git")
+        .args(["upload-pack", "--http-backend-info-refs"])
+        .arg(empty.path())
+        .output()
+        .expect("git");
+    assert!(refs.status.success(), "{}", String::from_utf8_lossy(&refs.stderr));
+    let served = [&b"001e# service=git-upload-pack\n0000"[..], refs.stdout.as_slice()].concat();
+    let kind = "application/x-git-upload-pack-advertisement";
+    let url = answering(answer("200 OK", kind, &served)).await;
+    let empty = copied(&url, cache.path()).await.expect("an empty tree");
+    assert_eq!(empty.source_ref, "");
+}
+
 #[tokio::test]
 async fn a_cancelled_fetch_gives_up() {
     let cache = tempfile::tempdir().expect("folder");

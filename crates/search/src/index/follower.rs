@@ -98,7 +98,7 @@ impl Follower {
                     self.shared.status.send_replace(Status::default());
                 }
                 End::Unwritten(error) => {
-                    self.stuck(&error);
+                    self.fail(Phase::Stuck, &error);
                     pause = if has_written { FIRST_PAUSE } else { longer(pause) };
                     if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                         return;
@@ -123,7 +123,7 @@ impl Follower {
                     tokio::time::sleep(POLL).await;
                 }
                 Err(error) => {
-                    self.stuck(&error);
+                    self.fail(Phase::Unbuilt, &error);
                     pause = longer(pause);
                     tokio::time::sleep(pause).await;
                 }
@@ -151,13 +151,13 @@ impl Follower {
         Ok((generation, cursor))
     }
 
-    /// Searches see what is in so far, and say so.
-    fn stuck(&self, error: &Error) {
+    /// Searches see what is in so far, and say whether that is all of before or a part.
+    fn fail(&self, phase: Phase, error: &Error) {
         tracing::error!(
             error = error as &dyn std::error::Error,
             "keyword index can't be written, trying again; see that there is room in its folder"
         );
-        self.shared.status.send_modify(|status| status.phase = Phase::Stuck);
+        self.shared.status.send_modify(|status| status.phase = phase);
     }
 }
 

@@ -78,6 +78,7 @@ impl KeywordIndex {
             Phase::Following => {}
             Phase::Rebuilding => return Freshness::Rebuilding,
             Phase::Stuck => return Freshness::Stuck,
+            Phase::Unbuilt => return Freshness::Unbuilt,
         }
         let (done, answer) = oneshot::channel();
         if self.0.refreshes.send(done).is_err() {

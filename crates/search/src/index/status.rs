@@ -23,6 +23,8 @@ pub enum Phase {
     Following,
     /// It can't be written, as when the disk is full; searches see what is in so far. It is tried again by itself.
     Stuck,
+    /// It had to be built anew and can't be; searches see the part that is in so far. It is tried again by itself.
+    Unbuilt,
 }
 
 /// Whether a search that begins now sees everything committed before.
@@ -36,4 +38,6 @@ pub enum Freshness {
     Rebuilding,
     /// The index can't be written; it sees what was in before.
     Stuck,
+    /// The index can't be built anew; it sees a part at most.
+    Unbuilt,
 }

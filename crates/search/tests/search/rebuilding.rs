@@ -110,6 +110,8 @@ async fn what_could_not_be_written_is_caught_up_with_and_nothing_is_rebuilt_for_
     assert_eq!(places, ["a.md"], "what was in before is found");
     let notes = found.degraded.join("; ");
     assert!(notes.contains("keyword index can't be written"), "{notes}");
+    let mended = node.index().mend(world.store()).await.expect("a look");
+    assert_eq!(mended, None, "nobody knows what it lacks");
 
     fs::remove_dir(&obstacle).expect("there is room again");
     until(&node, Phase::Following).await;
@@ -137,7 +139,15 @@ async fn an_index_that_can_not_be_built_leaves_no_halves_behind() {
     fs::create_dir(&obstacle).expect("a folder");
     world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
     let node = world.node().await;
-    until(&node, Phase::Stuck).await;
+    until(&node, Phase::Unbuilt).await;
+    let notes = async || node.find(&world.query("kestrel")).await.degraded.join("; ");
+    // While it is tried again it says that it is being rebuilt.
+    let says_so = async {
+        while !notes().await.contains("can't be built") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, says_so).await.expect("a search says that there is only a part");
     let folders = || {
         let entries = fs::read_dir(world.index_dir()).expect("the index").flatten();
         entries.filter(|entry| entry.path().join("meta.json").exists()).count()
