@@ -63,7 +63,7 @@ pub(super) async fn ask(
         url.as_str(),
     ];
     list.extend(names.iter().map(String::as_str));
-    let told = git.run(&list, ASK_LIMIT, cancel).await?;
+    let told = git.list(&list, ASK_LIMIT, cancel).await?;
     Ok(names.iter().find_map(|name| commit_of(&told, name)))
 }
 

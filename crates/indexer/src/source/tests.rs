@@ -566,6 +566,10 @@ async fn a_host_is_asked_over_https_what_its_refs_point_to() {
     let told = state::ask(&url, "main", here(), &cancel).await.expect("an answer");
     assert_eq!(told, Some(two));
 
+    // A proxy that answers for the host says of no ref that it is gone.
+    let url = answering(answer("200 OK", "text/plain", b"OK")).await;
+    let error = state::ask(&url, "main", here(), &cancel).await.expect_err("no server of git");
+    assert!(matches!(error, Error::Unreachable(_)), "{error}");
     for (status, is_gone) in [("404 Not Found", true), ("500 Internal Server Error", false)] {
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         let url = answering(answer.into_bytes()).await;
