@@ -185,7 +185,7 @@ async fn note(
 ) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
     task_links::written(&mut tx, work.task, &work.digest, origin.connection, comment).await?;
-    let detail = json!({ "system": origin.system, "comment": comment, "digest": work.digest });
+    let detail = json!({ "system": origin.system, "what": origin.what, "comment": comment, "digest": work.digest });
     let event = NewEvent::new(Act::TaskLinksWritten, work.task).with(detail);
     audit::add(&mut tx, Chain::Project(writing.project), None, &[event]).await?;
     tx.commit().await
