@@ -80,8 +80,9 @@ pub async fn run(store: Store, with: Connecting, work: Links) -> Result<(), Fail
     written.map_err(|error| Failure::of(&error))
 }
 
-/// Writes it; answers where, and as which comment. What may not be written is not even looked for. That can take long,
-/// so what may be is judged once more behind it: by then somebody may have turned it off, or made private what it names.
+/// Writes it; answers where, and as which comment. What may not be written is not even looked for. Looking can take
+/// long, so what may be is judged once more behind it: by then somebody may have turned it off, or made private what it
+/// names.
 async fn write<'a>(
     store: &Store,
     with: &Connecting,
@@ -151,8 +152,8 @@ async fn composed(
     Ok(links_comment(store, &writing.policy, subject).await?)
 }
 
-/// Our comment: the one that is known, else one that begins so. Only what the credential's own user has written is looked
-/// at: nobody can have a comment of theirs taken for it.
+/// Our comment: the one that is known, else one that begins so. Only what the credential's own user has written is
+/// looked at: nobody can have a comment of theirs taken for it.
 async fn find(tracker: &dyn Tracker, writing: &Writing) -> Result<Option<Comment>, client::Error> {
     let mut own = tracker.own_comments(&writing.external_id).await?;
     let is_known = |comment: &Comment| Some(&comment.id) == writing.comment.as_ref();
@@ -185,7 +186,9 @@ async fn note(
 ) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
     task_links::written(&mut tx, work.task, &work.digest, origin.connection, comment).await?;
-    let detail = json!({ "system": origin.system, "what": origin.what, "comment": comment, "digest": work.digest });
+    let Origin { system, what, .. } = origin;
+    let detail =
+        json!({ "system": system, "what": what, "comment": comment, "digest": work.digest });
     let event = NewEvent::new(Act::TaskLinksWritten, work.task).with(detail);
     audit::add(&mut tx, Chain::Project(writing.project), None, &[event]).await?;
     tx.commit().await

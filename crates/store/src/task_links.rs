@@ -173,7 +173,7 @@ pub async fn standing(store: &Store, task: TaskId) -> Result<Option<Standing>, E
     }))
 }
 
-/// Has a text written that whoever entered the project has agreed to, known by its sum. What was agreed to before and was not written
+/// Has a text written that whoever entered the project has agreed to. What was agreed to before and was not written
 /// yet is not any more.
 pub async fn ask(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) -> Result<(), Error> {
     let asked_at = sqlx::query_scalar!(

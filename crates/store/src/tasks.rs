@@ -155,9 +155,9 @@ pub async fn withdraw(
     Ok(is_withdrawn)
 }
 
-/// Forgets what the tracker said of a task that it did not list when it was asked by a connection. That one may be hidden rather than
-/// gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back. `false`
-/// where there is none, it was heard of since, or another connection has brought it, which may see more.
+/// Forgets what the tracker said of a task that it did not list when a connection asked. That one may be hidden rather
+/// than gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back.
+/// `false` where there is none, it was heard of since, or another connection, which may see more, has brought it.
 pub async fn withdraw_unlisted(
     tx: &mut Tx,
     project: ProjectId,

@@ -1,5 +1,6 @@
 //! `/tasks/{external_id}/links`: the comment that tells a task's tracker which records and dialogs belong to it. It is
-//! written where the project's policy lets it be and a person has agreed to the very text for that tracker, by their sum.
+//! written where the project's policy lets it be and a person has agreed to the very text for that tracker, by a sum of
+//! both.
 
 use std::ops::RangeInclusive;
 
