@@ -180,12 +180,11 @@ impl Redmine {
         let update = Update { issue: Notes { notes: text } };
         self.http.write(Method::PUT, &["issues", &file], &update, &action).await?;
         let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
-        let begins_so = |notes: &String| first_line(notes) == first_line(text);
-        let is_it = |journal: &&Journal| {
-            journal.is_of(&me) && journal.notes.as_ref().is_some_and(begins_so)
-        };
         let journals = self.journals(issue).await?;
-        let written = journals.iter().rfind(is_it).map(|journal| journal.id.to_string());
+        let begins_so = |notes: &str| first_line(notes) == first_line(text);
+        let own = journals.iter().filter(|journal| journal.is_of(&me));
+        let written = own.rev().find(|journal| journal.notes.as_deref().is_some_and(begins_so));
+        let written = written.map(|journal| journal.id.to_string());
         written.ok_or_else(|| self.http.unavailable("it does not show the note that it took"))
     }
 
