@@ -3,7 +3,7 @@
 create table task_comments (
     task_id        uuid        primary key references tasks on delete cascade,
     project_id     uuid        not null references projects on delete cascade,
-    -- The sum of the text that was agreed to last; the text is made anew when it is written.
+    -- The sum of the text that was agreed to last and of where it goes; the text is made anew when it is written.
     digest         text        not null,
     asked_by       uuid        references users on delete set null,
     asked_at       timestamptz not null default now(),
@@ -11,6 +11,8 @@ create table task_comments (
                                constraint task_comments_state_known check (state in ('waiting', 'written', 'failed')),
     -- Why it was not written, or not yet.
     reason         text        not null default '',
+    -- The job that writes it: once that is over and the comment still waits, it was given up.
+    job            text,
     -- Since when a worker has been at it: no other writes beside it.
     begun_at       timestamptz,
     -- The comment, as the connection's system knows it.
@@ -34,4 +36,11 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     where t.id = connection_of_task.wanted and t.project_id = (select mc.decides()) and c.ability = 'issues'
         and not c.is_paused
 $$;
-call mc.run_as_worker(array['mc.connection_of_task(uuid)']::regprocedure[]);
+
+-- Whether nobody will take a job up any more: it has ended, was given up or discarded, or there never was one.
+create function mc.is_job_over(wanted text) returns boolean
+language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+    return not exists (select from apalis.jobs j where j.id = wanted and j.status not in ('Done', 'Killed'));
+end $$;
+call mc.run_as_worker(array['mc.connection_of_task(uuid)', 'mc.is_job_over(text)']::regprocedure[]);

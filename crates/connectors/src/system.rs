@@ -54,7 +54,7 @@ pub trait Tracker: Send + Sync {
 
     /// Says something about an issue: in place of what an earlier comment with this id says, else as a new one. Answers
     /// the comment's id. Whoever asks for it has a person's consent. What was not answered may have been written all the
-    /// same, so it is not tried again here: look for it first ([`Tracker::find_comment`]).
+    /// same, so it is not tried again here: look for it first ([`Tracker::own_comments`]).
     fn comment<'a>(
         &'a self,
         external_id: &'a str,
@@ -62,12 +62,12 @@ pub trait Tracker: Send + Sync {
         text: &'a str,
     ) -> BoxFuture<'a, Result<String, Error>>;
 
-    /// The id of a comment on an issue whose text is `such`.
-    fn find_comment<'a>(
+    /// What the credential's own user has said about an issue, in any order; what only some there may see as well. What
+    /// anybody else says is not among it, whatever it says.
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
-        such: &'a (dyn Fn(&str) -> bool + Send + Sync),
-    ) -> BoxFuture<'a, Result<Option<String>, Error>>;
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
 }
 
 /// A page of a wiki.

@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
+use mc_connectors::Comment;
 use mc_connectors::client::{self, System};
 use mc_connectors::system::Tracker;
 use mc_domain::{Act, Classified as _, TaskId};
-use mc_memory::task_links::{LinksComment, Subject, is_of, links_comment};
+use mc_memory::task_links::{LinksComment, Subject, is_of, links_comment, says};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::task_links::{self, Begun, Origin, Writing};
@@ -32,6 +33,9 @@ impl Work for Links {
     const AT_ONCE: usize = 2;
     const STARTS: u16 = task_links::JOB_STARTS;
     const TIME: Duration = task_links::WRITE_TIME;
+    /// With each pause twice as long as the one before, up to an hour, three hours pass before it is given up: a limit
+    /// of requests or an outage has ended by then.
+    const PAUSE: Duration = Duration::from_mins(2);
 }
 
 /// Why nothing was written.
@@ -39,6 +43,8 @@ impl Work for Links {
 enum Stopped {
     #[error(transparent)]
     System(#[from] client::Error),
+    #[error(transparent)]
+    Store(#[from] mc_store::Error),
     #[error(transparent)]
     Memory(#[from] mc_memory::Error),
     #[error("{0}")]
@@ -49,6 +55,7 @@ impl Stopped {
     fn may_pass(&self) -> bool {
         match self {
             Self::System(error) => error.kind().is_transient(),
+            Self::Store(error) => error.kind().is_transient(),
             Self::Memory(error) => error.kind().is_transient(),
             Self::Because(_) => false,
         }
@@ -73,38 +80,65 @@ pub async fn run(store: Store, with: Connecting, work: Links) -> Result<(), Fail
     written.map_err(|error| Failure::of(&error))
 }
 
-/// Writes it; answers where, and as which comment.
+/// Writes it; answers where, and as which comment. What may not be written is not even looked for. Looking can take
+/// long, so what may be is judged once more behind it: by then somebody may have turned it off, or made private what it
+/// names.
 async fn write<'a>(
     store: &Store,
     with: &Connecting,
     work: &Links,
     writing: &'a Writing,
 ) -> Result<(&'a Origin, String), Stopped> {
+    let origin = allowed(writing)?;
+    let Some(system) = with.systems.find(&origin.system, &writing.key) else {
+        return Err(Stopped::Because("the operator does not name its tracker any more"));
+    };
+    let tracker = system.tracker(&origin.what)?;
+    let found = find(&*tracker, writing).await?;
+    let text = agreed(store, work, origin, system).await?;
+    let comment = say(&*tracker, &writing.external_id, found.as_ref(), &text).await?;
+    Ok((origin, comment))
+}
+
+/// Where it may be written.
+fn allowed(writing: &Writing) -> Result<&Origin, Stopped> {
     if !writing.policy.trackers.write_links {
         return Err(Stopped::Because(
             "the project's policy does not let it be written (trackers.write_links)",
         ));
     }
-    let Some(origin) = &writing.origin else {
-        return Err(Stopped::Because("the connection that the task came by is gone, or paused"));
+    let gone = "the connection that the task came by is gone, or paused";
+    writing.origin.as_ref().ok_or(Stopped::Because(gone))
+}
+
+/// The text as it is now, where it is what was agreed to, and still for the tracker that was looked at.
+async fn agreed(
+    store: &Store,
+    work: &Links,
+    origin: &Origin,
+    system: &System,
+) -> Result<String, Stopped> {
+    let Some(writing) = task_links::look_again(store, work.task, &work.digest).await? else {
+        return Err(Stopped::Because("something else was agreed to meanwhile"));
     };
-    let Some(system) = with.systems.find(&origin.system, &writing.key) else {
-        return Err(Stopped::Because("the operator does not name its tracker any more"));
-    };
-    let comment = composed(store, work, writing, system).await?;
+    if allowed(&writing)? != origin {
+        return Err(Stopped::Because("the task came by another connection meanwhile"));
+    }
+    let comment = composed(store, work, &writing, origin, system).await?;
     if comment.digest != work.digest {
         return Err(Stopped::Because(
-            "what belongs to the task has changed since that was agreed to; look at the text as it is now",
+            "what belongs to the task, or the tracker that it came from, has changed since that was agreed to; look \
+             at the text as it is now",
         ));
     }
-    let tracker = system.tracker(&origin.what)?;
-    Ok((origin, say(&*tracker, writing, &comment.text).await?))
+    Ok(comment.text)
 }
 
 async fn composed(
     store: &Store,
     work: &Links,
     writing: &Writing,
+    origin: &Origin,
     system: &System,
 ) -> Result<LinksComment, Stopped> {
     let subject = Subject {
@@ -112,37 +146,35 @@ async fn composed(
         task: work.task,
         external_id: &writing.external_id,
         tracker: system.kind(),
+        system: &origin.system,
+        what: &origin.what,
     };
     Ok(links_comment(store, &writing.policy, subject).await?)
 }
 
-/// Changes the comment that is there, known or found, and writes one where there is none.
-async fn say(
-    tracker: &dyn Tracker,
-    writing: &Writing,
-    text: &str,
-) -> Result<String, client::Error> {
-    let task = writing.external_id.as_str();
-    let known = match &writing.comment {
-        Some(known) => Some(known.clone()),
-        None => find(tracker, writing).await?,
-    };
-    match tracker.comment(task, known.as_deref(), text).await {
-        // It was removed, unless it is there and can't be changed.
-        Err(error @ client::Error::NotFound { .. }) if known.is_some() => {
-            let other = find(tracker, writing).await?;
-            if other == known {
-                return Err(error);
-            }
-            tracker.comment(task, other.as_deref(), text).await
-        }
-        written => written,
-    }
+/// Our comment: the one that is known, else one that begins so. Only what the credential's own user has written is
+/// looked at: nobody can have a comment of theirs taken for it.
+async fn find(tracker: &dyn Tracker, writing: &Writing) -> Result<Option<Comment>, client::Error> {
+    let mut own = tracker.own_comments(&writing.external_id).await?;
+    let is_known = |comment: &Comment| Some(&comment.id) == writing.comment.as_ref();
+    let is_it = |comment: &Comment| is_of(&comment.text, &writing.key, &writing.external_id);
+    let at = own.iter().position(is_known).or_else(|| own.iter().position(is_it));
+    Ok(at.map(|at| own.swap_remove(at)))
 }
 
-async fn find(tracker: &dyn Tracker, writing: &Writing) -> Result<Option<String>, client::Error> {
-    let is_it = |text: &str| is_of(text, &writing.key, &writing.external_id);
-    tracker.find_comment(&writing.external_id, &is_it).await
+/// Changes the comment that is there, and writes one where there is none. One that says just that is left as it is: not
+/// every tracker lets it be changed.
+async fn say(
+    tracker: &dyn Tracker,
+    task: &str,
+    found: Option<&Comment>,
+    text: &str,
+) -> Result<String, client::Error> {
+    match found {
+        Some(found) if says(&found.text, text) => Ok(found.id.clone()),
+        Some(found) => tracker.comment(task, Some(&found.id), text).await,
+        None => tracker.comment(task, None, text).await,
+    }
 }
 
 async fn note(
@@ -154,7 +186,9 @@ async fn note(
 ) -> Result<(), mc_store::Error> {
     let mut tx = store.begin().await?;
     task_links::written(&mut tx, work.task, &work.digest, origin.connection, comment).await?;
-    let detail = json!({ "system": origin.system, "comment": comment, "digest": work.digest });
+    let Origin { system, what, .. } = origin;
+    let detail =
+        json!({ "system": system, "what": what, "comment": comment, "digest": work.digest });
     let event = NewEvent::new(Act::TaskLinksWritten, work.task).with(detail);
     audit::add(&mut tx, Chain::Project(writing.project), None, &[event]).await?;
     tx.commit().await

@@ -1,6 +1,6 @@
 //! The comment that tells a task's tracker which records and dialogs belong to it: ids and titles of what everybody in
 //! the project may see, and nothing else. It is made anew whenever it is shown or written, so that what a person has
-//! agreed to, known by its sum, is what is written, or nothing is.
+//! agreed to, known by a sum of it and of where it goes, is what is written, and written there, or nothing is.
 
 use std::fmt::Write as _;
 
@@ -30,6 +30,10 @@ pub struct Subject<'a> {
     pub external_id: &'a str,
     /// Which tracker that is.
     pub tracker: WebhookSource,
+    /// The operator's name for it.
+    pub system: &'a str,
+    /// What of it the project is connected to.
+    pub what: &'a str,
 }
 
 /// A comment as it would be written.
@@ -37,7 +41,8 @@ pub struct Subject<'a> {
 pub struct LinksComment {
     /// What it says, masked.
     pub text: String,
-    /// The sum of that, in hexadecimal.
+    /// The sum of that and of where it goes, in hexadecimal: who agrees to a text for one tracker did not agree to the
+    /// same for another.
     pub digest: String,
     /// Whether it names nothing.
     pub is_empty: bool,
@@ -54,8 +59,13 @@ pub async fn links_comment(
     let heading = heading(subject.project, subject.external_id);
     let (format, policy) = (Format::of(subject.tracker), policy.clone());
     let text = beside(move || text(&policy, format, &heading, &linked)).await;
-    let digest = hex::encode(Sha256::digest(&text));
+    let digest = digest(subject, &text);
     Ok(LinksComment { text, digest, is_empty })
+}
+
+fn digest(subject: Subject<'_>, text: &str) -> String {
+    let Subject { system, what, .. } = subject;
+    hex::encode(Sha256::digest(format!("{system}\0{what}\0{text}")))
 }
 
 /// Whether a comment is one of ours, of whichever project: it is never taken in as what people say.
@@ -66,6 +76,11 @@ pub fn is_ours(comment: &str) -> bool {
 /// Whether a comment is that of this task.
 pub fn is_of(comment: &str, project: &ProjectKey, external_id: &str) -> bool {
     first_line(comment) == heading(project, external_id)
+}
+
+/// Whether a comment says a text, as trackers give it back: with other ends of lines, say, and without blanks there.
+pub fn says(comment: &str, text: &str) -> bool {
+    comment.split_whitespace().eq(text.split_whitespace())
 }
 
 fn first_line(comment: &str) -> &str {
@@ -215,6 +230,31 @@ mod tests {
             let text = written(tracker, &linked);
             assert!(!text.contains("ghp_") && text.contains("secret:github-token"), "{text}");
         }
+    }
+
+    #[test]
+    fn the_same_text_for_another_place_has_another_sum() {
+        let project = ProjectKey::parse("shop").expect("a key");
+        let subject = Subject {
+            project: &project,
+            task: TaskId::generate(),
+            external_id: "CS-214",
+            tracker: WebhookSource::Jira,
+            system: "internal",
+            what: "CS",
+        };
+        let elsewhere = Subject { system: "customers", ..subject };
+        let beside = Subject { what: "OPS", ..subject };
+        let sums = [subject, elsewhere, beside].map(|subject| digest(subject, "Known."));
+        assert!(sums[0] != sums[1] && sums[0] != sums[2], "{sums:?}");
+        assert_ne!(digest(subject, "Known. More."), sums[0]);
+    }
+
+    #[test]
+    fn a_text_is_the_same_however_a_tracker_ends_its_lines() {
+        let text = written(WebhookSource::Redmine, &linked("T"));
+        assert!(says(&text.replace('\n', " \r\n"), &text) && says(text.trim(), &text));
+        assert!(!says(&text.replace("Records", "Things"), &text));
     }
 
     #[test]

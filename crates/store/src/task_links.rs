@@ -13,9 +13,11 @@ use crate::{Error, Store, Tx, policies};
 /// The kind of job that writes the comment.
 pub const JOB: &str = "links";
 /// How often it is begun before it is given up.
-pub const JOB_STARTS: u16 = 6;
+pub const JOB_STARTS: u16 = 8;
 /// How long one may take. No other writes beside it meanwhile.
 pub const WRITE_TIME: Duration = Duration::from_mins(2);
+/// What is said of one that was given up without anybody living to say why.
+const GIVEN_UP: &str = "it was given up; see the service's log, and agree to it again";
 
 /// What belongs to a task, the newest first.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +53,7 @@ pub struct LinkedDialog {
 }
 
 /// Where a task came from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The connection.
     pub connection: ConnectionId,
@@ -152,13 +154,23 @@ pub async fn origin(store: &Store, task: TaskId) -> Result<Option<Origin>, Error
 
 /// How it is with the comment of a task; `None` where nobody ever agreed to one.
 pub async fn standing(store: &Store, task: TaskId) -> Result<Option<Standing>, Error> {
-    Ok(sqlx::query_as!(
-        Standing,
-        "select state, reason, written_digest, written_at from task_comments where task_id = $1",
+    let row = sqlx::query!(
+        r#"select state, reason, written_digest, written_at, mc.is_job_over(job) as "is_over!"
+           from task_comments where task_id = $1"#,
         task.0
     )
     .fetch_optional(&mut *store.read().await?)
-    .await?)
+    .await?;
+    Ok(row.map(|row| {
+        let is_given_up = row.state == "waiting" && row.is_over;
+        let is_unsaid = is_given_up && row.reason.is_empty();
+        Standing {
+            state: if is_given_up { "failed".to_owned() } else { row.state },
+            reason: if is_unsaid { GIVEN_UP.to_owned() } else { row.reason },
+            written_digest: row.written_digest,
+            written_at: row.written_at,
+        }
+    }))
 }
 
 /// Has a text written that whoever entered the project has agreed to. What was agreed to before and was not written
@@ -180,7 +192,10 @@ pub async fn ask(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) ->
     let key = format!("{task} {digest} {}", asked_at.timestamp_micros());
     let (args, starts) = (json!({ "task": task, "digest": digest }), i32::from(JOB_STARTS));
     let job = NewJob { kind: JOB, key: Some(&key), args, delay: Duration::ZERO, starts };
-    jobs::enqueue(tx, &job).await?;
+    let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(()) };
+    sqlx::query!("update task_comments set job = $2 where task_id = $1", task.0, job)
+        .execute(&mut *tx.0)
+        .await?;
     Ok(())
 }
 
@@ -199,26 +214,46 @@ pub async fn begin(store: &Store, task: TaskId, digest: &str) -> Result<Begun, E
     let begun = match waiting {
         None => Begun::Over,
         Some(true) => Begun::Busy,
-        Some(false) => Begun::Writing(Box::new(take(&mut tx, task).await?)),
+        Some(false) => take(&mut tx, task, digest).await?,
     };
     tx.commit().await?;
     Ok(begun)
 }
 
-async fn take(tx: &mut Tx, task: TaskId) -> Result<Writing, Error> {
+async fn take(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Begun, Error> {
     sqlx::query!("update task_comments set begun_at = now() where task_id = $1", task.0)
         .execute(&mut *tx.0)
         .await?;
+    let writing = read(tx, task, digest).await?;
+    Ok(writing.map_or(Begun::Over, |writing| Begun::Writing(Box::new(writing))))
+}
+
+/// What is being written, as it is by now: policy and connection may be others than when it was begun. `None` where
+/// something else was agreed to since, or the task was forgotten.
+pub async fn look_again(
+    store: &Store,
+    task: TaskId,
+    digest: &str,
+) -> Result<Option<Writing>, Error> {
+    let mut tx = store.begin().await?;
+    let writing = read(&mut tx, task, digest).await?;
+    tx.commit().await?;
+    Ok(writing)
+}
+
+async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<Writing>, Error> {
     let row = sqlx::query!(
         r#"select t.project_id, t.external_id, p.key, p.policy, n.id as "connection?", n.system as "system?",
                n.what as "what?", case when c.connection_id = n.id then c.comment_id end as comment
            from task_comments c join tasks t on t.id = c.task_id join projects p on p.id = t.project_id
                left join connections n on n.id = t.connection_id and n.ability = 'issues' and not n.is_paused
-           where c.task_id = $1"#,
-        task.0
+           where c.task_id = $1 and c.digest = $2 and c.state = 'waiting'"#,
+        task.0,
+        digest
     )
-    .fetch_one(&mut *tx.0)
+    .fetch_optional(&mut *tx.0)
     .await?;
+    let Some(row) = row else { return Ok(None) };
     let unreadable = || Error::Unreadable(format!("projects.key: {}", row.key));
     let origin = match (row.connection, row.system, row.what) {
         (Some(id), Some(system), Some(what)) => {
@@ -226,14 +261,14 @@ async fn take(tx: &mut Tx, task: TaskId) -> Result<Writing, Error> {
         }
         _ => None,
     };
-    Ok(Writing {
+    Ok(Some(Writing {
         project: row.project_id.into(),
         key: ProjectKey::parse(&row.key).map_err(|_| unreadable())?,
         policy: policies::read(row.policy)?,
         external_id: row.external_id,
         origin,
         comment: row.comment,
-    })
+    }))
 }
 
 /// Notes that the comment says what was agreed to. What was agreed to meanwhile still waits.

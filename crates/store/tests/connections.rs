@@ -214,7 +214,10 @@ async fn what_was_not_listed_or_forgotten_comes_back_with_the_same_word() {
     let mut tx = db.store().begin().await.unwrap();
     assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Created);
     connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
-    assert!(tasks::withdraw_unlisted(&mut tx, project, "CS-1", asked_at).await.unwrap());
+    let other = ConnectionId::generate();
+    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, other, "CS-1", asked_at).await;
+    assert!(!withdrawn.unwrap(), "another connection has brought it since");
+    assert!(tasks::withdraw_unlisted(&mut tx, project, id, "CS-1", asked_at).await.unwrap());
     tx.commit().await.unwrap();
     let told = "select title || ' ' || status from tasks";
     assert_eq!(text(db.store(), told).await.unwrap(), " deleted");
@@ -223,8 +226,8 @@ async fn what_was_not_listed_or_forgotten_comes_back_with_the_same_word() {
     assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Updated);
     let newer = NewTask { said_at: Some(asked_at + TimeDelta::hours(1)), ..word() };
     tasks::upsert(&mut tx, project, &newer).await.unwrap();
-    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, "CS-1", asked_at).await.unwrap();
-    assert!(!withdrawn, "it was heard of since");
+    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, id, "CS-1", asked_at).await;
+    assert!(!withdrawn.unwrap(), "it was heard of since");
     assert_eq!(connections::forget(&mut tx, project, id).await.unwrap(), (1, 0));
     tx.commit().await.unwrap();
     assert_eq!(text(db.store(), told).await.unwrap(), " unknown");

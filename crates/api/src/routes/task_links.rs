@@ -1,5 +1,6 @@
 //! `/tasks/{external_id}/links`: the comment that tells a task's tracker which records and dialogs belong to it. It is
-//! written where the project's policy lets it be and a person has agreed to the very text, by its sum.
+//! written where the project's policy lets it be and a person has agreed to the very text for that tracker, by a sum of
+//! both.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +11,7 @@ use http::StatusCode;
 use mc_domain::{Act, Action, ProjectKey};
 use mc_memory::task_links::{LinksComment, Subject, links_comment};
 use mc_store::audit::{self, NewEvent};
-use mc_store::task_links::{self, Standing};
+use mc_store::task_links::{self, Origin, Standing};
 use mc_store::tasks::Task;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -35,7 +36,7 @@ const DIGITS: RangeInclusive<usize> = 64..=64;
     "digest": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
 }))]
 pub struct LinksAgreement {
-    /// The sum of the text that was looked at.
+    /// The sum of the text that was looked at, and of where it goes.
     #[schema(value_type = shapes::Sha256)]
     digest: String,
 }
@@ -53,15 +54,18 @@ impl Check for LinksAgreement {
 pub struct LinksView {
     /// What would be written now, word by word.
     text: String,
-    /// The sum of that text: who sends it back agrees to it.
+    /// The sum of that text and of where it goes: who sends it back agrees to both.
     digest: String,
     /// The operator's name for the tracker.
     system: String,
+    /// What of it the project is connected to: a repository, or a project's key or identifier.
+    what: String,
     /// Whether the project's policy lets it be written (`trackers.write_links`).
     is_allowed: bool,
     /// Whether the comment that stands there says just that.
     is_written: bool,
-    /// What became of the text that was agreed to last: `waiting`, `written` or `failed`; absent where none ever was.
+    /// What became of the text that was agreed to last: `waiting`, `written`, or `failed`, which takes another
+    /// agreement; absent where none ever was.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
     /// Why it was not written, or not yet.
@@ -74,7 +78,7 @@ pub struct LinksView {
 
 /// The comment as it would be written now, and where.
 struct Prepared {
-    system: String,
+    origin: Origin,
     comment: LinksComment,
     standing: Option<Standing>,
 }
@@ -120,7 +124,8 @@ pub async fn agree(
     prepared.check(&digest)?;
     let mut tx = here.store.begin().await?;
     task_links::ask(&mut tx, here.project.id, task.id, &digest).await?;
-    let detail = json!({ "system": prepared.system, "digest": digest });
+    let detail =
+        json!({ "system": prepared.origin.system, "what": prepared.origin.what, "digest": digest });
     audit::note(&mut tx, NewEvent::new(Act::TaskLinksAgreed, task.id).with(detail)).await?;
     tx.commit().await?;
     let standing = task_links::standing(&here.store, task.id).await?;
@@ -141,10 +146,12 @@ async fn prepared(
         task: task.id,
         external_id: &task.external_id,
         tracker: system.kind(),
+        system: &origin.system,
+        what: &origin.what,
     };
     let comment = links_comment(&here.store, &here.project.policy, subject).await?;
     let standing = task_links::standing(&here.store, task.id).await?;
-    Ok(Prepared { system: origin.system, comment, standing })
+    Ok(Prepared { origin, comment, standing })
 }
 
 impl Prepared {
@@ -177,7 +184,8 @@ impl Prepared {
         LinksView {
             text: self.comment.text,
             digest: self.comment.digest,
-            system: self.system,
+            system: self.origin.system,
+            what: self.origin.what,
             is_allowed: here.project.policy.trackers.write_links,
             is_written,
             state,

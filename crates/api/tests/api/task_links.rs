@@ -67,6 +67,47 @@ async fn the_text_is_shown_and_written_only_where_policy_and_person_agree() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_agrees_to_a_text_for_one_tracker_agrees_to_it_for_no_other() {
+    let api = TestApi::start().await;
+    task(&api).await;
+    allow(&api).await;
+    let shown = api.get(LINKS).await.ok();
+    assert_eq!((&shown["system"], &shown["what"]), (&json!(SYSTEM), &json!("carts")));
+    let other = json!({ "system": SYSTEM, "what": "customers" });
+    api.post("/projects/shop/connections", other).await.ok();
+    api.execute(
+        "update tasks set connection_id = (select id from connections where what = 'customers')",
+    )
+    .await;
+    let moved = api.get(LINKS).await.ok();
+    assert_eq!((&moved["what"], &moved["text"]), (&json!("customers"), &shown["text"]));
+    assert_eq!(api.post(LINKS, agreement(&shown)).await.fault(409), "digest");
+    assert_eq!(api.post(LINKS, agreement(&moved)).await.status, 202);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_up_has_failed_until_somebody_agrees_again() {
+    let api = TestApi::start().await;
+    task(&api).await;
+    allow(&api).await;
+    let shown = api.get(LINKS).await.ok();
+    api.post(LINKS, agreement(&shown)).await.ok();
+    assert_eq!(api.get(LINKS).await.ok()["state"], "waiting");
+    api.execute("update apalis.jobs set status = 'Killed' where job_type = 'links'").await;
+    let given_up = api.get(LINKS).await.ok();
+    assert_eq!(given_up["state"], "failed");
+    assert!(given_up["reason"].as_str().unwrap().contains("given up"), "{given_up}");
+    api.execute("update task_comments set reason = 'ours is unavailable'").await;
+    assert_eq!(
+        api.get(LINKS).await.ok()["reason"],
+        "ours is unavailable",
+        "as far as that is known"
+    );
+    let agreed = api.post(LINKS, agreement(&shown)).await.ok();
+    assert_eq!((&agreed["state"], &agreed["reason"]), (&json!("waiting"), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_everybodys_is_not_named() {
     let api = TestApi::start().await;
     task(&api).await;

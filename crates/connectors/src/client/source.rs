@@ -45,8 +45,9 @@ pub(super) trait Issues: Source {
     /// What was said about it.
     fn comments<'a>(&'a self, item: &'a Self::Item) -> BoxFuture<'a, Result<Heard, Error>>;
 
-    /// What was said about one that is known by its id alone, in any order.
-    fn comments_on<'a>(
+    /// What the credential's own user said about one that is known by its id alone, in any order; what only some there
+    /// may see as well.
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
@@ -176,15 +177,11 @@ impl<S: Issues> Tracker for Swept<S> {
         self.0.say(external_id, earlier, text)
     }
 
-    fn find_comment<'a>(
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
-        such: &'a (dyn Fn(&str) -> bool + Send + Sync),
-    ) -> BoxFuture<'a, Result<Option<String>, Error>> {
-        Box::pin(async move {
-            let comments = self.0.comments_on(external_id).await?;
-            Ok(comments.into_iter().find(|comment| such(&comment.text)).map(|comment| comment.id))
-        })
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        self.0.own_comments(external_id)
     }
 }
 

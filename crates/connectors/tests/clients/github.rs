@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, system};
+use crate::support::{TOKEN, all, delivered, ids, system, texts};
 
 const ISSUES: &str = "/api/v3/repos/octocat/hello/issues";
 
@@ -138,7 +138,10 @@ async fn a_comment_is_found_and_changed() {
     let comments = || Mock::given(method("GET")).and(path(format!("{ISSUES}/12/comments")));
     let first = comments().and(query_param("page", "1"));
     first.respond_with(ResponseTemplate::new(200).set_body_json(many)).mount(&server).await;
-    let last = json!([{ "id": 101, "body": "Known. More." }]);
+    let last = json!([{ "id": 101, "user": { "login": "bot" }, "body": "Known. More." },
+        { "id": 102, "user": { "login": "eve" }, "body": "Known. More." }, { "id": 103, "body": "Known. More." }]);
+    let me = ResponseTemplate::new(200).set_body_json(json!({ "login": "bot" }));
+    Mock::given(path("/api/v3/user")).respond_with(me).mount(&server).await;
     let second = comments().and(query_param("page", "2"));
     second.respond_with(ResponseTemplate::new(200).set_body_json(last)).mount(&server).await;
     let changed = Mock::given(method("PATCH")).and(path(format!("{ISSUES}/comments/101")));
@@ -147,11 +150,8 @@ async fn a_comment_is_found_and_changed() {
     changed.respond_with(answer).expect(1).mount(&server).await;
 
     let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
-    let ours = |text: &str| text.starts_with("Known.");
-    let found = tracker.find_comment("octocat/hello#12", &ours).await.expect("comments");
-    assert_eq!(found.as_deref(), Some("101"));
-    let other = |text: &str| text.starts_with("Unknown.");
-    assert_eq!(tracker.find_comment("octocat/hello#12", &other).await, Ok(None));
+    let own = tracker.own_comments("octocat/hello#12").await.expect("comments");
+    assert_eq!(texts(&own), [("101", "Known. More.")], "others may say the same");
     let id = tracker.comment("octocat/hello#12", Some("101"), "Known. Less.").await;
     assert_eq!(id.as_deref(), Ok("101"));
     let elsewhere = tracker.comment("octocat/hello#12", Some("../1"), "Known.").await;

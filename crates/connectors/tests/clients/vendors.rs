@@ -117,7 +117,7 @@ async fn requests_are_as_githubs_own_document_has_them() {
     let issue = "octocat/Hello-World#1347";
     let id = tracker.comment(issue, None, "Known.").await.expect("a comment");
     tracker.comment(issue, Some(&id), "Known. More.").await.expect("another text");
-    tracker.find_comment(issue, &|_: &str| true).await.expect("the comments");
+    tracker.own_comments(issue).await.expect("the comments");
     let host = system.git_host("octocat/Hello-World").expect("a host");
     assert!(host.head(None).await.expect("a head").is_some());
     assert!(host.head(Some("refs/heads/featureA")).await.expect("a head").is_some());

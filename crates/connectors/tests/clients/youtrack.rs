@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, said, system};
+use crate::support::{TOKEN, all, delivered, ids, introduce, said, system, texts};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -71,7 +71,7 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .mount(&server)
         .await;
     Mock::given(path("/api/users/me"))
-        .respond_with(ok(&json!({ "login": "bot" })))
+        .respond_with(ok(&json!({ "id": "1-1", "login": "bot" })))
         .mount(&server)
         .await;
     let system = system(SystemKind::Youtrack, &server);
@@ -88,15 +88,18 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .await;
     let id = tracker.comment("CS-7", Some("4-9"), "Known. More.").await;
     assert_eq!(id.as_deref(), Ok("4-9"));
-    let comments = json!([{ "id": "4-8", "text": "Known.", "deleted": true }, { "id": "4-9", "text": "Known." }]);
+    let comments = json!([
+        { "id": "4-6", "text": "Known.", "author": { "id": "1-2", "login": "eve", "fullName": "bot" } },
+        { "id": "4-7", "text": "Known." },
+        { "id": "4-8", "text": "Known.", "author": { "id": "1-1" }, "deleted": true },
+        { "id": "4-9", "text": "Known.", "author": { "id": "1-1" }, "visibility": { "$type": "LimitedVisibility" } }]);
     Mock::given(method("GET"))
         .and(path("/api/issues/CS-7/comments"))
         .respond_with(ok(&comments))
         .mount(&server)
         .await;
-    let ours = |text: &str| text.starts_with("Known.");
-    let found = tracker.find_comment("CS-7", &ours).await.expect("comments");
-    assert_eq!(found.as_deref(), Some("4-9"));
+    let own = tracker.own_comments("CS-7").await.expect("comments");
+    assert_eq!(texts(&own), [("4-9", "Known.")], "others may say the same");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 //! one job is read on by the next, and nothing is taken for gone before the list has come to its end, twice: what moves
 //! from one page to another while they are read may be missing once.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use mc_connectors::client;
 use mc_connectors::system::{Cursor, Page, Tracker, Wiki};
@@ -19,6 +19,8 @@ use super::{Ended, Place, Progress, Stopped, Syncing, written};
 
 /// More ids than this are not compared.
 const IDS: usize = 500_000;
+/// A list that was begun longer ago tells of a time that is over.
+const OLDEST: TimeDelta = TimeDelta::days(2);
 /// So many are forgotten in one transaction.
 const TOGETHER: i64 = 500;
 
@@ -72,6 +74,11 @@ impl Sweep {
         Self { next, listed: 0, begun_at: Utc::now(), stage: Stage::First }
     }
 
+    /// Whether it was begun too long ago to be gone on with: after a pause, say, or weeks of failures.
+    fn is_old(&self) -> bool {
+        Utc::now() - self.begun_at > OLDEST
+    }
+
     /// Behind a page; behind the last one the next stage begins.
     fn behind(self, page: &Page<String>) -> Self {
         if !page.is_last {
@@ -112,13 +119,9 @@ impl Syncing<'_> {
         mut at: Progress,
         system: &(impl Lists + ?Sized),
     ) -> Result<Ended, Stopped> {
-        if at.sweep.is_none() {
-            if !self.asking.is_compared {
-                return Ok(Ended::Done);
-            }
-            if !self.begin_sweep(&mut place, &mut at).await? {
-                return Ok(Ended::Overtaken);
-            }
+        let is_due = at.sweep.as_ref().map_or(self.asking.is_compared, Sweep::is_old);
+        if is_due && !self.begin_sweep(&mut place, &mut at).await? {
+            return Ok(Ended::Overtaken);
         }
         while let Some(sweep) = at.sweep.clone() {
             let is_ours = match sweep.stage {
@@ -166,7 +169,10 @@ impl Syncing<'_> {
         system: &(impl Lists + ?Sized),
     ) -> Result<bool, Stopped> {
         let page = system.list(&sweep.next).await?;
-        sweep.check(&page)?;
+        if let Err(stopped) = sweep.check(&page) {
+            self.give_up(place, at).await?;
+            return Err(stopped);
+        }
         let next = sweep.behind(&page);
         let mut tx = self.store.begin().await?;
         if !self.sweep_on(&mut tx, place, at, Some(next.clone())).await? {
@@ -180,6 +186,14 @@ impl Syncing<'_> {
         }
         tx.commit().await?;
         Ok(true)
+    }
+
+    /// Leaves a list that can't be believed, so that the next sync begins another.
+    async fn give_up(&self, place: &mut Place, at: &mut Progress) -> Result<(), Stopped> {
+        let mut tx = self.store.begin().await?;
+        self.sweep_on(&mut tx, place, at, None).await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     /// Forgets some of what is gone; where nothing is left, the comparison is over.
@@ -254,9 +268,10 @@ impl Syncing<'_> {
         unlisted: Vec<String>,
         asked_at: DateTime<Utc>,
     ) -> Result<Vec<String>, Stopped> {
+        let (project, connection) = (self.asking.project, self.asking.id);
         let mut withdrawn = Vec::new();
         for id in unlisted {
-            if tasks::withdraw_unlisted(tx, self.asking.project, &id, asked_at).await? {
+            if tasks::withdraw_unlisted(tx, project, connection, &id, asked_at).await? {
                 withdrawn.push(id);
             }
         }
@@ -430,6 +445,44 @@ mod tests {
         assert_eq!(world.gone().await, (String::new(), true));
         assert!(is_done(&world.compared(&list).await));
         assert_eq!(list.asked().len(), 7, "that is done again a day later");
+    }
+
+    /// A list of two pages, the second of which is not answered the first time.
+    fn broken_off(from: &Cursor, times: usize) -> Option<Page<String>> {
+        match from.0.as_u64() {
+            None => Some(page(&["a"], 1, false)),
+            Some(_) => (times > 1).then(|| page(&["b"], 2, true)),
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_list_that_was_begun_long_ago_is_begun_anew() {
+        let world = World::with(&["a", "b"]).await;
+        let list = Fake::new(broken_off);
+        assert!(world.compared(&list).await.is_err());
+        let days_pass = "update connections set progress =
+            jsonb_set(progress, '{sweep,begun_at}', to_jsonb(now() - interval '3 days'))";
+        execute(world.db.url(), days_pass).await.expect("days");
+        assert!(is_done(&world.compared(&list).await));
+        let null = json!(null);
+        assert_eq!(list.asked(), [null.clone(), json!(1), null, json!(1)]);
+        assert_eq!(world.gone().await, (String::new(), true));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_list_that_is_too_long_is_begun_anew() {
+        let world = World::with(&["a", "b"]).await;
+        let list = Fake::new(broken_off);
+        assert!(world.compared(&list).await.is_err());
+        let many =
+            "update connections set progress = jsonb_set(progress, '{sweep,listed}', '500000')";
+        execute(world.db.url(), many).await.expect("many");
+        let said = world.compared(&list).await.expect_err("too many").to_string();
+        assert!(said.contains("more than 500000"), "{said}");
+        assert!(is_done(&world.compared(&list).await), "it may be shorter by now");
+        let null = json!(null);
+        assert_eq!(list.asked(), [null.clone(), json!(1), json!(1), null, json!(1)]);
+        assert_eq!(world.gone().await, (String::new(), true));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

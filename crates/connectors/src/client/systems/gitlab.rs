@@ -20,6 +20,8 @@ const API: [&str; 3] = ["api", "v4", "projects"];
 const TICK: TimeDelta = TimeDelta::milliseconds(1);
 const NOTES: usize = 100;
 const NOTE_PAGES: u32 = 10;
+/// Answers that are looked through for notes of our own: they may be in the last.
+const LOOKED_THROUGH: u32 = 100;
 
 /// A project, or the system by itself where the path is empty.
 pub(in crate::client) struct GitLab {
@@ -178,6 +180,25 @@ impl GitLab {
         Ok(Heard::newest_first(description, comments, is_all))
     }
 
+    async fn own(&self, iid: u64) -> Result<Vec<Comment>, Error> {
+        let (me, mut comments) = (self.user().await?, Vec::new());
+        for page in 1..=LOOKED_THROUGH {
+            let notes = self.notes(iid, page).await?;
+            let is_last = notes.len() < NOTES;
+            let own = notes.into_iter().filter(|note| note.is_of(&me));
+            comments.extend(own.filter_map(Note::taken));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
+    /// Who the credential is for.
+    async fn user(&self) -> Result<User, Error> {
+        self.http.get(&["api", "v4", "user"], &[], "to say who the token is for").await
+    }
+
     /// A page of the notes, the newest first: of more than are asked for those are worth more.
     async fn notes(&self, iid: u64, page: u32) -> Result<Vec<Note>, Error> {
         let action = format!("to list the notes of {}#{iid}", self.path);
@@ -285,22 +306,11 @@ impl Issues for GitLab {
         Box::pin(self.said(item))
     }
 
-    fn comments_on<'a>(
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
-        Box::pin(async move {
-            let (iid, mut comments) = (self.number(external_id)?, Vec::new());
-            for page in 1..=NOTE_PAGES {
-                let notes = self.notes(iid, page).await?;
-                let is_last = notes.len() < NOTES;
-                comments.extend(notes.into_iter().filter_map(Note::comment));
-                if is_last {
-                    break;
-                }
-            }
-            Ok(comments)
-        })
+        Box::pin(async move { self.own(self.number(external_id)?).await })
     }
 
     fn say<'a>(
@@ -334,8 +344,7 @@ impl GitHost for GitLab {
 impl Health for GitLab {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
-            let action = "to say who the token is for";
-            let user: User = self.http.get(&["api", "v4", "user"], &[], action).await?;
+            let user = self.user().await?;
             Ok(user.username.or(user.name).unwrap_or_default())
         })
     }
@@ -365,8 +374,19 @@ impl User {
 impl Note {
     fn comment(self) -> Option<Comment> {
         let is_everybodys = !(self.system || self.internal || self.confidential);
+        is_everybodys.then(|| self.taken())?
+    }
+
+    /// The same, whoever may see it.
+    fn taken(self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::known_as);
         let times = [self.created_at, self.updated_at];
-        is_everybodys.then(|| source::comment(self.id.to_string(), author, times, &self.body))?
+        source::comment(self.id.to_string(), author, times, &self.body)
+    }
+
+    /// Whether that user wrote it, and not GitLab in the user's name.
+    fn is_of(&self, user: &User) -> bool {
+        let author = self.author.as_ref().and_then(|author| author.username.as_ref());
+        !self.system && author.is_some() && author == user.username.as_ref()
     }
 }

@@ -50,6 +50,12 @@ struct Named {
 }
 
 #[derive(Deserialize)]
+struct Author {
+    id: Option<u64>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Detailed {
     issue: Journaled,
 }
@@ -63,7 +69,7 @@ struct Journaled {
 #[derive(Deserialize)]
 struct Journal {
     id: u64,
-    user: Option<Named>,
+    user: Option<Author>,
     notes: Option<String>,
     #[serde(default)]
     private_notes: bool,
@@ -79,6 +85,7 @@ struct Current {
 
 #[derive(Deserialize)]
 struct User {
+    id: u64,
     login: String,
 }
 
@@ -159,16 +166,25 @@ impl Redmine {
         Ok(issue.journals)
     }
 
-    /// Says something new. Redmine does not answer as which note: it is the last that begins so.
+    /// Who the credential is for.
+    async fn user(&self) -> Result<User, Error> {
+        let action = "to say who the token is for";
+        let Current { user } = self.http.get(&["users", "current.json"], &[], action).await?;
+        Ok(user)
+    }
+
+    /// Says something new. Redmine does not answer as which note: it is the last of our own that begins so.
     async fn note(&self, issue: u64, text: &str) -> Result<String, Error> {
+        let me = self.user().await?;
         let (file, action) = (format!("{issue}.json"), format!("to take a note on issue {issue}"));
         let update = Update { issue: Notes { notes: text } };
         self.http.write(Method::PUT, &["issues", &file], &update, &action).await?;
         let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
-        let is_it =
-            |journal: &&Journal| journal.notes.as_deref().map(first_line) == Some(first_line(text));
         let journals = self.journals(issue).await?;
-        let written = journals.iter().rfind(is_it).map(|journal| journal.id.to_string());
+        let begins_so = |notes: &str| first_line(notes) == first_line(text);
+        let own = journals.iter().filter(|journal| journal.is_of(&me));
+        let written = own.rev().find(|journal| journal.notes.as_deref().is_some_and(begins_so));
+        let written = written.map(|journal| journal.id.to_string());
         written.ok_or_else(|| self.http.unavailable("it does not show the note that it took"))
     }
 
@@ -223,13 +239,14 @@ impl Issues for Redmine {
         Box::pin(self.said(item))
     }
 
-    fn comments_on<'a>(
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let journals = self.journals(self.number(external_id)?).await?;
-            Ok(journals.into_iter().filter_map(Journal::comment).collect())
+            let (issue, me) = (self.number(external_id)?, self.user().await?);
+            let journals = self.journals(issue).await?.into_iter();
+            Ok(journals.filter(|note| note.is_of(&me)).filter_map(Journal::taken).collect())
         })
     }
 
@@ -250,11 +267,7 @@ impl Issues for Redmine {
 
 impl Health for Redmine {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
-        Box::pin(async move {
-            let action = "to say who the token is for";
-            let Current { user } = self.http.get(&["users", "current.json"], &[], action).await?;
-            Ok(user.login)
-        })
+        Box::pin(async move { Ok(self.user().await?.login) })
     }
 }
 
@@ -270,9 +283,17 @@ impl Dated for Item {
 
 impl Journal {
     fn comment(self) -> Option<Comment> {
+        if self.private_notes { None } else { self.taken() }
+    }
+
+    /// The same, whoever may see it.
+    fn taken(self) -> Option<Comment> {
         let author = self.user.and_then(|user| user.name);
-        let notes = self.notes.filter(|_| !self.private_notes)?;
         let times = [self.created_on, self.updated_on];
-        source::comment(self.id.to_string(), author, times, &notes)
+        source::comment(self.id.to_string(), author, times, &self.notes?)
+    }
+
+    fn is_of(&self, user: &User) -> bool {
+        self.user.as_ref().and_then(|author| author.id) == Some(user.id)
     }
 }

@@ -24,7 +24,7 @@ const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(lo
     tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
 const COMMENT_FIELDS: &str =
-    "id,text,created,updated,deleted,visibility($type),author(login,fullName)";
+    "id,text,created,updated,deleted,visibility($type),author(id,login,fullName)";
 /// What says that an issue is there, and whether everybody may see it.
 const IDS: &str = "idReadable,updated,visibility($type)";
 
@@ -87,6 +87,7 @@ struct Said {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct User {
+    id: Option<String>,
     login: Option<String>,
     full_name: Option<String>,
 }
@@ -157,6 +158,13 @@ impl YouTrack {
         Ok(format!("{}-{number}", self.project))
     }
 
+    /// Who the credential is for.
+    async fn user(&self) -> Result<User, Error> {
+        let action = "to say who the token is for";
+        let query = [("fields", "id,login,fullName")];
+        self.http.get(&["api", "users", "me"], &query, action).await
+    }
+
     /// Queries are read in the zone of whoever asks.
     async fn zone(&self) -> Result<Zone, Error> {
         if self.http.settings().token.is_none() {
@@ -216,18 +224,18 @@ impl Issues for YouTrack {
         Box::pin(async move { Ok(Heard { comments, is_all: true }) })
     }
 
-    fn comments_on<'a>(
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let id = self.id(external_id)?;
+            let (id, me) = (self.id(external_id)?, self.user().await?);
             let action = format!("to list the comments of {id}");
             let segments = ["api", "issues", &id, "comments"];
             // All of them, as where they come with their issue.
             let query = [("fields", COMMENT_FIELDS), ("$top", "10000")];
             let said: Vec<Said> = self.http.get(&segments, &query, &action).await?;
-            Ok(said.iter().filter_map(Said::comment).collect())
+            Ok(said.iter().filter(|one| one.is_of(&me)).filter_map(Said::taken).collect())
         })
     }
 
@@ -253,9 +261,7 @@ impl Issues for YouTrack {
 impl Health for YouTrack {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
-            let action = "to say who the token is for";
-            let query = [("fields", "login,fullName")];
-            let user: User = self.http.get(&["api", "users", "me"], &query, action).await?;
+            let user = self.user().await?;
             Ok(user.login.or(user.full_name).unwrap_or_default())
         })
     }
@@ -304,9 +310,20 @@ impl Said {
         if self.deleted || is_limited(self.visibility.as_ref()) {
             return None;
         }
+        self.taken()
+    }
+
+    /// The same, whoever may see it.
+    fn taken(&self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::shown);
         let times = [self.created, self.updated];
         let times = times.map(|at| at.and_then(DateTime::from_timestamp_millis));
         source::comment(self.id.clone(), author, times, self.text.as_deref()?)
+    }
+
+    /// Whether that user said it, and did not take it back.
+    fn is_of(&self, user: &User) -> bool {
+        let author = self.author.as_ref().and_then(|author| author.id.as_ref());
+        !self.deleted && author.is_some() && author == user.id.as_ref()
     }
 }

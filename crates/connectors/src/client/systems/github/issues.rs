@@ -19,7 +19,7 @@ const TICK: TimeDelta = TimeDelta::seconds(1);
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: usize = 100;
 const COMMENT_PAGES: u64 = 10;
-/// Answers that are looked through for one comment: it may be the last.
+/// Answers that are looked through for comments of our own: they may be in the last.
 const LOOKED_THROUGH: u64 = 100;
 
 pub(in crate::client) struct RepositoryIssues {
@@ -186,11 +186,11 @@ impl Issues for RepositoryIssues {
         Box::pin(self.said(item))
     }
 
-    fn comments_on<'a>(
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
-        Box::pin(async move { self.all_said(self.number(external_id)?).await })
+        Box::pin(async move { self.own(self.number(external_id)?).await })
     }
 
     fn say<'a>(
@@ -221,14 +221,15 @@ impl RepositoryIssues {
         names::number(&self.github.http, external_id, &prefix)
     }
 
-    async fn all_said(&self, number: u64) -> Result<Vec<Comment>, Error> {
-        let mut comments = Vec::new();
+    async fn own(&self, number: u64) -> Result<Vec<Comment>, Error> {
+        let (me, mut comments) = (self.github.user().await?, Vec::new());
         for page in 1..=LOOKED_THROUGH {
             let query = CommentQuery { per_page: COMMENTS, page };
             let route = self.route(&format!("/{number}/comments"));
             let answer: Vec<Said> = self.github.get(route, &query).await?;
             let is_last = answer.len() < COMMENTS;
-            comments.extend(answer.into_iter().filter_map(Said::comment));
+            let own = answer.into_iter().filter(|said| said.is_of(&me));
+            comments.extend(own.filter_map(Said::comment));
             if is_last {
                 break;
             }
@@ -267,6 +268,10 @@ impl Label {
 }
 
 impl Said {
+    fn is_of(&self, login: &str) -> bool {
+        self.user.as_ref().is_some_and(|user| user.login == login)
+    }
+
     fn comment(self) -> Option<Comment> {
         let author = self.user.map(|user| user.login);
         let times = [self.created_at, self.updated_at];

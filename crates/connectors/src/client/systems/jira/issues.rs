@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::wire::{CloudSearch, Comments, Item, Said, Search, Written};
-use super::{Flavour, Jira};
+use super::{Flavour, Jira, User};
 use crate::client::http::Http;
 use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
@@ -24,6 +24,10 @@ const IDS: &str = "security,updated";
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: u64 = 100;
 const COMMENT_PAGES: u64 = 10;
+/// Answers that are looked through for comments of our own: they may be in the last.
+const LOOKED_THROUGH: u64 = 100;
+/// Keeps a comment from the customers of a service desk. Elsewhere it means nothing.
+const INTERNAL: &str = "sd.public.comment";
 
 impl Jira {
     async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
@@ -82,7 +86,7 @@ impl Jira {
 
     async fn said(&self, item: &Item) -> Result<Heard, Error> {
         let fields = &item.fields;
-        let author = fields.creator.as_ref().and_then(super::User::shown);
+        let author = fields.creator.as_ref().and_then(User::shown);
         let created = fields.created.as_deref().and_then(event::time);
         let text = adf::markdown(&fields.description);
         let description = source::description(author, created, &text);
@@ -114,12 +118,14 @@ impl Jira {
         Ok(format!("{}-{number}", self.project.to_ascii_uppercase()))
     }
 
-    async fn all_said(&self, external_id: &str) -> Result<Vec<Comment>, Error> {
+    async fn own(&self, external_id: &str) -> Result<Vec<Comment>, Error> {
         let (key, mut comments) = (self.key(external_id)?, Vec::new());
-        for page in 0..COMMENT_PAGES {
+        let Some(me) = self.user().await? else { return Ok(comments) };
+        for page in 0..LOOKED_THROUGH {
             let answer = self.comments_from(&key, page * COMMENTS).await?;
             let is_last = answer.comments.is_empty() || (page + 1) * COMMENTS >= answer.total;
-            comments.extend(answer.comments.into_iter().filter_map(Said::comment));
+            let own = answer.comments.into_iter().filter(|said| said.is_of(&me));
+            comments.extend(own.filter_map(Said::taken));
             if is_last {
                 break;
             }
@@ -141,7 +147,9 @@ impl Jira {
         let mut segments = vec!["rest", "api", flavour.api(), "issue", &key, "comment"];
         segments.extend(earlier);
         let method = if earlier.is_some() { Method::PUT } else { Method::POST };
-        let (body, action) = (json!({ "body": body }), format!("to take a comment on {key}"));
+        let internal = json!([{ "key": INTERNAL, "value": { "internal": true } }]);
+        let body = json!({ "body": body, "properties": internal });
+        let action = format!("to take a comment on {key}");
         let written: Written = self.http.write_for(method, &segments, &body, &action).await?;
         Ok(written.id)
     }
@@ -181,7 +189,7 @@ impl Issues for Jira {
             external_id: item.key.clone(),
             title: fields.summary.clone().unwrap_or_default(),
             status: fields.status.as_ref().and_then(|status| status.name.clone()),
-            assignee: fields.assignee.as_ref().and_then(super::User::shown),
+            assignee: fields.assignee.as_ref().and_then(User::shown),
             labels: fields.labels.clone(),
             links: event::links("Jira issue", Some(page.into())),
             updated_at: Some(fields.updated),
@@ -195,11 +203,11 @@ impl Issues for Jira {
         Box::pin(self.said(item))
     }
 
-    fn comments_on<'a>(
+    fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
-        Box::pin(self.all_said(external_id))
+        Box::pin(self.own(external_id))
     }
 
     fn say<'a>(
@@ -227,8 +235,18 @@ impl Said {
         if self.visibility.is_some() || self.jsd_public == Some(false) {
             return None;
         }
-        let author = self.author.as_ref().and_then(super::User::shown);
+        self.taken()
+    }
+
+    /// The same, whoever may see it.
+    fn taken(self) -> Option<Comment> {
+        let author = self.author.as_ref().and_then(User::shown);
         let times = [self.created, self.updated].map(|at| at.as_deref().and_then(event::time));
         source::comment(self.id, author, times, &adf::markdown(&self.body))
+    }
+
+    fn is_of(&self, user: &User) -> bool {
+        let author = self.author.as_ref().and_then(User::id);
+        author.is_some() && author == user.id()
     }
 }
