@@ -21,13 +21,9 @@ pub struct NewKey {
 
 impl NewKey {
     /// Puts it where the next start takes it up and asks again.
-    pub fn draft(&self, path: &Path) -> Result<()> {
-        private_file::write(&draft_of(path), WHAT, self.text.as_bytes())
-    }
-
-    /// Puts its draft where every start finds the key.
-    pub fn keep(self, path: &Path) -> Result<()> {
-        private_file::rename(&draft_of(path), path, WHAT)
+    pub fn draft(&self, path: &Path) -> Result<Draft> {
+        private_file::write(&draft_of(path), WHAT, self.text.as_bytes())?;
+        Ok(Draft { of: path.to_owned() })
     }
 
     /// Deletes the draft that it was found in: it has sealed nothing.
@@ -37,6 +33,20 @@ impl NewKey {
         }
         let draft = draft_of(path);
         fs::remove_file(&draft).with_context(|| format!("{} can't be deleted", draft.display()))
+    }
+}
+
+/// A new key on disk, where only the next start would find it.
+#[derive(Debug)]
+#[must_use = "a draft is not found by others"]
+pub struct Draft {
+    of: PathBuf,
+}
+
+impl Draft {
+    /// Puts it where every start finds the key.
+    pub fn keep(self) -> Result<()> {
+        private_file::rename(&draft_of(&self.of), &self.of, WHAT)
     }
 }
 
@@ -97,8 +107,7 @@ mod tests {
             let (_, key) = find_or_make(path, &[]).expect("a key");
             assert!(!path.exists(), "nobody knows yet whether it is the first");
             let key = key.expect("a new one");
-            key.draft(path).expect("a draft");
-            key.keep(path).expect("a file");
+            key.draft(path).expect("a draft").keep().expect("a file");
         }
         let (first, none) = find_or_make(&old, &[]).expect("the key");
         assert!(none.is_none(), "it is kept");

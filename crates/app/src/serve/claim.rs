@@ -16,15 +16,12 @@ pub async fn settle(new: Option<NewKey>, store: &Store, file: &Path) -> Result<(
     match (audit::claim(store).await?, new) {
         (Claim::First(claim), Some(key)) => {
             // On disk before it counts: a database that is sealed with a key that was lost is of no use to anybody.
-            key.draft(file)?;
+            let draft = key.draft(file)?;
             claim.commit().await?;
-            key.keep(file)
+            draft.keep()
         }
         (Claim::First(claim), None) => Ok(claim.commit().await?),
-        (Claim::Known, Some(key)) => {
-            key.draft(file)?;
-            key.keep(file)
-        }
+        (Claim::Known, Some(key)) => key.draft(file)?.keep(),
         (Claim::Anothers, Some(key)) => {
             key.discard(file)?;
             bail!(
@@ -67,7 +64,7 @@ mod tests {
         let Claim::First(claim) = audit::claim(&store).await.expect("an answer") else {
             panic!("nobody was there before")
         };
-        new.expect("a key").draft(file).expect("a draft");
+        let _ = new.expect("a key").draft(file).expect("a draft");
         assert!(!file.exists(), "it is not known yet whether it counts");
         claim
     }

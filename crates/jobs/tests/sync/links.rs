@@ -72,24 +72,24 @@ async fn introduce(world: &World) {
 /// Has the tracker show such notes and take more, but change none, as before Redmine 5.0.
 async fn takes_notes(world: &World, notes: Vec<Value>) -> Arc<Mutex<Vec<Value>>> {
     let notes = Arc::new(Mutex::new(notes));
-    let shown = Arc::clone(&notes);
+    let theirs = Arc::clone(&notes);
     let show = move |_: &Request| {
-        let journals = shown.lock().unwrap().clone();
+        let journals = theirs.lock().unwrap().clone();
         let body = json!({ "issue": { "id": 1, "journals": journals } });
         ResponseTemplate::new(200).set_body_json(body)
     };
-    let shows = Mock::given(method("GET")).and(path(ISSUE)).respond_with(show);
-    shows.with_priority(1).mount(&world.server).await;
-    let taken = Arc::clone(&notes);
+    let reading = Mock::given(method("GET")).and(path(ISSUE)).respond_with(show);
+    reading.with_priority(1).mount(&world.server).await;
+    let theirs = Arc::clone(&notes);
     let take = move |request: &Request| {
         let body: Value = request.body_json().unwrap();
-        let mut notes = taken.lock().unwrap();
+        let mut notes = theirs.lock().unwrap();
         let id = notes.len() + 1;
         notes.push(json!({ "id": id, "user": { "id": ME }, "notes": body["issue"]["notes"] }));
         ResponseTemplate::new(204)
     };
-    let takes = Mock::given(method("PUT")).and(path(ISSUE)).respond_with(take);
-    takes.with_priority(1).mount(&world.server).await;
+    let writing = Mock::given(method("PUT")).and(path(ISSUE)).respond_with(take);
+    writing.with_priority(1).mount(&world.server).await;
     notes
 }
 
