@@ -46,7 +46,7 @@ demo: setup build ## Index a repository, save, recall and search (REPO=<path or 
 
 .PHONY: test
 test: setup ## Run every test (ARGS are passed to nextest)
-	@scripts/setup mcp-client oidc-provider vendors webhook-examples
+	@scripts/setup mcp-client oidc-provider vendors webhook-examples redis
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc

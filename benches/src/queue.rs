@@ -1,15 +1,18 @@
 //! The queue of background work: how many jobs that do nothing it gets through, and how soon one begins.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mc_jobs::{Request, Work, Workers};
+use mc_shared::Shared;
 use mc_store::{Store, testing};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::database::Database;
+use crate::harness::redis::Redis;
 use crate::harness::report::Report;
 use crate::harness::stats::{Spread, Times};
 use crate::harness::{Common, remove, say};
@@ -33,6 +36,9 @@ pub struct Args {
     /// Runs of each
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// A redis-server to start: measures with it as well, beside PostgreSQL alone
+    #[arg(long, value_name = "PATH")]
+    redis_server: Option<PathBuf>,
 }
 
 /// Does nothing, and says so.
@@ -68,25 +74,43 @@ pub async fn run(args: Args) -> Result<()> {
         "{timed} jobs are asked for one by one, 200 a second, of idle workers; a start is timed from before \
          the transaction that asks for it"
     ));
-    let (mut asked, mut done) = (Vec::new(), Vec::new());
-    for at in 0..args.runs {
-        let (in_a_second, through) = throughput(&database.store, jobs).await?;
-        asked.push(in_a_second);
-        done.push(through);
-        say(&format!("queue: throughput, run {} of {}", at + 1, args.runs));
+    let store = &database.store;
+    measure_throughput(store, None, jobs, args.runs, "", &mut report).await?;
+    measure_starts(store, None, timed, args.runs, "with NOTIFY", "< 100 ms", &mut report).await?;
+    if let Some(program) = &args.redis_server {
+        let redis = Redis::start(program, &args.common.work("queue-redis")?).await?;
+        let (shared, runs) = (Some(&redis.shared), args.runs);
+        measure_throughput(store, shared, jobs, runs, ", with Redis", &mut report).await?;
+        measure_starts(store, shared, timed, runs, "with Redis", "< 100 ms", &mut report).await?;
     }
-    report.add("jobs asked for", "a second", Spread::of(asked));
-    report.add_budgeted("jobs done", "a second", Spread::of(done), ">= 1,500");
-    measure_starts(&database.store, timed, args.runs, "with NOTIFY", "< 100 ms", &mut report)
-        .await?;
     testing::execute(database.url(), "drop trigger notify_workers on apalis.jobs").await?;
-    measure_starts(&database.store, timed, args.runs, "without", "< 1,500 ms", &mut report).await?;
+    measure_starts(store, None, timed, args.runs, "without", "< 1,500 ms", &mut report).await?;
     database.close().await;
     report.write(&args.common.out)
 }
 
+async fn measure_throughput(
+    store: &Store,
+    redis: Option<&Shared>,
+    jobs: u32,
+    runs: usize,
+    how: &str,
+    report: &mut Report,
+) -> Result<()> {
+    let (mut asked, mut done) = (Vec::new(), Vec::new());
+    for at in 0..runs {
+        let (in_a_second, through) = throughput(store, redis, jobs).await?;
+        asked.push(in_a_second);
+        done.push(through);
+        say(&format!("queue: throughput{how}, run {} of {runs}", at + 1));
+    }
+    report.add(format!("jobs asked for{how}"), "a second", Spread::of(asked));
+    report.add_budgeted(format!("jobs done{how}"), "a second", Spread::of(done), ">= 1,500");
+    Ok(())
+}
+
 /// Jobs a second that are asked for, and that are done.
-async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
+async fn throughput(store: &Store, redis: Option<&Shared>, jobs: u32) -> Result<(f64, f64)> {
     let began = Instant::now();
     for first in (0..jobs).step_by(BATCH as usize) {
         let mut tx = store.begin().await?;
@@ -97,7 +121,7 @@ async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
     }
     let asked = f64::from(jobs) / began.elapsed().as_secs_f64();
     let began = Instant::now();
-    let mut node = Node::start(store);
+    let mut node = Node::start(store, redis);
     for _ in 0..jobs {
         node.begun.recv().await.context("the workers ended")?;
     }
@@ -108,6 +132,7 @@ async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
 
 async fn measure_starts(
     store: &Store,
+    redis: Option<&Shared>,
     jobs: u32,
     runs: usize,
     how: &str,
@@ -116,7 +141,7 @@ async fn measure_starts(
 ) -> Result<()> {
     let mut times = Vec::new();
     for at in 0..runs {
-        times.push(starts(store, jobs).await?);
+        times.push(starts(store, redis, jobs).await?);
         say(&format!("queue: starts {how}, run {} of {runs}", at + 1));
     }
     let of = |share| Spread::of(times.iter().map(|times: &Times| times.percentile(share)));
@@ -126,8 +151,8 @@ async fn measure_starts(
 }
 
 /// How long jobs that come one by one wait for their start.
-async fn starts(store: &Store, jobs: u32) -> Result<Times> {
-    let mut node = Node::start(store);
+async fn starts(store: &Store, redis: Option<&Shared>, jobs: u32) -> Result<Times> {
+    let mut node = Node::start(store, redis);
     // Until the workers are there.
     put(store, jobs).await?;
     node.begun.recv().await.context("the workers ended")?;
@@ -165,9 +190,10 @@ struct Node {
 }
 
 impl Node {
-    fn start(store: &Store) -> Self {
+    fn start(store: &Store, redis: Option<&Shared>) -> Self {
         let (sender, begun) = mpsc::unbounded_channel();
-        let workers = Workers::new(store.clone()).with(move |work: Nothing| {
+        let workers = Workers::new(store.clone()).with_redis(redis.cloned());
+        let workers = workers.with(move |work: Nothing| {
             // Nobody asks any more once the run is over.
             let _ = sender.send((work.n, Instant::now()));
             std::future::ready(Ok(()))

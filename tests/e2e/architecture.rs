@@ -9,7 +9,16 @@ use serde_json::Value;
 /// layer those that stand before it.
 const LAYERS: &[&[&str]] = &[
     &["mc-domain"],
-    &["mc-sanitizer", "mc-guard", "mc-seal", "mc-store", "mc-llm", "mc-auth", "mc-connectors"],
+    &[
+        "mc-sanitizer",
+        "mc-guard",
+        "mc-seal",
+        "mc-store",
+        "mc-llm",
+        "mc-auth",
+        "mc-connectors",
+        "mc-shared",
+    ],
     &["mc-search", "mc-indexer"],
     &["mc-memory"],
     &["mc-jobs", "mc-mcp", "mc-api"],
@@ -21,7 +30,9 @@ const LAYERS: &[&[&str]] = &[
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("apalis", &["mc-jobs"]),
+    ("apalis-redis", &["mc-jobs"]),
     ("apalis-postgres", &["mc-jobs", "mc-store"]),
+    ("redis", &["mc-shared", "mc-jobs"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),

@@ -138,6 +138,34 @@ async fn records_travel_as_yaml() {
 }
 
 #[tokio::test]
+async fn what_is_kept_every_week_is_listed_and_written_to_a_file() {
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let said = "Exports of orders run at 02:00 UTC, after the stock count.";
+    output(service.command(&["save", said, "-p", "shop"]));
+    let run = ["--json", "hygiene", "run", "export", "-p", "shop"];
+    let report = printed(service.command(&run));
+    let report = format!("/projects/shop/hygiene/{}", report["id"].as_str().unwrap());
+    service.until(&report, |report| report["ended_at"].is_string()).await;
+
+    let listed = printed(service.command(&["--json", "hygiene", "exports", "-p", "shop"]));
+    let kept = &listed["exports"][0];
+    assert_eq!(kept["records"], 1, "{listed}");
+    let id = kept["id"].as_str().unwrap();
+    assert!(output(service.command(&["hygiene", "exports", "-p", "shop"])).contains(id));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shop.yaml");
+    let file = file.to_str().unwrap();
+    output(service.command(&["hygiene", "export", id, "-p", "shop", "-o", file]));
+    let written = std::fs::read_to_string(file).unwrap();
+    assert!(written.contains("02:00 UTC"), "{written}");
+    let printed_one = output(service.command(&["hygiene", "export", id, "-p", "shop"]));
+    assert_eq!(printed_one.trim_end(), written.trim_end());
+    let imported = printed(service.command(&["--json", "import", file, "-p", "copy"]));
+    assert_eq!(imported["outcomes"]["created"], 1, "{imported}");
+}
+
+#[tokio::test]
 async fn doctor_finds_a_running_service_well_and_a_stopped_one_not() {
     let mut service = Service::embedded().await;
     let checks = printed(service.command(&["--json", "doctor"]));

@@ -117,3 +117,42 @@ async fn a_project_hears_of_a_system_that_its_operator_named() {
     let doctor = run(&["doctor"]);
     assert!(!doctor.status.success() && said(&doctor).contains("FAIL  ours"), "{}", said(&doctor));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_that_the_project_is_connected_to_is_read_again_when_it_changed() {
+    let above = tempfile::tempdir().expect("a folder");
+    let folder = above.path().join("notes");
+    std::fs::create_dir(&folder).expect("a folder");
+    let write = |text: &str| std::fs::write(folder.join("carts.md"), text).expect("a file");
+    write("# Carts\n\nThey hang at night.\n");
+    let service = Service::embedded().await;
+    service.project("shop").await;
+    let mut newest = service.index("shop", &folder).await["ingest_id"].clone();
+    let run = |words: &[&str]| service.command(words).output().expect("it runs");
+
+    let added = run(&["connections", "add", "--project", "shop", "git", "local/notes"]);
+    assert!(added.status.success(), "{}", said(&added));
+    let listed = "/projects/shop/connections";
+    // Nobody knows what the folder was like when it was indexed, so the first look asks for a run, too.
+    for (text, changed) in [("", 0), ("# Carts\n\nThey lose their quicksilver lease.\n", 1)] {
+        let page =
+            service.until(listed, |page| page["connections"][0]["last_round"].is_object()).await;
+        if !text.is_empty() {
+            write(text);
+            let id = page["connections"][0]["id"].as_str().expect("an id");
+            let asked = run(&["connections", "sync", "--project", "shop", id]);
+            assert!(asked.status.success(), "{}", said(&asked));
+        }
+        let is_in = |run: &Value| run["ingest_id"] != newest && run["status"] == "SUCCEEDED";
+        let again = service.until("/repos/local/notes/index?project_key=shop", is_in).await;
+        assert_eq!(again["files_changed"], changed, "{again}");
+        newest = again["ingest_id"].clone();
+    }
+    let question = json!({"project_key": "shop", "query": "quicksilver lease"});
+    let found = service.post("/search", &question).await;
+    assert!(found.to_string().contains("lose their quicksilver lease"), "{found}");
+    let page = service.until(listed, |page| page["connections"][0]["round"].is_null()).await;
+    assert_eq!(page["connections"][0]["last_round"]["things"], 1, "{page}");
+    let shown = said(&run(&["connections", "list", "--project", "shop"]));
+    assert!(shown.contains("local/notes") && shown.contains("1 from 1 page"), "{shown}");
+}

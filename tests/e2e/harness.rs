@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
 /// How long a service may take until it answers; a condition is awaited, this is where hope ends.
@@ -92,9 +93,14 @@ impl Service {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(self.config.iter().flat_map(|file| [OsStr::new("--config"), file.as_ref()]));
-        command.args(args).env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
-        command.envs(self.environment().iter().map(|(name, value)| (name, value)));
+        command.args(args);
+        self.surround(&mut command);
         command
+    }
+
+    fn surround(&self, command: &mut Command) {
+        command.env_remove("DATABASE_URL").env_remove("MEMORY_COPILOT_PROJECT");
+        command.envs(self.environment().iter().map(|(name, value)| (name, value)));
     }
 
     /// What leads a process to this service.
@@ -116,19 +122,50 @@ impl Service {
 
     /// Starts the process (again) and waits until it is ready.
     pub async fn launch(&mut self) {
-        let log = std::fs::File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_file())
-            .expect("a log file");
         let child = self
             .command(&["serve"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
+            .stderr(self.open_log())
             .spawn()
             .expect("the service starts");
         self.process = Some(child);
+        self.until_ready().await;
+    }
+
+    /// The same where [`Service::fill_the_disk`] can be called. What it logs goes through a pipe: that is no file.
+    pub async fn launch_on_a_small_disk(&mut self) {
+        // The signal that would end the process is ignored by the shell, and so by what it becomes.
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]).arg(binary());
+        self.surround(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the service starts");
+        let mut said = child.stderr.take().expect("a pipe");
+        let mut log = self.open_log();
+        std::thread::spawn(move || std::io::copy(&mut said, &mut log));
+        self.process = Some(child);
+        self.until_ready().await;
+    }
+
+    /// From here on the process can write to no file.
+    pub fn fill_the_disk(&self) {
+        self.limit_files(Some(0));
+    }
+
+    /// From here on it can write as much as it likes.
+    pub fn clear_the_disk(&self) {
+        self.limit_files(None);
+    }
+
+    fn limit_files(&self, bytes: Option<u64>) {
+        let pid = self.process.as_ref().expect("a running service").id();
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of another");
+        let limit = Rlimit { current: bytes, maximum: None };
+        prlimit(Some(pid), Resource::Fsize, limit).expect("a process of ours");
+    }
+
+    async fn until_ready(&mut self) {
         let began = Instant::now();
         while !self.is_ready().await {
             let child = self.process.as_mut().expect("a process");
@@ -235,6 +272,11 @@ impl Service {
     async fn is_ready(&self) -> bool {
         let answer = self.client.get(format!("{}/readyz", self.url)).send().await;
         answer.is_ok_and(|answer| answer.status().is_success())
+    }
+
+    fn open_log(&self) -> std::fs::File {
+        let mut log = std::fs::File::options();
+        log.create(true).append(true).open(self.log_file()).expect("a log file")
     }
 
     fn log_file(&self) -> PathBuf {

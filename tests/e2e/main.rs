@@ -3,16 +3,20 @@
 
 mod architecture;
 mod backup;
+#[path = "../cache.rs"]
+mod cache;
 mod commands;
 mod connections;
 mod crash;
 mod credentials;
 mod encryption;
+mod full_disk;
 mod harness;
 mod logging;
 mod mcp;
 mod provider;
 mod repository;
+mod shared;
 mod sign_in;
 mod start_stop;
 mod stdio;

@@ -1,8 +1,9 @@
 //! The MCP server, driven by the official Python client over both transports.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use crate::cache::cache;
 use crate::harness::{Service, binary};
 use crate::repository;
 
@@ -61,14 +62,4 @@ fn expect_success(mut client: Command) {
     let said = String::from_utf8_lossy(&output.stdout);
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}\n{complaints}");
-}
-
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
-        return cache.into();
-    }
-    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
-    user.expect("HOME is set").join("memory-copilot")
 }

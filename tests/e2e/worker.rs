@@ -70,6 +70,26 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_says_how_much_work_was_given_up() {
+    let database = TestDatabase::create().await;
+    let service = service(&database).await;
+    let doctor = || {
+        let output = service.command(&["doctor"]).output().expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = doctor();
+    assert!(said.contains("ok    jobs") && said.contains("none was given up"), "{said}");
+    let given_up = "do $$ begin
+                        perform mc.enqueue('nobody does this', null, '{}', now(), 1);
+                        update apalis.jobs set status = 'Killed' where job_type = 'nobody does this';
+                    end $$";
+    execute(database.url(), given_up).await.expect("a dead job");
+    let said = doctor();
+    assert!(said.contains("FAIL  jobs") && said.contains("given up: 1\n"), "{said}");
+    assert!(said.contains("jobs list --state dead"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_can_t_work_says_what_to_do() {
     let database = TestDatabase::create().await;
     let service = service(&database).await;
@@ -108,4 +128,89 @@ async fn a_second_service_without_the_key_of_the_first_is_refused_and_leaves_non
         assert!(said.contains("copy that key here"), "{said}");
         assert!(!data_dir.join("sealing.key").exists(), "the next start would take it for right");
     }
+}
+
+/// Two services on a database that nobody has used: what each of them starts with is its own.
+struct Beginners {
+    database: TestDatabase,
+    name: String,
+    nodes: [Service; 2],
+}
+
+impl Beginners {
+    async fn on_an_empty_database() -> Self {
+        let database = TestDatabase::create().await;
+        let name = format!("empty_{}", uuid::Uuid::now_v7().simple());
+        execute(database.url(), &format!("create database {name}")).await.expect("a database");
+        let mut url = url::Url::parse(database.url()).expect("a URL");
+        url.set_path(&name);
+        let nodes = [(); 2].map(|()| {
+            let mut node = Service::prepared();
+            node.set("MEMORY_COPILOT__DATABASE__URL", url.as_str().into());
+            node
+        });
+        Self { database, name, nodes }
+    }
+
+    /// To be called once nobody uses it any more.
+    async fn end(self) {
+        drop(self.nodes);
+        let gone = format!("drop database {} with (force)", self.name);
+        execute(self.database.url(), &gone).await.expect("nobody needs it");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_services_that_begin_at_once_one_seals_the_database_and_the_other_says_what_to_copy()
+{
+    for _ in 0..10 {
+        let begun = Beginners::on_an_empty_database().await;
+        let mut children = begun.nodes.each_ref().map(|node| {
+            let mut command = node.command(&["serve"]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            command.spawn().expect("it starts")
+        });
+        let refused = first_that_ends(&mut children).await;
+        let [first, second] = children;
+        let (refused_child, sealing) = if refused == 0 { (first, second) } else { (second, first) };
+        let output = refused_child.wait_with_output().expect("it ended");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("copy that key here"), "{said}");
+        let has_key = begun.nodes.each_ref().map(|node| node.data_dir.join("sealing.key").exists());
+        assert_eq!(has_key, [refused == 1, refused == 0], "{said}");
+        stopped(sealing);
+        begun.end().await;
+    }
+}
+
+/// Which of the two it was.
+async fn first_that_ends(children: &mut [Child; 2]) -> usize {
+    let began = Instant::now();
+    loop {
+        let ended = |child: &mut Child| child.try_wait().expect("it can be asked").is_some();
+        if let Some(ended) = children.iter_mut().position(ended) {
+            return ended;
+        }
+        assert!(began.elapsed() < PATIENCE, "both went on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_services_with_one_key_begin_at_once_and_make_the_schema_once() {
+    let mut begun = Beginners::on_an_empty_database().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = folder.path().join("sealing.key");
+    std::fs::write(&key, "42".repeat(32)).expect("a key");
+    for node in &mut begun.nodes {
+        node.set("MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE", key.clone());
+    }
+    let [first, second] = &mut begun.nodes;
+    tokio::join!(first.launch(), second.launch());
+    first.project("shop").await;
+    assert_eq!(second.get("/projects").await["projects"][0]["key"], json!("shop"));
+    for node in &mut begun.nodes {
+        assert!(node.stop().success(), "{}", node.log());
+    }
+    begun.end().await;
 }

@@ -8,6 +8,8 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use url::Url;
 
+use crate::cache::cache;
+
 /// The variable that stands for the client's secret: cargo sets it for every test, and a test can't
 /// set one of its own.
 pub const SECRET_VARIABLE: &str = "CARGO_PKG_NAME";
@@ -94,14 +96,4 @@ pub fn installation() -> (PathBuf, PathBuf) {
     let node = folder.join("bin/node");
     assert!(node.is_file(), "{} is missing; run `scripts/setup oidc-provider`", node.display());
     (node, folder)
-}
-
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
-        return cache.into();
-    }
-    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
-    user.expect("HOME is set").join("memory-copilot")
 }

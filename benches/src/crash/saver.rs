@@ -1,6 +1,5 @@
 //! A client that saves one thing after the other, whatever becomes of the service.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -31,9 +30,9 @@ pub struct Saved {
 
 impl Saver {
     /// Begins to save for a project.
-    pub fn start(api: &Arc<Api>, key: &str) -> Self {
+    pub fn start(api: &Api, key: &str) -> Self {
         let stop = CancellationToken::new();
-        let work = tokio::spawn(save(Arc::clone(api), key.to_owned(), stop.clone()));
+        let work = tokio::spawn(save(api.clone(), key.to_owned(), stop.clone()));
         Self { stop, work }
     }
 
@@ -44,7 +43,7 @@ impl Saver {
     }
 }
 
-async fn save(api: Arc<Api>, key: String, stop: CancellationToken) -> Saved {
+async fn save(api: Api, key: String, stop: CancellationToken) -> Saved {
     let mut saved = Saved::default();
     let mut number = 0;
     while !stop.is_cancelled() {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -110,8 +109,8 @@ impl Site {
         Ok(Self { cluster, store, listen, service, worker, repository, last: String::new() })
     }
 
-    fn api(&self) -> Result<Arc<Api>> {
-        Ok(Arc::new(self.service.as_ref().context("the service does not run")?.api.clone()))
+    fn api(&self) -> Result<Api> {
+        Ok(self.service.as_ref().context("the service does not run")?.api.clone())
     }
 
     /// Indexes without disturbance. The first time files are cold, so it is the second that counts.
@@ -151,10 +150,10 @@ impl Site {
         let began = Instant::now();
         let run = self.index(&key).await?;
         tokio::time::sleep(after.saturating_sub(began.elapsed())).await;
-        let was_under_way = state(&*self.api()?, &run).await.is_ok_and(|state| !has_ended(&state));
+        let was_under_way = state(&self.api()?, &run).await.is_ok_and(|state| !has_ended(&state));
         let after = began.elapsed();
         self.kill(victim).await?;
-        ended(&*self.api()?, &run).await?;
+        ended(&self.api()?, &run).await?;
         let took = began.elapsed();
         let saved = saving.stop().await?;
 

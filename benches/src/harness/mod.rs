@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod database;
 pub mod embedding;
 pub mod machine;
+pub mod redis;
 pub mod report;
 pub mod service;
 pub mod stats;

@@ -130,7 +130,7 @@ fn app_within(limit: Duration) -> Router {
         .route("/panic", get(async || -> () { panic!("hunter2") }));
     let public = Router::new().route("/open", get(async || "open"));
     let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
-    let admission = Admission::new(&settings);
+    let admission = Admission::new(&settings, None);
     let app = guarded(protected, one_token(), &settings, &admission).merge(public);
     around_everything(app.fallback(async || Problem::unknown_path()))
 }
@@ -361,7 +361,7 @@ async fn a_bad_path_or_query_is_refused_with_its_field() {
 fn streams_within(limit: Duration) -> Router {
     let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
     let streams = Router::new().route("/mcp", post(async |body: String| body));
-    let admission = Admission::new(&settings);
+    let admission = Admission::new(&settings, None);
     around_everything(guarded_streams(streams, one_token(), &settings, &admission))
 }
 
@@ -414,7 +414,7 @@ async fn costly_requests_use_an_allowance_up_sooner() {
         .route("/ingest/docs", post(async || "done"))
         .route("/recall", post(async || "done"))
         .route("/status", get(async || "done"));
-    let admission = Admission::new(&settings);
+    let admission = Admission::new(&settings, None);
     let app = guarded(routes, one_token(), &settings, &admission);
     let app = around_everything(app);
     let ask = async |method: &str, path: &str| {

@@ -19,6 +19,7 @@ mod router;
 mod routes;
 mod server;
 mod shapes;
+mod shared_rates;
 mod sign_in;
 mod state;
 mod wire;

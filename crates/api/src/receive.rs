@@ -10,7 +10,7 @@ use chrono::Utc;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mc_connectors::{Delivery, Event, Refusal};
 use mc_domain::{DeliveryId, HookId, Policy, WebhookSource};
-use mc_memory::gate::pass_alone;
+use mc_memory::gate::pass_text_alone;
 use mc_seal::{Place, Sealer};
 use mc_store::hooks::{self, NewDelivery, Receiving};
 use serde::{Deserialize, Serialize};
@@ -268,7 +268,7 @@ impl Kept {
         let Delivery { id, name, event, .. } = delivery;
         let event = if policy.trackers.comments { event } else { event.without_comments() };
         let subject = event.subject().map(str::to_owned);
-        let event = event.masked(|text| pass_alone(policy, text).into_string());
+        let event = event.masked(|text| pass_text_alone(policy, text));
         // Masked it would be another's.
         let event =
             if event.subject() == subject.as_deref() || matches!(event, Event::Ignored { .. }) {
@@ -282,7 +282,7 @@ impl Kept {
         let is_discreet = mc_sanitizer::mask(&sender_id).finds.is_empty();
         Self {
             sender_id: if is_discreet { sender_id } else { digest(&sender_id) },
-            name: pass_alone(policy, &name).into_string(),
+            name: pass_text_alone(policy, &name),
             body_mac: None,
             event,
         }

@@ -20,7 +20,7 @@ use crate::receive;
 use crate::routes::{
     audit, changes, connections, dialogs, documents, duplicates, exports, feedback, hooks, hygiene,
     ingest, ingest_docs, jobs, members, policy, projects, quarantine, recall, records, review,
-    save, search, status, tasks, tokens, users,
+    save, search, status, task_links, tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -35,6 +35,7 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(tasks::sync))
         .routes(routes!(tasks::link))
         .routes(routes!(tasks::show, tasks::remove))
+        .routes(routes!(task_links::show, task_links::agree))
         .routes(routes!(ingest::git))
         .routes(routes!(ingest::show))
         .routes(routes!(ingest::of_repository))

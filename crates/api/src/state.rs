@@ -7,9 +7,11 @@ use chrono::{DateTime, Utc};
 use mc_connectors::Systems;
 use mc_indexer::source::InsideHost;
 use mc_memory::MemoryContext;
+use mc_shared::Rates;
 use mc_store::Store;
 
 use crate::auth::Authenticator;
+use crate::door::{Door, DoorSettings};
 use crate::limits::REQUEST_TIME;
 use crate::middleware::Admission;
 use crate::sign_in::SignIn;
@@ -34,6 +36,8 @@ pub struct ApiState {
     pub started_at: DateTime<Utc>,
     /// What operators may change.
     pub settings: ApiSettings,
+    /// What nodes count together, where they share something.
+    pub(crate) rates: Option<Rates>,
     /// What of it is used up.
     pub(crate) admission: Admission,
 }
@@ -49,7 +53,8 @@ impl ApiState {
             sign_in,
             systems: Arc::default(),
             started_at: Utc::now(),
-            admission: Admission::new(&ApiSettings::default()),
+            rates: None,
+            admission: Admission::new(&ApiSettings::default(), None),
             settings: ApiSettings::default(),
         }
     }
@@ -71,7 +76,18 @@ impl ApiState {
 
     /// The same with the operator's settings.
     pub fn with_settings(self, settings: ApiSettings) -> Self {
-        Self { admission: Admission::new(&settings), settings, ..self }
+        Self { admission: Admission::new(&settings, self.rates.as_ref()), settings, ..self }
+    }
+
+    /// The same with limits that count what all nodes let through.
+    pub fn with_rates(self, rates: Option<Rates>) -> Self {
+        let admission = Admission::new(&self.settings, rates.as_ref());
+        Self { rates, admission, ..self }
+    }
+
+    /// A door that counts as this state does.
+    pub fn door(&self, settings: DoorSettings) -> Door {
+        Door::sharing(settings, self.rates.as_ref())
     }
 }
 

@@ -126,6 +126,39 @@ mirror! {
     }
 }
 
+/// What sort of system is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemKind {
+    /// GitHub, hosted or not.
+    Github,
+    /// GitLab, hosted or not.
+    Gitlab,
+    /// Jira, Cloud or Data Center.
+    Jira,
+    /// `YouTrack`.
+    Youtrack,
+    /// Redmine.
+    Redmine,
+    /// Confluence, Cloud or Data Center.
+    Confluence,
+    /// Any host of git, and folders of the service's machine.
+    Git,
+}
+
+impl From<DomainWebhookSource> for SystemKind {
+    fn from(kind: DomainWebhookSource) -> Self {
+        match kind {
+            DomainWebhookSource::Github => Self::Github,
+            DomainWebhookSource::Gitlab => Self::Gitlab,
+            DomainWebhookSource::Jira => Self::Jira,
+            DomainWebhookSource::Youtrack => Self::Youtrack,
+            DomainWebhookSource::Redmine => Self::Redmine,
+            DomainWebhookSource::Confluence => Self::Confluence,
+        }
+    }
+}
+
 mirror! {
     /// What another system is asked for.
     #[serde(rename_all = "snake_case")]
@@ -172,6 +205,10 @@ mirror! {
         Consistency,
         /// Keeps what the team knows as a document.
         Export,
+        /// Looks which passages lack their vector, and has it made.
+        Embedding,
+        /// Deletes what is older than the policy keeps it.
+        Retention,
     }
 }
 
@@ -389,6 +426,8 @@ mod tests {
             members.iter().map(ToString::to_string).collect()
         }
         assert_eq!(spelled::<_, Ability>(DomainAbility::ALL), domain(DomainAbility::ALL));
+        let systems = DomainWebhookSource::ALL;
+        assert_eq!(spelled::<_, SystemKind>(systems), domain(systems));
         assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
         assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
         assert_eq!(spelled::<_, Trust>(DomainTrust::ALL), domain(DomainTrust::ALL));

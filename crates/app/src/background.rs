@@ -10,9 +10,10 @@ use anyhow::{Context, Result};
 use mc_api::Notifier;
 use mc_connectors::Systems;
 use mc_indexer::{embed, graph};
-use mc_jobs::{Connecting, Indexing};
+use mc_jobs::{Connecting, Embedding, Indexing};
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
+use mc_shared::Shared;
 use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,6 +36,8 @@ pub struct Work<'a> {
     pub sealer: Arc<Sealer>,
     /// The other systems that the operator has named.
     pub systems: Arc<Systems>,
+    /// What nodes share beside the database, where they do.
+    pub shared: Option<Shared>,
 }
 
 impl Work<'_> {
@@ -45,15 +48,17 @@ impl Work<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<TaskTracker> {
-        let Self { config, models, sealer, systems } = self;
-        let connecting = Connecting { systems, sealer: Arc::clone(&sealer) };
+        let Self { config, models, sealer, systems, shared } = self;
+        let inside = config.ingest.hosts()?.into();
+        let connecting = Connecting { systems, sealer: Arc::clone(&sealer), inside };
         let notifier = Notifier::new(sealer, config.notices.local);
         let notifier = notifier.context("the client for notices can't be made")?;
         let both = || (store.clone(), stop.clone());
         let tasks = TaskTracker::new();
 
         let (store, stop) = both();
-        let workers = mc_jobs::workers(queue, &store, connecting).of_node(&node_name(config)?);
+        let workers = mc_jobs::workers(queue, &store, connecting, in_use(models));
+        let workers = workers.of_node(&node_name(config)?).with_redis(shared);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));
@@ -87,6 +92,11 @@ fn indexing(config: &Config) -> Result<Indexing> {
         inside: config.ingest.hosts()?,
         node: worker_name(config),
     })
+}
+
+fn in_use(models: &ActiveModels) -> Embedding {
+    let ActiveModel { model, is_remote, .. } = models.current();
+    Embedding { model, is_remote }
 }
 
 fn embedding(active: ActiveModel, store: Store) -> embed::Context {

@@ -1,13 +1,15 @@
 //! The command line.
 
+mod examples;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, HookId, HygieneReportId,
-    HygieneTask, RecordId, UnknownValue, WebhookSource,
+    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, ExportId, HookId, HygieneReportId,
+    HygieneTask, JobState, RecordId, UnknownValue, WebhookSource,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -31,6 +33,7 @@ pub enum Command {
     /// Run the service: database, Core API, /mcp, indexing.
     Serve,
     /// Work in the background alone, beside one or more `serve` on the same database.
+    #[command(after_help = examples::WORKER)]
     Worker,
     /// Speak MCP on standard input and output, as an IDE starts it.
     Mcp(McpArgs),
@@ -61,20 +64,22 @@ pub enum Command {
     #[command(subcommand)]
     Audit(AuditCommand),
     /// Webhooks: where other systems tell a project of what happens there; for its maintainers.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::HOOKS)]
     Hooks(HooksCommand),
     /// Other systems that are asked on a project's behalf; for its maintainers.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::CONNECTIONS)]
     Connections(ConnectionsCommand),
-    /// What keeps a project's memory in order by the clock, and what it found.
-    #[command(subcommand)]
+    /// What keeps a project's memory in order by the clock, and what it found; for its maintainers.
+    #[command(subcommand, after_help = examples::HYGIENE)]
     Hygiene(HygieneCommand),
     /// The background work; for administrators of the service.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::JOBS)]
     Jobs(JobsCommand),
     /// Write a backup of the database to a file, while the service runs or not.
+    #[command(after_help = examples::BACKUP)]
     Backup(BackupArgs),
     /// Make the database anew from a backup, where there is none yet.
+    #[command(after_help = examples::RESTORE)]
     Restore(RestoreArgs),
     /// Show what of a file would be masked before it is stored. Needs no service.
     Sanitize(SanitizeArgs),
@@ -384,9 +389,11 @@ pub struct SecretArg {
 pub enum ConnectionsCommand {
     /// Have a system asked on the project's behalf, now and from now on.
     Add {
-        /// The operator's name for it, as `connections systems` lists it.
+        /// The operator's name for it, as `connections systems` lists it; `git` for a repository that is asked by git
+        /// alone.
         system: String,
-        /// What of it: a repository (owner/name), a project's key or identifier, a space's key.
+        /// What of it: a repository (owner/name; for `git` as the project has indexed it), a project's key or
+        /// identifier, a space's key.
         what: String,
         #[command(flatten)]
         project: ProjectArg,
@@ -400,7 +407,7 @@ pub enum ConnectionsCommand {
         #[arg(long)]
         no_comments: bool,
     },
-    /// List the project's, and how each goes.
+    /// List the project's, how far each is that is at work, and what came last.
     List {
         #[command(flatten)]
         project: ProjectArg,
@@ -446,7 +453,7 @@ pub enum ConnectionsCommand {
 /// Subcommands of `hygiene`.
 #[derive(Debug, Subcommand)]
 pub enum HygieneCommand {
-    /// Show the newest reports; for maintainers.
+    /// Show the newest reports.
     List {
         #[command(flatten)]
         project: ProjectArg,
@@ -457,14 +464,14 @@ pub enum HygieneCommand {
         #[arg(long, short = 'n', default_value_t = 50)]
         limit: u32,
     },
-    /// Show one report with what was found; for maintainers.
+    /// Show one report with what was found.
     Show {
         /// Its id, as `hygiene list` shows it.
         id: HygieneReportId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Have a task done now; for maintainers.
+    /// Have a task done now.
     Run {
         /// Which.
         #[arg(value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
@@ -475,7 +482,7 @@ pub enum HygieneCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Show the records that say the same and wait for a person.
+    /// Show the records that say the same and wait for a person; for those who review, as `accept` and `dismiss`.
     Duplicates {
         #[command(flatten)]
         project: ProjectArg,
@@ -500,6 +507,43 @@ pub enum HygieneCommand {
         #[command(flatten)]
         project: ProjectArg,
     },
+    /// Show the records that help nobody and were set aside (`hygiene.noise` of the policy); for those who review, as
+    /// `keep` and `drop`.
+    Noise {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Have such a record found again.
+    Keep {
+        /// Its id, as `hygiene noise` shows it.
+        id: RecordId,
+        /// The version that you looked at.
+        #[arg(long, value_name = "VERSION")]
+        seen: u32,
+    },
+    /// Take such a record out.
+    Drop {
+        /// Its id.
+        id: RecordId,
+        /// Why, for the audit.
+        #[arg(long, default_value = "it helps nobody")]
+        reason: String,
+    },
+    /// List what was kept, week by week, of what the team knows; for members.
+    Exports {
+        #[command(flatten)]
+        project: ProjectArg,
+    },
+    /// Print one of them, as `import` reads it.
+    Export {
+        /// Its id, as `hygiene exports` shows it.
+        id: ExportId,
+        #[command(flatten)]
+        project: ProjectArg,
+        /// File to write; standard output without it.
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+    },
 }
 
 /// Subcommands of `jobs`.
@@ -507,14 +551,14 @@ pub enum HygieneCommand {
 pub enum JobsCommand {
     /// Show the newest.
     List {
-        /// Only those in this state: waiting, running, done or dead.
-        #[arg(long)]
-        state: Option<String>,
-        /// Only those of this kind.
+        /// Only those in this state.
+        #[arg(long, value_parser = word_of(JobState::ALL, JobState::as_str))]
+        state: Option<JobState>,
+        /// Only those of this kind, such as sync.
         #[arg(long)]
         kind: Option<String>,
-        /// At most so many, 200 at most.
-        #[arg(long, default_value_t = 50)]
+        /// How many, 200 at most.
+        #[arg(long, short = 'n', default_value_t = 50)]
         limit: u32,
     },
     /// Show one with all that is known of it.

@@ -1,8 +1,10 @@
 //! Configuration: read once, checked, and handed down as plain values.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use figment::providers::{Env, Serialized};
@@ -23,6 +25,9 @@ const MIN_CONNECTIONS: u32 = 6;
 /// The most that are taken unasked: a server allows a hundred by default, to all its clients.
 const DEFAULT_CONNECTIONS_MAX: u32 = 32;
 
+/// Milliseconds that a request may wait for one answer of Redis.
+const ANSWER_MS: RangeInclusive<u64> = 1..=5_000;
+
 /// The annotated defaults; also the documentation of every key.
 const DEFAULTS: &str = include_str!("../../../config/memory-copilot.yaml");
 
@@ -42,6 +47,8 @@ pub struct Config {
     pub client: Client,
     /// The database.
     pub database: Database,
+    /// What nodes share beside the database.
+    pub redis: Redis,
     /// The embedding model.
     pub embedding: Embedding,
     /// Repositories to index.
@@ -154,6 +161,16 @@ pub struct Database {
     pub install_dir: PathBuf,
     /// Most connections; 0 for [`Config::max_connections`] to choose.
     pub max_connections: u32,
+}
+
+/// What nodes share beside the database.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Redis {
+    /// Server to use; empty for none.
+    pub url: String,
+    /// Milliseconds that a request waits for one answer of it.
+    pub answer_ms: u64,
 }
 
 /// The embedding model.
@@ -285,6 +302,13 @@ impl Config {
              by the number of cores",
             self.database.max_connections
         );
+        ensure!(
+            ANSWER_MS.contains(&self.redis.answer_ms),
+            "redis.answer_ms is {}; set it to {} to {} ms: every request waits so long for a Redis that is slow",
+            self.redis.answer_ms,
+            ANSWER_MS.start(),
+            ANSWER_MS.end()
+        );
         let tls = &self.server.tls;
         ensure!(
             tls.certificate.as_os_str().is_empty() == tls.key.as_os_str().is_empty(),
@@ -392,9 +416,17 @@ impl Config {
     pub fn masked_yaml(&self) -> Result<String> {
         let mut shown = self.clone();
         shown.database.url = masked_url(&shown.database.url);
+        shown.redis.url = masked_url(&shown.redis.url);
         shown.embedding.base_url = masked_url(&shown.embedding.base_url);
         shown.client.url = masked_url(&shown.client.url);
         Ok(serde_norway::to_string(&shown)?)
+    }
+}
+
+impl Redis {
+    /// How long a request waits for one answer.
+    pub fn answers_within(&self) -> Duration {
+        Duration::from_millis(self.answer_ms)
     }
 }
 
@@ -610,6 +642,7 @@ mod tests {
     fn no_password_is_shown_wherever_it_stands() {
         for (url, shown) in [
             ("postgres://me:hunter2@db:5432/x", "postgres://me:masked@db:5432/x"),
+            ("rediss://:hunter2@cache:6379/1", "rediss://:masked@cache:6379/1"),
             ("postgres://db/x?user=me&password=hunter2", "postgres://db/x?user=me&password=masked"),
             ("postgres://me:hun/ter2@db/x", "masked"),
             ("postgres://me:2024/hunter2@db/x", "masked"),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use mc_connectors::Systems;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
+use mc_connectors::{PlainGit, Systems};
 use mc_domain::ProjectKey;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -70,6 +70,10 @@ impl Section {
         ensure!(
             (1..=NAME).contains(&name.len()) && name.chars().all(is_name),
             "the name must be 1 to {NAME} of a-z 0-9 . _ -"
+        );
+        ensure!(
+            name != PlainGit::SYSTEM,
+            "the name stands for repositories that are asked by git alone; choose another"
         );
         ensure!(
             self.token_env.is_none() || self.token_file.is_none(),
@@ -145,6 +149,7 @@ mod tests {
         let jira = "kind: jira\nurl: https://jira.example.com\n";
         for (name, text, reason) in [
             ("Our Jira", jira.to_owned(), "the name must be"),
+            ("git", jira.to_owned(), "choose another"),
             ("j", "kind: jira\nurl: jira.example.com".to_owned(), "it is no URL"),
             (
                 "j",

@@ -17,6 +17,7 @@ mod progress;
 mod remote;
 mod sealing;
 mod serve;
+mod shared;
 mod token;
 mod worker;
 

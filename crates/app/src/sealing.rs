@@ -1,5 +1,6 @@
 //! The key that seals secrets in the database. It lives beside it, not in it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -10,26 +11,62 @@ use crate::private_file;
 
 const WHAT: &str = "the sealing key";
 
-/// A key that is nowhere but here yet.
-pub struct NewKey(Zeroizing<String>);
+/// A key that no start has kept yet. Until it is known whether it is the first it lies in a draft beside: a start that
+/// is ended in between has the next one ask again, for the same key.
+pub struct NewKey {
+    text: Zeroizing<String>,
+    /// Whether an earlier start made it.
+    is_drafted: bool,
+}
 
 impl NewKey {
-    /// Puts it where the next start finds it.
-    pub fn keep(self, path: &Path) -> Result<()> {
-        private_file::write(path, WHAT, self.0.as_bytes())
+    /// Puts it where the next start takes it up and asks again.
+    pub fn draft(&self, path: &Path) -> Result<Draft> {
+        private_file::write(&draft_of(path), WHAT, self.text.as_bytes())?;
+        Ok(Draft { of: path.to_owned() })
+    }
+
+    /// Deletes the draft that it was found in: it has sealed nothing.
+    pub fn discard(self, path: &Path) -> Result<()> {
+        if !self.is_drafted {
+            return Ok(());
+        }
+        let draft = draft_of(path);
+        fs::remove_file(&draft).with_context(|| format!("{} can't be deleted", draft.display()))
     }
 }
 
-/// Reads the key, and those that it replaced; makes one where there is none, which is to be kept once it is known to be
-/// the first.
+/// A new key on disk, where only the next start would find it.
+#[derive(Debug)]
+#[must_use = "a draft is not found by others"]
+pub struct Draft {
+    of: PathBuf,
+}
+
+impl Draft {
+    /// Puts it where every start finds the key.
+    pub fn keep(self) -> Result<()> {
+        private_file::rename(&draft_of(&self.of), &self.of, WHAT)
+    }
+}
+
+/// Reads the key, and those that it replaced. Where there is none it takes up the draft of one or makes one, which is
+/// to be kept once it is known to be the first.
 pub fn find_or_make(path: &Path, previous: &[PathBuf]) -> Result<(Sealer, Option<NewKey>)> {
     if path.exists() {
         return Ok((sealer(path, previous)?, None));
     }
-    let key = SealingKey::generate();
-    let new = NewKey(Zeroizing::new(hex::encode(key.expose())));
-    let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
-    Ok((Sealer::new(key, previous), Some(new)))
+    let draft = draft_of(path);
+    let is_drafted = draft.exists();
+    let key = if is_drafted { read(&draft)? } else { SealingKey::generate() };
+    let new = NewKey { text: Zeroizing::new(hex::encode(key.expose())), is_drafted };
+    Ok((Sealer::new(key, read_all(previous)?), Some(new)))
+}
+
+fn draft_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".draft");
+    name.into()
 }
 
 /// Reads the key, and those that it replaced.
@@ -39,8 +76,11 @@ pub fn sealer(path: &Path, previous: &[PathBuf]) -> Result<Sealer> {
         "there is no {}: copy it from where `memory-copilot serve` runs, or set sign_in.sealing_key_file",
         path.display()
     );
-    let previous = previous.iter().map(|path| read(path)).collect::<Result<_>>()?;
-    Ok(Sealer::new(read(path)?, previous))
+    Ok(Sealer::new(read(path)?, read_all(previous)?))
+}
+
+fn read_all(paths: &[PathBuf]) -> Result<Vec<SealingKey>> {
+    paths.iter().map(|path| read(path)).collect()
 }
 
 fn read(path: &Path) -> Result<SealingKey> {
@@ -66,7 +106,8 @@ mod tests {
         for path in [&old, &new] {
             let (_, key) = find_or_make(path, &[]).expect("a key");
             assert!(!path.exists(), "nobody knows yet whether it is the first");
-            key.expect("a new one").keep(path).expect("a file");
+            let key = key.expect("a new one");
+            key.draft(path).expect("a draft").keep().expect("a file");
         }
         let (first, none) = find_or_make(&old, &[]).expect("the key");
         assert!(none.is_none(), "it is kept");

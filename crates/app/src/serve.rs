@@ -1,12 +1,12 @@
 //! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
 
+mod claim;
 mod edge;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
 use mc_auth::secret::hint;
 use mc_domain::{ProjectId, UserId};
@@ -15,7 +15,7 @@ use mc_memory::MemoryContext;
 use mc_seal::{ChainKeys, Sealer};
 use mc_search::index::{self as keyword, Mended};
 use mc_search::{KeywordIndex, Options, Query, SearchContext};
-use mc_store::audit::{self, Chains};
+use mc_store::audit::Chains;
 use mc_store::embedded::DataDirLock;
 use mc_store::passages::PassageFilter;
 use mc_store::{Store, accounts};
@@ -28,8 +28,7 @@ use uuid::Uuid;
 use crate::background::{self, models};
 use crate::config::{Config, SignIn as SignInConfig};
 use crate::database::{self, Database};
-use crate::sealing::NewKey;
-use crate::{data_dir, heads, output, sealing, token};
+use crate::{data_dir, heads, output, sealing, shared, token};
 
 const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
 /// How often refusals are noted.
@@ -56,9 +55,8 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
-    if let Some(key) = new_key
-        && let Err(error) = keep(key, &database.background, sealing_key_file).await
-    {
+    let claimed = claim::settle(new_key, &database.background, sealing_key_file).await;
+    if let Err(error) = claimed {
         database.close().await;
         return Err(error);
     }
@@ -67,20 +65,6 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     database.close().await;
     heads::write(&config.audit_heads_file(), &chains.heads())?;
     served
-}
-
-/// A key that was made just now is for a database that has known none. Beside another's it would sign what nobody else
-/// can verify, and open nothing of what is sealed.
-async fn keep(key: NewKey, store: &Store, file: &Path) -> Result<()> {
-    ensure!(
-        audit::is_signed_with_known_keys(store).await?,
-        "there is no {}, and the database was sealed with a key already: copy that key here from where \
-         `memory-copilot serve` ran before, or runs, or from where it is kept beside the backups. Where it is lost, so \
-         is what it sealed (secrets of hooks, signing keys, what is in quarantine): to go on without, put a new key \
-         there (`openssl rand -hex 32`)",
-        file.display()
-    );
-    key.keep(file)
 }
 
 async fn serve(
@@ -101,10 +85,11 @@ async fn serve(
         hint(&secret),
     )
     .await?;
+    let shared = shared::open(config, &database.background).await?;
+    let queries = shared::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
-    let Some(models) =
-        shutdown.run_until_cancelled(models::open(config, &database.background)).await
-    else {
+    let opening = models::open(config, &database.background, queries);
+    let Some(models) = shutdown.run_until_cancelled(opening).await else {
         return Ok(());
     };
     let models = models?;
@@ -117,11 +102,13 @@ async fn serve(
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
+    let rates = shared::rates(shared.as_ref(), &sealer);
     let work = background::Work {
         config,
         models: &memory.search.models,
         sealer: sealer.clone(),
         systems: Arc::clone(&systems),
+        shared,
     };
     let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
 
@@ -130,7 +117,8 @@ async fn serve(
     let noting = note_refusals(sign_in.clone(), database.background.clone(), stop.clone());
     let state = ApiState::new(memory.clone(), database.background.clone(), sign_in)
         .with_receiving(database.receiving.clone())
-        .with_systems(systems);
+        .with_systems(systems)
+        .with_rates(rates);
     let router = edge::router(state.with_settings(edge::settings(config)?), config, &shutdown)?;
     greet(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;
@@ -184,20 +172,26 @@ fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> Join
 fn mend_index(keyword: KeywordIndex, store: Store, stop: CancellationToken) -> JoinHandle<()> {
     tokio::spawn(async move {
         while stop.run_until_cancelled(tokio::time::sleep(INDEX_MENDED)).await.is_some() {
-            match stop.run_until_cancelled(keyword.mend(&store)).await {
-                Some(Ok(Mended { missing: 0, strays: 0 })) => {
-                    tracing::info!("the keyword index has what the database has");
-                }
-                Some(Ok(Mended { missing, strays })) => {
-                    tracing::warn!(missing, strays, "the keyword index was mended");
-                }
-                Some(Err(error)) => {
-                    tracing::warn!(%error, "the keyword index could not be looked through; trying again");
-                }
-                None => return,
+            if let Some(mended) = stop.run_until_cancelled(keyword.mend(&store)).await {
+                note_mended(mended);
             }
         }
     })
+}
+
+fn note_mended(mended: Result<Option<Mended>, mc_search::Error>) {
+    match mended {
+        Ok(None) => tracing::warn!("the keyword index is not complete and was not looked through"),
+        Ok(Some(Mended { missing: 0, strays: 0 })) => {
+            tracing::info!("the keyword index has what the database has");
+        }
+        Ok(Some(Mended { missing, strays })) => {
+            tracing::warn!(missing, strays, "the keyword index was mended");
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the keyword index could not be looked through; trying again");
+        }
+    }
 }
 
 /// Beside the rest of the start: what the first recalls would pay for otherwise.

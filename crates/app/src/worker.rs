@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, models};
 use crate::config::{Config, SignIn};
-use crate::{data_dir, database, heads, output, sealing};
+use crate::{data_dir, database, heads, output, sealing, shared};
 
 /// Works until `shutdown`, then lets what is at work end.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -50,13 +50,16 @@ async fn work(
          sign_in.sealing_key_file",
         config.sign_in.sealing_key_file.display()
     );
+    let shared = shared::open(config, store).await?;
+    let queries = shared::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
-    let Some(models) = shutdown.run_until_cancelled(models::open(config, store)).await else {
+    let opening = models::open(config, store, queries);
+    let Some(models) = shutdown.run_until_cancelled(opening).await else {
         return Ok(());
     };
     let models = models?;
     let systems = Arc::new(config.connectors.systems()?);
-    let work = background::Work { config, models: &models, sealer, systems };
+    let work = background::Work { config, models: &models, sealer, systems, shared };
     let tasks = work.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

@@ -52,12 +52,22 @@ pub trait Tracker: Send + Sync {
     /// there is gone. Some may come twice.
     fn ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
 
-    /// Says something about an issue. Whoever asks for it has a person's consent.
+    /// Says something about an issue: in place of what an earlier comment with this id says, else as a new one. Answers
+    /// the comment's id. Whoever asks for it has a person's consent. What was not answered may have been written all the
+    /// same, so it is not tried again here: look for it first ([`Tracker::own_comments`]).
     fn comment<'a>(
         &'a self,
         external_id: &'a str,
+        earlier: Option<&'a str>,
         text: &'a str,
-    ) -> BoxFuture<'a, Result<(), Error>>;
+    ) -> BoxFuture<'a, Result<String, Error>>;
+
+    /// What the credential's own user has said about an issue, in any order; what only some there may see as well. What
+    /// anybody else says is not among it, whatever it says.
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
 }
 
 /// A page of a wiki.

@@ -1,10 +1,13 @@
 //! Every body that GitHub's own library has as an example, of GitHub itself and of each version of its server, is read
 //! (`scripts/setup webhook-examples` fetches them).
 
+#[path = "../../../tests/cache.rs"]
+mod cache;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
+use cache::cache;
 use http::{HeaderMap, HeaderValue};
 use mc_connectors::{Event, read};
 use mc_domain::WebhookSource;
@@ -67,14 +70,4 @@ fn examples(edition: &str) -> Vec<Examples> {
         panic!("{}: {error}; run `scripts/setup webhook-examples`", file.display())
     });
     serde_json::from_slice(&read).expect("the package's examples")
-}
-
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
-        return cache.into();
-    }
-    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
-    user.expect("HOME is set").join("memory-copilot")
 }

@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use url::{Host, Url};
+
 /// Whether an address is somebody's on the internet.
 pub fn is_outside(address: IpAddr) -> bool {
     match address {
@@ -11,6 +13,16 @@ pub fn is_outside(address: IpAddr) -> bool {
             Some(v4) => is_outside_v4(v4),
             None => is_outside_v6(v6),
         },
+    }
+}
+
+/// Whether a URL leads to this machine, where no proxy stands in between.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 

@@ -315,6 +315,10 @@ vocabulary!(
         TaskLinked = "task.linked",
         /// What was told of a task was forgotten.
         TaskForgotten = "task.forgotten",
+        /// A person agreed to a comment at a task's tracker.
+        TaskLinksAgreed = "task.links_agreed",
+        /// That comment was written; `detail` says where, and its sum.
+        TaskLinksWritten = "task.links_written",
         /// An index run was asked for.
         IngestStarted = "ingest.started",
         /// A repository is indexed from another place; `detail` says from where to where.
@@ -371,6 +375,8 @@ vocabulary!(
         SearchMended = "search.mended",
         /// Somebody was refused.
         Refused = "access.refused",
+        /// The service's own audit begins, and with it the time of the key that signs and seals.
+        AuditBegun = "audit.begun",
         /// The audit was read, verified or exported.
         AuditRead = "audit.read",
         /// The oldest events were dropped, as the policy has it.
@@ -395,6 +401,10 @@ vocabulary!(
         Consistency = "consistency",
         /// Keeps what the team knows as a document.
         Export = "export",
+        /// Looks which passages lack their vector, and has it made.
+        Embedding = "embedding",
+        /// Deletes what is older than the policy keeps it.
+        Retention = "retention",
     }
 );
 

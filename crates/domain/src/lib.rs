@@ -10,7 +10,7 @@ pub mod role;
 pub mod scope;
 pub mod text;
 
-pub use address::is_outside;
+pub use address::{is_loopback, is_outside};
 pub use error::{Classified, ErrorKind};
 pub use ids::{
     BundleId, ChangeId, CitationId, ClusterId, ConnectionId, DeliveryId, DialogId, DocId, ExportId,
@@ -22,7 +22,7 @@ pub use kinds::{
     HoldState, HygieneTask, IngestStatus, JobState, RecordKind, RecordState, ReviewState,
     SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
 };
-pub use policy::{FindAction, HygieneAction, InvalidPolicy, Policy};
+pub use policy::{FindAction, HygieneAction, InvalidPolicy, NoiseAction, Policy};
 pub use project::{InvalidProjectKey, ProjectKey};
 pub use role::{Action, Role, is_allowed};
 pub use scope::{Scope, Scopes};

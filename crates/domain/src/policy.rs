@@ -48,6 +48,20 @@ vocabulary!(
     }
 );
 
+vocabulary!(
+    /// What is done with records that help nobody.
+    NoiseAction, "action", {
+        /// They are not looked for.
+        Off = "off",
+        /// They are listed.
+        Propose = "propose",
+        /// They are set aside: nobody finds them, and a person decides whether they are kept.
+        Quarantine = "quarantine",
+        /// They are taken out.
+        Apply = "apply",
+    }
+);
+
 /// What a project keeps, masks and lets happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -73,7 +87,7 @@ pub struct Policy {
     pub commands: Vec<String>,
     /// Whom the project tells.
     pub notices: Notices,
-    /// What is taken in of what trackers and git hosts tell.
+    /// What is taken in of what trackers and git hosts tell, and what is written there.
     pub trackers: Trackers,
 }
 
@@ -175,8 +189,9 @@ pub struct RetentionDays {
 pub struct Hygiene {
     /// Notes of the team that say the same: `apply` leaves one of them.
     pub duplicates: HygieneAction,
-    /// Records of the team that help nobody: `apply` takes them out.
-    pub noise: HygieneAction,
+    /// Records of the team that help nobody: `quarantine` puts them before reviewers as proposals, which nobody
+    /// recalls; `apply` takes them out.
+    pub noise: NoiseAction,
     /// Days after which a record helps nobody that was neither recalled nor changed, or whose cited code is not
     /// what it was: 1 to 3,650.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
@@ -221,7 +236,7 @@ pub struct Notices {
     pub webhook_url: Option<String>,
 }
 
-/// What is taken in of what trackers and git hosts tell.
+/// What is taken in of what trackers and git hosts tell, and what is written there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -229,6 +244,9 @@ pub struct Trackers {
     /// Whether the texts of comments and reviews are kept and found. Not unless this says so: they are people's
     /// own words, and where a tracker is open to everybody, those of strangers.
     pub comments: bool,
+    /// Whether a comment may be written at the tracker of a task that names the records and dialogs which belong to it.
+    /// Not unless this says so, and then only what a person has agreed to, word by word.
+    pub write_links: bool,
 }
 
 /// Why a policy can't be set.
@@ -426,9 +444,9 @@ impl Default for RetentionDays {
 
 impl Default for Hygiene {
     fn default() -> Self {
-        let propose = HygieneAction::Propose;
+        let (duplicates, noise) = (HygieneAction::Propose, NoiseAction::Propose);
         // Half of what a record lives without a recall.
-        Self { duplicates: propose, noise: propose, unused_days: 90, reindex_days: 7 }
+        Self { duplicates, noise, unused_days: 90, reindex_days: 7 }
     }
 }
 

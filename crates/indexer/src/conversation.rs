@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_sanitizer::{Policy, Sanitized, mask_with};
-use mc_store::docs::NewDoc;
+use mc_store::docs::{NewDoc, Turn};
 use mc_store::passages::NewPassage;
 
 use crate::cut::Limits;
@@ -48,6 +48,43 @@ pub fn cut(
         line += said[at].split('\n').count() + 1;
     }
     assemble(page, pieces, sanitizing)
+}
+
+/// What the text of a conversation does not say of its messages.
+pub fn turns(messages: &[Message]) -> Vec<Turn> {
+    let turn = |message: &Message| Turn {
+        author: message.author.clone(),
+        sent_at: message.sent_at,
+        lines: said(message).split('\n').count(),
+    };
+    messages.iter().map(turn).collect()
+}
+
+/// The messages that a conversation's text was made of; `None` where that is not a text of these turns.
+pub fn messages(content: &str, turns: &[Turn]) -> Option<Vec<Message>> {
+    let mut lines = content.split('\n');
+    let mut messages = Vec::with_capacity(turns.len());
+    for (at, turn) in turns.iter().enumerate() {
+        // A blank line stands between messages.
+        if at > 0 && lines.next() != Some("") {
+            return None;
+        }
+        let said: Vec<&str> = lines.by_ref().take(turn.lines).collect();
+        if said.len() < turn.lines {
+            return None;
+        }
+        messages.push(heard(&said.join("\n"), turn)?);
+    }
+    lines.next().is_none().then_some(messages)
+}
+
+/// The message that was [`said`].
+fn heard(said: &str, turn: &Turn) -> Option<Message> {
+    let author = turn.author.as_str();
+    let text =
+        if author.is_empty() { said } else { said.strip_prefix(author)?.strip_prefix(": ")? };
+    let text = Sanitized::stored(text.to_owned());
+    Some(Message { author: author.to_owned(), sent_at: turn.sent_at, text })
 }
 
 fn said(message: &Message) -> String {
@@ -127,6 +164,25 @@ mod tests {
             assert_eq!(lines[from - 1], first, "{passage:?}");
             assert!(to <= lines.len() && from <= to);
         }
+    }
+
+    #[test]
+    fn a_text_and_its_turns_are_cut_as_the_messages_were() {
+        let said = [
+            message("Ann", Some("2026-03-05T09:07:00Z"), "one\r\n\n# A heading\n\ntwo\n"),
+            message("", None, ""),
+            message("Bo: jr", None, "three"),
+        ];
+        let (doc, passages) = cut_of(&said);
+        let turns = turns(&said);
+        let heard = messages(doc.content.as_str(), &turns).unwrap();
+        let (again, passages_again) = cut_of(&heard);
+        assert_eq!(again.content.as_str(), doc.content.as_str());
+        assert_eq!(format!("{passages_again:?}"), format!("{passages:?}"));
+
+        assert!(messages(doc.content.as_str(), &turns[1..]).is_none());
+        assert!(messages(&format!("{}\nmore", doc.content.as_str()), &turns).is_none());
+        assert!(messages("Ann: one", &turns).is_none());
     }
 
     #[test]

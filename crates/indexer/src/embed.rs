@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Passages to a call: seconds of work for a local model, so that a claim never runs out.
-/// Two are under way: a save's text waits behind both.
+/// Two are under way; what is asked or saved meanwhile goes ahead of both.
 const BATCH: i64 = 16;
 /// How often the queue is looked at when nothing wakes us.
 const POLL: Duration = Duration::from_secs(2);

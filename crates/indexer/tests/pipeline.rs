@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use mc_domain::{IngestStatus, ProjectId, Trust, UserId};
+use mc_domain::{IngestId, IngestStatus, ProjectId, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::worker::{self, Worked};
 use mc_indexer::{cut, walk};
@@ -17,7 +18,7 @@ use mc_store::ingests::{self, Counts, Ingest};
 use mc_store::passages::{self, IndexedPassage};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::waiting_for_a_lock;
-use mc_store::{citations, docs, files, policies};
+use mc_store::{Store, citations, docs, files, policies};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,33 @@ impl FilesObserver for Told {
     ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
         self.0.lock().expect("not poisoned").extend_from_slice(paths);
         async { Ok(()) }.boxed()
+    }
+}
+
+/// Holds a run up until what it has done so far can be seen.
+struct Seen {
+    store: Store,
+    run: IngestId,
+    counts: Mutex<Counts>,
+}
+
+impl FilesObserver for Seen {
+    fn files_changed<'a>(
+        &'a self,
+        _: ProjectId,
+        _: &'a [String],
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        Box::pin(async move {
+            loop {
+                let run = ingests::find(&self.store, self.run).await?.ok_or("the run is gone")?;
+                if run.counts.files_done > 0 {
+                    assert_eq!(run.status, IngestStatus::Running);
+                    *self.counts.lock().expect("not poisoned") = run.counts;
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
     }
 }
 
@@ -120,6 +148,20 @@ impl Bench {
         (run.counts, std::mem::take(&mut *self.told.0.lock().expect("not poisoned")))
     }
 
+    /// Asks for a run and works it off; answers how it ended.
+    async fn run(&self, repository: &Repository) -> Ingest {
+        let run = self.enqueued(repository).await;
+        assert_eq!(self.work(&run).await, Worked::Done);
+        self.status(&run).await
+    }
+
+    /// The tree as a repository that is fetched, with all that is in it committed.
+    async fn committed(&self) -> Repository {
+        git(self.tree.path(), &["init", "--quiet", "--initial-branch=main"]);
+        commit(self.tree.path());
+        self.named("fetched", &format!("file://{}", self.tree.path().display())).await
+    }
+
     /// Indexes a wiki; answers its documents by their paths.
     async fn index_wiki(&self, repository: &Repository) -> BTreeMap<String, docs::Doc> {
         let run = self.enqueued(repository).await;
@@ -161,6 +203,23 @@ impl Bench {
 const SETTING: &str = "module CartSessions\n  class Setting\n    # Minutes.\n    def trigger_delay_time_in_minutes\n      30\n    end\n  end\nend\n";
 const GUIDE: &str =
     "---\ntags: [cart]\nscope: [app/models]\n---\n# Guide\n\nIntro.\n\n## Delays\n\nNever zero.\n";
+
+#[tokio::test]
+async fn a_run_shows_how_far_it_is_while_it_is_at_work() {
+    let bench = Bench::new().await;
+    bench.write("app/setting.rb", SETTING);
+    bench.write("docs/guide.md", GUIDE);
+    let run = bench.enqueue().await;
+    let store = bench.database.store().clone();
+    let seen = Arc::new(Seen { store, run: run.id, counts: Mutex::default() });
+    let context =
+        Context { observer: Arc::clone(&seen) as Arc<dyn FilesObserver>, ..bench.context() };
+    let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
+    assert_eq!(worked.expect("a database"), Worked::Done);
+    let seen = seen.counts.lock().expect("not poisoned");
+    assert_eq!((seen.files_done, seen.files_total), (2, 2));
+    assert!(seen.chunks_written > 0, "{seen:?}");
+}
 
 #[tokio::test]
 async fn a_first_run_stores_code_symbols_and_documents() {
@@ -586,6 +645,106 @@ async fn a_wiki_in_git_is_followed_through_moves_and_deletions() {
     let found = bench.passages().await;
     assert!(!found.iter().any(|passage| passage.text.contains("Turn it off first.")));
     assert!(found.iter().all(|passage| passage.place != "Timing-rules.md"), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_repository_that_was_emptied_takes_what_was_indexed_along() {
+    let bench = Bench::new().await;
+    let tree = bench.tree.path();
+    bench.write("a.rb", SETTING);
+    bench.write("guide.md", GUIDE);
+    let repository = bench.committed().await;
+    let run = bench.run(&repository).await;
+    assert_eq!((run.status, run.counts.files_changed), (IngestStatus::Succeeded, 2));
+    assert!(!bench.passages().await.is_empty());
+
+    // The last commit deletes all files.
+    git(tree, &["rm", "--quiet", "-r", "."]);
+    commit(tree);
+    let run = bench.run(&repository).await;
+    assert_eq!((run.status, run.counts.files_total), (IngestStatus::Succeeded, 0));
+    assert_eq!(run.counts.files_deleted, 2);
+    assert!(bench.passages().await.is_empty());
+
+    // The branch has no commit any more, nor has another.
+    bench.write("a.rb", SETTING);
+    commit(tree);
+    assert_eq!(bench.run(&repository).await.counts.files_changed, 1);
+    git(tree, &["update-ref", "-d", "refs/heads/main"]);
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    assert_eq!((run.counts.files_total, run.counts.files_deleted), (0, 1));
+    assert!(bench.passages().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_history_that_was_written_anew_is_followed() {
+    let bench = Bench::new().await;
+    let tree = bench.tree.path();
+    bench.write("a.rb", SETTING);
+    bench.write("secret.md", GUIDE);
+    let repository = bench.committed().await;
+    bench.run(&repository).await;
+    bench.remove("secret.md");
+    bench.write("b.rb", SETTING);
+    git(tree, &["add", "--all"]);
+    git(tree, &["commit", "--quiet", "--amend", "--message", "Without the past"]);
+    git(tree, &["reflog", "expire", "--expire=now", "--all"]);
+    git(tree, &["gc", "--quiet", "--prune=now"]);
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    assert_eq!((run.counts.files_changed, run.counts.files_deleted), (1, 1));
+    let found = bench.passages().await;
+    assert!(found.iter().all(|passage| passage.place != "secret.md"), "{found:?}");
+}
+
+/// A host may be away, and a repository moved: that is no reason to forget what was in it.
+#[tokio::test]
+async fn a_repository_that_vanishes_fails_its_run_and_keeps_what_was_indexed() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    let repository = bench.committed().await;
+    bench.run(&repository).await;
+    let before = bench.passages().await.len();
+    fs::remove_dir_all(bench.tree.path()).expect("it was there");
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Failed);
+    let message = run.last_error.expect("a reason")["message"].to_string();
+    assert!(message.contains("check the location"), "{message}");
+    assert_eq!(bench.passages().await.len(), before);
+}
+
+/// Memory that this process may have had, in KiB: less than a file of a gigabyte takes.
+const MOST_MEMORY: u64 = 700 << 10;
+
+#[tokio::test]
+async fn a_file_of_a_gigabyte_is_passed_over_unread() {
+    let bench = Bench::new().await;
+    bench.write("a.rb", SETTING);
+    let huge = fs::File::create(bench.tree.path().join("huge.rb")).expect("a file");
+    huge.set_len(1 << 30).expect("a file of holes");
+    let (counts, _) = bench.index().await;
+    assert_eq!((counts.files_total, counts.files_skipped["too_large"]), (1, 1));
+
+    let tree = bench.tree.path();
+    git(tree, &["init", "--quiet", "--initial-branch=main"]);
+    let piece_by_piece = ["-c", "core.bigFileThreshold=1", "-c", "core.compression=1"];
+    git(tree, &[&piece_by_piece[..], &["add", "--all"]].concat());
+    git(tree, &["commit", "--quiet", "--message", "As it is"]);
+    let location = format!("file://{}", tree.display());
+    let repository = bench.named("huge", &location).await;
+    let run = bench.run(&repository).await;
+    assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    assert_eq!((run.counts.files_total, run.counts.files_skipped["too_large"]), (1, 1));
+    assert!(bench.passages().await.iter().all(|passage| !passage.place.contains("huge")));
+    let most = most_memory();
+    assert!(most < MOST_MEMORY, "{most} KiB");
+}
+
+fn most_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 fn commit(folder: &Path) {

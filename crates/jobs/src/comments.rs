@@ -7,11 +7,12 @@ use mc_domain::{Policy, ProjectId, WebhookSource};
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
-use mc_memory::gate::{beside, pass_alone};
+use mc_memory::gate::{beside, pass_alone, pass_text_alone};
+use mc_memory::task_links::is_ours;
 use mc_sanitizer::{Sanitized, mask_with};
 use mc_store::policies::sanitizing;
 use mc_store::told::{self, NewText, Text, Whole};
-use mc_store::{Error, Tx, docs};
+use mc_store::{Error, Tx, docs, task_links};
 
 use crate::told::at;
 
@@ -50,12 +51,13 @@ impl Said {
         said: &[Comment],
         heard_at: DateTime<Utc>,
     ) -> Self {
-        let known = said.iter().filter(|comment| comment.is_gone || policy.trackers.comments);
+        let is_known = |comment: &&Comment| comment.is_gone || policy.trackers.comments;
+        let known = said.iter().filter(is_known).filter(|comment| !is_ours(&comment.text));
         Self {
             source: source(system),
             doc_id: of.external_id.clone(),
-            title: plain(policy, &of.title),
-            url: plain(policy, &of.url),
+            title: pass_text_alone(policy, &of.title),
+            url: pass_text_alone(policy, &of.url),
             texts: known.map(|comment| as_text(policy, comment, heard_at)).collect(),
             listed: None,
         }
@@ -131,7 +133,7 @@ pub(crate) async fn publish(
     let heading = format!("# {} ({})\n\n", title.as_str(), release.tag);
     let text = NewText {
         part: NOTES.to_owned(),
-        author: plain(policy, release.author.as_deref().unwrap_or_default()),
+        author: pass_text_alone(policy, release.author.as_deref().unwrap_or_default()),
         text: (!release.is_gone)
             .then(|| pass_alone(policy, &format!("{heading}{}", release.notes))),
         sent_at: release.sent_at,
@@ -146,7 +148,7 @@ pub(crate) async fn publish(
     let page = Page {
         content: notes,
         tags: vec!["release".to_owned()],
-        ..page(whole, title.into_string(), plain(policy, &release.url))
+        ..page(whole, title.into_string(), pass_text_alone(policy, &release.url))
     };
     let masking = sanitizing(policy);
     let (doc, passages) = beside(move || document::cut(page, Limits::default(), &masking)).await;
@@ -162,7 +164,7 @@ pub fn source(system: WebhookSource) -> String {
 fn as_text(policy: &Policy, comment: &Comment, heard_at: DateTime<Utc>) -> NewText {
     NewText {
         part: comment.id.clone(),
-        author: plain(policy, comment.author.as_deref().unwrap_or_default()),
+        author: pass_text_alone(policy, comment.author.as_deref().unwrap_or_default()),
         text: (!comment.is_gone).then(|| pass_alone(policy, &comment.text)),
         sent_at: comment.sent_at,
         said_at: at(comment.updated_at, heard_at),
@@ -173,7 +175,13 @@ fn as_text(policy: &Policy, comment: &Comment, heard_at: DateTime<Utc>) -> NewTe
 async fn put_texts(tx: &mut Tx, project: ProjectId, said: &Said) -> Result<bool, Error> {
     let (whole, mut is_another) = (said.whole(), false);
     let listed_at = said.listed.as_ref().map(|listed| listed.at);
-    for text in &said.texts {
+    // Ours is not what people say, whatever they made of it.
+    let ours = if said.texts.is_empty() {
+        None
+    } else {
+        task_links::own_comment(tx, project, &said.doc_id).await?
+    };
+    for text in said.texts.iter().filter(|text| Some(&text.part) != ours.as_ref()) {
         is_another |= told::put(tx, project, whole, text, listed_at).await?;
     }
     if let Some(Listed { at, all: Some(all) }) = &said.listed {
@@ -195,18 +203,33 @@ async fn put_conversation(
     }
     let masking = sanitizing(policy);
     let cut = move || {
-        let message = |text: Text| Message {
-            author: text.author,
-            sent_at: text.sent_at,
-            // Masked when it came, and again as the policy has it by now.
-            text: mask_with(&text.text, &masking).text,
-        };
-        let messages: Vec<_> = texts.into_iter().map(message).collect();
+        let messages = messages(texts, &masking);
         conversation::cut(page, &messages, Limits::default(), &masking)
     };
     let (doc, passages) = beside(cut).await;
     let (_, outcome) = docs::upsert(tx, project, &doc, &passages).await?;
     Ok(outcome != docs::Outcome::Unchanged)
+}
+
+/// What a document was made of that was told of part by part, as `masking` has it; nothing where no part of it is known.
+pub(crate) async fn known(
+    tx: &mut Tx,
+    project: ProjectId,
+    whole: Whole<'_>,
+    masking: &mc_sanitizer::Policy,
+) -> Result<Vec<Message>, Error> {
+    let most = i64::try_from(COMMENTS).unwrap_or(i64::MAX);
+    Ok(messages(told::texts(tx, project, whole, most).await?, masking))
+}
+
+fn messages(texts: Vec<Text>, masking: &mc_sanitizer::Policy) -> Vec<Message> {
+    let message = |text: Text| Message {
+        author: text.author,
+        sent_at: text.sent_at,
+        // Masked when it came, and again as the policy has it by now.
+        text: mask_with(&text.text, masking).text,
+    };
+    texts.into_iter().map(message).collect()
 }
 
 fn page(whole: Whole<'_>, title: String, url: String) -> Page {
@@ -219,8 +242,4 @@ fn page(whole: Whole<'_>, title: String, url: String) -> Page {
         scope: Vec::new(),
         tags: Vec::new(),
     }
-}
-
-fn plain(policy: &Policy, text: &str) -> String {
-    pass_alone(policy, text).into_string()
 }

@@ -3,15 +3,15 @@
 use chrono::{DateTime, Utc};
 use mc_connectors::Issue;
 use mc_domain::Policy;
-use mc_memory::gate::pass_alone;
+use mc_memory::gate::{pass_alone, pass_text_alone};
 use mc_store::tasks::{NewTask, TaskLink};
+
+use crate::told;
 
 /// The task as the project's policy has it; `heard_at` is when this service heard of it.
 pub fn as_task(policy: &Policy, heard_at: DateTime<Utc>, issue: Issue) -> NewTask {
     // Masked when it came, and again as the policy has it by now.
-    let plain = |text: &str| pass_alone(policy, text).into_string();
-    // A clock that is ahead would keep out all that comes until then.
-    let said_at = issue.updated_at.map_or(heard_at, |said| said.min(heard_at));
+    let plain = |text: &str| pass_text_alone(policy, text);
     let links = issue.links.into_iter();
     NewTask {
         title: pass_alone(policy, &issue.title),
@@ -22,7 +22,7 @@ pub fn as_task(policy: &Policy, heard_at: DateTime<Utc>, issue: Issue) -> NewTas
             .map(|link| TaskLink { title: plain(&link.title), url: plain(&link.url) })
             .collect(),
         is_whole: issue.is_whole,
-        said_at: Some(said_at),
+        said_at: Some(told::at(issue.updated_at, heard_at)),
         external_id: issue.external_id,
     }
 }

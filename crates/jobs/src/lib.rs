@@ -5,6 +5,7 @@ mod deliveries;
 mod hygiene;
 mod index;
 mod issue;
+mod links;
 mod poll;
 mod schedule;
 mod sync;
@@ -17,9 +18,10 @@ use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 
 pub use deliveries::Delivered;
-pub use hygiene::{Hygiene, Round};
+pub use hygiene::{Embedding, Hygiene, Round};
 use index::Turns;
 pub use index::{Index, Indexing};
+pub use links::Links;
 pub use poll::Poll;
 pub use schedule::Schedule;
 pub use sync::{Connecting, Due};
@@ -29,15 +31,22 @@ pub use workers::{Timing, Workers};
 
 /// The workers of a node of the service: each kind of work, and when it is asked for by the clock. Both see every
 /// project: `queue` is for taking work and saying how it ended, which must not wait for the work, done over `store`.
-/// Other systems are asked as `connecting` has them.
-pub fn workers(queue: Store, store: &Store, connecting: Connecting) -> Workers {
-    let [of_all, told, looked_at, asking, kept, asked] = [(); 6].map(|()| store.clone());
+/// Other systems are asked as `connecting` has them; `embedding` is the model in use.
+pub fn workers(
+    queue: Store,
+    store: &Store,
+    connecting: Connecting,
+    embedding: Embedding,
+) -> Workers {
+    let [of_all, told, looked_at, asking, writing, kept, asked] = [(); 7].map(|()| store.clone());
+    let connected = connecting.clone();
     let workers = Workers::new(queue)
         .with(move |_: Upkeep| upkeep::run(of_all.clone()))
         .with(move |delivered: Delivered| deliveries::run(told.clone(), delivered))
         .with(move |_: Poll| poll::run(looked_at.clone()))
         .with(move |due: Due| sync::run(asking.clone(), connecting.clone(), due))
-        .with(move |work: Hygiene| hygiene::run(kept.clone(), work))
+        .with(move |links: Links| links::run(writing.clone(), connected.clone(), links))
+        .with(move |work: Hygiene| hygiene::run(kept.clone(), embedding.clone(), work))
         .with(move |round: Round| hygiene::ask_everywhere(asked.clone(), round))
         .scheduled(Schedule::new("0 7 * * * *", Upkeep {}))
         .scheduled(Schedule::new("30 * * * * *", Poll {}));

@@ -22,8 +22,10 @@ pub struct Schedule {
     cron: cron::Schedule,
     kind: &'static str,
     ask: Ask,
+    clock: Clock,
 }
 
+type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 type Ask = Box<dyn Fn(Store, String) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
 impl std::fmt::Debug for Schedule {
@@ -51,14 +53,19 @@ impl Schedule {
                 tx.commit().await
             })
         });
-        Self { cron, kind: W::KIND, ask }
+        Self { cron, kind: W::KIND, ask, clock: Box::new(Utc::now) }
+    }
+
+    /// The same by another clock than the system's.
+    pub fn by(self, clock: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
+        Self { clock: Box::new(clock), ..self }
     }
 
     /// Asks for the work of each time until `stop`, that of the last one that passed first.
     pub(crate) async fn run(self, store: Store, stop: CancellationToken) {
-        let mut due = self.last_before(Utc::now());
+        let mut due = self.last_before((self.clock)());
         while !stop.is_cancelled() {
-            let now = Utc::now();
+            let now = (self.clock)();
             due = self.in_time(due, now);
             let pause = match due {
                 Some(tick) if tick <= now => match (self.ask)(store.clone(), key(tick)).await {
@@ -102,4 +109,52 @@ impl Schedule {
 /// The same on every node.
 fn key(tick: DateTime<Utc>) -> String {
     format!("tick {}", tick.format("%Y-%m-%dT%H:%M:%SZ"))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Nothing {}
+
+    impl Work for Nothing {
+        const KIND: &'static str = "nothing";
+        const AT_ONCE: usize = 1;
+        const TIME: Duration = Duration::from_secs(1);
+    }
+
+    fn at(day: u32, hour: u32, minute: u32) -> Option<DateTime<Utc>> {
+        Utc.with_ymd_and_hms(2026, 11, day, hour, minute, 0).single()
+    }
+
+    fn in_time(
+        cron: &str,
+        due: Option<DateTime<Utc>>,
+        now: Option<DateTime<Utc>>,
+    ) -> Option<DateTime<Utc>> {
+        Schedule::new(cron, Nothing {}).in_time(due, now.expect("a time"))
+    }
+
+    #[test]
+    fn of_what_a_jump_forward_passes_over_the_last_alone_is_due() {
+        let (daily, each_minute) = ("0 0 3 * * *", "0 * * * * *");
+        assert_eq!(in_time(daily, at(20, 3, 0), at(21, 2, 59)), at(20, 3, 0));
+        assert_eq!(in_time(daily, at(20, 3, 0), at(21, 3, 1)), at(21, 3, 0));
+        assert_eq!(in_time(daily, at(20, 3, 0), at(20, 2, 59)), at(20, 3, 0), "it is yet to come");
+        assert_eq!(in_time(each_minute, at(20, 3, 0), at(20, 4, 0)), at(20, 4, 0));
+        assert_eq!(in_time(each_minute, at(20, 3, 0), at(21, 3, 0)), at(21, 3, 0));
+    }
+
+    #[test]
+    fn after_a_jump_back_nothing_waits_until_the_clock_has_caught_up() {
+        let (daily, each_minute) = ("0 0 3 * * *", "0 * * * * *");
+        assert_eq!(in_time(daily, at(20, 3, 0), at(19, 2, 59)), at(19, 3, 0));
+        assert_eq!(in_time(daily, at(21, 3, 0), at(20, 2, 30)), at(20, 3, 0));
+        assert_eq!(in_time(each_minute, at(20, 3, 0), at(20, 2, 0)), at(20, 2, 1));
+        assert_eq!(in_time(each_minute, at(20, 3, 0), at(19, 3, 0)), at(19, 3, 1));
+    }
 }

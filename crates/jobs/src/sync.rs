@@ -10,10 +10,11 @@ mod pages;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::Utc;
 use mc_connectors::system::Cursor;
-use mc_connectors::{Systems, client};
+use mc_connectors::{PlainGit, Systems, client};
 use mc_domain::{Ability, Classified, ConnectionId};
+use mc_indexer::source::InsideHost;
 use mc_seal::Sealer;
 use mc_store::connections::{self, Asking};
 use mc_store::{Store, Tx};
@@ -49,6 +50,8 @@ pub struct Connecting {
     pub systems: Arc<Systems>,
     /// Seals what is held in quarantine.
     pub sealer: Arc<Sealer>,
+    /// Hosts inside the service's network that git may be sent to for everybody.
+    pub inside: Arc<[InsideHost]>,
 }
 
 /// One sync while it runs.
@@ -79,6 +82,8 @@ enum Stopped {
     Store(#[from] mc_store::Error),
     #[error(transparent)]
     Memory(#[from] mc_memory::Error),
+    #[error(transparent)]
+    Git(#[from] mc_indexer::Error),
     #[error("{0}")]
     Because(String),
 }
@@ -90,6 +95,9 @@ struct Progress {
     /// Whether comments were asked for on the way there.
     #[serde(default)]
     with_comments: bool,
+    /// How far what is known was compared with all that there is, while that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sweep: Option<gone::Sweep>,
 }
 
 /// Does it. What is amiss with the system is for the connection to show, and for its next turn to try again.
@@ -100,7 +108,7 @@ pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failur
     };
     let syncing =
         Syncing { store: &store, sealer: &with.sealer, asking: &asking, begun: Instant::now() };
-    let ended = syncing.ask(&with.systems).await;
+    let ended = syncing.ask(&with).await;
     let noted = match ended {
         Ok(Ended::Done) => connections::succeeded(&store, asking.id, asking.every).await,
         Ok(Ended::More) => go_on(&store, &asking).await,
@@ -109,8 +117,8 @@ pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failur
         // Another version of the service wrote where it stood.
         Err(Stopped::System(client::Error::Cursor { .. })) => begin_anew(&store, &asking).await,
         Err(Stopped::System(client::Error::RateLimited { retry_at, .. })) => {
-            let until = retry_at.clamp(Utc::now(), later(LONGEST_PAUSE));
-            connections::put_off(&store, asking.id, None, until).await
+            let pause = (retry_at - Utc::now()).to_std().unwrap_or_default().min(LONGEST_PAUSE);
+            connections::put_off(&store, asking.id, None, pause).await
         }
         Err(stopped) => fail(&store, &asking, &stopped).await,
     };
@@ -118,9 +126,12 @@ pub async fn run(store: Store, with: Connecting, work: Due) -> Result<(), Failur
 }
 
 impl Syncing<'_> {
-    async fn ask(&self, systems: &Systems) -> Result<Ended, Stopped> {
+    async fn ask(&self, with: &Connecting) -> Result<Ended, Stopped> {
         let Asking { system, key, ability, .. } = self.asking;
-        let Some(system) = systems.find(system, key) else {
+        if system == PlainGit::SYSTEM {
+            return self.git_heads(&with.inside).await;
+        }
+        let Some(system) = with.systems.find(system, key) else {
             return Err(Stopped::Because(format!(
                 "connectors.systems has no {system} that {key} may use; have the operator name it there, or \
                  remove the connection"
@@ -140,6 +151,12 @@ impl Syncing<'_> {
         }
         place.0 = Some(to);
         Ok(true)
+    }
+
+    /// Counts a page that was read, and how much of it was taken in.
+    async fn came(&self, tx: &mut Tx, things: usize) -> Result<(), Stopped> {
+        let things = i64::try_from(things).unwrap_or(i64::MAX);
+        Ok(connections::came(tx, self.asking.id, things).await?)
     }
 
     fn is_over(&self) -> bool {
@@ -195,8 +212,8 @@ async fn fail(store: &Store, asking: &Asking, stopped: &Stopped) -> Result<(), m
         reason,
         "a sync failed; its connection shows why and when it is tried again"
     );
-    let until = later(pause_after(asking.every, asking.failures));
-    connections::put_off(store, asking.id, Some(&reason), until).await
+    let pause = pause_after(asking.every, asking.failures);
+    connections::put_off(store, asking.id, Some(&reason), pause).await
 }
 
 /// Twice as long after each failure, and up to a quarter more, so that what failed together does not come back
@@ -204,10 +221,6 @@ async fn fail(store: &Store, asking: &Asking, stopped: &Stopped) -> Result<(), m
 fn pause_after(every: Duration, failures: u32) -> Duration {
     let pause = every.saturating_mul(1 << failures.min(10)).min(LONGEST_PAUSE);
     pause.mul_f64(rand::random_range(1.0..1.25))
-}
-
-fn later(pause: Duration) -> DateTime<Utc> {
-    Utc::now() + TimeDelta::from_std(pause).unwrap_or(TimeDelta::days(1))
 }
 
 fn stands_still() -> Stopped {

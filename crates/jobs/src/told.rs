@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mc_connectors::{Change, CiRun};
 use mc_domain::{Policy, ProjectId};
-use mc_memory::gate::pass_alone;
+use mc_memory::gate::{pass_alone, pass_text_alone};
 use mc_store::changes::{self, NewChange, NewReview};
 use mc_store::ci::{self, CiResult};
 use mc_store::{Error, Tx};
@@ -16,7 +16,7 @@ pub(crate) async fn change(
     change: &Change,
     heard_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
-    let plain = |text: &str| pass_alone(policy, text).into_string();
+    let plain = |text: &str| pass_text_alone(policy, text);
     let new = NewChange {
         external_id: change.external_id.clone(),
         title: pass_alone(policy, &change.title),
@@ -47,8 +47,8 @@ pub(crate) async fn ci_run(
     heard_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let result = CiResult {
-        name: pass_alone(policy, &run.name).into_string(),
-        url: pass_alone(policy, &run.url).into_string(),
+        name: pass_text_alone(policy, &run.name),
+        url: pass_text_alone(policy, &run.url),
         repository: run.repository,
         sha: run.sha,
         conclusion: run.conclusion,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::{Failure, Work};
 
-/// A sweep over everything that has its time.
+/// A sweep over everything that has its time and is no project's.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Upkeep {}
 
@@ -22,31 +22,8 @@ impl Work for Upkeep {
 pub async fn run(store: Store) -> Result<(), Failure> {
     let swept = upkeep::sweep(&store).await.map_err(|error| Failure::of(&error))?;
     if swept != Swept::default() {
-        let Swept {
-            feed,
-            bundles,
-            expired,
-            logins,
-            removed,
-            holds,
-            deliveries,
-            told,
-            reports,
-            events,
-        } = swept;
-        tracing::info!(
-            feed,
-            bundles,
-            expired,
-            logins,
-            removed,
-            holds,
-            deliveries,
-            told,
-            reports,
-            events,
-            "deleted what is no longer needed"
-        );
+        let Swept { feed, expired, logins, events } = swept;
+        tracing::info!(feed, expired, logins, events, "deleted what is no longer needed");
     }
     Ok(())
 }

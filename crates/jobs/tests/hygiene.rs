@@ -4,12 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mc_domain::{HygieneReportId, HygieneTask, ProjectId, RecordId, UserId};
-use mc_jobs::{Connecting, Request, Round};
+use mc_connectors::{Comment, Thread};
+use mc_domain::{HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource};
+use mc_jobs::{Connecting, Embedding, Request, Round, comments};
+use mc_memory::Looked;
+use mc_memory::documents::{self, Body, Document, Incoming, prepare_all};
 use mc_memory::normalise::content_hash;
 use mc_seal::{Sealer, SealingKey};
 use mc_store::hygiene::{self, Report, ReportFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
+use mc_store::vectors::{self, Model};
 use mc_store::{duplicates, exports, ingests, repositories, upkeep};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
@@ -25,6 +29,8 @@ const RETOLD: &str =
 struct World {
     db: TestDatabase,
     project: ProjectId,
+    /// The one in use.
+    model: Model,
     _work: DropGuard,
 }
 
@@ -43,10 +49,12 @@ impl World {
         execute(db.url(), &sql).await.unwrap();
         let stop = CancellationToken::new();
         let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-        let connecting = Connecting { systems: Arc::default(), sealer };
-        let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting);
+        let connecting = Connecting { systems: Arc::default(), sealer, inside: Arc::default() };
+        let model = vectors::register_model(db.store(), "new", 3, &json!({})).await.unwrap();
+        let embedding = Embedding { model: model.clone(), is_remote: true };
+        let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting, embedding);
         tokio::spawn(workers.run(stop.clone()));
-        Self { db, project, _work: stop.drop_guard() }
+        Self { db, project, model, _work: stop.drop_guard() }
     }
 
     /// A live record of the team.
@@ -216,7 +224,7 @@ async fn reports_are_kept_for_as_long_as_the_policy_says() {
             old.id
         ))
         .await;
-    assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().reports, 1);
+    assert_eq!(world.done(HygieneTask::Retention, false).await.counts["reports"], 1);
     let find = async |id| hygiene::find(world.db.store(), world.project, id).await.unwrap();
     assert!(find(old.id).await.is_none() && find(young.id).await.is_some());
 }
@@ -308,6 +316,232 @@ async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
     assert_eq!(world.done(HygieneTask::Quality, false).await.counts["noise"], 0);
     world.policy(json!({"hygiene": {"noise": "off", "unused_days": 1}})).await;
     assert!(world.done(HygieneTask::Quality, false).await.counts["noise"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_helps_nobody_waits_for_a_reviewer_where_the_policy_has_it() {
+    let world = World::new().await;
+    let [noise, argued, young] = [
+        world.record(RETRY).await,
+        world.record("Carts expire at noon").await,
+        world.record("Mail waits").await,
+    ];
+    world
+        .execute(&format!(
+            "update memory_records set updated_at = now() - interval '100 days', ttl = now() + interval '2 days'
+             where id <> '{young}'"
+        ))
+        .await;
+    // Somebody would have it say something else: so it is of use to somebody.
+    let proposal = world.record("Carts expire at midnight").await;
+    world
+        .execute(&format!(
+            "update memory_records set visibility = 'proposed', trust = 'untrusted', amends = '{argued}'
+             where id = '{proposal}'"
+        ))
+        .await;
+    world.execute(&passage_of(noise)).await;
+    world.policy(json!({"hygiene": {"noise": "quarantine"}})).await;
+    let waits = "select coalesce(string_agg(id::text, ','), '') from memory_records where set_aside is not null";
+
+    let looked = world.done(HygieneTask::Quality, true).await;
+    assert_eq!((&looked.counts["noise"], &looked.counts["quarantined"]), (&json!(2), &Value::Null));
+    let findings = looked.findings.as_array().unwrap();
+    let finding = findings.iter().find(|one| one["record"] == json!(noise)).unwrap();
+    assert_eq!(finding["reasons"], json!(["neither recalled nor changed for 100 days"]));
+    assert_eq!(finding["standing"], finding["factors"]["recency"]);
+    assert!(finding["standing"].as_f64().unwrap() < 1.0, "{finding}");
+    assert_eq!(world.text(waits).await, "");
+
+    let done = world.done(HygieneTask::Quality, false).await;
+    assert_eq!(
+        (&done.counts["quarantined"], world.text(waits).await),
+        (&json!(1), noise.to_string())
+    );
+    let why = format!(
+        "select (set_aside -> 'reasons')::text || (set_aside -> 'standing')::text from memory_records
+         where id = '{noise}'"
+    );
+    let told = format!("{}{}", finding["reasons"], finding["standing"]);
+    assert_eq!(world.text(&why).await, told);
+    let now = format!(
+        "select concat_ws(' ', visibility, state, ttl > now() + interval '29 days',
+             (select count(*) from passages p where p.record_id = r.id))
+         from memory_records r where id = '{noise}'"
+    );
+    assert_eq!(world.text(&now).await, "proposed active t 0");
+    let event =
+        "select subject || ' ' || detail from audit_events where action = 'records.retired'";
+    let event = world.text(event).await;
+    assert!(event.contains(r#""action":"quarantine""#), "{event}");
+    assert!(event.contains(&noise.to_string()) && !event.contains(&argued.to_string()), "{event}");
+    let again = world.done(HygieneTask::Quality, false).await;
+    assert_eq!((&again.counts["noise"], &again.counts["quarantined"]), (&json!(1), &json!(0)));
+}
+
+/// A statement that makes a record found.
+fn passage_of(record: RecordId) -> String {
+    format!(
+        "insert into passages (id, project_id, record_id, private_to, text, content_hash)
+         select gen_random_uuid(), project_id, id, private_to, content, '\\x01' from memory_records
+         where id = '{record}'"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failing_are_named() {
+    let world = World::new().await;
+    let former = vectors::register_model(world.db.store(), "old", 3, &json!({})).await.unwrap();
+    let [whole, failing, missing, private] = [
+        world.record(RETRY).await,
+        world.record(RETOLD).await,
+        world.record("Mail waits").await,
+        world.record("Carts expire at noon").await,
+    ];
+    world
+        .execute(&format!(
+            "update memory_records set visibility = 'private', private_to = '{}' where id = '{private}'",
+            UserId::LOCAL
+        ))
+        .await;
+    for id in [whole, failing, missing, private] {
+        world.execute(&passage_of(id)).await;
+    }
+    let statements = [
+        "update passages set place = 'https://wiki.example.org/' || right(record_id::text, 4)".to_owned(),
+        format!("delete from embedding_queue q using passages p
+                 where p.id = q.passage_id and p.record_id in ('{whole}', '{missing}')"),
+        "update embedding_queue set attempts = 7, last_error = 'it is too long', run_at = now() + interval '1 hour'"
+            .to_owned(),
+        format!("insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
+                 select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0,0]'
+                 from passages p, embedding_models m where p.record_id = '{whole}' or
+                     p.record_id = '{missing}' and m.id = {}", former.id),
+    ];
+    for statement in statements {
+        world.execute(&statement).await;
+    }
+    let waiting = "select string_agg(right(p.record_id::text, 4) || case when q.run_at > now() then ' later' else '' end,
+                       ',' order by q.attempts desc, p.record_id)
+                   from embedding_queue q join passages p on p.id = q.passage_id";
+    let before = world.text(waiting).await;
+
+    let looked = world.done(HygieneTask::Embedding, true).await;
+    assert_eq!(
+        looked.counts,
+        json!({"passages": 4, "without_vector": 3, "waiting": 0, "failing": 2, "vectors_of_former_models": 2})
+    );
+    let findings = looked.findings.as_array().unwrap();
+    assert_eq!(findings.len(), 1, "what somebody keeps to themselves is nobody's to hear of");
+    let ending = failing.to_string().split_off(32);
+    assert_eq!(findings[0]["place"], format!("https://wiki.example.org/{ending}"));
+    assert_eq!(
+        (&findings[0]["record"], &findings[0]["error"], &findings[0]["attempts"]),
+        (&json!(failing), &json!("it is too long"), &json!(7))
+    );
+    assert_eq!(world.text(waiting).await, before);
+
+    let done = world.done(HygieneTask::Embedding, false).await;
+    assert_eq!((&done.counts["queued"], &done.counts["tried_again"]), (&json!(1), &json!(2)));
+    let due = world.text(waiting).await;
+    assert!(!due.contains("later"), "{due}");
+    assert!(due.ends_with(&missing.to_string().split_off(32)), "{due}");
+    let progress =
+        vectors::progress(world.db.store(), world.project, &world.model, true).await.unwrap();
+    assert_eq!((progress.waiting, progress.failing), (1, 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_policy_keeps_from_the_model_is_not_queued_for_it() {
+    let world = World::new().await;
+    let record = world.record(RETRY).await;
+    world.execute(&passage_of(record)).await;
+    world.execute("delete from embedding_queue").await;
+    let policy = json!({"models": {"embedding": "local"}});
+    world
+        .execute(&format!(
+            "select mc.set_policy('{}', '{}', null, '{policy}')",
+            UserId::LOCAL.0,
+            world.project.0
+        ))
+        .await;
+    let done = world.done(HygieneTask::Embedding, false).await;
+    assert_eq!(
+        done.counts,
+        json!({"passages": 1, "kept_from_the_model": 1, "vectors_of_former_models": 0})
+    );
+    assert_eq!(world.text("select count(*)::text from embedding_queue").await, "0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_older_than_the_policy_keeps_it_is_counted_and_deleted_in_its_project_alone() {
+    let world = World::new().await;
+    let other = world.db.project("other").await.id;
+    let [removed, held] = [world.record(RETRY).await, world.record(RETOLD).await];
+    world
+        .execute(&format!(
+            "update memory_records set state = 'deleted', updated_at = now() - interval '50 days'
+             where id in ('{removed}', '{held}')"
+        ))
+        .await;
+    world
+        .execute(&format!("update memory_records set project_id = '{other}' where id = '{held}'"))
+        .await;
+    for project in [world.project, other] {
+        for statement in old_rows(project) {
+            world.execute(&statement).await;
+        }
+    }
+    world.policy(json!({"retention_days": {"removed_records": 40, "bundles": 40}})).await;
+    let left = "select concat_ws(' ', (select count(*) from bundles), (select count(*) from memory_records),
+                    (select count(*) from quarantine where state = 'held'), (select count(*) from quarantine),
+                    (select count(*) from deliveries), (select count(*) from changes))";
+    let expected = json!({
+        "bundles": 1, "removed_records": 1, "holds": 1, "decided_holds": 1, "deliveries": 1, "told": 1, "reports": 0,
+        "events": 0,
+    });
+
+    let looked = world.done(HygieneTask::Retention, true).await;
+    assert_eq!((&looked.counts, world.text(left).await.as_str()), (&expected, "2 2 2 4 2 2"));
+    let done = world.done(HygieneTask::Retention, false).await;
+    assert_eq!((&done.counts, world.text(left).await.as_str()), (&expected, "1 1 1 3 1 1"));
+    let told = "select count(*)::text from audit_events where action = 'quarantine.expired'";
+    assert_eq!(world.text(told).await, "1");
+    let again = world.done(HygieneTask::Retention, false).await;
+    assert!(
+        again.counts.as_object().unwrap().values().all(|count| count == 0),
+        "{:?}",
+        again.counts
+    );
+}
+
+/// Statements that give a project one of each of what is kept for a time, older than that.
+fn old_rows(project: ProjectId) -> [String; 5] {
+    [
+        format!(
+            "insert into bundles (id, project_id, principal, request, confidence, tokens, created_at)
+             values (gen_random_uuid(), '{project}', 'ann', '{{}}', 1, 1, now() - interval '50 days')"
+        ),
+        format!(
+            "insert into quarantine (id, project_id, kind, reasons, summary, sealed, expires_at, state, decided_at)
+             values (gen_random_uuid(), '{project}', 'save', '{{jwt}}', 'x', '\\x00', now() - interval '1 day', 'held', null),
+                    (gen_random_uuid(), '{project}', 'save', '{{jwt}}', '', '', now() - interval '50 days', 'destroyed',
+                     now() - interval '50 days')"
+        ),
+        format!(
+            "insert into hooks (id, project_id, source, secret)
+             values (gen_random_uuid(), '{project}', 'github', '\\x00')"
+        ),
+        format!(
+            "insert into deliveries (id, project_id, hook_id, sender_id, name, event, received_at)
+             select gen_random_uuid(), project_id, id, 'd', 'ping', '{{}}', now() - interval '15 days' from hooks
+             where project_id = '{project}'"
+        ),
+        format!(
+            "insert into changes (id, project_id, external_id, title, state, said_at)
+             values (gen_random_uuid(), '{project}', 'a/b!1', '', 'merged', now() - interval '2 years')"
+        ),
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -430,7 +664,7 @@ async fn mended(world: &World, what: &str, damage: &str, is_whole: &str) {
     assert_eq!(world.text(is_whole).await, "true", "{what}, mended");
 }
 
-/// One of each: a record, a document and a piece of code, with what search sees of them.
+/// One of each: a record, a document, a dialog and a piece of code, with what search sees of them.
 async fn whole(world: &World) -> RecordId {
     let (id, p) = (world.record(RETRY).await, world.project);
     let sql = format!(
@@ -448,6 +682,10 @@ async fn whole(world: &World) -> RecordId {
          values (gen_random_uuid(), '{p}', 'wiki', 'adr-1', 'Units', '# Units' || chr(10) || chr(10) || 'Count in minutes.');
          insert into passages (id, project_id, doc_id, title, place, text, content_hash)
          select gen_random_uuid(), d.project_id, d.id, 'Units', 'adr-1', 'Count in minutes.', '\\x03' from docs d;
+         insert into dialogs (id, project_id, distilled, is_found)
+         values (gen_random_uuid(), '{p}', 'The units of both delays differ.', true);
+         insert into passages (id, project_id, dialog_id, text, content_hash)
+         select gen_random_uuid(), d.project_id, d.id, d.distilled, '\\x07' from dialogs d;
          insert into passages (id, project_id, record_id, record_kind, text, content_hash)
          values (gen_random_uuid(), '{p}', '{id}', 'fact', '{RETRY}', '\\x04');"
     );
@@ -480,6 +718,14 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         "select exists (select from passages where doc_id is not null and text like '%minutes%')::text",
     )
     .await;
+    for damage in [
+        "delete from passages where dialog_id is not null",
+        "update passages set text = 'something else' where dialog_id is not null",
+    ] {
+        let found = "select exists (select from passages p join dialogs d on d.id = p.dialog_id
+                                    where p.text = d.distilled)::text";
+        mended(&world, "dialogs_not_found", damage, found).await;
+    }
     mended(
         &world,
         "passages_without_vector",
@@ -495,7 +741,7 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
     world.execute(
         "insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
          select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]' from passages p, embedding_models m
-         where p.record_id is not null",
+         where m.name = 'm' and p.record_id is not null",
     )
     .await;
     mended(
@@ -517,6 +763,13 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         "select (not exists (select from passages where text = 'gone'))::text",
     )
     .await;
+    mended(
+        &world,
+        "stray_passages",
+        "update dialogs set is_found = false",
+        "select (is_found = exists (select from passages where dialog_id is not null))::text from dialogs",
+    )
+    .await;
     // Last: until its repository was read again there is less of it.
     mended(
         &world,
@@ -531,6 +784,30 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
         world.text("select count(*)::text from ingest_runs where status = 'QUEUED'").await,
         "1"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dialog_of_an_older_node_which_did_not_say_whether_it_is_found_stays_as_it_is() {
+    let world = World::new().await;
+    whole(&world).await;
+    world
+        .execute(&format!(
+            "do $older$ begin
+                 insert into dialogs (id, project_id, distilled)
+                 values (gen_random_uuid(), '{p}', 'Delays are minutes.'), (gen_random_uuid(), '{p}', 'Nobody finds this.');
+                 insert into passages (id, project_id, dialog_id, text, content_hash)
+                 select gen_random_uuid(), d.project_id, d.id, d.distilled, '\\x08' from dialogs d
+                 where d.distilled = 'Delays are minutes.';
+             end $older$",
+            p = world.project
+        ))
+        .await;
+    let done = world.done(HygieneTask::Consistency, false).await;
+    for what in ["stray_passages", "dialogs_not_found"] {
+        assert_eq!(done.counts[what], 0, "{:?}", done.counts);
+    }
+    let passages = "select count(*)::text from passages where dialog_id is not null";
+    assert_eq!(world.text(passages).await, "2");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -598,6 +875,68 @@ async fn documents_of_which_nothing_can_be_made_hide_no_others_and_comments_are_
     );
     assert_eq!(done.findings, json!([{"document": "00000000-0000-7000-8000-000000000001"}]));
     assert_eq!(world.text(cut).await, "page-502,page-503");
+}
+
+/// A conversation that a client sends.
+async fn sent(world: &World, said: &[(&str, &str)]) {
+    let said = said.iter().map(|(author, text)| documents::Said {
+        author: Some((*author).to_owned()),
+        sent_at: Some("2026-11-01T10:30:00Z".parse().unwrap()),
+        text: (*text).to_owned(),
+    });
+    let document = Document {
+        doc_id: "thread-1".to_owned(),
+        title: "Units".to_owned(),
+        body: Body::Conversation(said.collect()),
+        url: String::new(),
+        scope: Vec::new(),
+        tags: vec!["units".to_owned()],
+    };
+    let source = "tracker:chat".to_owned();
+    let incoming = vec![Incoming { saved_by: None, connection: None, source, document }];
+    let prepared = prepare_all(&Policy::default(), incoming, Looked::Nobody).await;
+    let mut tx = world.db.store().begin().await.unwrap();
+    prepared[0].write(&mut tx, world.project).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// The same as comments that a tracker tells of.
+async fn told(world: &World, said: &[(&str, &str)]) {
+    let policy = serde_json::from_value(json!({ "trackers": { "comments": true } })).unwrap();
+    let (external_id, title) = ("shop#1".to_owned(), "Units".to_owned());
+    let thread = Thread { external_id, title, url: String::new() };
+    let comment = |(id, (author, text)): (usize, &(&str, &str))| Comment {
+        id: id.to_string(),
+        author: Some((*author).to_owned()),
+        text: (*text).to_owned(),
+        sent_at: Some("2026-11-01T10:30:00Z".parse().unwrap()),
+        updated_at: None,
+        is_gone: false,
+    };
+    let comments: Vec<_> = said.iter().enumerate().map(comment).collect();
+    let of = (WebhookSource::Github, &thread);
+    let said = comments::Said::told(&policy, of, &comments, chrono::Utc::now());
+    let mut tx = world.db.store().begin().await.unwrap();
+    comments::write(&mut tx, world.project, &policy, &said).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conversations_are_cut_again_as_they_were() {
+    let world = World::new().await;
+    let said =
+        [("Ann", "Minutes or hours?"), ("Bo", "Count in minutes.\n\n# Always\n\nEverywhere.")];
+    sent(&world, &said).await;
+    told(&world, &said).await;
+    let found = "select json_agg(row(d.doc_id, p.ordinal, p.title, p.place, p.author, p.context, p.text, p.tags,
+                         p.line_start, p.line_end, p.content_hash) order by d.doc_id, p.ordinal)::text
+                 from passages p join docs d on d.id = p.doc_id";
+    let before = world.text(found).await;
+    assert!(before.contains("1 November 2026, 10:30\\nAnn: Minutes or hours?"), "{before}");
+    unheard(&world, "delete from passages").await;
+    let done = world.done(HygieneTask::Consistency, false).await;
+    assert_eq!(done.counts["documents_not_found"], 2, "{:?}", done.counts);
+    assert_eq!(world.text(found).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

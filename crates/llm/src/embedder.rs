@@ -39,6 +39,8 @@ pub enum Purpose {
     /// To search with in this project. Goes ahead of passages, and is remembered, for this project alone: by the
     /// time that an answer takes nobody can tell what was asked elsewhere.
     Query(ProjectId),
+    /// To be found, and somebody waits until it is saved. Goes ahead of passages.
+    Save,
     /// To be found.
     Passage,
 }

@@ -8,6 +8,7 @@ mod open;
 mod openai;
 mod pipeline;
 mod prompts;
+mod query_cache;
 mod settings;
 mod vector;
 
@@ -15,4 +16,5 @@ pub use cache_dir::CacheDir;
 pub use embedder::{Embedder, ModelId, Purpose};
 pub use error::Error;
 pub use open::{open, open_known};
+pub use query_cache::QueryCache;
 pub use settings::{ProviderSettings, RuntimeSettings};

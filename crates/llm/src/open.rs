@@ -63,7 +63,7 @@ async fn finished(
         None => measured(&name, &provider).await?,
     };
     let model = ModelId { name, dimensions };
-    Ok(Arc::new(Pipeline::new(model, provider, runtime.query_cache)))
+    Ok(Arc::new(Pipeline::new(model, provider, runtime)))
 }
 
 async fn measured(name: &str, provider: &impl Provider) -> Result<usize, Error> {

@@ -1,12 +1,14 @@
 //! The way of a text: cut, prompted, looked up, embedded, checked.
 
+use std::sync::Arc;
+
 use futures::future::{BoxFuture, try_join_all};
 use mc_domain::ProjectId;
 use mc_sanitizer::Sanitized;
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::{Embedder, Error, ModelId, Purpose, prompts, vector};
+use crate::{Embedder, Error, ModelId, Purpose, QueryCache, RuntimeSettings, prompts, vector};
 
 /// A model as it is, behind the pipeline: prepared texts in, raw vectors out.
 ///
@@ -33,12 +35,15 @@ pub(crate) struct Pipeline<P> {
     provider: P,
     /// Vectors of recent queries by the hash of model, project and text, so that the text is not kept.
     queries: Cache<[u8; 32], Vec<f32>>,
+    /// The same of all nodes, by the same hash.
+    shared: Option<Arc<dyn QueryCache>>,
 }
 
 impl<P: Provider> Pipeline<P> {
-    /// `query_cache` is a number of queries.
-    pub(crate) fn new(model: ModelId, provider: P, query_cache: u64) -> Self {
-        Self { model, provider, queries: Cache::new(query_cache) }
+    /// Remembers queries as `runtime` has it.
+    pub(crate) fn new(model: ModelId, provider: P, runtime: &RuntimeSettings) -> Self {
+        let queries = Cache::new(runtime.query_cache);
+        Self { model, provider, queries, shared: runtime.shared_queries.clone() }
     }
 
     async fn fresh(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Vec<f32>>, Error> {
@@ -50,11 +55,26 @@ impl<P: Provider> Pipeline<P> {
     /// Callers who ask the same thing at once share one call of the provider.
     async fn query(&self, text: String, of: ProjectId) -> Result<Vec<f32>, Error> {
         let key = self.key(of, &text);
-        let embed = async { Ok(self.fresh(vec![text], Purpose::Query(of)).await?.remove(0)) };
         self.queries
-            .try_get_with(key, embed)
+            .try_get_with(key, self.learnt(key, text, of))
             .await
-            .map_err(|error: std::sync::Arc<Error>| (*error).clone())
+            .map_err(|error: Arc<Error>| (*error).clone())
+    }
+
+    /// From another node, or else from the model, for the other nodes as well.
+    async fn learnt(&self, key: [u8; 32], text: String, of: ProjectId) -> Result<Vec<f32>, Error> {
+        let Some(shared) = &self.shared else { return self.embedded(text, of).await };
+        let known = shared.get(key).await;
+        if let Some(vector) = known.and_then(|bytes| vector::read(&self.model, &bytes)) {
+            return Ok(vector);
+        }
+        let vector = self.embedded(text, of).await?;
+        shared.put(key, vector::written(&vector));
+        Ok(vector)
+    }
+
+    async fn embedded(&self, text: String, of: ProjectId) -> Result<Vec<f32>, Error> {
+        Ok(self.fresh(vec![text], Purpose::Query(of)).await?.remove(0))
     }
 
     fn key(&self, of: ProjectId, text: &str) -> [u8; 32] {
@@ -81,7 +101,7 @@ impl<P: Provider> Embedder for Pipeline<P> {
                 Purpose::Query(of) => {
                     try_join_all(texts.into_iter().map(|text| self.query(text, of))).await
                 }
-                Purpose::Passage => self.fresh(texts, purpose).await,
+                Purpose::Save | Purpose::Passage => self.fresh(texts, purpose).await,
             }
         })
     }

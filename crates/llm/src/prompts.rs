@@ -7,7 +7,7 @@ pub(crate) fn prefix(model: &str, purpose: Purpose) -> &'static str {
     let model = model.to_lowercase().replace(['_', '/'], "-");
     FAMILIES.iter().find(|family| model.contains(family.sign)).map_or("", |family| match purpose {
         Purpose::Query(_) => family.query,
-        Purpose::Passage => family.passage,
+        Purpose::Save | Purpose::Passage => family.passage,
     })
 }
 
@@ -46,7 +46,9 @@ mod tests {
     fn a_family_is_known_by_any_spelling_of_its_name() {
         for name in ["intfloat/multilingual-e5-small", "e5-base-v2", "Multilingual_E5_Large"] {
             assert_eq!(prefix(name, Purpose::Query(ProjectId::generate())), "query: ", "{name}");
-            assert_eq!(prefix(name, Purpose::Passage), "passage: ", "{name}");
+            for purpose in [Purpose::Save, Purpose::Passage] {
+                assert_eq!(prefix(name, purpose), "passage: ", "{name}");
+            }
         }
         assert_eq!(prefix("nomic-embed-text:v1.5", Purpose::Passage), "search_document: ");
     }

@@ -1,9 +1,12 @@
 //! What is configured about embeddings.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::QueryCache;
 
 /// Where vectors come from. Kept with the model in the database, so it holds no secret: a key is
 /// named by the environment variable or the file it is read from.
@@ -59,7 +62,7 @@ impl ProviderSettings {
 }
 
 /// How the work is done; the same for every provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RuntimeSettings {
     /// The ONNX runtime's shared library; looked for where the system keeps libraries by default.
     pub onnx_library: Option<PathBuf>,
@@ -69,6 +72,8 @@ pub struct RuntimeSettings {
     pub max_batch: usize,
     /// Queries whose vectors are remembered; 0 for none.
     pub query_cache: u64,
+    /// Where those are looked for that this process does not remember.
+    pub shared_queries: Option<Arc<dyn QueryCache>>,
     /// How long one request to a server may take.
     pub request_timeout: Duration,
     /// How often a failed request is sent again.
@@ -84,6 +89,7 @@ impl Default for RuntimeSettings {
             threads: None,
             max_batch: 32,
             query_cache: 10_000,
+            shared_queries: None,
             request_timeout: Duration::from_mins(1),
             max_retries: 4,
             retry_delay: Duration::from_millis(250),

@@ -41,6 +41,18 @@ fn normalised(model: &ModelId, mut vector: Vec<f32>) -> Result<Vec<f32>, Error> 
     Ok(vector)
 }
 
+/// A vector as bytes.
+pub(crate) fn written(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// The vector that was [`written`], if it is one of the model's.
+pub(crate) fn read(model: &ModelId, bytes: &[u8]) -> Option<Vec<f32>> {
+    let (numbers, []) = bytes.as_chunks::<4>() else { return None };
+    let vector: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+    (vector.len() == model.dimensions).then_some(vector)
+}
+
 fn bad(model: &ModelId, reason: String) -> Error {
     Error::BadAnswer { model: model.name.clone(), reason }
 }
@@ -58,6 +70,16 @@ mod tests {
     fn vectors_get_unit_length() {
         assert_eq!(check(vec![vec![3.0, 4.0]]), Ok(vec![vec![0.6, 0.8]]));
         assert_eq!(check(vec![vec![f32::MAX, 0.0]]), Ok(vec![vec![1.0, 0.0]]));
+    }
+
+    #[test]
+    fn a_vector_is_read_as_it_was_written_and_anything_else_is_none() {
+        let model = ModelId { name: "m".into(), dimensions: 2 };
+        let bytes = written(&[0.6, 0.8]);
+        assert_eq!(read(&model, &bytes), Some(vec![0.6, 0.8]));
+        for spoilt in [&bytes[..7], &bytes[..4], &[0; 12], &[]] {
+            assert_eq!(read(&model, spoilt), None, "{spoilt:?}");
+        }
     }
 
     #[test]

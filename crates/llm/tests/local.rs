@@ -115,16 +115,18 @@ async fn many_parallel_callers_all_get_their_own_vectors() {
 }
 
 #[tokio::test]
-async fn a_query_passes_the_passages_that_wait() {
+async fn what_somebody_waits_for_passes_the_passages_that_wait() {
     let model = model().await;
     let long = "the indexer writes passages in batches and counts them ".repeat(30);
-    let ingest = model.embed(texts(&vec![long.as_str(); 40]), Purpose::Passage);
-    let query = model.embed(texts(&["where do retries happen"]), asking());
-    tokio::select! {
-        // Polled first, so that its passages stand in the queue before the query comes.
-        biased;
-        _ = ingest => panic!("the query waited for the whole ingest"),
-        answer = query => assert_eq!(answer.expect("a vector").len(), 1),
+    for purpose in [asking(), Purpose::Save] {
+        let ingest = model.embed(texts(&vec![long.as_str(); 40]), Purpose::Passage);
+        let text = model.embed(texts(&["retries happen in the worker"]), purpose);
+        tokio::select! {
+            // Polled first, so that its passages stand in the queue before the other comes.
+            biased;
+            _ = ingest => panic!("{purpose:?} waited for the whole ingest"),
+            answer = text => assert_eq!(answer.expect("a vector").len(), 1),
+        }
     }
 }
 

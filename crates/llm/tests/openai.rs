@@ -133,6 +133,28 @@ async fn a_storm_of_failures_ends_in_unavailable() {
 }
 
 #[tokio::test]
+async fn what_somebody_waits_for_does_not_wait_for_passages_that_are_tried_again() {
+    let server = Server::start(|_, body| {
+        let is_of_backlog = body.to_string().contains("backlog");
+        if is_of_backlog { failure(StatusCode::BAD_GATEWAY) } else { vectors(body) }
+    })
+    .await;
+    let slow = RuntimeSettings { retry_delay: Duration::from_secs(20), ..runtime() };
+    let embedder = open(&settings(&server, Some(3)), &slow).await.expect("opens");
+    for purpose in [asking(), Purpose::Save] {
+        let backlog = (0..3).map(|_| embedder.embed(texts(&["backlog"]), Purpose::Passage));
+        let backlog = futures::future::join_all(backlog);
+        let text = embedder.embed(texts(&["a"]), purpose);
+        tokio::select! {
+            // Polled first, so that its requests have their places before the other comes.
+            biased;
+            _ = backlog => panic!("{purpose:?} waited for the backlog"),
+            answer = text => assert_eq!(answer.expect("a vector").len(), 1),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_failed_query_is_not_remembered() {
     let server = Server::start(|number, body| match number {
         0..4 => failure(StatusCode::BAD_GATEWAY),

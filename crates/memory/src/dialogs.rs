@@ -101,7 +101,8 @@ pub async fn save_dialog(
         }
         Verdict::Take { .. } => {}
     }
-    let is_found = request.is_found && verdict == Verdict::Take { suspicious: false };
+    let is_trusted = request.is_found && verdict == Verdict::Take { suspicious: false };
+    let is_found = is_trusted && reject(distilled.as_str()).is_none();
     let mut tx = ctx.store.begin().await?;
     quarantine::claim(&mut tx, looked).await?;
     if let Looked::Released(hold) = looked
@@ -119,16 +120,19 @@ pub async fn save_dialog(
         developer: developer.as_deref(),
         messages: &messages,
         distilled: &distilled,
+        is_found,
         saved_by: request.saved_by,
         replaces_any: request.replaces_any,
     };
     if !dialogs::put(&mut tx, request.project, &dialog).await? {
         return Err(Error::UnknownDialog(id));
     }
+    let source = PassageSource::Dialog(id);
     if is_found {
-        put_passage(&mut tx, request, id, &distilled).await?;
+        let passage = passage(distilled, request.task_external_id.clone());
+        passages::put_only(&mut tx, request.project, source, &passage).await?;
     } else {
-        passages::remove(&mut tx, PassageSource::Dialog(id)).await?;
+        passages::remove(&mut tx, source).await?;
     }
     if let Looked::Released(hold) = looked {
         dialogs::sent_with(&mut tx, id, hold).await?;
@@ -174,6 +178,7 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         developer: developer.as_deref(),
         messages: &[],
         distilled: &Sanitized::default(),
+        is_found: false,
         saved_by: None,
         replaces_any: false,
     };
@@ -239,30 +244,12 @@ fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut Gate) -> San
     gate.again(&condense(&text, MAX_CHARS))
 }
 
-async fn put_passage(
-    tx: &mut Tx,
-    request: &SaveDialog,
-    id: DialogId,
-    distilled: &Sanitized,
-) -> Result<(), Error> {
-    let source = PassageSource::Dialog(id);
-    if reject(distilled.as_str()).is_some() {
-        return Ok(passages::remove(tx, source).await?);
+/// What search sees of a dialog that comes to this, and belongs to that task.
+pub(crate) fn passage(distilled: Sanitized, task_external_id: Option<String>) -> NewPassage {
+    NewPassage {
+        title: cut(distilled.as_str().lines().next().unwrap_or_default(), 80),
+        tags: task_external_id.into_iter().collect(),
+        text: distilled,
+        ..NewPassage::default()
     }
-    let title = cut(distilled.as_str().lines().next().unwrap_or_default(), 80);
-    let passage = NewPassage {
-        record_kind: None,
-        title,
-        place: String::new(),
-        symbols: Vec::new(),
-        scope: Vec::new(),
-        tags: request.task_external_id.iter().cloned().collect(),
-        language: String::new(),
-        author: String::new(),
-        context: Sanitized::default(),
-        text: distilled.clone(),
-        lines: None,
-    };
-    passages::put_only(tx, request.project, source, &passage).await?;
-    Ok(())
 }

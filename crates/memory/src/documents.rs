@@ -7,7 +7,7 @@ use mc_indexer::conversation::{self, Message};
 use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
 use mc_sanitizer::Sanitized;
-use mc_store::docs::{self, NewDoc, Outcome};
+use mc_store::docs::{self, NewDoc, Outcome, Turn};
 use mc_store::passages::NewPassage;
 use mc_store::{Error, Tx, connections};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,8 @@ pub struct Prepared {
     pub doc: NewDoc,
     /// What search is to see of it.
     pub passages: Vec<NewPassage>,
+    /// The messages that its text is, where it is a conversation.
+    pub turns: Vec<Turn>,
     /// What the policy says to it.
     pub verdict: Verdict,
     /// As it came.
@@ -104,6 +106,7 @@ impl Incoming {
             scope: document.scope.iter().map(|scope| gate.pass_text(scope)).collect(),
             tags: document.tags.iter().map(|tag| gate.pass_text(tag)).collect(),
         };
+        let mut turns = Vec::new();
         let (doc, passages) = match &document.body {
             Body::Text(text) => {
                 let page = Page { content: gate.pass(text), ..page };
@@ -111,6 +114,7 @@ impl Incoming {
             }
             Body::Conversation(messages) => {
                 let messages: Vec<_> = messages.iter().map(|one| one.passed(&mut gate)).collect();
+                turns = conversation::turns(&messages);
                 conversation::cut(page, &messages, limits, gate.sanitizing())
             }
         };
@@ -118,7 +122,7 @@ impl Incoming {
         let is_suspicious = verdict == Verdict::Take { suspicious: true };
         let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
         let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
-        Prepared { doc, passages, verdict, incoming: self }
+        Prepared { doc, passages, turns, verdict, incoming: self }
     }
 }
 
@@ -140,6 +144,9 @@ impl Prepared {
         project: ProjectId,
     ) -> Result<(mc_domain::DocId, Outcome), Error> {
         let (id, outcome) = docs::upsert(tx, project, &self.doc, &self.passages).await?;
+        if !self.turns.is_empty() {
+            docs::keep_turns(tx, id, &self.turns).await?;
+        }
         if let Some(connection) = self.incoming.connection {
             connections::brought(tx, project, connection, &[], &[id]).await?;
         }

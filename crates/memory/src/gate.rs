@@ -70,6 +70,11 @@ pub fn pass_alone(policy: &Policy, text: &str) -> Sanitized {
     }
 }
 
+/// [`pass_alone`], as a plain text.
+pub fn pass_text_alone(policy: &Policy, text: &str) -> String {
+    pass_alone(policy, text).into_string()
+}
+
 /// Does what takes long beside the others, who must not wait for it: masking, above all looking for what addresses
 /// a model, goes through some megabytes a second.
 pub async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

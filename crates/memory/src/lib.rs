@@ -21,6 +21,7 @@ mod recall;
 pub mod review;
 mod save;
 pub mod simhash;
+pub mod task_links;
 pub mod text;
 pub mod tokens;
 mod turns;

@@ -1,13 +1,13 @@
 //! Whether a record helps anybody. How well it stands is what the ranking itself makes of its age, its use and
 //! its state at every recall; there is no other score that could differ from that, or be out of date.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
-use mc_search::standing;
-use mc_store::hygiene::wear::{self, Wear};
+use mc_search::{Step, standing};
+use mc_store::hygiene::wear::{self, Against, Wear};
 use mc_store::{Store, passages};
 
 use crate::Error;
@@ -20,10 +20,34 @@ const PASSED_OVER_MIN: i64 = 10;
 pub struct Judged {
     /// What is known of its use.
     pub wear: Wear,
-    /// What the ranking multiplies it by whatever is asked; `None` for what is not found at all.
-    pub standing: Option<f32>,
+    /// What the ranking multiplies it by whatever is asked, step by step; `None` for what is not found at all.
+    pub factors: Option<Vec<(Step, f32)>>,
     /// What speaks against it; nothing does against most.
     pub noise: Vec<Noise>,
+}
+
+impl Judged {
+    /// All factors together.
+    pub fn standing(&self) -> Option<f32> {
+        let factors = self.factors.as_ref()?;
+        Some(factors.iter().map(|(_, factor)| factor).product())
+    }
+
+    /// What speaks against it, for people to read.
+    pub fn against(&self) -> Against {
+        let named = |(step, factor): &(Step, f32)| (step.to_string(), rounded(*factor));
+        let factors: BTreeMap<_, _> = self.factors.iter().flatten().map(named).collect();
+        Against {
+            standing: self.standing().map(rounded),
+            factors,
+            reasons: self.noise.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// To two digits.
+fn rounded(factor: f32) -> f64 {
+    (f64::from(factor) * 100.0).round() / 100.0
 }
 
 /// Why a record helps nobody.
@@ -62,10 +86,10 @@ pub async fn judge(
     let page = wear::of_team(store, project, after, limit).await?;
     let ids: Vec<_> = page.iter().filter_map(|wear| wear.passage).collect();
     let passages = passages::load(store, project, &ids).await?;
-    let standings: HashMap<_, _> =
+    let mut factors: HashMap<_, _> =
         passages.iter().map(|passage| (passage.indexed.id, standing(passage, now))).collect();
     let judged = |wear: Wear| Judged {
-        standing: wear.passage.and_then(|passage| standings.get(&passage).copied()),
+        factors: wear.passage.and_then(|passage| factors.remove(&passage)),
         noise: noise(&wear, unused_days, now),
         wear,
     };
@@ -121,6 +145,20 @@ mod tests {
 
     fn of(wear: &Wear) -> Vec<Noise> {
         noise(wear, 90, NOW)
+    }
+
+    #[test]
+    fn what_speaks_against_a_record_is_its_standing_with_its_parts_and_the_reasons() {
+        let noise = vec![Noise::Unused(90)];
+        let factors = Some(vec![(Step::Recency, 0.5), (Step::Stale, 0.504)]);
+        let judged = Judged { wear: fact(90), factors, noise: noise.clone() };
+        let against = judged.against();
+        assert_eq!(against.standing, Some(0.25));
+        let parts = [("recency".to_owned(), 0.5), ("stale".to_owned(), 0.5)];
+        assert_eq!(against.factors, BTreeMap::from(parts));
+        assert_eq!(against.reasons, ["neither recalled nor changed for 90 days"]);
+        let unfound = Judged { wear: fact(90), factors: None, noise };
+        assert_eq!(unfound.against().standing, None);
     }
 
     #[test]

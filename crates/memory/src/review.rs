@@ -5,6 +5,7 @@ use mc_domain::{Act, ProjectId, RecordId, RecordState, Trust, UserId, Visibility
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
+use mc_store::hygiene::wear::{self, Against};
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
     self, Change, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
@@ -35,6 +36,8 @@ pub struct Proposal {
     pub record: Record,
     /// What it would make of a record that lives.
     pub amends: Option<Amendment>,
+    /// What speaks against it, where it was a record of the team that hygiene set aside.
+    pub set_aside: Option<Against>,
 }
 
 /// A live record, and what it would say and cite.
@@ -59,15 +62,17 @@ pub struct Seen {
     pub amends_version: Option<i32>,
 }
 
-/// The proposals among `records`, each with what it would change.
+/// The proposals among `records`, each with what it would change, or why it waits.
 pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<Proposal>, Error> {
     let ids: Vec<_> = records.iter().filter_map(|record| record.amends).collect();
+    let proposed: Vec<_> = records.iter().map(|record| record.id).collect();
+    let mut against = wear::why_set_aside(&ctx.store, &proposed).await?;
     let targets = records::by_ids(&ctx.store, &ids).await?;
     let target = |record: &Record| {
         let of = |target: &&Record| Some(target.id) == record.amends && is_live(target);
         targets.iter().find(of).cloned()
     };
-    let both: Vec<_> = ids.iter().copied().chain(records.iter().map(|record| record.id)).collect();
+    let both: Vec<_> = ids.iter().copied().chain(proposed).collect();
     let cited = citations::of_records(&ctx.store, &both).await?;
     let cited = |id| cited.iter().filter(|one| one.record == id).cloned().collect::<Vec<_>>();
     let amendment = |record: &Record| {
@@ -77,7 +82,12 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
         let cited_then = joined(cited_now.clone(), cited(record.id));
         Some(Amendment { now, cited_now, then, cited_then })
     };
-    Ok(records.into_iter().map(|record| Proposal { amends: amendment(&record), record }).collect())
+    let proposal = |record: Record| Proposal {
+        amends: amendment(&record),
+        set_aside: against.remove(&record.id),
+        record,
+    };
+    Ok(records.into_iter().map(proposal).collect())
 }
 
 /// Makes a proposal count: as a record of its own, or as the new text of the one that it would change.

@@ -160,6 +160,8 @@ async fn keyword_leg(
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
+        Freshness::Stuck => Some("keyword index can't be written, what is new is missing from it"),
+        Freshness::Unbuilt => Some("keyword index can't be built, it has only a part"),
     };
     let Some(view) = context.keyword.view() else {
         return Ok((keyword::Found::default(), note));

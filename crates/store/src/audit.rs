@@ -5,6 +5,7 @@
 //! or moved. That the end of a chain was cut off is known from its [`Chains`]: what this service last
 //! added.
 
+mod claim;
 mod ends;
 mod events;
 mod prune;
@@ -24,9 +25,10 @@ use uuid::Uuid;
 use crate::access::Place;
 use crate::{Error, Store, Tx};
 
+pub use claim::{Claim, claim};
 pub(crate) use ends::ends;
 pub use events::{Event, EventFilter, after, is_known, newest};
-pub use prune::{chains, prune};
+pub(crate) use prune::{chains_of_no_project, prune};
 pub(crate) use verify::newest_key;
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 

@@ -336,28 +336,31 @@ fn together(reviews: serde_json::Value) -> Result<Option<ReviewState>, Error> {
     Ok(said.into_values().filter_map(|said| said.state).max())
 }
 
-/// Forgets changes that have long been over, and what was pushed long ago, but for what records are linked by.
-pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+/// Forgets changes of a project that have long been over, and what was pushed to it long ago, but for what records
+/// are linked by.
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let changes = sqlx::query!(
         "delete from changes c
-         where c.state <> 'open' and c.said_at < now() - make_interval(days => $1)
+         where c.project_id = $1 and c.state <> 'open' and c.said_at < now() - make_interval(days => $2)
              and not exists (
                  select from change_commits k
                  left join pushed_commits p on p.project_id = k.project_id and p.head = k.sha
                  join memory_records r on r.project_id = k.project_id and r.patch_sha in (k.sha, p.sha)
                  where k.change_id = c.id)",
+        project.0,
         TOLD_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     let pushed = sqlx::query!(
         "delete from pushed_commits p
-         where p.pushed_at < now() - make_interval(days => $1)
+         where p.project_id = $1 and p.pushed_at < now() - make_interval(days => $2)
              and not exists (
                  select from memory_records r where r.project_id = p.project_id and r.patch_sha = p.sha)",
+        project.0,
         TOLD_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(changes.rows_affected() + pushed.rows_affected())
 }

@@ -82,18 +82,19 @@ pub async fn of_commit(
         .collect()
 }
 
-/// Forgets results of long ago, but for those of commits that a record or a change names.
-pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+/// Forgets results of a project of long ago, but for those of commits that a record or a change names.
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = sqlx::query!(
         "delete from ci_results c
-         where c.said_at < now() - make_interval(days => $1)
+         where c.project_id = $1 and c.said_at < now() - make_interval(days => $2)
              and not exists (
                  select from memory_records r where r.project_id = c.project_id and r.patch_sha = c.sha)
              and not exists (
                  select from change_commits k where k.project_id = c.project_id and k.sha = c.sha)",
+        project.0,
         TOLD_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(gone.rows_affected())
 }

@@ -56,6 +56,22 @@ pub struct Connection {
     pub tasks: i64,
     /// Documents that came by it.
     pub documents: i64,
+    /// How far the round of asking is that is not over.
+    pub round: Option<Round>,
+    /// What the last one brought that is.
+    pub last_round: Option<Round>,
+}
+
+/// All that is asked of a system from the first page to the last one, or to where that fails, over as many jobs as it
+/// takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// When it began; of one that is over, when it ended.
+    pub at: DateTime<Utc>,
+    /// Pages that were read.
+    pub pages: i64,
+    /// Issues and pages of wikis that were taken in, and index runs that were asked for.
+    pub things: i64,
 }
 
 /// A connection to make.
@@ -172,6 +188,7 @@ pub async fn change(
     let done = sqlx::query!(
         "update connections set every_minutes = coalesce($3, every_minutes),
              with_comments = coalesce($4, with_comments), is_paused = coalesce($5, is_paused),
+             round_begun_at = case when coalesce($5, is_paused) then null else round_begun_at end,
              due_at = least(due_at, now() + make_interval(mins => coalesce($3, every_minutes)))
          where project_id = $1 and id = $2",
         project.0,
@@ -320,6 +337,7 @@ async fn select(
     let rows = sqlx::query!(
         r#"select c.id, c.system, c.what, c.ability, c.every_minutes, c.with_comments, c.is_paused,
                u.login as "created_by?", c.created_at, c.due_at, c.ok_at, c.error, c.failures,
+               c.round_begun_at, c.round_pages, c.round_things, c.last_ended_at, c.last_pages, c.last_things,
                (select count(*) from tasks t where t.connection_id = c.id) as "tasks!",
                (select count(*) from docs d where d.connection_id = c.id) as "documents!"
            from connections c left join users u on u.id = c.created_by
@@ -347,9 +365,30 @@ async fn select(
                 failures: row.failures,
                 tasks: row.tasks,
                 documents: row.documents,
+                round: round(row.round_begun_at, row.round_pages, row.round_things),
+                last_round: round(row.last_ended_at, row.last_pages, row.last_things),
             })
         })
         .collect()
+}
+
+fn round(at: Option<DateTime<Utc>>, pages: i64, things: i64) -> Option<Round> {
+    at.map(|at| Round { at, pages, things })
+}
+
+/// The key of the project that a connection is of, for the background.
+pub async fn project_of(store: &Store, id: ConnectionId) -> Result<Option<ProjectKey>, Error> {
+    let key = sqlx::query_scalar!(
+        "select p.key from connections c join projects p on p.id = c.project_id where c.id = $1",
+        id.0
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    key.map(|key| project_key(&key)).transpose()
+}
+
+fn project_key(key: &str) -> Result<ProjectKey, Error> {
+    ProjectKey::parse(key).map_err(|_| Error::Unreadable(format!("projects.key: {key}")))
 }
 
 /// How the connections are, by system: those of the project, or of all for the background.
@@ -400,7 +439,10 @@ async fn enqueue(tx: &mut Tx, id: ConnectionId, due: DateTime<Utc>) -> Result<bo
 /// It is due again later, whatever becomes of that.
 pub async fn begin_asking(store: &Store, id: ConnectionId) -> Result<Option<Asking>, Error> {
     let row = sqlx::query!(
-        r#"update connections c set due_at = greatest(c.due_at, now() + make_interval(secs => $3))
+        r#"update connections c set due_at = greatest(c.due_at, now() + make_interval(secs => $3)),
+               round_begun_at = coalesce(c.round_begun_at, now()),
+               round_pages = case when c.round_begun_at is null then 0 else c.round_pages end,
+               round_things = case when c.round_begun_at is null then 0 else c.round_things end
            from projects p where c.id = $1 and not c.is_paused and p.id = c.project_id
            returning c.project_id, p.key, p.policy, c.system, c.what, c.ability, c.every_minutes, c.with_comments,
                c.progress, c.failures,
@@ -412,11 +454,10 @@ pub async fn begin_asking(store: &Store, id: ConnectionId) -> Result<Option<Aski
     .fetch_optional(&store.pool)
     .await?;
     row.map(|row| {
-        let unreadable = || Error::Unreadable(format!("projects.key: {}", row.key));
         Ok(Asking {
             id,
             project: row.project_id.into(),
-            key: ProjectKey::parse(&row.key).map_err(|_| unreadable())?,
+            key: project_key(&row.key)?,
             policy: policies::read(row.policy)?,
             system: row.system,
             what: row.what,
@@ -450,6 +491,18 @@ pub async fn advance(
     .execute(&mut *tx.0)
     .await?;
     Ok(moved.rows_affected() == 1)
+}
+
+/// Counts a page that was read, and how much of it was taken in, in the transaction that does that.
+pub async fn came(tx: &mut Tx, id: ConnectionId, things: i64) -> Result<(), Error> {
+    sqlx::query!(
+        "update connections set round_pages = round_pages + 1, round_things = round_things + $2 where id = $1",
+        id.0,
+        things
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Notes by which connection tasks and documents came, so that it is known when they are gone there.
@@ -503,27 +556,10 @@ pub async fn brought_from(
     Ok(())
 }
 
-/// The trackers' ids of the tasks that came by a connection and were not gone when it was last asked.
-pub async fn known_tasks(store: &Store, id: ConnectionId) -> Result<Vec<String>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select external_id from tasks where connection_id = $1 and status <> 'deleted'",
-        id.0
-    )
-    .fetch_all(&store.pool)
-    .await?)
-}
-
-/// The ids at their source of the documents that came by a connection.
-pub async fn known_documents(store: &Store, id: ConnectionId) -> Result<Vec<String>, Error> {
-    Ok(sqlx::query_scalar!("select doc_id from docs where connection_id = $1", id.0)
-        .fetch_all(&store.pool)
-        .await?)
-}
-
 /// Notes that what is known was compared with all that is there.
-pub async fn compared(store: &Store, id: ConnectionId) -> Result<(), Error> {
+pub async fn compared(tx: &mut Tx, id: ConnectionId) -> Result<(), Error> {
     sqlx::query!("update connections set compared_at = now() where id = $1", id.0)
-        .execute(&store.pool)
+        .execute(&mut *tx.0)
         .await?;
     Ok(())
 }
@@ -532,7 +568,8 @@ pub async fn compared(store: &Store, id: ConnectionId) -> Result<(), Error> {
 pub async fn succeeded(store: &Store, id: ConnectionId, again_in: Duration) -> Result<(), Error> {
     sqlx::query!(
         "update connections set ok_at = now(), error = null, failures = 0,
-             due_at = now() + make_interval(secs => $2)
+             due_at = now() + make_interval(secs => $2), round_begun_at = null, last_ended_at = now(),
+             last_pages = round_pages, last_things = round_things
          where id = $1",
         id.0,
         again_in.as_secs_f64()
@@ -542,20 +579,25 @@ pub async fn succeeded(store: &Store, id: ConnectionId, again_in: Duration) -> R
     Ok(())
 }
 
-/// Notes that a sync is not over, why, and when it goes on. Without a `failure` it was merely put off.
+/// Notes that a sync is not over, why, and when it goes on. Without a `failure` it was merely put off, and its round is
+/// not over either.
 pub async fn put_off(
     store: &Store,
     id: ConnectionId,
     failure: Option<&str>,
-    until: DateTime<Utc>,
+    again_in: Duration,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update connections set due_at = $3, error = coalesce($2, error),
-             failures = failures + case when $2::text is null then 0 else 1 end
+        "update connections set due_at = now() + make_interval(secs => $3), error = coalesce($2, error),
+             failures = failures + case when $2::text is null then 0 else 1 end,
+             round_begun_at = case when $2::text is null then round_begun_at end,
+             last_ended_at = case when $2::text is null then last_ended_at else now() end,
+             last_pages = case when $2::text is null then last_pages else round_pages end,
+             last_things = case when $2::text is null then last_things else round_things end
          where id = $1",
         id.0,
         failure,
-        until
+        again_in.as_secs_f64()
     )
     .execute(&store.pool)
     .await?;

@@ -1,11 +1,32 @@
 //! What search sees held against what it was made of: whatever does not fit is found here, a part at a time. The
 //! transaction is the caller's, who may only want to know.
 
-use mc_domain::{DocId, FileId, ProjectId, RecordId, RepositoryId};
+use mc_domain::{DialogId, DocId, FileId, ProjectId, RecordId, RepositoryId};
+use serde_json::Value;
 
-use crate::docs::Doc;
+use crate::docs::{Doc, Turn};
 use crate::error::word;
 use crate::{Error, Tx};
+
+/// A dialog that is to be found and is not.
+#[derive(Debug)]
+pub struct UnfoundDialog {
+    /// Identifier.
+    pub id: DialogId,
+    /// What is worth finding of it.
+    pub distilled: String,
+    /// The task that it belongs to, by the tracker's id.
+    pub task: Option<String>,
+}
+
+/// A document that says something and has no passage.
+#[derive(Debug)]
+pub struct UnfoundDoc {
+    /// As it is stored.
+    pub doc: Doc,
+    /// The messages that its text is, where it is a conversation and that is known.
+    pub turns: Option<Vec<Turn>>,
+}
 
 /// Deletes passages of records that nobody is to find: taken out, proposed, or expired for so long that upkeep had
 /// its time. Answers of which records, and whether each is for others than its owner.
@@ -50,15 +71,61 @@ pub async fn unfound_records(
     Ok(ids.into_iter().map(RecordId::from).collect())
 }
 
+/// Deletes passages of dialogs that nobody is to find; answers of which. Where nobody said whether they are, they stay.
+pub async fn remove_stray_dialogs(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<DialogId>, Error> {
+    let ids = sqlx::query_scalar!(
+        r#"delete from passages where id in (
+               select p.id from passages p join dialogs d on d.id = p.dialog_id
+               where p.project_id = $1 and d.is_found is false limit $2)
+           returning dialog_id as "dialog!""#,
+        project.0,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    Ok(ids.into_iter().map(DialogId::from).collect())
+}
+
+/// Dialogs that are to be found and have no passage, or one that says something else. Nobody else writes them until
+/// the transaction ends.
+pub async fn unfound_dialogs(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<UnfoundDialog>, Error> {
+    let rows = sqlx::query!(
+        r#"select d.id, d.distilled, t.external_id as "task?"
+           from dialogs d left join tasks t on t.id = d.task_id left join passages p on p.dialog_id = d.id
+           where d.project_id = $1 and d.is_found
+               and (p.id is null or p.text <> d.distilled or p.project_id <> d.project_id)
+           order by d.id limit $2 for no key update of d"#,
+        project.0,
+        limit
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let unfound = rows.into_iter().map(|row| UnfoundDialog {
+        id: row.id.into(),
+        distilled: row.distilled,
+        task: row.task,
+    });
+    Ok(unfound.collect())
+}
+
 /// Documents that say something and have no passage.
 pub async fn unfound_docs(
     tx: &mut Tx,
     project: ProjectId,
     after: Option<DocId>,
     limit: i64,
-) -> Result<Vec<Doc>, Error> {
+) -> Result<Vec<UnfoundDoc>, Error> {
     let rows = sqlx::query!(
-        r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust, d.updated_at
+        r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust, d.updated_at,
+              d.turns
           from docs d
           where d.project_id = $1 and d.content ~ '\w' and d.id > $2
               and not exists (select from passages p where p.doc_id = d.id)
@@ -71,7 +138,7 @@ pub async fn unfound_docs(
     .await?;
     rows.into_iter()
         .map(|row| {
-            Ok(Doc {
+            let doc = Doc {
                 id: row.id.into(),
                 source: row.source,
                 doc_id: row.doc_id,
@@ -82,9 +149,15 @@ pub async fn unfound_docs(
                 tags: row.tags,
                 trust: word(&row.trust)?,
                 updated_at: row.updated_at,
-            })
+            };
+            Ok(UnfoundDoc { doc, turns: row.turns.map(turns).transpose()? })
         })
         .collect()
+}
+
+fn turns(stored: Value) -> Result<Vec<Turn>, Error> {
+    serde_json::from_value(stored)
+        .map_err(|error| Error::Unreadable(format!("docs.turns: {error}")))
 }
 
 /// Deletes passages of code without what only code has: where they stand in their file. Answers of which files.
@@ -122,7 +195,8 @@ pub async fn cut_again(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId
     Ok(repositories.into_iter().map(RepositoryId::from).collect())
 }
 
-/// Queues passages that have no vector of what they say, of any model, and don't wait for one.
+/// Queues passages that have no vector of what they say, of any model, and don't wait for one; but for those that
+/// somebody is just deleting.
 pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, Error> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to)
@@ -132,6 +206,7 @@ pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Re
                              where e.passage_id = p.id and e.text_hash = p.content_hash)
              and not exists (select from embedding_queue q where q.passage_id = p.id)
          limit $2
+         for key share of p skip locked
          on conflict do nothing",
         project.0,
         limit

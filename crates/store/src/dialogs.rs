@@ -27,6 +27,8 @@ pub struct NewDialog<'a> {
     pub messages: &'a [Message],
     /// What is worth finding of it.
     pub distilled: &'a Sanitized,
+    /// Whether it is to be found by that: then it has a passage.
+    pub is_found: bool,
     /// Who saves it; who entered when absent.
     pub saved_by: Option<UserId>,
     /// Whether it may take the place of somebody else's.
@@ -41,13 +43,13 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
         .collect();
     let done = sqlx::query!(
-        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by)
-         values ($1, $2, $3, $4, $5, $6, $7)
+        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by, is_found)
+         values ($1, $2, $3, $4, $5, $6, $7, $9)
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
              messages = excluded.messages, distilled = excluded.distilled,
-             saved_by = excluded.saved_by, updated_at = now(), sent_at = now()
+             saved_by = excluded.saved_by, is_found = excluded.is_found, updated_at = now(), sent_at = now()
          where dialogs.project_id = excluded.project_id
              and ($8 or dialogs.saved_by is null or dialogs.saved_by = excluded.saved_by)",
         dialog.id.0,
@@ -57,7 +59,8 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         serde_json::Value::Array(messages),
         dialog.distilled.as_str(),
         dialog.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),
-        dialog.replaces_any
+        dialog.replaces_any,
+        dialog.is_found
     )
     .execute(&mut *tx.0)
     .await?;

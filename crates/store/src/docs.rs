@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{DocId, FileId, HoldId, ProjectId, Trust, UserId};
 use mc_sanitizer::Sanitized;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::error::word;
 use crate::passages::{NewPassage, PassageSource};
@@ -31,6 +33,17 @@ pub struct Doc {
     pub trust: Trust,
     /// Last change here.
     pub updated_at: DateTime<Utc>,
+}
+
+/// A message of a document that is a conversation: what the text does not say of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Who wrote it; may be empty.
+    pub author: String,
+    /// When.
+    pub sent_at: Option<DateTime<Utc>>,
+    /// Lines of the text that it is.
+    pub lines: usize,
 }
 
 /// A document to write.
@@ -83,7 +96,8 @@ pub async fn upsert(
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
-               saved_by = excluded.saved_by, trust = excluded.trust, updated_at = now(), sent_at = now()
+               saved_by = excluded.saved_by, trust = excluded.trust, turns = null, updated_at = now(),
+               sent_at = now()
            where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags, docs.trust)
                is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
                                  excluded.scope, excluded.tags, excluded.trust)
@@ -122,6 +136,14 @@ pub async fn upsert(
     // Also for an unchanged document: a newer version of the chunker may cut it otherwise.
     passages::replace(tx, project, PassageSource::Doc(id.into()), passages).await?;
     Ok((id.into(), outcome))
+}
+
+/// Notes of which messages the text is that was just written, oldest first, so that it can be cut again as it was.
+pub async fn keep_turns(tx: &mut Tx, id: DocId, turns: &[Turn]) -> Result<(), Error> {
+    sqlx::query!("update docs set turns = $2 where id = $1", id.0, json!(turns))
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
 }
 
 /// Takes a document out, with what it was made of; `false` where there is none.

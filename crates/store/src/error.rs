@@ -61,6 +61,14 @@ const UNIQUE: &[(&str, &str)] = &[
     ("embedding_models_name_unique", "a model with this name"),
 ];
 
+impl Error {
+    /// Whether the transaction waited for one that waited for it. It was rolled back, and may be begun again.
+    pub fn is_deadlock(&self) -> bool {
+        let Self::Unavailable(sqlx::Error::Database(error)) = self else { return false };
+        error.code().as_deref() == Some("40P01")
+    }
+}
+
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;

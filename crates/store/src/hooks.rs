@@ -443,18 +443,25 @@ async fn select(
         .collect()
 }
 
-/// Forgets deliveries that are too old to be known again, and secrets that count no more.
-pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+/// Forgets secrets that count no more, of all projects.
+pub(crate) async fn forget_former_secrets(store: &Store) -> Result<(), Error> {
     sqlx::query!(
         "update hooks set former_secret = null, former_until = null where former_until < now()"
     )
     .execute(&store.pool)
     .await?;
+    Ok(())
+}
+
+/// Forgets deliveries of a project that are too old to be known again.
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = sqlx::query!(
-        "delete from deliveries where received_at < now() - make_interval(days => $1)",
+        "delete from deliveries
+         where project_id = $1 and received_at < now() - make_interval(days => $2)",
+        project.0,
         DELIVERY_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(gone.rows_affected())
 }

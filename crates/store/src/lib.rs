@@ -2,6 +2,7 @@
 
 mod access;
 pub mod accounts;
+mod again;
 pub mod audit;
 pub mod backup;
 pub mod bundles;
@@ -33,8 +34,10 @@ pub mod records;
 pub mod repositories;
 pub mod server;
 pub mod sessions;
+pub mod task_links;
 pub mod tasks;
 pub mod told;
+pub mod unlisted;
 pub mod upkeep;
 pub mod vectors;
 mod warm_up;

@@ -6,6 +6,7 @@ use mc_domain::{
 };
 use serde_json::json;
 
+use crate::again::past_deadlocks;
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
 use crate::{Error, Store, Tx, policies};
@@ -215,8 +216,13 @@ impl Row {
 }
 
 /// Removes the project that was entered, and all that belongs to it but its audit, and notes that in the
-/// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more.
+/// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more. Where it meets what
+/// the background writes for the project, one of both has to give way.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
+    past_deadlocks(|| remove(store, project)).await
+}
+
+async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let done = sqlx::query!("delete from projects where id = $1", project.id.0)
         .execute(&mut *tx.0)

@@ -134,15 +134,19 @@ pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error>
     .await?)
 }
 
-/// Forgets what was decided about so many days ago as the policy keeps what is held. For the background.
-pub async fn forget_decided(store: &Store, days: i32) -> Result<u64, Error> {
+/// Forgets what of a project was decided about so many days ago. For the background.
+pub(crate) async fn forget_decided(
+    tx: &mut Tx,
+    project: ProjectId,
+    days: u16,
+) -> Result<u64, Error> {
     let gone = sqlx::query!(
-        "delete from quarantine q using projects p
-         where p.id = q.project_id and q.state <> 'held' and q.decided_at < now() - make_interval(
-             days => coalesce((p.policy #>> '{retention_days,quarantine}')::int, $1))",
-        days
+        "delete from quarantine
+         where project_id = $1 and state <> 'held' and decided_at < now() - make_interval(days => $2)",
+        project.0,
+        i32::from(days)
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(gone.rows_affected())
 }
@@ -188,16 +192,17 @@ pub async fn is_overtaken(tx: &mut Tx, id: HoldId, by: &[RecordId]) -> Result<bo
     .await?)
 }
 
-/// Throws away what nobody decided about in time; answers what. For the background.
-pub async fn expire(tx: &mut Tx) -> Result<Vec<(HoldId, ProjectId)>, Error> {
-    let gone = sqlx::query!(
+/// Throws away what of a project nobody decided about in time; answers what. For the background.
+pub(crate) async fn expire(tx: &mut Tx, project: ProjectId) -> Result<Vec<HoldId>, Error> {
+    let gone = sqlx::query_scalar!(
         "update quarantine set state = 'expired', sealed = '', summary = '', decided_at = now(),
              notify_at = null
-         where state = 'held' and expires_at < now() returning id, project_id"
+         where project_id = $1 and state = 'held' and expires_at < now() returning id",
+        project.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    Ok(gone.into_iter().map(|row| (row.id.into(), row.project_id.into())).collect())
+    Ok(gone.into_iter().map(HoldId::from).collect())
 }
 
 /// A notice that is due.

@@ -1,11 +1,11 @@
 //! Tracker issues as the project knows them.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DialogId, ProjectId, RecordId, TaskId};
+use mc_domain::{ConnectionId, DialogId, ProjectId, RecordId, TaskId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Store, Tx};
+use crate::{Error, Store, Tx, task_links};
 
 /// A link of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,22 +155,24 @@ pub async fn withdraw(
     Ok(is_withdrawn)
 }
 
-/// Forgets what the tracker said of a task that it did not list when it was asked. That one may be hidden rather than
-/// gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back. `false`
-/// where there is none, or it was heard of since.
+/// Forgets what the tracker said of a task that it did not list when a connection asked. That one may be hidden rather
+/// than gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back.
+/// `false` where there is none, it was heard of since, or another connection, which may see more, has brought it.
 pub async fn withdraw_unlisted(
     tx: &mut Tx,
     project: ProjectId,
+    connection: ConnectionId,
     external_id: &str,
     asked_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let withdrawn = sqlx::query!(
         "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}', links = '[]',
              updated_at = now()
-         where project_id = $1 and external_id = $2 and (said_at <= $3) is not false",
+         where project_id = $1 and external_id = $2 and (said_at <= $3) is not false and connection_id = $4",
         project.0,
         external_id,
-        asked_at
+        asked_at,
+        connection.0
     )
     .execute(&mut *tx.0)
     .await?;
@@ -181,8 +183,9 @@ pub async fn withdraw_unlisted(
     Ok(is_withdrawn)
 }
 
-/// Forgets what people said about a task at its tracker, which connections keep as documents beside it.
+/// Forgets what people said about a task at its tracker, which connections keep as documents beside it, and what we did.
 async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
+    task_links::forget(tx, project, external_id).await?;
     sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $2 and source like 'tracker:%'",
         project.0,

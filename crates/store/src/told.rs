@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::ProjectId;
 use mc_sanitizer::Sanitized;
 
-use crate::{Error, Store, Tx};
+use crate::{Error, Tx};
 
 /// Days that a text is known to be gone: longer than what was said of it before can still come.
 const GONE_DAYS: i32 = 30;
@@ -140,13 +140,15 @@ pub async fn texts(
     Ok(texts)
 }
 
-/// Forgets texts that have long been gone.
-pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+/// Forgets texts of a project that have long been gone.
+pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = sqlx::query!(
-        "delete from told_texts where is_gone and said_at < now() - make_interval(days => $1)",
+        "delete from told_texts
+         where project_id = $1 and is_gone and said_at < now() - make_interval(days => $2)",
+        project.0,
         GONE_DAYS
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(gone.rows_affected())
 }

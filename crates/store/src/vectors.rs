@@ -2,23 +2,30 @@
 
 mod graph;
 mod nearest;
+mod progress;
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::Sanitized;
 use sqlx::postgres::PgConnection;
+use uuid::Uuid;
 
+use crate::again::past_deadlocks;
 use crate::error::word;
 use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
 pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
 pub use nearest::{Extent, Extents, extents, nearest, nearest_in};
+pub use progress::{Failing, Progress, failing, progress, try_failing_again};
 
 /// The longest vectors that pgvector's HNSW index takes.
 const MAX_DIMENSIONS: i32 = 2_000;
 
 /// A passage that was refused this often is no longer waited for.
 const FAILING_AFTER: i32 = 3;
+
+/// Passages that are queued in one statement, which keeps them from being deleted: a part of a second's work.
+const QUEUED_AT_ONCE: usize = 5_000;
 
 /// An embedding model known to the database.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,19 +117,92 @@ pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
 }
 
 /// Queues every passage that has no current vector of the model; answers how many are new in the
-/// queue.
+/// queue. What is deleted meanwhile is passed over.
 pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error> {
+    let missing = sqlx::query_scalar!(
+        "select p.id from passages p
+         where not exists (select 1 from embeddings e where e.model_id = $1
+             and e.passage_id = p.id and e.text_hash = p.content_hash)",
+        model.id
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    enqueue_parts(store, model, &missing).await
+}
+
+/// The same in one project.
+pub async fn enqueue_missing_in(
+    store: &Store,
+    project: ProjectId,
+    model: &Model,
+) -> Result<u64, Error> {
+    let missing = sqlx::query_scalar!(
+        "select p.id from passages p
+         where p.project_id = $2 and not exists (select 1 from embeddings e where e.model_id = $1
+             and e.passage_id = p.id and e.text_hash = p.content_hash)",
+        model.id,
+        project.0
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    enqueue_parts(store, model, &missing).await
+}
+
+async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
+    let mut queued = 0;
+    for part in passages.chunks(QUEUED_AT_ONCE) {
+        queued += enqueue_all(store, model, part).await?;
+    }
+    Ok(queued)
+}
+
+/// Queues those of the passages that are not deleted. Whoever deletes some of them may go back on that, so they are
+/// waited for; holding nothing, since they may want what is held here.
+async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
+    let mut queued = 0;
+    loop {
+        queued += past_deadlocks(|| enqueue_free(store, model, passages)).await?;
+        let Some(held) = unqueued(store, model, passages).await? else { return Ok(queued) };
+        sqlx::query!("select from passages where id = $1 for key share", held)
+            .execute(&store.pool)
+            .await?;
+    }
+}
+
+/// Queues those of the passages that nobody is deleting, and keeps them from being deleted until they are queued. In
+/// one order, since nodes that start together queue the same ones; whoever has queued one of them by changing it, and
+/// deletes another, still waits for this while this waits for them.
+async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to)
          select p.id, p.project_id, p.private_to from passages p
-         where not exists (select 1 from embeddings e where e.model_id = $1
+         where p.id = any($2) and not exists (select 1 from embeddings e where e.model_id = $1
              and e.passage_id = p.id and e.text_hash = p.content_hash)
+         order by p.id
+         for key share of p skip locked
          on conflict do nothing",
-        model.id
+        model.id,
+        passages
     )
     .execute(&store.pool)
     .await?;
     Ok(done.rows_affected())
+}
+
+/// One of the passages that has no current vector of the model and waits for none.
+async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Option<Uuid>, Error> {
+    Ok(sqlx::query_scalar!(
+        "select p.id from passages p
+         where p.id = any($2)
+             and not exists (select 1 from embeddings e where e.model_id = $1
+                             and e.passage_id = p.id and e.text_hash = p.content_hash)
+             and not exists (select 1 from embedding_queue q where q.passage_id = p.id)
+         limit 1",
+        model.id,
+        passages
+    )
+    .fetch_optional(&store.pool)
+    .await?)
 }
 
 /// How many passages have no current vector, in one project or all.

@@ -9,7 +9,7 @@ use mc_sanitizer::mask;
 use mc_store::connections::{self, NewConnection};
 use mc_store::tasks::{NewTask, Upserted};
 use mc_store::testing::{execute, text};
-use mc_store::{Error, Store, audit, tasks};
+use mc_store::{Error, Store, audit, tasks, unlisted};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
@@ -107,6 +107,27 @@ async fn however_often_it_is_asked_for_one_sync_waits() {
 }
 
 #[tokio::test]
+async fn a_connection_takes_its_job_with_it_but_for_one_at_work() {
+    let db = TestDatabase::create().await;
+    let (project, shop, mut id) = connected(&db).await;
+    let remove = async |id| {
+        let mut tx = shop.begin().await.unwrap();
+        assert!(connections::remove(&mut tx, project, id).await.unwrap().is_some());
+        tx.commit().await.unwrap();
+    };
+    for status in ["Pending", "Done", "Killed", "Running"] {
+        let one = format!("update apalis.jobs set status = '{status}' where job_type = 'sync'");
+        execute(db.url(), &one).await.unwrap();
+        remove(id).await;
+        let left = if status == "Running" { "1" } else { "0" };
+        assert_eq!(syncs(&db).await, left, "{status}");
+        let next = new("CS", Ability::Issues);
+        made(&shop, project, &next).await.unwrap();
+        id = next.id;
+    }
+}
+
+#[tokio::test]
 async fn of_two_who_go_on_from_the_same_place_one_does() {
     let db = TestDatabase::create().await;
     let (.., id) = connected(&db).await;
@@ -126,7 +147,7 @@ async fn of_two_who_go_on_from_the_same_place_one_does() {
 async fn failures_are_counted_until_one_succeeds_and_a_wait_is_none() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = connected(&db).await;
-    let later = Utc::now() + TimeDelta::hours(2);
+    let later = Duration::from_hours(2);
     let seen = async || connections::find(&shop, project, id).await.unwrap().unwrap();
     for failures in 1..=2 {
         connections::put_off(db.store(), id, Some("it was away"), later).await.unwrap();
@@ -135,12 +156,14 @@ async fn failures_are_counted_until_one_succeeds_and_a_wait_is_none() {
     connections::put_off(db.store(), id, None, later).await.unwrap();
     let failing = seen().await;
     assert_eq!((failing.failures, failing.error.as_deref()), (2, Some("it was away")));
+    let hour = Utc::now() + TimeDelta::hours(1);
+    assert!(failing.due_at > hour, "{}", failing.due_at);
     let health = connections::health(&shop, Some(project)).await.unwrap();
     assert_eq!((health[0].connections, health[0].failing), (1, 1));
     connections::succeeded(db.store(), id, Duration::from_mins(15)).await.unwrap();
     let well = seen().await;
     assert_eq!((well.failures, well.error), (0, None));
-    assert!(well.ok_at.is_some() && well.due_at < later);
+    assert!(well.ok_at.is_some() && well.due_at < hour);
 }
 
 #[tokio::test]
@@ -154,7 +177,11 @@ async fn what_is_removed_leaves_what_came_by_it() {
     let mut tx = db.store().begin().await.unwrap();
     connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(connections::known_tasks(db.store(), id).await.unwrap(), ["CS-1"]);
+    let mut tx = db.store().begin().await.unwrap();
+    assert_eq!(unlisted::expect_tasks(&mut tx, id).await.unwrap(), 1);
+    assert_eq!(unlisted::take(&mut tx, id, 9).await.unwrap(), ["CS-1"]);
+    assert!(!unlisted::are_left(&mut tx, id).await.unwrap());
+    tx.commit().await.unwrap();
     let mut tx = shop.begin().await.unwrap();
     let removed = connections::remove(&mut tx, project, id).await.unwrap().unwrap();
     assert_eq!((removed.system.as_str(), removed.what.as_str()), ("ours", "CS"));
@@ -187,7 +214,10 @@ async fn what_was_not_listed_or_forgotten_comes_back_with_the_same_word() {
     let mut tx = db.store().begin().await.unwrap();
     assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Created);
     connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
-    assert!(tasks::withdraw_unlisted(&mut tx, project, "CS-1", asked_at).await.unwrap());
+    let other = ConnectionId::generate();
+    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, other, "CS-1", asked_at).await;
+    assert!(!withdrawn.unwrap(), "another connection has brought it since");
+    assert!(tasks::withdraw_unlisted(&mut tx, project, id, "CS-1", asked_at).await.unwrap());
     tx.commit().await.unwrap();
     let told = "select title || ' ' || status from tasks";
     assert_eq!(text(db.store(), told).await.unwrap(), " deleted");
@@ -196,8 +226,8 @@ async fn what_was_not_listed_or_forgotten_comes_back_with_the_same_word() {
     assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Updated);
     let newer = NewTask { said_at: Some(asked_at + TimeDelta::hours(1)), ..word() };
     tasks::upsert(&mut tx, project, &newer).await.unwrap();
-    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, "CS-1", asked_at).await.unwrap();
-    assert!(!withdrawn, "it was heard of since");
+    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, id, "CS-1", asked_at).await;
+    assert!(!withdrawn.unwrap(), "it was heard of since");
     assert_eq!(connections::forget(&mut tx, project, id).await.unwrap(), (1, 0));
     tx.commit().await.unwrap();
     assert_eq!(text(db.store(), told).await.unwrap(), " unknown");

@@ -1,6 +1,9 @@
 //! The private server, on real folders with the real programs of the cache.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
+#[path = "../../../tests/cache.rs"]
+mod cache;
+
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -8,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use cache::cache;
 use mc_domain::{Classified, ErrorKind};
 use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
 use mc_store::logins;
@@ -279,16 +283,6 @@ fn settings(dir: &Path) -> EmbeddedSettings {
         install_dirs: vec![cache().join("postgresql")],
         run_as: None,
     }
-}
-
-/// The cache folder, where `make setup` puts it.
-fn cache() -> PathBuf {
-    let var = |name| std::env::var_os(name).map(PathBuf::from);
-    var("MEMORY_COPILOT_CACHE").unwrap_or_else(|| {
-        var("XDG_CACHE_HOME")
-            .unwrap_or_else(|| var("HOME").unwrap().join(".cache"))
-            .join("memory-copilot")
-    })
 }
 
 async fn start(dir: &Path) -> Embedded {

@@ -5,6 +5,7 @@
 #[path = "plans/watched.rs"]
 mod watched;
 
+use mc_domain::policy::RetentionDays;
 use mc_domain::{
     BundleId, BundleSection, DialogId, DocId, FileId, IngestId, PassageId, ProjectId, RecordId,
     RecordKind, RepositoryId, SourceKind, TaskId,
@@ -12,6 +13,7 @@ use mc_domain::{
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::feed::FeedCursor;
+use mc_store::hygiene::retention::{self, Kept};
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
 use mc_store::records::{Fingerprint, NewRecord, Origin, RecordBody, RecordFilter};
 use mc_store::vectors::{Heap, Model};
@@ -347,9 +349,20 @@ async fn index_runs(db: &mut Watched) {
     db.reads_at_most("files::delete", A_FEW, delete).await;
 }
 
-/// What runs every hour, on tables that grow for a year.
+/// What runs every hour, and every night in each project, on tables that grow for a year.
 async fn sweeps(db: &mut Watched) {
     let sweep = async |store: &Store| upkeep::sweep(store).await.unwrap();
     db.reads_at_most("upkeep::sweep, all", 200_000.0, sweep).await;
     db.reads_at_most("upkeep::sweep, nothing left", A_FEW, sweep).await;
+    let purge = async |store: &Store, project| {
+        let mut tx = store.begin().await.unwrap();
+        for what in Kept::ALL {
+            retention::purge(&mut tx, project, *what, &RetentionDays::default()).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    };
+    let large = async |store: &Store| purge(store, LARGE).await;
+    db.reads_at_most("hygiene::retention, all", 200_000.0, large).await;
+    let small = async |store: &Store| purge(store, SMALL).await;
+    db.reads_at_most("hygiene::retention, of a small one", SMALL_PROJECT, small).await;
 }

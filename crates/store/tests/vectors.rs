@@ -5,21 +5,14 @@ use mc_domain::{ProjectId, SourceKind};
 use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::testing::{execute, text};
+use mc_store::testing::{execute, text, waiting_for_a_lock};
 use mc_store::vectors::{self, Model};
-use mc_store::{Error, Store};
+use mc_store::{Error, Store, projects};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
-async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
-    let passage = NewPassage {
-        place: place.into(),
-        tags: vec![tag.into()],
-        language: "markdown".into(),
-        text: mask(text).text,
-        ..NewPassage::default()
-    };
-    let doc = NewDoc {
+fn document(place: &str, text: &str) -> NewDoc {
+    NewDoc {
         file: None,
         saved_by: None,
         trust: mc_domain::Trust::Imported,
@@ -30,9 +23,19 @@ async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: 
         content: mask(text).text,
         scope: vec![],
         tags: vec![],
+    }
+}
+
+async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
+    let passage = NewPassage {
+        place: place.into(),
+        tags: vec![tag.into()],
+        language: "markdown".into(),
+        text: mask(text).text,
+        ..NewPassage::default()
     };
     let mut tx = store.begin().await.unwrap();
-    docs::upsert(&mut tx, project, &doc, &[passage]).await.unwrap();
+    docs::upsert(&mut tx, project, &document(place, text), &[passage]).await.unwrap();
     tx.commit().await.unwrap();
 }
 
@@ -146,6 +149,99 @@ async fn a_second_model_fills_in_while_the_first_one_answers() {
     let hits = vectors::nearest(store, &new, &axis(&new, b'a'), &filter, 5).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(vectors::models(store).await.unwrap().len(), 2);
+}
+
+/// A node may start while a project is being removed.
+#[tokio::test]
+async fn what_is_being_deleted_is_waited_for_and_queued_only_where_it_stays() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("going").await.id;
+    let old = vectors::register_model(store, "old", 8, &json!({})).await.unwrap();
+    for (model, is_deleted, expected) in [("second", false, 2), ("third", true, 1)] {
+        write(store, project, "a.md", "x", "a").await;
+        write(store, project, "b.md", "x", "b").await;
+        embed_all(store, &old).await;
+        let new = vectors::register_model(store, model, 8, &json!({})).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        assert!(docs::remove(&mut tx, project, "test", "a.md").await.unwrap());
+        let end = async {
+            while waiting_for_a_lock(store).await.unwrap() == 0 {
+                tokio::task::yield_now().await;
+            }
+            if is_deleted {
+                tx.commit().await.unwrap();
+            } else {
+                drop(tx);
+            }
+        };
+        let (queued, ()) = tokio::join!(vectors::enqueue_missing(store, &new), end);
+        assert_eq!(queued.unwrap(), expected, "{model}");
+        assert_eq!(embed_all(store, &new).await, usize::try_from(expected).unwrap(), "{model}");
+    }
+}
+
+/// Somebody changes the second of two documents and, once a start waits for that, deletes the first, which the start
+/// holds by then. He has the longer patience, so it is the start that PostgreSQL ends.
+#[tokio::test]
+async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_goes_on() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let project = db.project("shop").await.id;
+    let old = vectors::register_model(store, "old", 8, &json!({})).await.unwrap();
+    write(store, project, "a.md", "x", "a").await;
+    write(store, project, "b.md", "x", "b").await;
+    embed_all(store, &old).await;
+    let new = vectors::register_model(store, "new", 8, &json!({})).await.unwrap();
+    let writing = execute(
+        db.url(),
+        "do $writing$ begin
+             perform set_config('deadlock_timeout', '1h', true);
+             update passages set content_hash = '\\x01' where place = 'b.md';
+             perform pg_advisory_xact_lock(7);
+             loop
+                 perform pg_stat_clear_snapshot();
+                 exit when exists (select from pg_stat_activity
+                                   where datname = current_database() and wait_event_type = 'Lock');
+                 perform pg_sleep(0.01);
+             end loop;
+             delete from passages where place = 'a.md';
+         end $writing$",
+    );
+    let starting = async {
+        let changed = "select count(*)::text from pg_locks where locktype = 'advisory' and objid = 7
+                       and database = (select oid from pg_database where datname = current_database())";
+        while text(store, changed).await.unwrap() == "0" {
+            tokio::task::yield_now().await;
+        }
+        vectors::enqueue_missing(store, &new).await
+    };
+    let (written, queued) = tokio::join!(writing, starting);
+    written.unwrap();
+    assert_eq!(queued.unwrap(), 0, "one is gone, the other was queued by its change");
+    assert_eq!(embed_all(store, &new).await, 1);
+}
+
+/// PostgreSQL ends one of two transactions that wait for each other. That nobody has to ask twice is the removal's part.
+#[tokio::test]
+async fn a_project_is_removed_while_others_write_for_it() {
+    let db = TestDatabase::create().await;
+    let store = db.store();
+    let going = db.project("going").await;
+    write(store, going.id, "a.md", "x", "a").await;
+    let mut tx = store.begin().await.unwrap();
+    assert!(docs::remove(&mut tx, going.id, "test", "a.md").await.unwrap());
+    let writing = async {
+        while waiting_for_a_lock(store).await.unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
+        // Waits for the project, and whoever removes that for the document.
+        if docs::upsert(&mut tx, going.id, &document("b.md", "b"), &[]).await.is_ok() {
+            tx.commit().await.unwrap();
+        }
+    };
+    let (removed, ()) = tokio::join!(projects::delete(store, &going), writing);
+    removed.unwrap();
 }
 
 /// What a project keeps from the model holds up nobody else's, and is due as soon as its policy allows.

@@ -1,9 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod redis;
+
 use mc_domain::{ProjectKey, UserId};
 use mc_store::Store;
 use mc_store::logins::Logins;
 use mc_store::projects::{self, Project};
+
+pub use redis::Redis;
 
 /// A migrated, empty database of its own for one test; dropped with the value.
 ///

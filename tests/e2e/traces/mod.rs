@@ -20,10 +20,12 @@ mod world;
 #[allow(dead_code, reason = "that crate's tests need more of it")]
 mod model;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use world::World;
+
+use crate::cache::cache;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_sent_in_secret_is_found_nowhere() {
@@ -84,14 +86,4 @@ fn dumped(data_dir: &Path) -> Vec<u8> {
         .expect("pg_dumpall runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
-}
-
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
-        return cache.into();
-    }
-    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
-    user.expect("HOME is set").join("memory-copilot")
 }

@@ -25,11 +25,8 @@ pub async fn limit_address(
         return Ok(next.run(request).await);
     }
     let visit = request.extensions().get::<Visit>().copied().ok_or_else(Problem::internal)?;
-    let admitted = if is_delivery(request.method(), request.uri()) {
-        door.admit_sender(visit.network)
-    } else {
-        door.admit(visit.network).and_then(|()| door.admit_login(visit.network, &request))
-    };
+    let aim = Aim::of(&request);
+    let admitted = door.admit(visit.network, aim).await;
     if let Err(refusal) = admitted {
         drain_stranger(request.into_body()).await;
         return Err(refusal);
@@ -38,7 +35,7 @@ pub async fn limit_address(
     let has_failed = response.status() == StatusCode::UNAUTHORIZED
         || response.extensions().get::<FailedGuess>().is_some();
     if let (true, Some(guesses)) = (has_failed, &door.0.guesses) {
-        guesses.failed(visit.network);
+        guesses.failed(visit.network).await;
     }
     Ok(response)
 }
@@ -47,7 +44,29 @@ pub async fn limit_address(
 #[derive(Debug, Clone, Copy)]
 pub struct FailedGuess;
 
-/// Whether a request begins a login: that writes a row, whoever asks.
+/// What a request is for, as far as it is counted apart.
+#[derive(Clone, Copy)]
+enum Aim {
+    /// To tell what happened elsewhere.
+    Delivery,
+    /// To begin a login: that writes a row, whoever asks.
+    Login,
+    /// Anything else.
+    Other,
+}
+
+impl Aim {
+    fn of(request: &Request) -> Self {
+        if is_delivery(request.method(), request.uri()) {
+            Self::Delivery
+        } else if begins_login(request) {
+            Self::Login
+        } else {
+            Self::Other
+        }
+    }
+}
+
 fn begins_login(request: &Request) -> bool {
     let path = request.uri().path();
     (request.method() == Method::POST && path == "/auth/device")
@@ -55,22 +74,31 @@ fn begins_login(request: &Request) -> bool {
 }
 
 impl Door {
-    fn admit_login(&self, network: Network, request: &Request) -> Result<(), Problem> {
-        let Some(logins) = self.0.logins.as_ref().filter(|_| begins_login(request)) else {
-            return Ok(());
-        };
-        logins.spend(&network, NonZeroU32::MIN).map_err(|wait| {
+    async fn admit(&self, network: Network, aim: Aim) -> Result<(), Problem> {
+        match aim {
+            Aim::Delivery => self.admit_sender(network).await,
+            Aim::Login => {
+                self.admit_caller(network).await?;
+                self.admit_login(network).await
+            }
+            Aim::Other => self.admit_caller(network).await,
+        }
+    }
+
+    async fn admit_login(&self, network: Network) -> Result<(), Problem> {
+        let Some(logins) = &self.0.logins else { return Ok(()) };
+        logins.spend(&network, NonZeroU32::MIN).await.map_err(|wait| {
             Problem::rate_limited("too many logins are begun from this address", wait)
                 .hint("finish one of them; the operator raises server.limits.failures_per_address")
         })
     }
 
-    fn admit(&self, network: Network) -> Result<(), Problem> {
+    async fn admit_caller(&self, network: Network) -> Result<(), Problem> {
         if let Some(wait) = self.0.guesses.as_ref().and_then(|guesses| guesses.wait_of(network)) {
             return Err(Problem::rate_limited("too many requests without a valid token", wait)
                 .hint("first mend the token of every client at this address"));
         }
-        self.spend(network).map_err(|wait| {
+        self.spend(network).await.map_err(|wait| {
             Problem::rate_limited("too many requests from this address", wait).hint(
                 "for many people behind one address the operator raises \
                  server.limits.requests_per_address, or names their proxy in server.trusted_proxies",
@@ -81,15 +109,15 @@ impl Door {
     /// Those who send webhooks have no token to guess, and share addresses with the whole world: nobody is kept
     /// out for what others sent. Where it is too much the fault is said to be the service's, or some would send
     /// nothing ever again.
-    fn admit_sender(&self, network: Network) -> Result<(), Problem> {
-        self.spend(network).map_err(|_wait| {
+    async fn admit_sender(&self, network: Network) -> Result<(), Problem> {
+        self.spend(network).await.map_err(|_wait| {
             Problem::overloaded("too many deliveries from this address at once")
                 .hint("the operator raises server.limits.requests_per_address")
         })
     }
 
-    fn spend(&self, network: Network) -> Result<(), Duration> {
+    async fn spend(&self, network: Network) -> Result<(), Duration> {
         let Some(requests) = &self.0.requests else { return Ok(()) };
-        requests.spend(&network, NonZeroU32::MIN)
+        requests.spend(&network, NonZeroU32::MIN).await
     }
 }

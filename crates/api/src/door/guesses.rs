@@ -8,19 +8,20 @@ use std::time::Duration;
 use governor::clock::{Clock, MonotonicClock, Reference as _};
 
 use super::visit::Network;
-use crate::rates::Limiter;
+use crate::shared_rates::SharedLimiter;
 
 /// Networks that are kept out at most; above it, those whose time is over are forgotten.
 const MOST_KEPT_OUT: usize = 1 << 16;
 
-/// Failed authentications, by network.
+/// Failed authentications, by network. They are counted for all nodes; each learns by the next failure there that a
+/// network has to wait.
 pub struct Guesses<C: Clock = MonotonicClock> {
-    allowed: Limiter<Network, C>,
+    allowed: SharedLimiter<Network, C>,
     kept_out: Mutex<HashMap<Network, C::Instant>>,
 }
 
 impl<C: Clock + Clone> Guesses<C> {
-    pub fn new(allowed: Limiter<Network, C>) -> Self {
+    pub fn new(allowed: SharedLimiter<Network, C>) -> Self {
         Self { allowed, kept_out: Mutex::new(HashMap::new()) }
     }
 
@@ -38,8 +39,9 @@ impl<C: Clock + Clone> Guesses<C> {
     }
 
     /// Counts a failure.
-    pub fn failed(&self, network: Network) {
-        let Err(wait) = self.allowed.spend(&network, NonZeroU32::MIN) else { return };
+    pub async fn failed(&self, network: Network) {
+        let spent = self.allowed.spend(&network, NonZeroU32::MIN).await;
+        let Err(wait) = spent else { return };
         let now = self.allowed.clock().now();
         let mut kept_out = self.kept_out.lock().unwrap_or_else(PoisonError::into_inner);
         if kept_out.len() >= MOST_KEPT_OUT {
@@ -61,26 +63,27 @@ mod tests {
     use governor::clock::FakeRelativeClock;
 
     use super::*;
+    use crate::rates::Limiter;
 
-    #[test]
-    fn who_was_wrong_too_often_waits_and_is_then_heard_again() {
+    #[tokio::test]
+    async fn who_was_wrong_too_often_waits_and_is_then_heard_again() {
         let clock = FakeRelativeClock::default();
         let two = NonZeroU32::new(2).expect("not zero");
-        let guesses = Guesses::new(Limiter::new(two, clock.clone(), 10));
+        let guesses = Guesses::new(SharedLimiter::alone(Limiter::new(two, clock.clone(), 10)));
         let network = |address: &str| Network::of(address.parse().expect("an address"));
         let (one, other) = (network("192.0.2.1"), network("192.0.2.2"));
         for _ in 0..2 {
-            guesses.failed(one);
+            guesses.failed(one).await;
             assert_eq!(guesses.wait_of(one), None);
         }
-        guesses.failed(one);
+        guesses.failed(one).await;
         assert_eq!(guesses.wait_of(one), Some(Duration::from_secs(30)));
         assert_eq!(guesses.wait_of(other), None);
         clock.advance(Duration::from_secs(30));
         assert_eq!(guesses.wait_of(one), None);
-        guesses.failed(one);
+        guesses.failed(one).await;
         assert_eq!(guesses.wait_of(one), None, "half a minute allows one failure");
-        guesses.failed(one);
+        guesses.failed(one).await;
         assert!(guesses.wait_of(one).is_some());
     }
 }

@@ -17,9 +17,10 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use http::{HeaderName, HeaderValue, Method, header};
 use ipnet::IpNet;
+use mc_shared::Rates;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::rates::Limiter;
+use crate::shared_rates::SharedLimiter;
 pub use address::FailedGuess;
 use address::limit_address;
 pub use authority::{Authority, NoAuthority};
@@ -66,18 +67,25 @@ pub struct Door(Arc<Inner>);
 
 struct Inner {
     settings: DoorSettings,
-    requests: Option<Limiter<Network>>,
+    requests: Option<SharedLimiter<Network>>,
     guesses: Option<Guesses>,
     /// Logins that are begun.
-    logins: Option<Limiter<Network>>,
+    logins: Option<SharedLimiter<Network>>,
 }
 
 impl Door {
     /// A door that nobody has come to yet.
     pub fn new(settings: DoorSettings) -> Self {
-        let requests = Limiter::per_minute(settings.requests_per_address);
-        let guesses = Limiter::per_minute(settings.failures_per_address).map(Guesses::new);
-        let logins = Limiter::per_minute(settings.failures_per_address);
+        Self::sharing(settings, None)
+    }
+
+    /// One of several that count together whoever comes to any, where they share `rates`. Connections are counted at
+    /// each by itself (`server::crowd`): what is open at one takes nothing of another's.
+    pub fn sharing(settings: DoorSettings, rates: Option<&Rates>) -> Self {
+        let (asked, failed) = (settings.requests_per_address, settings.failures_per_address);
+        let requests = SharedLimiter::per_minute("rates.addresses", asked, rates);
+        let guesses = SharedLimiter::per_minute("rates.guesses", failed, rates).map(Guesses::new);
+        let logins = SharedLimiter::per_minute("rates.logins", failed, rates);
         Self(Arc::new(Inner { settings, requests, guesses, logins }))
     }
 

@@ -9,11 +9,12 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::Extensions;
 use mc_domain::{TokenId, UserId};
+use mc_shared::Rates;
 
 use super::drain_stranger;
 use crate::auth::Principal;
 use crate::problem::Problem;
-use crate::rates::Limiter;
+use crate::shared_rates::SharedLimiter;
 
 /// What every request costs.
 const ANY: u32 = 1;
@@ -31,25 +32,27 @@ pub struct Allowances(Option<Arc<Buckets>>);
 
 struct Buckets {
     /// Of each personal access token and each session.
-    callers: Limiter<TokenId>,
+    callers: SharedLimiter<TokenId>,
     /// Of all that are one user's.
-    users: Limiter<UserId>,
+    users: SharedLimiter<UserId>,
 }
 
 impl Allowances {
-    /// Allows each caller `units` a minute, and all those of one user four times as much; 0 is no limit.
-    pub fn new(units: u32) -> Self {
-        let callers = Limiter::per_minute(units);
-        let users = Limiter::per_minute(units.saturating_mul(CALLERS_OF_A_USER));
+    /// Allows each caller `units` a minute, and all those of one user four times as much; 0 is no limit. At all
+    /// nodes together, where they share `rates`.
+    pub fn new(units: u32, rates: Option<&Rates>) -> Self {
+        let of_users = units.saturating_mul(CALLERS_OF_A_USER);
+        let callers = SharedLimiter::per_minute("rates.callers", units, rates);
+        let users = SharedLimiter::per_minute("rates.users", of_users, rates);
         Self(callers.zip(users).map(|(callers, users)| Arc::new(Buckets { callers, users })))
     }
 }
 
 impl Buckets {
     /// From the caller's own first: one that asks for too much takes nothing more from its user's others.
-    fn spend(&self, caller: &Principal, units: NonZeroU32) -> Result<(), Duration> {
-        self.callers.spend(&caller.credential(), units)?;
-        self.users.spend(&caller.user, units)
+    async fn spend(&self, caller: &Principal, units: NonZeroU32) -> Result<(), Duration> {
+        self.callers.spend(&caller.credential(), units).await?;
+        self.users.spend(&caller.user, units).await
     }
 }
 
@@ -60,8 +63,10 @@ pub async fn limit_caller(
     next: Next,
 ) -> Result<Response, Problem> {
     let Some(buckets) = &allowances.0 else { return Ok(next.run(request).await) };
-    let caller = request.extensions().get::<Principal>().ok_or_else(Problem::unauthenticated)?;
-    if let Err(wait) = buckets.spend(caller, cost(request.extensions())) {
+    let caller = request.extensions().get::<Principal>().cloned();
+    let caller = caller.ok_or_else(Problem::unauthenticated)?;
+    let units = cost(request.extensions());
+    if let Err(wait) = buckets.spend(&caller, units).await {
         drain_stranger(request.into_body()).await;
         return Err(Problem::rate_limited("too many requests by this caller", wait)
             .hint("the operator sets what is allowed with server.limits.units_per_caller"));

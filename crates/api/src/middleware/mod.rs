@@ -13,6 +13,7 @@ mod request_id;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use mc_shared::Rates;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::ApiSettings;
@@ -39,10 +40,11 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// As the settings have it, with nothing used up.
-    pub fn new(settings: &ApiSettings) -> Self {
+    /// As the settings have it, with nothing used up of what is this node's; callers' allowances are all nodes' that
+    /// share `rates`.
+    pub fn new(settings: &ApiSettings, rates: Option<&Rates>) -> Self {
         Self {
-            callers: Allowances::new(settings.units_per_caller),
+            callers: Allowances::new(settings.units_per_caller, rates),
             requests: Places::new(settings.requests_at_once),
             streams: Places::new(settings.streams_at_once),
             deliveries: Places::new(settings.requests_at_once),

@@ -5,11 +5,13 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
+use mc_connectors::PlainGit;
 use mc_connectors::client::{self, System};
-use mc_domain::{Ability, Act, Action, ConnectionId, ProjectKey};
-use mc_store::Tx;
+use mc_domain::{Ability, Act, Action, ConnectionId, ProjectId, ProjectKey};
 use mc_store::audit::{self, NewEvent};
-use mc_store::connections::{self, Change, Connection, Health, NewConnection};
+use mc_store::connections::{self, Change, Connection, Health, NewConnection, Round};
+use mc_store::repositories;
+use mc_store::{Store, Tx};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -24,7 +26,7 @@ use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
-use crate::wire::{Ability as AbilityView, WebhookSource as SystemKindView, whole};
+use crate::wire::{Ability as AbilityView, SystemKind as SystemKindView, whole};
 
 /// How often a system is asked when the caller says nothing else.
 const DEFAULT_MINUTES: i64 = 15;
@@ -53,10 +55,12 @@ impl Check for ConnectionPath {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"system": "our-jira", "what": "CS", "every_minutes": 15}))]
 pub struct ConnectionRequest {
-    /// The operator's name for the system, as `GET /connectors` lists it.
+    /// The operator's name for the system, as `GET /connectors` lists it; `git` for a repository that is asked by git
+    /// alone.
     #[schema(value_type = shapes::Word)]
     system: String,
-    /// What of it: a repository (`owner/name`), a project's key or identifier, a space's key.
+    /// What of it: a repository (`owner/name`; for `git` as the project has indexed it), a project's key or
+    /// identifier, a space's key.
     #[schema(value_type = shapes::ExternalId)]
     what: String,
     /// What it is asked for; when absent, the first that such systems have.
@@ -194,6 +198,35 @@ pub struct ConnectionView {
     tasks: i64,
     /// Documents that came by it.
     documents: i64,
+    /// How far it is; absent unless it is at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<RoundView>,
+    /// What came when it was last at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_round: Option<LastRoundView>,
+}
+
+/// A connection at work: from the first page that is asked for to the last. It is not over while the system wants to be
+/// left alone until `due_at`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RoundView {
+    begun_at: DateTime<Utc>,
+    /// Pages that were read so far.
+    pages: i64,
+    /// Issues and pages of wikis that were taken in, and index runs that were asked for, so far.
+    things: i64,
+}
+
+/// When a connection was last at work. Where it failed, `last_error` says why, and `due_at` when it is tried again.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LastRoundView {
+    ended_at: DateTime<Utc>,
+    /// Whether it failed.
+    has_failed: bool,
+    /// Pages that were read.
+    pages: i64,
+    /// Issues and pages of wikis that were taken in, and index runs that were asked for.
+    things: i64,
 }
 
 /// A project's connections.
@@ -202,7 +235,7 @@ pub struct ConnectionList {
     connections: Vec<ConnectionView>,
 }
 
-/// A system that the operator has named, and how the connections to it are.
+/// A system that the operator has named, or git itself, and how the connections to it are.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemView {
     /// The operator's name for it.
@@ -244,9 +277,14 @@ pub async fn create(
     ValidJson(request): ValidJson<ConnectionRequest>,
 ) -> Result<(StatusCode, Json<ConnectionView>), Problem> {
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
-    let system = api.systems.find(&request.system, &key);
-    let system = system.ok_or_else(|| unknown_system(&request.system, &key))?;
-    let new = fitting(system, request)?;
+    let new = if request.system == PlainGit::SYSTEM {
+        check_indexed(&store, project.id, &request.what).await?;
+        with_one_of(&[Ability::Heads], "git", request)?
+    } else {
+        let system = api.systems.find(&request.system, &key);
+        let system = system.ok_or_else(|| unknown_system(&request.system, &key))?;
+        fitting(system, request)?
+    };
     let mut tx = store.begin().await?;
     connections::create(&mut tx, project.id, &new).await?;
     let detail = json!({ "change": "created", "system": new.system, "ability": new.ability });
@@ -385,21 +423,45 @@ pub async fn systems(
 
 /// The connection, where the system can have such a thing.
 fn fitting(system: &System, request: CheckedConnection) -> Result<NewConnection, Problem> {
-    let CheckedConnection { system: name, what, ability, every_minutes, with_comments } = request;
-    let all = Ability::of(system.kind());
-    let ability = ability.or(all.first().copied()).filter(|ability| all.contains(ability));
-    let Some(ability) = ability else {
-        let rule = format!("must be one that a {} has: {}", system.kind(), listed(all));
-        return Err(Invalid::new("ability", rule).into());
-    };
-    let can_be = match ability {
-        Ability::Issues => system.tracker(&what).map(drop),
-        Ability::Pages => system.wiki(&what).map(drop),
-        Ability::Heads => system.git_host(&what).map(drop),
+    let new = with_one_of(Ability::of(system.kind()), system.kind().as_str(), request)?;
+    let can_be = match new.ability {
+        Ability::Issues => system.tracker(&new.what).map(drop),
+        Ability::Pages => system.wiki(&new.what).map(drop),
+        Ability::Heads => system.git_host(&new.what).map(drop),
     };
     can_be.map_err(|error| unfit(&error))?;
+    Ok(new)
+}
+
+/// The connection, where what is asked for is one of these, the first unless another is named.
+fn with_one_of(
+    all: &[Ability],
+    kind: &str,
+    request: CheckedConnection,
+) -> Result<NewConnection, Problem> {
+    let CheckedConnection { system, what, ability, every_minutes, with_comments } = request;
+    let ability = ability.or(all.first().copied()).filter(|ability| all.contains(ability));
+    let Some(ability) = ability else {
+        let rule = format!("must be one that a {kind} has: {}", listed(all));
+        return Err(Invalid::new("ability", rule).into());
+    };
     let id = ConnectionId::generate();
-    Ok(NewConnection { id, system: name, what, ability, every_minutes, with_comments })
+    Ok(NewConnection { id, system, what, ability, every_minutes, with_comments })
+}
+
+/// Whether the project has indexed a repository under this name. Where that is, whoever had it indexed has said, by
+/// the rules of `POST /ingest/git`.
+async fn check_indexed(store: &Store, project: ProjectId, what: &str) -> Result<(), Problem> {
+    let Some(PlainGit { owner, name }) = PlainGit::parse(what) else {
+        let rule = "must be the owner/name under which the project has indexed a repository";
+        return Err(Invalid::new("what", rule).into());
+    };
+    if repositories::find(store, project, owner, name).await?.is_some() {
+        return Ok(());
+    }
+    Err(Problem::not_found(format!("the project has indexed no repository {what}"))
+        .field("what")
+        .hint("index it with POST /ingest/git first"))
 }
 
 fn listed(abilities: &[Ability]) -> String {
@@ -442,25 +504,28 @@ fn unknown_system(name: &str, key: &ProjectKey) -> Problem {
 }
 
 impl SystemList {
+    /// Those that the operator has named, and git, which needs none to be named.
     fn of<'a>(systems: impl Iterator<Item = &'a System>, health: &[Health]) -> Self {
-        let systems = systems.map(|system| {
-            let health = health.iter().find(|health| health.system == system.name());
-            SystemView::of(system, health.cloned())
+        let named = systems.map(|system| {
+            let kind = system.kind();
+            SystemView::of(system.name(), kind.into(), Ability::of(kind), health)
         });
-        Self { systems: systems.collect() }
+        let git = SystemView::of(PlainGit::SYSTEM, SystemKindView::Git, &[Ability::Heads], health);
+        Self { systems: named.chain([git]).collect() }
     }
 }
 
 impl SystemView {
-    fn of(system: &System, health: Option<Health>) -> Self {
-        let abilities = Ability::of(system.kind()).iter().map(|ability| (*ability).into());
+    fn of(name: &str, kind: SystemKindView, abilities: &[Ability], health: &[Health]) -> Self {
+        let abilities = abilities.iter().map(|ability| (*ability).into());
+        let health = health.iter().find(|health| health.system == name).cloned();
         let failing = health.as_ref().map_or(0, |health| health.failing);
         let connections = health.as_ref().map_or(0, |health| health.connections);
         let (ok_at, error, due_at) =
             health.map_or((None, None, None), |health| (health.ok_at, health.error, health.due_at));
         Self {
-            name: system.name().to_owned(),
-            kind: system.kind().into(),
+            name: name.to_owned(),
+            kind,
             abilities: abilities.collect(),
             connections,
             failing,
@@ -473,6 +538,7 @@ impl SystemView {
 
 impl From<Connection> for ConnectionView {
     fn from(connection: Connection) -> Self {
+        let has_failed = connection.failures > 0;
         Self {
             id: connection.id.into(),
             system: connection.system,
@@ -489,6 +555,20 @@ impl From<Connection> for ConnectionView {
             failures: connection.failures,
             tasks: connection.tasks,
             documents: connection.documents,
+            round: connection.round.map(Into::into),
+            last_round: connection.last_round.map(|round| LastRoundView::of(round, has_failed)),
         }
+    }
+}
+
+impl From<Round> for RoundView {
+    fn from(round: Round) -> Self {
+        Self { begun_at: round.at, pages: round.pages, things: round.things }
+    }
+}
+
+impl LastRoundView {
+    fn of(round: Round, has_failed: bool) -> Self {
+        Self { ended_at: round.at, has_failed, pages: round.pages, things: round.things }
     }
 }

@@ -4,12 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::Act;
+use mc_domain::{Act, ConnectionId};
 use mc_store::audit::NewEvent;
 use mc_store::jobs::{self, Job, JobFilter};
+use mc_store::{connections, ingests};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
 
 use super::page;
 use crate::ApiState;
@@ -108,6 +110,9 @@ pub struct JobView {
     /// Why its last start failed, masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// Where `GET` shows how far the work is, for an index run and a sync; absent in lists, and where that is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<String>,
 }
 
 /// A page of jobs.
@@ -146,7 +151,9 @@ pub async fn show(
     ValidPath(id): ValidPath<JobPath>,
 ) -> Result<Json<JobView>, Problem> {
     caller.require_administrator()?;
-    Ok(Json(found(&api, &id).await?.into()))
+    let job = found(&api, &id).await?;
+    let progress = progress(&api, &job).await?;
+    Ok(Json(JobView { progress, ..job.into() }))
 }
 
 /// Have work that was given up begin anew. For administrators of the service.
@@ -199,6 +206,20 @@ async fn found(api: &ApiState, id: &str) -> Result<Job, Problem> {
     })
 }
 
+/// The path at which it is seen how far the work is.
+async fn progress(api: &ApiState, job: &Job) -> Result<Option<String>, Problem> {
+    let named = |field: &str| job.args[field].as_str().and_then(|id| id.parse::<Uuid>().ok());
+    match job.kind.as_str() {
+        ingests::JOB => Ok(named("run").map(|run| format!("/ingest/{run}"))),
+        connections::JOB => {
+            let Some(id) = named("id") else { return Ok(None) };
+            let key = connections::project_of(&api.background, ConnectionId(id)).await?;
+            Ok(key.map(|key| format!("/projects/{key}/connections/{id}")))
+        }
+        _ => Ok(None),
+    }
+}
+
 impl From<Job> for JobView {
     fn from(job: Job) -> Self {
         Self {
@@ -214,6 +235,7 @@ impl From<Job> for JobView {
             taken_at: job.taken_at,
             ended_at: job.ended_at,
             error: job.error,
+            progress: None,
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod review;
 pub mod save;
 pub mod search;
 pub mod status;
+pub mod task_links;
 pub mod tasks;
 pub mod tokens;
 pub mod users;

@@ -1,11 +1,14 @@
 //! `/proposals`, and what a person decides about records: share, confirm, roll back, forget.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use mc_domain::{Action, ProjectKey, RecordId};
 use mc_memory::review::{self, Amendment, Edit, Forgotten, Proposal, Seen};
 use mc_store::citations::Citation;
+use mc_store::hygiene::wear::Against;
 use mc_store::projects::Belonging;
 use mc_store::records::{self, Contributor};
 use serde::{Deserialize, Serialize};
@@ -204,6 +207,27 @@ pub struct ProposalView {
     /// What it changes of that: a unified diff of title, tags, scope, citations and content.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// Why it waits that was the team's: hygiene found that it helps nobody. Accepted, it is found again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_aside: Option<SetAsideView>,
+}
+
+/// What speaks against a record of the team.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SetAsideView {
+    /// What the ranking multiplied it by, whatever was asked; absent for what was not found at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<f64>,
+    /// What that was made of: steps of the ranking, each with its factor.
+    factors: BTreeMap<String, f64>,
+    /// Why it helps nobody.
+    reasons: Vec<String>,
+}
+
+impl From<Against> for SetAsideView {
+    fn from(Against { standing, factors, reasons }: Against) -> Self {
+        Self { standing, factors, reasons }
+    }
 }
 
 /// A page of proposals.
@@ -400,6 +424,7 @@ async fn view(here: &Here, proposal: Proposal) -> Result<ProposalView, Problem> 
         sources: sources.into_iter().map(Into::into).collect(),
         amends: proposal.amends.map(|amendment| amendment.now.into()),
         diff,
+        set_aside: proposal.set_aside.map(Into::into),
     })
 }
 

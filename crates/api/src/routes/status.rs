@@ -59,6 +59,10 @@ pub enum IndexPhase {
     Rebuilding,
     /// Complete, and kept up to date.
     Following,
+    /// It can't be written, as when the disk is full; searches find what is new by vectors alone.
+    Stuck,
+    /// It had to be built anew and can't be; searches find what is not in it by vectors alone.
+    Unbuilt,
 }
 
 /// An embedding model.
@@ -87,7 +91,8 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     if !matches!(answered, Ok(Ok(()))) {
         return Err(Problem::unavailable("the database does not answer"));
     }
-    if api.memory.search.keyword.status().phase == Phase::Rebuilding {
+    let phase = api.memory.search.keyword.status().phase;
+    if matches!(phase, Phase::Rebuilding | Phase::Unbuilt) {
         return Err(Problem::unavailable("the keyword index is being rebuilt"));
     }
     Ok(Json(Health { status: "ok" }))
@@ -124,6 +129,8 @@ impl IndexView {
         let phase = match status.phase {
             Phase::Rebuilding => IndexPhase::Rebuilding,
             Phase::Following => IndexPhase::Following,
+            Phase::Stuck => IndexPhase::Stuck,
+            Phase::Unbuilt => IndexPhase::Unbuilt,
         };
         Self { phase, passages: with_counts.then_some(status.passages) }
     }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Act, Action, DialogId, Policy, ProjectKey, RecordId};
 use mc_memory::LinkIssue;
-use mc_memory::gate::{beside, pass_alone};
+use mc_memory::gate::{beside, pass_alone, pass_text_alone};
 use mc_store::Store;
 use mc_store::audit::{self, NewEvent};
 use mc_store::changes::{self, ChangeFilter};
@@ -136,7 +136,7 @@ impl Check for LinkEntry {
 impl CheckedTask {
     /// The task as the project's policy has it.
     fn taken(self, policy: &Policy) -> NewTask {
-        let plain = |text: &str| pass_alone(policy, text).into_string();
+        let plain = |text: &str| pass_text_alone(policy, text);
         let link = |TaskLink { title, url }| TaskLink { title: plain(&title), url: plain(&url) };
         NewTask {
             external_id: self.external_id,
@@ -402,7 +402,8 @@ async fn all_taken(tasks: Vec<CheckedTask>, policy: Arc<Policy>) -> Vec<NewTask>
     beside(move || tasks.into_iter().map(|task| task.taken(&policy)).collect()).await
 }
 
-async fn found(
+/// The task with this id of its tracker.
+pub(super) async fn found(
     store: &Store,
     project: mc_domain::ProjectId,
     external_id: &str,

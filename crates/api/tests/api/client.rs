@@ -8,11 +8,13 @@ use http::{Request, StatusCode, header};
 use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
 use mc_connectors::Systems;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
-use mc_jobs::Connecting;
+use mc_domain::policy::RetentionDays;
+use mc_jobs::{Connecting, Embedding};
 use mc_llm::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_memory::MemoryContext;
 use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
+use mc_store::hygiene::retention::{self, Kept};
 use mc_store::{Store, accounts, testing, vectors};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
@@ -198,12 +200,27 @@ impl TestApi {
         self.answer(request.body(Body::from(body.to_vec())).unwrap()).await
     }
 
+    /// Deletes what of a sort is older than the project keeps it; answers how much that was.
+    pub async fn purge(&self, what: Kept, days: &RetentionDays) -> u64 {
+        let shop = self.text("select id::text from projects where key = 'shop'").await;
+        let mut tx = self.background().begin().await.unwrap();
+        let gone = retention::purge(&mut tx, shop.parse().unwrap(), what, days).await.unwrap();
+        tx.commit().await.unwrap();
+        gone
+    }
+
     /// Does the background work, until the answer is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        let connecting =
-            Connecting { systems: Arc::clone(&self.state.systems), sealer: self.sealer() };
-        let workers = mc_jobs::workers(self.background().clone(), self.background(), connecting);
+        let connecting = Connecting {
+            systems: Arc::clone(&self.state.systems),
+            sealer: self.sealer(),
+            inside: Arc::default(),
+        };
+        let ActiveModel { model, is_remote, .. } = self.state.memory.search.models.current();
+        let embedding = Embedding { model, is_remote };
+        let (queue, store) = (self.background().clone(), self.background());
+        let workers = mc_jobs::workers(queue, store, connecting, embedding);
         tokio::spawn(workers.run(stop.clone()));
         stop.drop_guard()
     }

@@ -65,8 +65,63 @@ async fn only_what_the_operator_named_for_the_project_can_be_connected() {
     assert_eq!(api.text("select count(*)::text from connections").await, "0");
     let usable = api.get("/connectors?project_key=shop").await.ok();
     assert_eq!(usable["systems"][0]["name"], SYSTEM);
-    assert_eq!(api.get("/connectors?project_key=other").await.ok()["systems"], json!([]));
+    let usable = api.get("/connectors?project_key=other").await.ok();
+    let names: Vec<_> =
+        usable["systems"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["git"], "which needs no operator");
     assert_eq!(api.get("/connectors").await.ok()["systems"][0]["connections"], 0);
+}
+
+/// Where it is, and how far git may go, whoever has it indexed says; so a connection leads nowhere else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn git_is_asked_of_a_repository_that_the_project_has_indexed_and_of_no_other() {
+    let api = TestApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().to_str().unwrap();
+    let git = json!({ "project_key": "shop", "location": location, "name": "notes" });
+    api.post("/ingest/git", git).await.ok();
+    for (what, status) in [("file:///srv/notes", 400), ("notes", 400), ("local/other", 404)] {
+        let answer = api.post(CONNECTIONS, json!({ "system": "git", "what": what })).await;
+        assert_eq!(answer.fault(status), "what", "{what}");
+    }
+    let issues = json!({ "system": "git", "what": "local/notes", "ability": "issues" });
+    assert_eq!(api.post(CONNECTIONS, issues).await.fault(400), "ability");
+    api.post("/projects", json!({ "key": "other" })).await.ok();
+    let there = json!({ "system": "git", "what": "local/notes" });
+    let answer = api.post("/projects/other/connections", there.clone()).await;
+    assert_eq!(answer.fault(404), "what", "it is another project's");
+    let made = api.post(CONNECTIONS, there).await.ok();
+    assert_eq!((&made["system"], &made["ability"]), (&json!("git"), &json!("heads")));
+    let systems = api.get("/connectors?project_key=shop").await.ok();
+    let git = systems["systems"].as_array().unwrap().last().unwrap();
+    assert_eq!((&git["kind"], &git["connections"]), (&json!("git"), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_shows_how_far_it_is_and_what_came_last() {
+    let api = TestApi::start().await;
+    let made = connected(&api, "carts").await;
+    assert!(made["round"].is_null() && made["last_round"].is_null(), "{made}");
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    api.execute(
+        "update connections set round_begun_at = now(), round_pages = 2, round_things = 90",
+    )
+    .await;
+    let at_work = api.get(&path).await.ok();
+    assert_eq!((&at_work["round"]["pages"], &at_work["round"]["things"]), (&json!(2), &json!(90)));
+    assert!(at_work["round"]["begun_at"].is_string() && at_work["last_round"].is_null());
+    api.execute(
+        "update connections set round_begun_at = null, last_ended_at = now(), last_pages = 3, last_things = 120,
+             error = 'it was away', failures = 1",
+    )
+    .await;
+    let all = api.get(CONNECTIONS).await.ok();
+    let failed = &all["connections"][0];
+    let last = &failed["last_round"];
+    assert!(failed["round"].is_null() && last["ended_at"].is_string(), "{failed}");
+    assert_eq!((&last["pages"], &last["things"]), (&json!(3), &json!(120)));
+    assert_eq!((&last["has_failed"], &failed["last_error"]), (&json!(true), &json!("it was away")));
+    assert!(failed["due_at"].is_string(), "when it is tried again");
 }
 
 /// Nothing listens where the system is: the connection says so, and what it is asked with is nowhere.
@@ -85,6 +140,8 @@ async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
     };
     assert!(failed["last_error"].as_str().unwrap().contains(SYSTEM), "{failed}");
     assert!(failed["due_at"].as_str() > made["due_at"].as_str(), "{failed}");
+    assert_eq!(failed["last_round"]["has_failed"], true, "{failed}");
+    assert!(failed["round"].is_null(), "{failed}");
     let systems = api.get("/connectors?project_key=shop").await.ok();
     assert_eq!(
         (&systems["systems"][0]["failing"], &systems["systems"][0]["connections"]),

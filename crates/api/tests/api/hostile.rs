@@ -9,7 +9,10 @@ use crate::client::TestApi;
 
 /// A route's path, with an id that nothing has.
 fn at(route: &str) -> String {
-    route.replace("{id}", "019a0000-0000-7000-8000-000000000001").replace("{key}", "shop")
+    route
+        .replace("{id}", "019a0000-0000-7000-8000-000000000001")
+        .replace("{key}", "shop")
+        .replace("{external_id}/links", "CS-1/links?project_key=shop")
 }
 
 /// A body that is accepted, for every route that takes one.
@@ -89,6 +92,7 @@ fn accepted() -> Vec<(&'static str, Value)> {
             "/tasks/link",
             json!({"project_key": "shop", "task_external_id": "CS-1", "record_ids": [id]}),
         ),
+        ("/tasks/{external_id}/links", json!({"digest": "0".repeat(64)})),
         (
             "/users",
             json!({"login": "ann", "name": "Ann", "email": "ann@example.com", "is_agent": false,
@@ -310,6 +314,8 @@ async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
             "/feedback" => assert_eq!(answer.fault(404), "bundle_id"),
             "/auth/device/decision" => assert_eq!(answer.fault(404), "user_code"),
             path if path.contains("{id}") => assert_eq!(answer.fault(404), "id"),
+            // The task is there by now, and the policy of the project does not let it be done.
+            "/tasks/{external_id}/links" => assert_eq!(answer.status, 403),
             _ => assert!(answer.status.is_success(), "{path}: {}", answer.body),
         }
     }

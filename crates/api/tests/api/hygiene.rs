@@ -102,6 +102,47 @@ async fn duplicates_are_found_accepted_and_taken_apart_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_helps_nobody_is_not_found_until_a_reviewer_keeps_it() {
+    let api = TestApi::start().await;
+    let _work = work(&api).await;
+    let saved = async |content: &str| {
+        let note = json!({"project_key": "shop", "kind": "fact", "content": content});
+        api.post("/save", note).await.ok()["id"].as_str().unwrap().to_owned()
+    };
+    let other = "Feature flags are read once when a worker process begins";
+    let [kept, gone] = [saved(RETRY).await, saved(other).await];
+    let finds = async |id: &str| {
+        let question = json!({"project_key": "shop", "query": "retries of a failed charge",
+                              "time_budget_ms": 20000});
+        api.post("/search", question).await.ok().to_string().contains(id)
+    };
+    api.execute("update memory_records set updated_at = now() - interval '100 days'").await;
+    let policy = r#"{"hygiene": {"noise": "quarantine"}}"#;
+    api.execute(&format!("update projects set policy = '{policy}' where key = 'shop'")).await;
+    assert!(finds(&kept).await);
+    assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["quarantined"], 2);
+    assert!(!finds(&kept).await);
+
+    let waiting = api.get("/proposals?project_key=shop").await.ok();
+    let proposal = &waiting["proposals"][0];
+    assert_eq!((&proposal["id"], &proposal["visibility"]), (&json!(kept), &json!("proposed")));
+    let why = &proposal["set_aside"];
+    assert_eq!(why["reasons"], json!(["neither recalled nor changed for 100 days"]));
+    assert!(why["standing"].as_f64().unwrap() < 1.0, "{why}");
+    assert_eq!(why["standing"], why["factors"]["recency"]);
+
+    let accept = format!("/proposals/{kept}/accept");
+    let accepted = api.post(&accept, json!({"version": proposal["version"]})).await.ok();
+    assert_eq!((&accepted["id"], &accepted["visibility"]), (&json!(kept), &json!("team")));
+    assert!(finds(&kept).await);
+    api.post(&format!("/proposals/{gone}/reject"), json!({"reason": "nobody needs it"})).await.ok();
+    assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "deleted");
+    // What a person kept is left alone.
+    api.execute("update memory_records set updated_at = now() - interval '100 days'").await;
+    assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["noise"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_are_for_maintainers_and_decisions_for_reviewers() {
     let api = TestApi::start().await;
     let _work = work(&api).await;

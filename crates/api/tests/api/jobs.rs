@@ -70,3 +70,25 @@ async fn only_administrators_of_the_service_see_the_background_work() {
     assert_eq!(ann.post(&format!("{path}/retry"), json!({})).await.status, 403);
     assert_eq!(ann.delete(&path).await.status, 403);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_run_and_a_sync_say_where_it_is_seen_how_far_they_are() {
+    let api = TestApi::start().await;
+    put(&api, "note", 1).await;
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().to_str().unwrap();
+    let notes = json!({"project_key": "shop", "location": location, "name": "notes"});
+    let run = api.post("/ingest/git", notes).await.ok();
+    let notes = json!({"system": "git", "what": "local/notes"});
+    let connection = api.post("/projects/shop/connections", notes).await.ok();
+    let run = format!("/ingest/{}", run["ingest_id"].as_str().unwrap());
+    let connection = format!("/projects/shop/connections/{}", connection["id"].as_str().unwrap());
+    for (kind, path) in [("note", None), ("index", Some(run)), ("sync", Some(connection))] {
+        let jobs = api.get(&format!("/jobs?kind={kind}")).await.ok();
+        let job = api.get(&format!("/jobs/{}", jobs["jobs"][0]["id"].as_str().unwrap())).await.ok();
+        assert_eq!(job["progress"].as_str(), path.as_deref(), "{job}");
+        if let Some(path) = path {
+            api.get(&path).await.ok();
+        }
+    }
+}

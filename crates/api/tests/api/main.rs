@@ -25,4 +25,5 @@ mod remote_models;
 mod review;
 mod search;
 mod service;
+mod task_links;
 mod tasks;

@@ -5,6 +5,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::post;
 use mc_api::Notifier;
+use mc_domain::policy::RetentionDays;
+use mc_store::hygiene::retention::Kept;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -261,8 +263,8 @@ async fn nobody_decides_in_time_and_it_is_thrown_away() {
     let api = TestApi::start().await;
     let id = hold(&api).await;
     api.execute("update quarantine set expires_at = now()").await;
-    let swept = mc_store::upkeep::sweep(api.background()).await.unwrap();
-    assert_eq!(swept.holds, 1);
+    let days = RetentionDays::default();
+    assert_eq!(api.purge(Kept::Holds, &days).await, 1);
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
     assert_eq!(one["state"], "expired");
     assert_eq!(api.text("select encode(sealed, 'hex') from quarantine").await, "");

@@ -6,25 +6,12 @@ use std::sync::Arc;
 use mc_store::testing::{execute, text};
 
 use crate::probes;
+use crate::probes::policies::{CHANGED_ONLY, READ_ONLY};
 use crate::run::{attempts, seed, setting};
 use crate::world::World;
 
 /// Tables whose rows belong to records, and are as private.
 const OF_RECORDS: [&str; 3] = ["memory_versions", "memory_citations", "record_sources"];
-/// What the service has no rights to write.
-const READ_ONLY: [&str; 9] = [
-    "policy_versions",
-    "audit_checkpoints",
-    "changes",
-    "change_commits",
-    "change_tasks",
-    "pushed_commits",
-    "ci_results",
-    "told_texts",
-    "exports",
-];
-/// What it may change, and neither add nor remove.
-const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
 /// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.
 const ENOUGH: u64 = 3_000;
 

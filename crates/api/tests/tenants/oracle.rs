@@ -43,6 +43,8 @@ pub type Action = (Rank, Scope);
 pub const READ: Action = (Rank::Viewer, Scope::Read);
 pub const PROPOSE: Action = (Rank::Agent, Scope::Write);
 pub const WRITE: Action = (Rank::Member, Scope::Write);
+/// Agreeing to what leaves the service.
+pub const CONFIRM: Action = (Rank::Member, Scope::Github);
 pub const CURATE: Action = (Rank::Maintainer, Scope::Write);
 /// The audit, and the policy with all that belongs to it.
 pub const OVERSEE: Action = (Rank::Maintainer, Scope::Admin);

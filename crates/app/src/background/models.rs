@@ -1,9 +1,10 @@
 //! The embedding model in use, and the one before it while its successor's vectors are made.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mc_llm::{Embedder, ProviderSettings, RuntimeSettings};
+use mc_llm::{Embedder, ProviderSettings, QueryCache, RuntimeSettings};
 use mc_search::{ActiveModel, ActiveModels};
 use mc_store::{Store, vectors};
 use tokio_util::sync::CancellationToken;
@@ -14,10 +15,14 @@ use crate::config::{Config, Embedding, Provider};
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Opens the configured model; where it is new to the database, queues every passage for it and
-/// keeps the model before it answering.
-pub async fn open(config: &Config, store: &Store) -> Result<ActiveModels> {
+/// keeps the model before it answering. `queries` has what nodes share of questions.
+pub async fn open(
+    config: &Config,
+    store: &Store,
+    queries: Option<Arc<dyn QueryCache>>,
+) -> Result<ActiveModels> {
     let settings = provider(config)?;
-    let runtime = runtime(&config.embedding);
+    let runtime = RuntimeSettings { shared_queries: queries, ..runtime(&config.embedding) };
     let embedder = match known_dimensions(store, &settings).await? {
         Some(dimensions) => mc_llm::open_known(&settings, dimensions, &runtime).await,
         None => mc_llm::open(&settings, &runtime).await,
@@ -100,7 +105,7 @@ async fn known_dimensions(store: &Store, settings: &ProviderSettings) -> Result<
 async fn register(
     store: &Store,
     settings: &ProviderSettings,
-    embedder: std::sync::Arc<dyn Embedder>,
+    embedder: Arc<dyn Embedder>,
 ) -> Result<ActiveModel> {
     let id = embedder.model();
     let written = serde_json::to_value(settings)?;
@@ -172,7 +177,7 @@ mod tests {
     async fn active(store: &Store, name: &str) -> ActiveModel {
         let model = vectors::register_model(store, name, 3, &json!({})).await.expect("a model");
         let id = ModelId { name: name.to_owned(), dimensions: 3 };
-        ActiveModel { model, embedder: std::sync::Arc::new(Silent(id)), is_remote: false }
+        ActiveModel { model, embedder: Arc::new(Silent(id)), is_remote: false }
     }
 
     async fn write(store: &Store, project: mc_domain::ProjectId) {

@@ -6,7 +6,7 @@ use mc_domain::ProjectKey;
 use serde_json::{Value, json};
 
 use crate::cli::{ConnectionsCommand, ProjectArg};
-use crate::output::{self, Format, list, text, time};
+use crate::output::{self, Format, list, number, text, time};
 use crate::remote::Remote;
 
 /// Says which other systems are asked on a project's behalf, and shows how that goes.
@@ -78,6 +78,7 @@ fn table(page: &Value) -> String {
         "what",
         "asked for",
         "every",
+        "now",
         "last",
         "next",
         "tasks",
@@ -92,7 +93,8 @@ fn table(page: &Value) -> String {
             text(one, "what").to_owned(),
             text(one, "ability").to_owned(),
             format!("{} min", one["every_minutes"]),
-            time(one, "last_ok_at", 19),
+            at_work(one),
+            last(one),
             if is_paused { "paused".to_owned() } else { time(one, "due_at", 19) },
             one["tasks"].to_string(),
             one["documents"].to_string(),
@@ -100,6 +102,31 @@ fn table(page: &Value) -> String {
         ]);
     }
     table.to_string()
+}
+
+/// Since when a connection is at work, and how far; a dash where it is not.
+fn at_work(one: &Value) -> String {
+    let round = &one["round"];
+    if round.is_null() {
+        return "-".to_owned();
+    }
+    format!("since {}: {}", time(round, "begun_at", 19), counts(round))
+}
+
+/// When it last was, and what came; a dash where it never was.
+fn last(one: &Value) -> String {
+    let round = &one["last_round"];
+    if round.is_null() {
+        return time(one, "last_ok_at", 19);
+    }
+    let how = if round["has_failed"] == true { "failed after " } else { "" };
+    format!("{}: {how}{}", time(round, "ended_at", 19), counts(round))
+}
+
+fn counts(round: &Value) -> String {
+    let (pages, things) = (number(round, "pages"), number(round, "things"));
+    let s = if pages == 1 { "" } else { "s" };
+    format!("{things} from {pages} page{s}")
 }
 
 fn systems_table(page: &Value) -> String {
@@ -157,5 +184,18 @@ mod tests {
                                            "due_at": "2026-11-22T10:00:00Z", "tasks": 3, "documents": 0}]});
         let shown = table(&page);
         assert!(shown.contains("paused") && !shown.contains("2026-11-22"), "{shown}");
+    }
+
+    #[test]
+    fn a_connection_at_work_shows_how_far_it_is_and_what_came_last() {
+        let page = json!({"connections": [{
+            "id": "1", "every_minutes": 15, "due_at": "2026-11-22T10:00:00Z", "tasks": 3, "documents": 0,
+            "round": {"begun_at": "2026-11-22T09:59:00Z", "pages": 1, "things": 40},
+            "last_round": {"ended_at": "2026-11-22T09:45:00Z", "has_failed": true, "pages": 3, "things": 120},
+        }]});
+        let shown = table(&page);
+        assert!(shown.contains("since 2026-11-22T09:59:00: 40 from 1 page"), "{shown}");
+        assert!(!shown.contains("1 pages"), "{shown}");
+        assert!(shown.contains("2026-11-22T09:45:00: failed after 120 from 3 pages"), "{shown}");
     }
 }

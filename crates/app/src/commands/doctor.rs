@@ -1,7 +1,7 @@
 //! `memory-copilot doctor`: checks one thing after the other and says how to mend what is amiss.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use futures::future::join_all;
@@ -10,7 +10,7 @@ use mc_store::server::{self, Versions};
 use serde_json::{Value, json};
 
 use crate::config::{Config, Provider};
-use crate::output::{Format, line, text};
+use crate::output::{Format, line, list, text};
 use crate::remote::Remote;
 
 /// How long a configured database may take to be looked at.
@@ -18,6 +18,9 @@ const DATABASE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 /// How long another system may take to say who asks.
 const SYSTEM_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// How many jobs the service lists at once.
+const JOBS_MAX: &str = "200";
 
 /// One check.
 struct Finding {
@@ -31,8 +34,14 @@ struct Finding {
 pub async fn run(config: &Config, format: Format) -> Result<()> {
     let remote = Remote::new(config)?;
     let status = remote.get("/status", &[]).await;
-    let mut findings =
-        vec![git(), postgres(config).await, onnx(config), model(config), token(config)];
+    let mut findings = vec![
+        git(),
+        postgres(config).await,
+        redis(config).await,
+        onnx(config),
+        model(config),
+        token(config),
+    ];
     findings.push(match &status {
         Ok(status) => {
             good("service", format!("version {} at {}", text(status, "version"), config.base_url()))
@@ -41,6 +50,8 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     });
     if let Ok(status) = &status {
         findings.push(good("inside", inside(status)));
+        findings.extend(given_up(&remote).await);
+        findings.push(keyword_index(status));
     }
     findings.extend(systems(config).await);
     let amiss = findings.iter().filter(|f| !f.ok).count();
@@ -94,6 +105,27 @@ async fn configured_server(url: &str) -> Finding {
     let mend = "see that DATABASE_URL is right and the server runs, or unset it to use the \
                 embedded one";
     bad("database", says, mend)
+}
+
+/// Asks the Redis that nodes share. One that is away costs speed and the sharing, nothing else.
+async fn redis(config: &Config) -> Finding {
+    let url = &config.redis.url;
+    if url.is_empty() {
+        return good("redis", "not configured: limits and caches are each node's own".into());
+    }
+    let began = Instant::now();
+    match mc_shared::version(url).await {
+        Ok(version) => {
+            let ms = began.elapsed().as_millis();
+            good("redis", format!("version {version}, answered within {ms} ms of connecting"))
+        }
+        Err(error) => bad(
+            "redis",
+            error.to_string(),
+            "see that it runs and that redis.url is right; until then the service goes on, with limits that \
+             each node counts alone",
+        ),
+    }
 }
 
 fn onnx(config: &Config) -> Finding {
@@ -164,6 +196,26 @@ async fn who_asks(system: &System) -> Result<String, mc_connectors::client::Erro
     system.health().check().await
 }
 
+/// Saves are safe in the database whatever happens to the index, so this is not the service's health.
+fn keyword_index(status: &Value) -> Finding {
+    let mend = "make room on the disk of data_dir, where the folder index is; the service's log says what was \
+                refused. It catches up by itself";
+    match text(&status["index"], "phase") {
+        "stuck" => bad(
+            "index",
+            "the keyword index can't be written; searches find what is new by vectors alone".into(),
+            mend,
+        ),
+        "unbuilt" => bad(
+            "index",
+            "the keyword index can't be built; searches find what is not in it by vectors alone"
+                .into(),
+            mend,
+        ),
+        phase => good("index", format!("the keyword index is {phase}")),
+    }
+}
+
 fn inside(status: &Value) -> String {
     format!(
         "PostgreSQL {}, pgvector {}, model {}, {} vectors to come",
@@ -172,6 +224,20 @@ fn inside(status: &Value) -> String {
         text(&status["model"], "name"),
         status["pending_vectors"]
     )
+}
+
+/// How many jobs were given up; nothing for those who may not know.
+async fn given_up(remote: &Remote) -> Option<Finding> {
+    let dead = remote.get("/jobs", &[("state", "dead"), ("limit", JOBS_MAX)]).await.ok()?;
+    let more = if dead["next"].is_null() { "" } else { " or more" };
+    Some(match list(&dead, "jobs").len() {
+        0 => good("jobs", "none was given up".to_owned()),
+        count => {
+            let mend =
+                "memory-copilot jobs list --state dead says why; then jobs retry, or jobs discard";
+            bad("jobs", format!("given up: {count}{more}"), mend)
+        }
+    })
 }
 
 fn good(what: &str, says: String) -> Finding {

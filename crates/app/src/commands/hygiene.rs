@@ -5,6 +5,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::hooks::path;
+use super::{exports, set_aside};
 use crate::cli::HygieneCommand;
 use crate::output::{self, Format, list, text, time};
 use crate::remote::Remote;
@@ -47,6 +48,13 @@ pub async fn run(command: HygieneCommand, remote: &Remote, format: Format) -> Re
             let path = path(&project, &format!("duplicates/{id}/dismiss"))?;
             remote.post(&path, json!({})).await?;
             output::line("Dismissed.");
+        }
+        HygieneCommand::Noise { project } => set_aside::show(&project, remote, format).await?,
+        HygieneCommand::Keep { id, seen } => set_aside::keep(id, seen, remote, format).await?,
+        HygieneCommand::Drop { id, reason } => set_aside::let_go(id, &reason, remote).await?,
+        HygieneCommand::Exports { project } => exports::show_all(&project, remote, format).await?,
+        HygieneCommand::Export { id, project, output } => {
+            exports::fetch(id, &project, output.as_deref(), remote).await?;
         }
     }
     Ok(())

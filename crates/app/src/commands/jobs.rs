@@ -14,7 +14,7 @@ pub async fn run(command: JobsCommand, remote: &Remote, format: Format) -> Resul
         JobsCommand::List { state, kind, limit } => {
             let limit = limit.to_string();
             let mut query = vec![("limit", limit.as_str())];
-            query.extend(state.as_deref().map(|state| ("state", state)));
+            query.extend(state.map(|state| ("state", state.as_str())));
             query.extend(kind.as_deref().map(|kind| ("kind", kind)));
             format.print(&remote.get("/jobs", &query).await?, table);
         }

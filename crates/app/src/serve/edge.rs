@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use axum::Router;
-use mc_api::{ApiSettings, ApiState, Door, Serving, Tls, TlsFiles};
+use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,8 @@ pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) ->
     let core = CoreClient::in_process(mc_api::router(state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(server, shutdown.clone());
-    Ok(mc_api::served(state, mcp, &Door::new(config.server.door()?)))
+    let door = state.door(config.server.door()?);
+    Ok(mc_api::served(state, mcp, &door))
 }
 
 /// How connections are held; says it when they are open to be read on their way.

@@ -4,10 +4,11 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use http::StatusCode;
+use mc_domain::is_loopback;
 use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::redirect;
 use serde::de::DeserializeOwned;
-use url::{Host, Url};
+use url::Url;
 
 /// Nobody waits longer for a provider, from the first byte sent to the last one read.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -127,15 +128,6 @@ impl<'c> AsyncHttpClient<'c> for Http {
 
 fn lost(error: &reqwest::Error) -> Lost {
     if error.is_timeout() { Lost::Late } else { Lost::Broken }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

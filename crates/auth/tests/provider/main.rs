@@ -3,6 +3,8 @@
 
 #[path = "../../../../tests/oidc/browser.rs"]
 mod browser;
+#[path = "../../../../tests/cache.rs"]
+mod cache;
 mod code;
 mod device;
 mod forgeries;

@@ -12,6 +12,15 @@ use crate::event::{Event, Issue};
 use crate::said::{Comment, DESCRIPTION};
 use crate::system::{Cursor, Discussion, Page, Tracker, Wiki, WikiPage};
 
+/// What is asked for of each item, where a system leaves that to the asker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All that is of use.
+    Whole,
+    /// Enough to know that it is there, and whether everybody there may see it.
+    Ids,
+}
+
 /// A list of what there is, by when it changed.
 pub(super) trait Source: Send + Sync {
     /// One of it, as the system writes it.
@@ -24,6 +33,7 @@ pub(super) trait Source: Send + Sync {
     fn list<'a>(
         &'a self,
         position: &'a Position,
+        wanted: Wanted,
     ) -> BoxFuture<'a, Result<Listed<Self::Item>, Error>>;
 }
 
@@ -35,8 +45,20 @@ pub(super) trait Issues: Source {
     /// What was said about it.
     fn comments<'a>(&'a self, item: &'a Self::Item) -> BoxFuture<'a, Result<Heard, Error>>;
 
-    /// Says something about one.
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>>;
+    /// What the credential's own user said about one that is known by its id alone, in any order; what only some there
+    /// may see as well.
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>>;
+
+    /// Says something about one, in place of what an earlier comment says or as a new one; answers the comment's id.
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>>;
 }
 
 /// What was said about an issue.
@@ -73,15 +95,15 @@ pub(super) trait Pages: Source {
 pub(super) struct Swept<S>(pub(super) S);
 
 impl<S: Source> Swept<S> {
-    async fn next(&self, from: &Cursor) -> Result<Page<S::Item>, Error> {
+    async fn next(&self, from: &Cursor, wanted: Wanted) -> Result<Page<S::Item>, Error> {
         let system = self.0.http().system();
         let now = Utc::now();
         let mut position = Position::read(from, system)?;
-        let listed = match self.0.list(&position).await {
+        let listed = match self.0.list(&position, wanted).await {
             // Its own word for a place is good for a while only.
             Err(Error::Rejected { .. } | Error::NotFound { .. }) if position.has_token() => {
                 position.place = None;
-                self.0.list(&position).await
+                self.0.list(&position, wanted).await
             }
             listed => listed,
         }?;
@@ -94,7 +116,7 @@ impl<S: Source> Swept<S> {
         from: &Cursor,
         id: impl Fn(&S::Item) -> Option<String>,
     ) -> Result<Page<String>, Error> {
-        let page = self.next(from).await?;
+        let page = self.next(from, Wanted::Ids).await?;
         let items = page.items.iter().filter_map(id).collect();
         // Whoever asks again begins anew: what is there is asked for whole.
         let next = if page.is_last { Cursor::default() } else { page.next };
@@ -108,7 +130,7 @@ impl<S: Issues> Swept<S> {
         since: &Cursor,
         with_comments: bool,
     ) -> Result<Page<Discussion>, Error> {
-        let page = self.next(since).await?;
+        let page = self.next(since, Wanted::Whole).await?;
         let mut items = Vec::new();
         for item in &page.items {
             let Some(issue) = self.0.issue(item) else { continue };
@@ -149,16 +171,24 @@ impl<S: Issues> Tracker for Swept<S> {
     fn comment<'a>(
         &'a self,
         external_id: &'a str,
+        earlier: Option<&'a str>,
         text: &'a str,
-    ) -> BoxFuture<'a, Result<(), Error>> {
-        self.0.say(external_id, text)
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        self.0.say(external_id, earlier, text)
+    }
+
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        self.0.own_comments(external_id)
     }
 }
 
 impl<S: Pages> Wiki for Swept<S> {
     fn changed<'a>(&'a self, since: &'a Cursor) -> BoxFuture<'a, Result<Page<WikiPage>, Error>> {
         Box::pin(async move {
-            let page = self.next(since).await?;
+            let page = self.next(since, Wanted::Whole).await?;
             let items = page.items.iter().filter_map(|item| self.0.page(item)).collect();
             Ok(Page { items, next: page.next, is_last: page.is_last })
         })

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, system};
+use crate::support::{TOKEN, all, delivered, ids, system, texts};
 
 const ISSUES: &str = "/api/v3/repos/octocat/hello/issues";
 
@@ -121,13 +121,51 @@ async fn a_comment_is_written_once() {
     trouble.respond_with(ResponseTemplate::new(502)).expect(1).mount(&server).await;
 
     let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
-    tracker.comment("Octocat/Hello#12", "Known.").await.expect("written");
+    let id = tracker.comment("Octocat/Hello#12", None, "Known.").await.expect("written");
+    assert_eq!(id, "1");
     // It may have come in.
-    assert!(tracker.comment("octocat/hello#13", "Known.").await.is_err());
+    assert!(tracker.comment("octocat/hello#13", None, "Known.").await.is_err());
     for other in ["octocat/other#12", "octocat/hello#x", "12", ""] {
-        let refused = tracker.comment(other, "Known.").await;
+        let refused = tracker.comment(other, None, "Known.").await;
         assert!(matches!(refused, Err(Error::Unfit { .. })), "{other}");
     }
+}
+
+#[tokio::test]
+async fn a_comment_is_found_and_changed() {
+    let server = MockServer::start().await;
+    let many: Vec<Value> = (1..=100).map(|id| json!({ "id": id, "body": "Me too" })).collect();
+    let comments = || Mock::given(method("GET")).and(path(format!("{ISSUES}/12/comments")));
+    let first = comments().and(query_param("page", "1"));
+    first.respond_with(ResponseTemplate::new(200).set_body_json(many)).mount(&server).await;
+    let last = json!([{ "id": 101, "user": { "login": "bot" }, "body": "Known. More." },
+        { "id": 102, "user": { "login": "eve" }, "body": "Known. More." }, { "id": 103, "body": "Known. More." }]);
+    let me = ResponseTemplate::new(200).set_body_json(json!({ "login": "bot" }));
+    Mock::given(path("/api/v3/user")).respond_with(me).mount(&server).await;
+    let second = comments().and(query_param("page", "2"));
+    second.respond_with(ResponseTemplate::new(200).set_body_json(last)).mount(&server).await;
+    let changed = Mock::given(method("PATCH")).and(path(format!("{ISSUES}/comments/101")));
+    let changed = changed.and(body_json(json!({ "body": "Known. Less." })));
+    let answer = ResponseTemplate::new(200).set_body_json(json!({ "id": 101 }));
+    changed.respond_with(answer).expect(1).mount(&server).await;
+
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let own = tracker.own_comments("octocat/hello#12").await.expect("comments");
+    assert_eq!(texts(&own), [("101", "Known. More.")], "others may say the same");
+    let id = tracker.comment("octocat/hello#12", Some("101"), "Known. Less.").await;
+    assert_eq!(id.as_deref(), Ok("101"));
+    let elsewhere = tracker.comment("octocat/hello#12", Some("../1"), "Known.").await;
+    assert!(matches!(elsewhere, Err(Error::Unfit { .. })));
+}
+
+#[tokio::test]
+async fn who_may_only_read_is_told_what_writing_takes() {
+    let server = MockServer::start().await;
+    let refused = ResponseTemplate::new(403).set_body_json(json!({ "message": "Forbidden" }));
+    Mock::given(method("POST")).respond_with(refused).mount(&server).await;
+    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let refused = tracker.comment("octocat/hello#12", None, "Known.").await.expect_err("refused");
+    assert!(refused.to_string().contains("write to comment"), "{refused}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, said, system};
+use crate::support::{TOKEN, all, delivered, said, system, texts};
 
 const PROJECT: &str = "/api/v4/projects/group%2Fsub%2Fproject";
 
@@ -103,7 +103,28 @@ async fn a_note_is_written_and_who_writes_is_known() {
     Mock::given(path("/api/v4/user")).respond_with(ok(&user)).mount(&server).await;
     let system = system(SystemKind::Gitlab, &server);
     let tracker = system.tracker("group/sub/project").expect("a tracker");
-    tracker.comment("group/sub/project#23", "Known.").await.expect("written");
+    let id = tracker.comment("group/sub/project#23", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    Mock::given(method("PUT"))
+        .and(path(format!("{PROJECT}/issues/23/notes/1")))
+        .and(body_json(json!({ "body": "Known. More." })))
+        .respond_with(ok(&json!({ "id": 1 })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let id = tracker.comment("group/sub/project#23", Some("1"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    Mock::given(method("GET"))
+        .and(path(format!("{PROJECT}/issues/23/notes")))
+        .respond_with(ok(&json!([
+            { "id": 4, "author": { "username": "bot" }, "body": "closed", "system": true },
+            { "id": 3, "author": { "username": "eve", "name": "bot" }, "body": "Known." },
+            { "id": 2, "body": "Known." },
+            { "id": 1, "author": { "username": "bot" }, "body": "Known.", "internal": true }])))
+        .mount(&server)
+        .await;
+    let own = tracker.own_comments("group/sub/project#23").await.expect("notes");
+    assert_eq!(texts(&own), [("1", "Known.")], "others may say the same");
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, said, settings, system};
+use crate::support::{TOKEN, all, delivered, ids, introduce, said, settings, system, texts};
 
 const FIRST: &str = r#"project = "CS" ORDER BY updated ASC, key ASC"#;
 
@@ -100,7 +100,7 @@ async fn the_newest_comments_come_first_and_are_told_last() {
 async fn cloud(server: &MockServer) -> mc_connectors::client::System {
     let info = json!({ "deploymentType": "Cloud" });
     Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(server).await;
-    let me = json!({ "displayName": "Bot", "timeZone": "UTC" });
+    let me = json!({ "accountId": "5b10", "displayName": "Bot", "timeZone": "UTC" });
     Mock::given(path("/rest/api/3/myself")).respond_with(ok(&me)).mount(server).await;
     let settings = SystemSettings {
         user: Some("bot@example.org".to_owned()),
@@ -147,22 +147,96 @@ async fn cloud_answers_by_token_and_in_documents() {
     assert_eq!(system.health().check().await.as_deref(), Ok("Bot"));
 }
 
+fn document(text: &str) -> Value {
+    json!({ "type": "doc", "version": 1, "content": [
+        { "type": "paragraph", "content": [{ "type": "text", "text": text }] }] })
+}
+
+/// A comment as it is written: the customers of a service desk are not shown it.
+fn internal(body: &Value) -> Value {
+    json!({ "body": body, "properties": [{ "key": "sd.public.comment", "value": { "internal": true } }] })
+}
+
 #[tokio::test]
-async fn a_comment_is_written_as_a_document() {
+async fn a_comment_is_written_as_a_document_that_customers_are_not_shown() {
     let server = MockServer::start().await;
     let system = cloud(&server).await;
-    let body = json!({ "body": { "type": "doc", "version": 1, "content": [
-        { "type": "paragraph", "content": [{ "type": "text", "text": "Known." }] }] } });
     Mock::given(method("POST"))
         .and(path("/rest/api/3/issue/CS-214/comment"))
-        .and(body_json(body))
+        .and(body_json(internal(&document("Known."))))
         .respond_with(ResponseTemplate::new(201).set_body_json(json!({ "id": "1" })))
         .expect(1)
         .mount(&server)
         .await;
     let tracker = system.tracker("CS").expect("a tracker");
-    tracker.comment("CS-214", "Known.").await.expect("written");
-    assert!(tracker.comment("OTHER-1", "Known.").await.is_err());
+    let id = tracker.comment("CS-214", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+    assert!(tracker.comment("OTHER-1", None, "Known.").await.is_err());
+    Mock::given(method("PUT"))
+        .and(path("/rest/api/3/issue/CS-214/comment/1"))
+        .and(body_json(internal(&document("Known. More."))))
+        .respond_with(ok(&json!({ "id": "1" })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let id = tracker.comment("CS-214", Some("1"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("1"));
+}
+
+#[tokio::test]
+async fn own_comments_are_found_by_their_author_though_customers_are_not_shown_them() {
+    let server = MockServer::start().await;
+    let system = cloud(&server).await;
+    let comments = json!({ "total": 3, "comments": [
+        { "id": "1", "author": { "accountId": "5b10" }, "body": document("Known."), "jsdPublic": false },
+        { "id": "2", "author": { "accountId": "6c20", "displayName": "Bot" }, "body": document("Known.") },
+        { "id": "3", "body": document("Known.") } ] });
+    Mock::given(method("GET"))
+        .and(path("/rest/api/3/issue/CS-214/comment"))
+        .respond_with(ok(&comments))
+        .mount(&server)
+        .await;
+    let tracker = system.tracker("CS").expect("a tracker");
+    let own = tracker.own_comments("CS-214").await.expect("comments");
+    assert_eq!(texts(&own), [("1", "Known.")], "others may say the same");
+}
+
+#[tokio::test]
+async fn data_center_knows_users_by_key() {
+    let server = MockServer::start().await;
+    let info = json!({ "deploymentType": "Server" });
+    Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(&server).await;
+    let me = json!({ "key": "JIRAUSER1", "name": "bot" });
+    Mock::given(path("/rest/api/2/myself")).respond_with(ok(&me)).mount(&server).await;
+    let comments = json!({ "total": 2, "comments": [
+        { "id": "1", "author": { "key": "JIRAUSER1", "name": "renamed" }, "body": "Known." },
+        { "id": "2", "author": { "key": "JIRAUSER2", "name": "bot" }, "body": "Known." } ] });
+    Mock::given(path("/rest/api/2/issue/CS-214/comment"))
+        .respond_with(ok(&comments))
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    let own = tracker.own_comments("CS-214").await.expect("comments");
+    assert_eq!(texts(&own), [("1", "Known.")]);
+}
+
+#[tokio::test]
+async fn for_a_list_of_ids_no_texts_are_asked_for() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let seen = json!({ "key": "CS-1", "fields": { "updated": "2026-01-02T03:04:05.000+0000" } });
+    let mut secret = seen.clone();
+    secret["key"] = json!("CS-2");
+    secret["fields"]["security"] = json!({ "id": "1" });
+    Mock::given(path("/rest/api/2/search"))
+        .and(query_param("fields", "security,updated"))
+        .respond_with(ok(&json!({ "issues": [seen, secret], "total": 2 })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    let page = tracker.ids(&Cursor::default()).await.expect("ids");
+    assert_eq!((page.items, page.is_last), (vec!["CS-1".to_owned()], true));
 }
 
 #[tokio::test]

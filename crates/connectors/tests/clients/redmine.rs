@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, said, system};
+use crate::support::{TOKEN, all, delivered, said, system, texts};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -59,12 +59,41 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .await;
     let user = json!({ "user": { "id": 1, "login": "bot" } });
     Mock::given(path("/users/current.json")).respond_with(ok(&user)).mount(&server).await;
+    // Which note it was Redmine does not answer.
+    let journals = json!({ "issue": { "id": 7, "journals": [
+        { "id": 1, "user": { "id": 1 }, "notes": "Me too" },
+        { "id": 2, "user": { "id": 1 }, "notes": "Known.", "private_notes": true },
+        { "id": 3, "user": { "id": 1 }, "notes": "" },
+        { "id": 4, "user": { "id": 9, "name": "bot" }, "notes": "Known." }, { "id": 5, "notes": "Known." } ] } });
+    Mock::given(method("GET"))
+        .and(path("/issues/7.json"))
+        .and(query_param("include", "journals"))
+        .respond_with(ok(&journals))
+        .mount(&server)
+        .await;
     let system = system(SystemKind::Redmine, &server);
-    system
-        .tracker("shop")
-        .expect("a tracker")
-        .comment("redmine#7", "Known.")
-        .await
-        .expect("written");
+    let tracker = system.tracker("shop").expect("a tracker");
+    let id = tracker.comment("redmine#7", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("2"));
+    let own = tracker.own_comments("redmine#7").await.expect("notes");
+    assert_eq!(texts(&own), [("1", "Me too"), ("2", "Known.")], "others may say the same");
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+}
+
+#[tokio::test]
+async fn a_note_is_changed_where_redmine_can() {
+    let server = MockServer::start().await;
+    Mock::given(method("PUT"))
+        .and(path("/journals/2.json"))
+        .and(body_json(json!({ "journal": { "notes": "Known. More." } })))
+        .respond_with(ResponseTemplate::new(204))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let id = tracker.comment("redmine#7", Some("2"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("2"));
+    let refused = tracker.comment("redmine#7", Some("3"), "Known. More.").await;
+    let refused = refused.expect_err("there is no such thing").to_string();
+    assert!(refused.contains("Redmine 5.0"), "{refused}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
 use mc_connectors::system::{Cursor, Discussion, Page, Tracker, WikiPage};
-use mc_connectors::{Event, Issue, read};
+use mc_connectors::{Comment, Event, Issue, read};
 use serde_json::Value;
 use wiremock::matchers::{any, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -129,6 +129,11 @@ pub fn delivered(kind: SystemKind, event: Option<&'static str>, body: &Value) ->
 pub fn said(of: &Discussion) -> Vec<(&str, &str)> {
     let said = of.comments.iter();
     said.map(|one| (one.author.as_deref().unwrap_or_default(), one.text.as_str())).collect()
+}
+
+/// Which comments say what.
+pub fn texts(comments: &[Comment]) -> Vec<(&str, &str)> {
+    comments.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect()
 }
 
 pub fn ids(threads: &[Discussion]) -> Vec<&str> {

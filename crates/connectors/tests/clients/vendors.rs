@@ -1,7 +1,6 @@
 //! GitHub as GitHub's own OpenAPI document has it: Prism checks each request against that, and makes the answers of it.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -10,13 +9,15 @@ use mc_connectors::system::Cursor;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
+use crate::cache::cache;
 use crate::support::settings;
 
 /// What the client asks for.
-const PATHS: [&str; 6] = [
+const PATHS: [&str; 7] = [
     "/repos/{owner}/{repo}",
     "/repos/{owner}/{repo}/git/ref/{ref}",
     "/repos/{owner}/{repo}/issues",
+    "/repos/{owner}/{repo}/issues/comments/{comment_id}",
     "/repos/{owner}/{repo}/issues/{issue_number}/comments",
     "/rate_limit",
     "/user",
@@ -100,16 +101,6 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(cache) = variable("MEMORY_COPILOT_CACHE") {
-        return cache.into();
-    }
-    let user = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = user.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
-    user.expect("HOME is set").join("memory-copilot")
-}
-
 /// Everything that the client asks for is asked for as GitHub's document says; what the document's answers hold is read.
 #[tokio::test]
 async fn requests_are_as_githubs_own_document_has_them() {
@@ -123,7 +114,10 @@ async fn requests_are_as_githubs_own_document_has_them() {
         Cursor(serde_json::json!({ "since": "2026-01-02T03:04:05Z", "place": { "offset": 2 } }));
     tracker.changed(&since, true).await.expect("a later page");
     tracker.ids(&Cursor::default()).await.expect("ids");
-    tracker.comment("octocat/Hello-World#1347", "Known.").await.expect("a comment");
+    let issue = "octocat/Hello-World#1347";
+    let id = tracker.comment(issue, None, "Known.").await.expect("a comment");
+    tracker.comment(issue, Some(&id), "Known. More.").await.expect("another text");
+    tracker.own_comments(issue).await.expect("the comments");
     let host = system.git_host("octocat/Hello-World").expect("a host");
     assert!(host.head(None).await.expect("a head").is_some());
     assert!(host.head(Some("refs/heads/featureA")).await.expect("a head").is_some());

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, said, system};
+use crate::support::{TOKEN, all, delivered, ids, introduce, said, system, texts};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -71,10 +71,51 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .mount(&server)
         .await;
     Mock::given(path("/api/users/me"))
-        .respond_with(ok(&json!({ "login": "bot" })))
+        .respond_with(ok(&json!({ "id": "1-1", "login": "bot" })))
         .mount(&server)
         .await;
     let system = system(SystemKind::Youtrack, &server);
-    system.tracker("CS").expect("a tracker").comment("CS-7", "Known.").await.expect("written");
+    let tracker = system.tracker("CS").expect("a tracker");
+    let id = tracker.comment("CS-7", None, "Known.").await;
+    assert_eq!(id.as_deref(), Ok("4-9"));
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
+    Mock::given(method("POST"))
+        .and(path("/api/issues/CS-7/comments/4-9"))
+        .and(body_json(json!({ "text": "Known. More." })))
+        .respond_with(ok(&json!({ "id": "4-9" })))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let id = tracker.comment("CS-7", Some("4-9"), "Known. More.").await;
+    assert_eq!(id.as_deref(), Ok("4-9"));
+    let comments = json!([
+        { "id": "4-6", "text": "Known.", "author": { "id": "1-2", "login": "eve", "fullName": "bot" } },
+        { "id": "4-7", "text": "Known." },
+        { "id": "4-8", "text": "Known.", "author": { "id": "1-1" }, "deleted": true },
+        { "id": "4-9", "text": "Known.", "author": { "id": "1-1" }, "visibility": { "$type": "LimitedVisibility" } }]);
+    Mock::given(method("GET"))
+        .and(path("/api/issues/CS-7/comments"))
+        .respond_with(ok(&comments))
+        .mount(&server)
+        .await;
+    let own = tracker.own_comments("CS-7").await.expect("comments");
+    assert_eq!(texts(&own), [("4-9", "Known.")], "others may say the same");
+}
+
+#[tokio::test]
+async fn for_a_list_of_ids_no_texts_are_asked_for() {
+    let server = MockServer::start().await;
+    introduce(&server).await;
+    let updated = 1_767_323_045_000_i64;
+    let secret = json!({ "idReadable": "CS-8", "updated": updated,
+        "visibility": { "$type": "LimitedVisibility" } });
+    Mock::given(path("/api/issues"))
+        .and(query_param("fields", "idReadable,updated,visibility($type)"))
+        .respond_with(ok(&json!([{ "idReadable": "CS-7", "updated": updated }, secret])))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
+    let page = tracker.ids(&Cursor::default()).await.expect("ids");
+    assert_eq!(page.items, ["CS-7"]);
 }

@@ -53,12 +53,17 @@ pub(super) async fn checkout(
     if !copy.join(".git").exists() {
         git.run(&["init", "--quiet", "--template="], STEP_LIMIT, cancel).await?;
     }
-    let sha = fetch(&git, url, requested_ref, cancel).await?;
-    git.run(&["checkout", "--quiet", "--force", "--detach", &sha, "--"], STEP_LIMIT, cancel)
-        .await?;
+    let sha = newest(&git, url, requested_ref, cancel).await?;
+    if let Some(sha) = &sha {
+        let tree = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
+        git.run(&tree, STEP_LIMIT, cancel).await?;
+    } else {
+        tracing::info!("the repository has no commit any more, so nothing of it is indexed");
+        git.run(&["read-tree", "--empty"], STEP_LIMIT, cancel).await?;
+    }
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
     let root = inside(&copy, below, requested_ref)?;
-    Ok(Checkout { root, source_ref: sha, _lock: Some(lock) })
+    Ok(Checkout { root, source_ref: sha.unwrap_or_default(), _lock: Some(lock) })
 }
 
 /// The folder `below` in the copy. The commit says what stands there: a link could lead anywhere.
@@ -75,6 +80,25 @@ fn inside(copy: &Path, below: &str, requested_ref: &str) -> Result<PathBuf, Erro
         }
     }
     Ok(folder)
+}
+
+/// The commit that the ref points to. None where the repository has no branch and no tag at all: it was emptied, or
+/// nobody has put anything into it yet.
+async fn newest(
+    git: &Git,
+    url: &Url,
+    requested_ref: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<String>, Error> {
+    match fetch(git, url, requested_ref, cancel).await {
+        Ok(sha) => Ok(Some(sha)),
+        Err(unknown @ Error::UnknownRef(_)) => {
+            let list = ["ls-remote", "--quiet", upload_pack(url), "--end-of-options", url.as_str()];
+            let refs = git.list(&list, STEP_LIMIT, cancel).await?;
+            if refs.is_empty() { Ok(None) } else { Err(unknown) }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Fetches the one commit; servers that give no commits by name are asked for everything.
@@ -135,7 +159,7 @@ async fn fetch(
 
 /// The program that gives out what is fetched. For a repository on this disk git starts it here, as
 /// our user and without our settings: it has to be told again that other users' folders may be read.
-fn upload_pack(url: &Url) -> &'static str {
+pub(super) fn upload_pack(url: &Url) -> &'static str {
     match url.scheme() {
         "file" => "--upload-pack=git -c safe.directory='*' upload-pack",
         _ => "--upload-pack=git-upload-pack",

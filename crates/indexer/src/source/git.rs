@@ -22,6 +22,8 @@ const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.autocrlf=false",
+    // Larger files pass through git piece by piece; below it one is in its memory as a whole.
+    "core.bigFileThreshold=16m",
     "core.pager=cat",
     "credential.helper=",
     "fetch.recurseSubmodules=false",
@@ -46,6 +48,15 @@ const NO_HOME: &str = "/dev/null";
 
 /// The first git that can be held to the addresses of a host.
 const CAN_BE_PINNED: (u32, u32) = (2, 37);
+
+/// Has git tell which lines of its protocol it hears.
+const TRACE: &str = "GIT_TRACE_PACKET";
+/// The first line of a git server's answer over the web, by the versions of the protocol; git hears none of another
+/// server.
+const GREETINGS: &[&str] = &["< # service=git-upload-pack", "< version 2"];
+/// Said where something else answers in place of a git server.
+const NO_GIT_SERVER: &str = "what answers there is no git server, and git takes it for an empty repository; see \
+                             that no proxy on the way is out of order, then try again";
 
 /// Variables by which the surroundings would steer git.
 const UNSET: &[&str] = &[
@@ -76,16 +87,19 @@ pub(super) struct Git {
     settings: Vec<String>,
     /// Whether it may start ssh.
     is_ssh: bool,
+    /// Whether it asks over the web, where anything may answer in place of git.
+    is_web: bool,
 }
 
 impl Git {
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), settings: Vec::new(), is_ssh: false }
+        Self { folder: folder.to_owned(), settings: Vec::new(), is_ssh: false, is_web: false }
     }
 
     /// The same with what it needs to fetch from there.
     pub fn on_the_way_to(self, url: &Url, settings: Vec<String>) -> Self {
-        Self { settings, is_ssh: url.scheme() == "ssh", ..self }
+        let is_web = matches!(url.scheme(), "http" | "https");
+        Self { settings, is_ssh: url.scheme() == "ssh", is_web, ..self }
     }
 
     /// Refuses a git that would pass over a setting that holds it to addresses.
@@ -113,20 +127,29 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<String, Error> {
-        let mut child = self.command(arguments).spawn().map_err(Error::NoGit)?;
-        let finished = tokio::select! {
-            finished = tokio::time::timeout(limit, outcome(&mut child)) => finished,
-            () = cancel.cancelled() => {
-                kill(&mut child).await;
-                return Err(Error::Cancelled);
-            }
-        };
-        let Ok(finished) = finished else {
-            kill(&mut child).await;
-            return Err(Error::Timeout(limit.as_secs()));
-        };
-        let (is_success, output, complaint) = finished.map_err(Error::NoGit)?;
-        if is_success { Ok(output.trim().to_owned()) } else { Err(failure(&complaint)) }
+        let (output, _) = finish(self.command(arguments), limit, cancel).await?;
+        Ok(output)
+    }
+
+    /// Runs `git ls-remote` with these arguments. That there is nothing is believed of a git server alone: over the web
+    /// git takes whatever is answered with next to nothing for an empty repository. So it is asked once more, by whom.
+    pub async fn list(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        let listed = self.run(arguments, limit, cancel).await?;
+        if !listed.is_empty() || !self.is_web {
+            return Ok(listed);
+        }
+        let mut traced = self.command(arguments);
+        traced.env(TRACE, "1");
+        let (listed, heard) = finish(traced, limit, cancel).await?;
+        if listed.is_empty() && !is_of_git(&heard) {
+            return Err(Error::Unreachable(NO_GIT_SERVER.into()));
+        }
+        Ok(listed)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -163,6 +186,33 @@ impl Git {
             .kill_on_drop(true);
         command
     }
+}
+
+/// What it printed, trimmed, and what it said beside that.
+async fn finish(
+    mut command: Command,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> Result<(String, String), Error> {
+    let mut child = command.spawn().map_err(Error::NoGit)?;
+    let finished = tokio::select! {
+        finished = tokio::time::timeout(limit, outcome(&mut child)) => finished,
+        () = cancel.cancelled() => {
+            kill(&mut child).await;
+            return Err(Error::Cancelled);
+        }
+    };
+    let Ok(finished) = finished else {
+        kill(&mut child).await;
+        return Err(Error::Timeout(limit.as_secs()));
+    };
+    let (is_success, output, complaint) = finished.map_err(Error::NoGit)?;
+    if is_success { Ok((output.trim().to_owned(), complaint)) } else { Err(failure(&complaint)) }
+}
+
+/// Whether git heard a git server, by what it told of that.
+fn is_of_git(heard: &str) -> bool {
+    heard.lines().any(|line| GREETINGS.iter().any(|greeting| line.ends_with(greeting)))
 }
 
 /// Of `git version 2.47.3`, the first two numbers.
@@ -293,6 +343,23 @@ mod tests {
         );
         assert!(matches!(error, Error::SentOn), "{error}");
         assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn a_git_server_is_known_by_its_first_line() {
+        for (heard, expected) in [
+            (
+                "14:51:15.296885 pkt-line.c:86           packet:          git< # service=git-upload-pack\n",
+                true,
+            ),
+            ("14:51:15.331654 pkt-line.c:86           packet:          git< version 2\n", true),
+            ("14:51:15.331765 pkt-line.c:86           packet:    ls-remote< version 2\n", true),
+            ("14:51:15.331765 pkt-line.c:86           packet:    ls-remote> version 2\n", false),
+            ("warning: redirecting to https://example.org/version 2/\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_git(heard), expected, "{heard}");
+        }
     }
 
     #[test]

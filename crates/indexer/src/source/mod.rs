@@ -3,6 +3,7 @@
 mod cache;
 mod git;
 mod reach;
+mod state;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use cache::Lock;
 use git::Git;
 
 pub use reach::{InsideHost, NoInsideHost, Reach, check_outside};
+pub use state::state;
 
 /// Longest location that is looked at, in bytes.
 const MAX_LOCATION: usize = 4096;
@@ -58,8 +60,8 @@ impl Location {
 pub struct Checkout {
     /// The folder.
     pub root: PathBuf,
-    /// The commit of the tree; empty for a folder outside of git. A work tree may hold changes on
-    /// top of it.
+    /// The commit of the tree; empty for a folder outside of git, and for a repository without a commit. A work tree
+    /// may hold changes on top of it.
     pub source_ref: String,
     _lock: Option<Lock>,
 }
@@ -119,13 +121,32 @@ async fn of_folder(
     cache: &Path,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
+    match way(folder, requested_ref, cancel).await? {
+        Way::AsItLies(root) => {
+            let source_ref = head(&Git::in_folder(&root), cancel).await?;
+            Ok(Checkout { root, source_ref, _lock: None })
+        }
+        Way::Fetched { repository, below } => {
+            cache::checkout(&repository, requested_ref, &below, Vec::new(), cache, cancel).await
+        }
+    }
+}
+
+/// How a folder is read.
+enum Way {
+    /// The folder itself.
+    AsItLies(PathBuf),
+    /// What git gives out of the repository, and the folder `below` in it.
+    Fetched { repository: Url, below: String },
+}
+
+async fn way(folder: &Path, requested_ref: &str, cancel: &CancellationToken) -> Result<Way, Error> {
     let root = walk::resolve(folder)?;
     let git = Git::in_folder(&root);
     let bare = bare_repository(&git, cancel).await?;
     let is_bare = bare.as_deref() == Some(&root);
     if requested_ref.is_empty() && !is_bare {
-        let source_ref = head(&git, cancel).await?;
-        return Ok(Checkout { root, source_ref, _lock: None });
+        return Ok(Way::AsItLies(root));
     }
     // A folder that holds nothing but the repository and its work trees keeps it in a folder below.
     let (repository, below) = match bare {
@@ -134,9 +155,9 @@ async fn of_folder(
         }
         _ => work_tree(&git, &root, requested_ref, cancel).await?,
     };
-    let url = Url::from_file_path(&repository)
+    let repository = Url::from_file_path(&repository)
         .map_err(|()| bad("the repository's path can't be given to git"))?;
-    cache::checkout(&url, requested_ref, &below, Vec::new(), cache, cancel).await
+    Ok(Way::Fetched { repository, below })
 }
 
 /// The repository without a work tree that the folder is in, if it is in one.

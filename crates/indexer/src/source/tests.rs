@@ -294,11 +294,78 @@ async fn a_repository_that_is_not_there_says_so() {
         matches!(&error, Error::NoRepository(reason) if reason.contains("/no/such/repository")),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_repository_without_a_commit_is_an_empty_tree_and_one_without_the_branch_is_not() {
+    let (folder, cache) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    repository(folder.path());
+    let url = Url::from_file_path(folder.path()).expect("a URL").to_string();
+    assert_eq!(content(&url, "", cache.path()).await.expect("tree").0, "two");
+    // What is checked out there has no commit, and there are others.
+    git(folder.path(), &["symbolic-ref", "HEAD", "refs/heads/none"]);
+    let error = content(&url, "", cache.path()).await.expect_err("no commit");
+    assert!(matches!(&error, Error::UnknownRef(name) if name == "HEAD"), "{error}");
+
+    for name in ["refs/heads/main", "refs/tags/one", "refs/tags/two"] {
+        git(folder.path(), &["update-ref", "-d", name]);
+    }
+    for wanted in ["", "main"] {
+        let origin = parse(&url).expect("a location");
+        let cancel = CancellationToken::new();
+        let tree = checkout(&origin, wanted, Reach::Anywhere, cache.path(), &cancel).await;
+        let tree = tree.expect("an empty tree");
+        assert_eq!(tree.source_ref, "");
+        let names = fs::read_dir(&tree.root).expect("folder").flatten();
+        let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+        assert_eq!(names, [".git"], "what was checked out before is gone");
+    }
+}
+
+/// What a web server answers with.
+fn answer(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+/// Brings a copy of what is behind the URL up to date.
+async fn copied(url: &Url, cache: &Path) -> Result<Checkout, Error> {
+    // The test's certificate is nobody's, and the way to this machine leads by no proxy.
+    let here = ["http.sslVerify=false", "http.proxy="].map(str::to_owned).to_vec();
+    cache::checkout(url, "", "", here, cache, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn that_a_repository_is_empty_is_believed_of_a_git_server_alone() {
+    let cache = tempfile::tempdir().expect("folder");
+    for broken in [
+        b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n".to_vec(),
+        answer("200 OK", "text/html", b""),
+        answer("200 OK", "text/plain", b"OK"),
+        answer("200 OK", "application/json", b"{}"),
+    ] {
+        let url = answering(broken).await;
+        let refused = copied(&url, cache.path()).await.expect_err("no git server");
+        assert!(matches!(&refused, Error::Unreachable(why) if why.contains("proxy")), "{refused}");
+    }
+
     let empty = tempfile::tempdir().expect("folder");
     git(empty.path(), &["init", "--quiet", "--bare"]);
-    let path = empty.path().to_str().expect("UTF-8");
-    let error = content(path, "", cache.path()).await.expect_err("no commit");
-    assert!(matches!(&error, Error::UnknownRef(name) if name == "HEAD"), "{error}");
+    let refs = Command::new("git")
+        .args(["upload-pack", "--http-backend-info-refs"])
+        .arg(empty.path())
+        .output()
+        .expect("git");
+    assert!(refs.status.success(), "{}", String::from_utf8_lossy(&refs.stderr));
+    let served = [&b"001e# service=git-upload-pack\n0000"[..], refs.stdout.as_slice()].concat();
+    let kind = "application/x-git-upload-pack-advertisement";
+    let url = answering(answer("200 OK", kind, &served)).await;
+    let empty = copied(&url, cache.path()).await.expect("an empty tree");
+    assert_eq!(empty.source_ref, "");
 }
 
 #[tokio::test]
@@ -349,6 +416,15 @@ async fn git_goes_to_the_addresses_that_were_looked_at_whatever_the_name_leads_t
 
 /// A host over TLS that sends everybody on to an address.
 async fn sending_on(to: &str) -> Url {
+    let answer = format!(
+        "HTTP/1.1 301 Moved Permanently\r\nLocation: {to}/info/refs?service=git-upload-pack\r\n\
+         Content-Length: 0\r\nConnection: close\r\n\r\n"
+    );
+    answering(answer.into_bytes()).await
+}
+
+/// A host over TLS that answers everybody with this.
+async fn answering(answer: Vec<u8>) -> Url {
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("one");
     let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).expect("a key");
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -361,17 +437,13 @@ async fn sending_on(to: &str) -> Url {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = host.local_addr().expect("an address").port();
-    let answer = format!(
-        "HTTP/1.1 301 Moved Permanently\r\nLocation: {to}/info/refs?service=git-upload-pack\r\n\
-         Content-Length: 0\r\nConnection: close\r\n\r\n"
-    );
     tokio::spawn(async move {
         while let Ok((stream, _)) = host.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
             let mut request = [0; 4096];
             let Ok(1..) = stream.read(&mut request).await else { continue };
             // Whoever breaks off is not answered.
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.write_all(&answer).await;
             let _ = stream.shutdown().await;
         }
     });
@@ -395,4 +467,113 @@ async fn a_host_that_sends_git_on_is_not_followed() {
     let came = tokio::time::timeout(LONG, async { elsewhere.accept().await.map(drop) });
     let (came, followed) = tokio::join!(came, fetched(&url, here.into()));
     assert!(came.expect("git follows").is_ok() && followed.is_err());
+}
+
+/// What a run would read from there now.
+async fn state_of(location: &str, wanted: &str) -> Result<Option<String>, Error> {
+    let origin = parse(location)?;
+    state(&origin, wanted, Reach::Anywhere, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn what_a_run_would_read_of_a_repository_is_the_commit_of_its_ref() {
+    let folder = tempfile::tempdir().expect("folder");
+    let [one, two] = repository(folder.path());
+    git(folder.path(), &["tag", "--annotate", "-m", "noted", "noted", "one"]);
+    git(folder.path(), &["branch", "other/main", "one"]);
+    let url = Url::from_file_path(folder.path()).expect("a URL").to_string();
+    let path = folder.path().to_str().expect("UTF-8");
+    let (one, two) = (Some(one), Some(two));
+    for (wanted, expected) in [
+        ("", &two),
+        ("main", &two),
+        ("refs/heads/main", &two),
+        ("heads/main", &two),
+        ("one", &one),
+        ("noted", &one),
+        ("other/main", &one),
+        ("no-such-branch", &None),
+        (one.as_deref().expect("a commit"), &None),
+    ] {
+        assert_eq!(&state_of(&url, wanted).await.expect("an answer"), expected, "{wanted}");
+        if !wanted.is_empty() {
+            assert_eq!(&state_of(path, wanted).await.expect("an answer"), expected, "{wanted}");
+        }
+    }
+    fs::write(folder.path().join("lib/a.txt"), "three").expect("file");
+    git(folder.path(), &["commit", "--quiet", "-a", "-m", "three"]);
+    let three = Some(git(folder.path(), &["rev-parse", "HEAD"]));
+    assert_eq!(state_of(&url, "").await.expect("an answer"), three, "it moved");
+    git(folder.path(), &["branch", "--quiet", "-D", "other/main"]);
+    assert_eq!(state_of(&url, "other/main").await.expect("an answer"), None, "it is gone");
+}
+
+#[tokio::test]
+async fn what_a_run_would_read_of_a_folder_changes_with_its_files() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    fs::write(folder.path().join(".gitignore"), "*.tmp\n").expect("file");
+    fs::write(folder.path().join("note.md"), "plain").expect("file");
+    let first = state_of(path, "").await.expect("an answer");
+    assert!(first.is_some());
+    fs::write(folder.path().join("draft.tmp"), "not read").expect("file");
+    assert_eq!(state_of(path, "").await.expect("an answer"), first, "nothing that is read changed");
+    fs::write(folder.path().join("note.md"), "plain, and more").expect("file");
+    let second = state_of(path, "").await.expect("an answer");
+    assert_ne!(second, first);
+
+    // Within git it is the same, whether a change is committed or not.
+    repository(folder.path());
+    let third = state_of(path, "").await.expect("an answer");
+    assert_ne!(third, second);
+    fs::remove_file(folder.path().join("note.md")).expect("removed");
+    assert_ne!(state_of(path, "").await.expect("an answer"), third);
+}
+
+#[tokio::test]
+async fn a_repository_that_can_not_be_asked_says_why() {
+    let gone = state_of("file:///no/such/repository", "").await.expect_err("nothing there");
+    assert!(matches!(gone, Error::NoRepository(_)), "{gone}");
+    let cancel = CancellationToken::new();
+    let inside = parse("https://127.0.0.1/a/b").expect("a location");
+    let refused = state(&inside, "", Reach::Outside(&[]), &cancel).await;
+    assert!(matches!(refused, Err(Error::Inside(_))), "{refused:?}");
+    let disk = parse("file:///srv/a").expect("a location");
+    let refused = state(&disk, "", Reach::Outside(&[]), &cancel).await;
+    assert!(matches!(refused, Err(Error::BadLocation(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_host_is_asked_over_https_what_its_refs_point_to() {
+    let folder = tempfile::tempdir().expect("folder");
+    let [_, two] = repository(folder.path());
+    let refs = Command::new("git")
+        .args(["upload-pack", "--http-backend-info-refs"])
+        .arg(folder.path())
+        .output()
+        .expect("git");
+    assert!(refs.status.success(), "{}", String::from_utf8_lossy(&refs.stderr));
+    let served = [&b"001e# service=git-upload-pack\n0000"[..], refs.stdout.as_slice()].concat();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        served.len()
+    );
+    let url = answering([head.as_bytes(), served.as_slice()].concat()).await;
+    // The test's certificate is nobody's, and the way to this machine leads by no proxy.
+    let here = || ["http.sslVerify=false", "http.proxy="].map(str::to_owned).to_vec();
+    let cancel = CancellationToken::new();
+    let told = state::ask(&url, "main", here(), &cancel).await.expect("an answer");
+    assert_eq!(told, Some(two));
+
+    // A proxy that answers for the host says of no ref that it is gone.
+    let url = answering(answer("200 OK", "text/plain", b"OK")).await;
+    let error = state::ask(&url, "main", here(), &cancel).await.expect_err("no server of git");
+    assert!(matches!(error, Error::Unreachable(_)), "{error}");
+    for (status, is_gone) in [("404 Not Found", true), ("500 Internal Server Error", false)] {
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let url = answering(answer.into_bytes()).await;
+        let error = state::ask(&url, "", here(), &cancel).await.expect_err(status);
+        assert_eq!(matches!(error, Error::NoRepository(_)), is_gone, "{error}");
+    }
 }

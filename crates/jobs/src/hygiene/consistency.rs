@@ -3,18 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use mc_domain::{Act, DocId};
+use mc_domain::{Act, DocId, ProjectId};
+use mc_indexer::conversation;
 use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
 use mc_memory::Error;
-use mc_memory::consistency::mend_records;
+use mc_memory::consistency::{mend_dialogs, mend_records};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, Chain, NewEvent};
+use mc_store::consistency::UnfoundDoc;
 use mc_store::docs::Doc;
 use mc_store::hygiene::{Given, Outcome};
-use mc_store::passages::PassageSource;
+use mc_store::passages::{NewPassage, PassageSource};
+use mc_store::told::Whole;
 use mc_store::{Store, Tx, consistency, ingests, passages, policies, repositories};
 use serde_json::json;
+
+use crate::comments;
 
 /// What, and how many.
 type Counts = BTreeMap<&'static str, u64>;
@@ -61,6 +66,8 @@ async fn mend(
     let project = given.project;
     let strays = consistency::remove_strays(tx, project, PART).await?;
     let records = mend_records(tx, project, PART).await?;
+    let stray_dialogs = consistency::remove_stray_dialogs(tx, project, PART).await?;
+    let dialogs = mend_dialogs(tx, project, PART).await?;
     let docs = mend_docs(tx, given, looked_at, outcome).await?;
     let relabelled = consistency::relabel_vectors(tx, project, PART).await?;
     let queued = consistency::queue_unembedded(tx, project, PART).await?;
@@ -70,9 +77,13 @@ async fn mend(
     for (id, _) in strays.iter().chain(&records).filter(|(_, is_shared)| *is_shared) {
         outcome.found(json!({ "record": id }));
     }
+    for id in stray_dialogs.iter().chain(&dialogs) {
+        outcome.found(json!({ "dialog": id }));
+    }
     Ok(Counts::from([
-        ("stray_passages", strays.len() as u64),
+        ("stray_passages", (strays.len() + stray_dialogs.len()) as u64),
         ("records_not_found", records.len() as u64),
+        ("dialogs_not_found", dialogs.len() as u64),
         ("documents_not_found", docs),
         ("code_without_place", files),
         ("vectors_of_others", relabelled),
@@ -93,15 +104,14 @@ async fn mend_docs(
     while mended < PART {
         let docs = consistency::unfound_docs(tx, given.project, *looked_at, PART - mended).await?;
         let Some(last) = docs.last() else { break };
-        *looked_at = Some(last.id);
-        for doc in docs {
-            let id = doc.id;
-            if is_conversation(&doc) {
+        *looked_at = Some(last.doc.id);
+        for unfound in docs {
+            let id = unfound.doc.id;
+            let Some(cut) = cut_anew(tx, given.project, unfound, &sanitizing).await? else {
                 outcome.count("conversations_not_found", 1);
                 outcome.found(json!({ "document": id }));
                 continue;
-            }
-            let (_, cut) = document::cut(page(doc), Limits::default(), &sanitizing);
+            };
             passages::replace(tx, given.project, PassageSource::Doc(id), &cut).await?;
             mended += i64::from(!cut.is_empty());
         }
@@ -109,10 +119,28 @@ async fn mend_docs(
     Ok(mended.unsigned_abs())
 }
 
-/// Whether it was made of comments. Who said which, and in answer to what, is not in its text, so it is not cut
-/// here; whatever is said next, or a sync, makes it anew.
-fn is_conversation(doc: &Doc) -> bool {
-    doc.source.starts_with(TRACKER)
+/// What search is to see of a document, cut as it was before; `None` where it was made of comments and nothing but its
+/// text is known: who said which, and in answer to what, is not in that. Whatever is said next, or a sync, makes it anew.
+async fn cut_anew(
+    tx: &mut Tx,
+    project: ProjectId,
+    UnfoundDoc { doc, turns }: UnfoundDoc,
+    sanitizing: &mc_sanitizer::Policy,
+) -> Result<Option<Vec<NewPassage>>, Error> {
+    let is_of_comments = doc.source.starts_with(TRACKER);
+    let messages = match turns {
+        Some(turns) => conversation::messages(&doc.content, &turns).unwrap_or_default(),
+        None if is_of_comments => {
+            let whole = Whole { source: &doc.source, doc_id: &doc.doc_id };
+            comments::known(tx, project, whole, sanitizing).await?
+        }
+        None => Vec::new(),
+    };
+    let (page, limits) = (page(doc), Limits::default());
+    if !messages.is_empty() {
+        return Ok(Some(conversation::cut(page, &messages, limits, sanitizing).1));
+    }
+    Ok((!is_of_comments).then(|| document::cut(page, limits, sanitizing).1))
 }
 
 /// The document as it was before it was cut.

@@ -4,10 +4,12 @@
 mod citations;
 mod consistency;
 mod duplicates;
+mod embedding;
 mod expiry;
 mod export;
 mod quality;
 mod reindex;
+mod retention;
 
 use std::time::Duration;
 
@@ -21,8 +23,12 @@ use serde::{Deserialize, Serialize};
 use crate::schedule::Schedule;
 use crate::work::{Failure, Work};
 
+pub use embedding::Embedding;
+
 /// When each task is done in every project; UTC, at night for most who would notice.
-const TIMES: [(HygieneTask, &str); 7] = [
+const TIMES: [(HygieneTask, &str); 9] = [
+    // First: what goes anyway need not be looked at.
+    (HygieneTask::Retention, "0 40 0 * * *"),
     (HygieneTask::Reindex, "0 5 1 * * *"),
     (HygieneTask::Expiry, "0 40 1 * * *"),
     (HygieneTask::Duplicates, "0 20 2 * * *"),
@@ -31,6 +37,7 @@ const TIMES: [(HygieneTask, &str); 7] = [
     (HygieneTask::Quality, "0 40 3 * * *"),
     // After what has changed most.
     (HygieneTask::Consistency, "0 20 4 * * *"),
+    (HygieneTask::Embedding, "0 0 5 * * *"),
     (HygieneTask::Export, "0 30 5 * * Sun"),
 ];
 
@@ -93,12 +100,21 @@ pub async fn ask_everywhere(store: Store, Round { task }: Round) -> Result<(), F
 
 /// Does what a report was made for, and writes down in it what came of that. What was done half-way stays, and
 /// the next start goes on.
-pub async fn run(store: Store, Hygiene { report }: Hygiene) -> Result<(), Failure> {
-    run_within(TASK_TIME, &store, report).await
+pub async fn run(
+    store: Store,
+    embedding: Embedding,
+    Hygiene { report }: Hygiene,
+) -> Result<(), Failure> {
+    run_within(TASK_TIME, &store, &embedding, report).await
 }
 
-async fn run_within(time: Duration, store: &Store, report: HygieneReportId) -> Result<(), Failure> {
-    let attended = tokio::time::timeout(time, begin_and_attend(store, report)).await;
+async fn run_within(
+    time: Duration,
+    store: &Store,
+    embedding: &Embedding,
+    report: HygieneReportId,
+) -> Result<(), Failure> {
+    let attended = tokio::time::timeout(time, begin_and_attend(store, embedding, report)).await;
     let failure = match attended {
         Ok(Ok(None)) => return Ok(()),
         Ok(Ok(Some(outcome))) => {
@@ -114,16 +130,17 @@ async fn run_within(time: Duration, store: &Store, report: HygieneReportId) -> R
 
 async fn begin_and_attend(
     store: &Store,
+    embedding: &Embedding,
     report: HygieneReportId,
 ) -> Result<Option<Outcome>, Error> {
     let Some(given) = hygiene::begin(store, report).await? else { return Ok(None) };
-    let outcome = attend(store, &given).await?;
+    let outcome = attend(store, embedding, &given).await?;
     tracing::info!(project.id = %given.project, hygiene.task = %given.task,
         hygiene.dry_run = given.is_dry_run, counts = ?outcome.counts, "hygiene is done");
     Ok(Some(outcome))
 }
 
-async fn attend(store: &Store, given: &Given) -> Result<Outcome, Error> {
+async fn attend(store: &Store, embedding: &Embedding, given: &Given) -> Result<Outcome, Error> {
     match given.task {
         HygieneTask::Duplicates => duplicates::run(store, given).await,
         HygieneTask::Quality => quality::run(store, given).await,
@@ -132,6 +149,8 @@ async fn attend(store: &Store, given: &Given) -> Result<Outcome, Error> {
         HygieneTask::Reindex => reindex::run(store, given).await,
         HygieneTask::Consistency => consistency::run(store, given).await,
         HygieneTask::Export => export::run(store, given).await,
+        HygieneTask::Embedding => embedding::run(store, given, embedding).await,
+        HygieneTask::Retention => retention::run(store, given).await,
     }
 }
 
@@ -141,7 +160,9 @@ mod tests {
 
     use mc_domain::UserId;
     use mc_store::testing::hold;
+    use mc_store::vectors;
     use mc_testkit::TestDatabase;
+    use serde_json::json;
 
     use super::*;
 
@@ -152,9 +173,11 @@ mod tests {
         let mut tx = db.service().enter(UserId::LOCAL, project).begin().await.unwrap();
         let id = hygiene::ask(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
         tx.commit().await.unwrap();
+        let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
+        let embedding = Embedding { model, is_remote: false };
         // It does not get so far as to begin.
         let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
-        let failure = run_within(Duration::ZERO, db.store(), id).await.unwrap_err();
+        let failure = run_within(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
         assert_eq!(failure, Failure::ForNow("it was not done after 0 s".to_owned()));
         let report = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
         assert!(report.ended_at.is_some());

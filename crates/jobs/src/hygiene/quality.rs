@@ -1,15 +1,16 @@
-//! How the team's records stand, and which of them help nobody: listed for people, or taken out, as the policy has
-//! it.
+//! How the team's records stand, and which of them help nobody: listed for people, put before reviewers, or taken
+//! out, as the policy has it.
 
-use mc_domain::{Act, HygieneAction, RecordId};
+use mc_domain::{Act, NoiseAction, RecordId};
 use mc_memory::Error;
 use mc_memory::quality::{self, Judged};
-use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::hygiene::{Given, Outcome, wear};
+use mc_store::hygiene::wear::{self, Against};
+use mc_store::hygiene::{Given, Outcome};
+use mc_store::{Store, Tx};
 use serde_json::{Value, json};
 
-/// Records looked at in one go, and taken out in one transaction.
+/// Records looked at in one go, and taken out or set aside in one transaction.
 const PAGE: i64 = 500;
 
 pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
@@ -23,9 +24,9 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
         after = Some(last.wear.id);
         for judged in &page {
             outcome.count("records", 1);
-            outcome.count(level(judged.standing), 1);
+            outcome.count(level(judged.standing()), 1);
         }
-        if action == HygieneAction::Off {
+        if action == NoiseAction::Off {
             continue;
         }
         let noise: Vec<_> = page.into_iter().filter(|one| !one.noise.is_empty()).collect();
@@ -33,8 +34,15 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
         for judged in &noise {
             outcome.found(finding(judged));
         }
-        if action == HygieneAction::Apply && !given.is_dry_run && !noise.is_empty() {
-            outcome.count("retired", take_out(store, given, &noise).await?);
+        if given.is_dry_run || noise.is_empty() {
+            continue;
+        }
+        match action {
+            NoiseAction::Off | NoiseAction::Propose => {}
+            NoiseAction::Quarantine => {
+                outcome.count("quarantined", set_aside(store, given, &noise).await?);
+            }
+            NoiseAction::Apply => outcome.count("retired", take_out(store, given, &noise).await?),
         }
     }
 }
@@ -50,12 +58,13 @@ fn level(standing: Option<f32>) -> &'static str {
 }
 
 fn finding(judged: &Judged) -> Value {
-    let standing = judged.standing.map(|standing| (f64::from(standing) * 100.0).round() / 100.0);
-    json!({ "record": judged.wear.id, "standing": standing, "reasons": reasons(judged) })
-}
-
-fn reasons(judged: &Judged) -> Vec<String> {
-    judged.noise.iter().map(ToString::to_string).collect()
+    let Against { standing, factors, reasons } = judged.against();
+    json!({
+        "record": judged.wear.id,
+        "standing": standing,
+        "factors": factors,
+        "reasons": reasons,
+    })
 }
 
 /// Takes out those that nobody touched meanwhile; answers how many.
@@ -63,13 +72,35 @@ async fn take_out(store: &Store, given: &Given, noise: &[Judged]) -> Result<u64,
     let looked_at: Vec<_> = noise.iter().map(|judged| judged.wear.clone()).collect();
     let mut tx = store.begin().await?;
     let retired = wear::retire(&mut tx, given.project, &looked_at).await?;
-    let gone = noise.iter().filter(|judged| retired.contains(&judged.wear.id));
-    let why = |judged: &Judged| json!({ "record": judged.wear.id, "reasons": reasons(judged) });
-    let detail = json!({ "records": gone.map(why).collect::<Vec<_>>() });
-    if !retired.is_empty() {
+    note(tx, given, noise, &retired).await
+}
+
+/// Puts those that nobody touched meanwhile before the reviewers; answers how many.
+async fn set_aside(store: &Store, given: &Given, noise: &[Judged]) -> Result<u64, Error> {
+    let looked_at: Vec<_> =
+        noise.iter().map(|judged| (judged.wear.clone(), judged.against())).collect();
+    let mut tx = store.begin_in_memory(given.project).await?;
+    let days = given.policy.retention_days.quarantine;
+    let waiting = wear::set_aside(&mut tx, given.project, &looked_at, days).await?;
+    note(tx, given, noise, &waiting).await
+}
+
+/// Says in the audit which are gone from the recall, how and why, and makes it so; answers how many they are.
+async fn note(
+    mut tx: Tx,
+    given: &Given,
+    noise: &[Judged],
+    gone: &[RecordId],
+) -> Result<u64, Error> {
+    let of_them = noise.iter().filter(|judged| gone.contains(&judged.wear.id));
+    let why =
+        |judged: &Judged| json!({ "record": judged.wear.id, "reasons": judged.against().reasons });
+    let action = given.policy.hygiene.noise.as_str();
+    let detail = json!({ "action": action, "records": of_them.map(why).collect::<Vec<_>>() });
+    if !gone.is_empty() {
         let event = NewEvent::new(Act::RecordsRetired, "noise").with(detail);
         audit::add(&mut tx, Chain::Project(given.project), None, &[event]).await?;
     }
     tx.commit().await?;
-    Ok(retired.len() as u64)
+    Ok(gone.len() as u64)
 }

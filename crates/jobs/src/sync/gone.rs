@@ -1,26 +1,52 @@
 //! What is known here and not there any more.
+//!
+//! All that the system has is listed, page by page; what is known and not yet on it is kept in the database
+//! (`mc_store::unlisted`), and how far the list was read beside where the sync stands. So a list that takes longer than
+//! one job is read on by the next, and nothing is taken for gone before the list has come to its end, twice: what moves
+//! from one page to another while they are read may be missing once.
 
-use std::collections::HashSet;
-use std::time::Duration;
-
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use mc_connectors::client;
 use mc_connectors::system::{Cursor, Page, Tracker, Wiki};
-use mc_domain::Act;
+use mc_domain::{Ability, Act};
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::{connections, tasks};
+use mc_store::{Tx, connections, tasks, unlisted};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::time::timeout;
 
-use super::{Ended, Place, Stopped, Syncing};
+use super::{Ended, Place, Progress, Stopped, Syncing, written};
 
 /// More ids than this are not compared.
 const IDS: usize = 500_000;
-/// After so much of its time a sync is done with listing; the rest is for what is gone.
-const LISTED_WITHIN: Duration = connections::SYNC_TIME.saturating_sub(Duration::from_mins(2));
+/// A list that was begun longer ago tells of a time that is over.
+const OLDEST: TimeDelta = TimeDelta::days(2);
 /// So many are forgotten in one transaction.
-const TOGETHER: usize = 500;
+const TOGETHER: i64 = 500;
+
+/// How far the comparison of what is known with all that there is has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sweep {
+    /// Where the next page of the list begins.
+    next: Cursor,
+    /// How many were on the pages before it.
+    listed: usize,
+    /// When the first page was asked for. What was heard of since is not gone.
+    begun_at: DateTime<Utc>,
+    stage: Stage,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stage {
+    /// The list is read.
+    First,
+    /// It is read once more.
+    Again,
+    /// What is on it neither time is forgotten.
+    Forgetting,
+}
 
 /// A part of the list of all that there is.
 pub(super) type Listing<'a> = BoxFuture<'a, Result<Page<String>, client::Error>>;
@@ -42,139 +68,228 @@ impl Lists for dyn Wiki {
     }
 }
 
-/// Those of `known` that the system does not list, as far as that can be told in the time of the sync. Where it can't,
-/// it could not the next minute: it is tried again a day later, and the connection says so until it is asked next.
-pub(super) async fn find(
-    syncing: &Syncing<'_>,
-    known: Vec<String>,
-    system: &(impl Lists + ?Sized),
-) -> Result<Vec<String>, Stopped> {
-    find_within(LISTED_WITHIN.saturating_sub(syncing.begun.elapsed()), syncing, known, system).await
-}
-
-async fn find_within(
-    time: Duration,
-    syncing: &Syncing<'_>,
-    known: Vec<String>,
-    system: &(impl Lists + ?Sized),
-) -> Result<Vec<String>, Stopped> {
-    if let Ok(found) = timeout(time, missing(known, system)).await {
-        return found;
+impl Sweep {
+    fn from_the_beginning() -> Self {
+        let next = Cursor::default();
+        Self { next, listed: 0, begun_at: Utc::now(), stage: Stage::First }
     }
-    connections::compared(syncing.store, syncing.asking.id).await?;
-    Err(Stopped::Because(
-        "it lists what it has too slowly to find what is gone; connect to smaller parts of it"
-            .to_owned(),
-    ))
-}
 
-/// Those of `known` that the system does not list. What is missing is looked for twice: what moves from one page of
-/// a list to another while that is read may be missing from it once. A system that lists nothing at all hides
-/// rather than has nothing, so that is a failure.
-async fn missing(
-    known: Vec<String>,
-    system: &(impl Lists + ?Sized),
-) -> Result<Vec<String>, Stopped> {
-    let mut missing = known;
-    for _ in 0..2 {
-        if missing.is_empty() {
-            break;
-        }
-        let listed = all(system).await?;
-        if listed.is_empty() {
-            return Err(Stopped::Because(format!(
-                "it lists nothing at all, where {} are known: see that the credential may still see them; if \
-                 they are gone indeed, remove the connection with what came by it",
-                missing.len()
-            )));
-        }
-        missing.retain(|id| !listed.contains(id));
+    /// Whether it was begun too long ago to be gone on with: after a pause, say, or weeks of failures.
+    fn is_old(&self) -> bool {
+        Utc::now() - self.begun_at > OLDEST
     }
-    Ok(missing)
-}
 
-async fn all(system: &(impl Lists + ?Sized)) -> Result<HashSet<String>, Stopped> {
-    let (mut listed, mut at) = (HashSet::new(), Cursor::default());
-    loop {
-        let page = system.list(&at).await?;
-        listed.extend(page.items);
-        if page.is_last {
-            return Ok(listed);
+    /// Behind a page; behind the last one the next stage begins.
+    fn behind(self, page: &Page<String>) -> Self {
+        if !page.is_last {
+            let listed = self.listed + page.items.len();
+            return Self { next: page.next.clone(), listed, ..self };
         }
-        if page.next == at {
+        let stage = if self.stage == Stage::First { Stage::Again } else { Stage::Forgetting };
+        Self { next: Cursor::default(), listed: 0, stage, ..self }
+    }
+
+    /// Whether the page can be believed. A system that lists nothing at all hides rather than has nothing.
+    fn check(&self, page: &Page<String>) -> Result<(), Stopped> {
+        let listed = self.listed + page.items.len();
+        if !page.is_last && page.next == self.next {
             return Err(super::stands_still());
         }
-        if listed.len() > IDS {
-            return Err(Stopped::Because(format!(
-                "it lists more than {IDS}; connect to smaller parts of it"
-            )));
+        if listed > IDS {
+            let reason = format!("it lists more than {IDS}; connect to smaller parts of it");
+            return Err(Stopped::Because(reason));
         }
-        at = page.next;
+        if page.is_last && listed == 0 {
+            return Err(Stopped::Because(
+                "it lists nothing at all, where some are known: see that the credential may still see them; \
+                 if they are gone indeed, remove the connection with what came by it"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 }
 
 impl Syncing<'_> {
-    /// Forgets what is gone: documents, and with `asked_at`, when the system was asked, what was told of tasks.
-    pub(super) async fn withdraw(
+    /// Goes on comparing what is known with all that the system lists, and forgets what is gone; begins where it is time
+    /// to. What is not done when the sync's turn is over is for the next.
+    pub(super) async fn compare(
         &self,
         mut place: Place,
-        gone: &[String],
-        asked_at: Option<DateTime<Utc>>,
+        mut at: Progress,
+        system: &(impl Lists + ?Sized),
     ) -> Result<Ended, Stopped> {
-        for some in gone.chunks(TOGETHER) {
-            if !self.withdraw_some(&mut place, some, asked_at).await? {
+        let is_due = at.sweep.as_ref().map_or(self.asking.is_compared, Sweep::is_old);
+        if is_due && !self.begin_sweep(&mut place, &mut at).await? {
+            return Ok(Ended::Overtaken);
+        }
+        while let Some(sweep) = at.sweep.clone() {
+            let is_ours = match sweep.stage {
+                Stage::First | Stage::Again => {
+                    self.read_page(&mut place, &mut at, sweep, system).await?
+                }
+                Stage::Forgetting => self.forget_some(&mut place, &mut at, sweep).await?,
+            };
+            if !is_ours {
                 return Ok(Ended::Overtaken);
             }
+            if at.sweep.is_some() && self.is_over() {
+                return Ok(Ended::More);
+            }
         }
-        connections::compared(self.store, self.asking.id).await?;
         Ok(Ended::Done)
     }
 
-    async fn withdraw_some(
-        &self,
-        place: &mut Place,
-        gone: &[String],
-        asked_at: Option<DateTime<Utc>>,
-    ) -> Result<bool, Stopped> {
-        let (project, connection) = (self.asking.project, self.asking.id);
-        let mut tx = self.store.begin().await?;
-        let stays = place.0.clone().unwrap_or_default();
-        if !self.advance(&mut tx, place, stays).await? {
+    /// Notes what is known, to be looked for on the list; `false` where somebody else has gone on, as all of these.
+    async fn begin_sweep(&self, place: &mut Place, at: &mut Progress) -> Result<bool, Stopped> {
+        let (mut tx, sweep) = (self.store.begin().await?, Sweep::from_the_beginning());
+        if !self.sweep_on(&mut tx, place, at, Some(sweep.clone())).await? {
             return Ok(false);
         }
-        let (mut withdrawn, mut events) = (0_u32, Vec::new());
-        for id in gone.iter().filter(|_| asked_at.is_some()) {
-            let asked_at = asked_at.unwrap_or_default();
-            withdrawn += u32::from(tasks::withdraw_unlisted(&mut tx, project, id, asked_at).await?);
+        let known = match self.asking.ability {
+            Ability::Issues => unlisted::expect_tasks(&mut tx, self.asking.id).await?,
+            Ability::Pages | Ability::Heads => {
+                unlisted::expect_documents(&mut tx, self.asking.id).await?
+            }
+        };
+        if known == 0 {
+            let nothing = Sweep { stage: Stage::Forgetting, ..sweep };
+            self.sweep_on(&mut tx, place, at, Some(nothing)).await?;
         }
-        if withdrawn > 0 {
-            let detail = json!({ "withdrawn": withdrawn });
-            events.push(NewEvent::new(Act::TasksSynced, connection).with(detail));
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Asks for a page of the list, and notes what is on it with where the next one begins.
+    async fn read_page(
+        &self,
+        place: &mut Place,
+        at: &mut Progress,
+        sweep: Sweep,
+        system: &(impl Lists + ?Sized),
+    ) -> Result<bool, Stopped> {
+        let page = system.list(&sweep.next).await?;
+        if let Err(stopped) = sweep.check(&page) {
+            self.give_up(place, at).await?;
+            return Err(stopped);
         }
-        let removed = connections::forget_gone(&mut tx, project, connection, gone).await?;
+        let next = sweep.behind(&page);
+        let mut tx = self.store.begin().await?;
+        if !self.sweep_on(&mut tx, place, at, Some(next.clone())).await? {
+            return Ok(false);
+        }
+        unlisted::seen(&mut tx, self.asking.id, &page.items).await?;
+        self.came(&mut tx, 0).await?;
+        if page.is_last && !unlisted::are_left(&mut tx, self.asking.id).await? {
+            let nothing = Sweep { stage: Stage::Forgetting, ..next };
+            self.sweep_on(&mut tx, place, at, Some(nothing)).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Leaves a list that can't be believed, so that the next sync begins another.
+    async fn give_up(&self, place: &mut Place, at: &mut Progress) -> Result<(), Stopped> {
+        let mut tx = self.store.begin().await?;
+        self.sweep_on(&mut tx, place, at, None).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Forgets some of what is gone; where nothing is left, the comparison is over.
+    async fn forget_some(
+        &self,
+        place: &mut Place,
+        at: &mut Progress,
+        sweep: Sweep,
+    ) -> Result<bool, Stopped> {
+        let (mut tx, asked_at) = (self.store.begin().await?, sweep.begun_at);
+        if !self.sweep_on(&mut tx, place, at, Some(sweep)).await? {
+            return Ok(false);
+        }
+        let gone = unlisted::take(&mut tx, self.asking.id, TOGETHER).await?;
+        if gone.is_empty() {
+            self.sweep_on(&mut tx, place, at, None).await?;
+            connections::compared(&mut tx, self.asking.id).await?;
+        } else {
+            self.forget(&mut tx, gone, asked_at).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Says in the transaction how far the comparison is; `false` where somebody else has gone on.
+    async fn sweep_on(
+        &self,
+        tx: &mut Tx,
+        place: &mut Place,
+        at: &mut Progress,
+        sweep: Option<Sweep>,
+    ) -> Result<bool, Stopped> {
+        let next = Progress { sweep, ..at.clone() };
+        if !self.advance(tx, place, written(&next)?).await? {
+            return Ok(false);
+        }
+        *at = next;
+        Ok(true)
+    }
+
+    /// Forgets documents that are gone, or what was told of tasks that were not heard of since `asked_at`.
+    async fn forget(
+        &self,
+        tx: &mut Tx,
+        mut gone: Vec<String>,
+        asked_at: DateTime<Utc>,
+    ) -> Result<(), Stopped> {
+        let (project, connection) = (self.asking.project, self.asking.id);
+        let mut events = Vec::new();
+        if self.asking.ability == Ability::Issues {
+            gone = self.withdrawn(tx, gone, asked_at).await?;
+            if !gone.is_empty() {
+                let detail = json!({ "withdrawn": gone.len() });
+                events.push(NewEvent::new(Act::TasksSynced, connection).with(detail));
+            }
+        }
+        let removed = connections::forget_gone(tx, project, connection, &gone).await?;
         if removed > 0 {
             let detail = json!({ "removed": removed });
             events.push(NewEvent::new(Act::DocumentsIngested, connection).with(detail));
         }
         if !events.is_empty() {
-            audit::add(&mut tx, Chain::Project(project), None, &events).await?;
+            audit::add(tx, Chain::Project(project), None, &events).await?;
         }
-        tx.commit().await?;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Those of the tasks that are withdrawn now.
+    async fn withdrawn(
+        &self,
+        tx: &mut Tx,
+        unlisted: Vec<String>,
+        asked_at: DateTime<Utc>,
+    ) -> Result<Vec<String>, Stopped> {
+        let (project, connection) = (self.asking.project, self.asking.id);
+        let mut withdrawn = Vec::new();
+        for id in unlisted {
+            if tasks::withdraw_unlisted(tx, project, connection, &id, asked_at).await? {
+                withdrawn.push(id);
+            }
+        }
+        Ok(withdrawn)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Mutex;
     use std::time::Instant;
 
-    use mc_domain::{Ability, ConnectionId};
+    use mc_domain::ConnectionId;
     use mc_seal::{Sealer, SealingKey};
+    use mc_store::Store;
     use mc_store::connections::NewConnection;
-    use mc_store::testing::execute;
+    use mc_store::testing::{execute, text};
     use mc_testkit::TestDatabase;
-    use serde_json::json;
 
     use super::*;
 
@@ -183,83 +298,223 @@ mod tests {
         Page { items, next: Cursor(json!(next)), is_last }
     }
 
-    struct Fake<F>(F);
+    /// Lists as it is told, and knows what it was asked for; nothing where it is told nothing.
+    struct Fake<F> {
+        answer: F,
+        asked: Mutex<Vec<serde_json::Value>>,
+    }
 
-    impl<F: Fn(&Cursor) -> Page<String> + Send + Sync> Lists for Fake<F> {
+    impl<F: Fn(&Cursor, usize) -> Option<Page<String>> + Send + Sync> Fake<F> {
+        fn new(answer: F) -> Self {
+            Self { answer, asked: Mutex::default() }
+        }
+
+        fn asked(&self) -> Vec<serde_json::Value> {
+            self.asked.lock().expect("nobody panics").clone()
+        }
+    }
+
+    impl<F: Fn(&Cursor, usize) -> Option<Page<String>> + Send + Sync> Lists for Fake<F> {
         fn list<'a>(&'a self, from: &'a Cursor) -> Listing<'a> {
-            Box::pin(std::future::ready(Ok((self.0)(from))))
+            let mut asked = self.asked.lock().expect("nobody panics");
+            let answer = (self.answer)(from, asked.len());
+            asked.push(from.0.clone());
+            let away = || client::Error::Unavailable {
+                system: "ours".to_owned(),
+                reason: "it stopped".to_owned(),
+            };
+            Box::pin(std::future::ready(answer.ok_or_else(away)))
         }
     }
 
-    fn known(ids: &[&str]) -> Vec<String> {
-        ids.iter().map(|&id| id.to_owned()).collect()
+    /// A project with tasks that came by a connection, which are to be compared.
+    struct World {
+        db: TestDatabase,
+        id: ConnectionId,
     }
 
-    #[tokio::test]
+    impl World {
+        async fn with(known: &[&str]) -> Self {
+            let db = TestDatabase::create().await;
+            let project = db.project("shop").await.id;
+            let id = ConnectionId::generate();
+            let new = NewConnection {
+                id,
+                system: "ours".to_owned(),
+                what: "CS".to_owned(),
+                ability: Ability::Issues,
+                every_minutes: 15,
+                with_comments: false,
+            };
+            let mut tx = db.store().begin().await.expect("begun");
+            connections::create(&mut tx, project, &new).await.expect("made");
+            tx.commit().await.expect("kept");
+            for name in known {
+                let sql = format!(
+                    "insert into tasks (id, project_id, external_id, title, status, connection_id, said_at)
+                     values (gen_random_uuid(), '{project}', '{name}', 'T', 'open', '{id}', '2026-11-01')"
+                );
+                execute(db.url(), &sql).await.expect("a task");
+            }
+            let a_day_passes = "update connections set compared_at = now() - interval '25 hours'";
+            execute(db.url(), a_day_passes).await.expect("a day");
+            Self { db, id }
+        }
+
+        fn store(&self) -> &Store {
+            self.db.store()
+        }
+
+        /// What the next job makes of it.
+        async fn compared(&self, system: &impl Lists) -> Result<Ended, Stopped> {
+            let asking = connections::begin_asking(self.store(), self.id).await;
+            let asking = asking.expect("asked").expect("it is there");
+            let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+            let (store, begun) = (self.store(), Instant::now());
+            let syncing = Syncing { store, sealer: &sealer, asking: &asking, begun };
+            let place = Place::of(&asking);
+            let at = place.read();
+            syncing.compare(place, at, system).await
+        }
+
+        /// The tasks that are gone, and whether all were compared.
+        async fn gone(&self) -> (String, bool) {
+            let gone = "select coalesce(string_agg(external_id, ' ' order by external_id), '')
+                        from tasks where status = 'deleted'";
+            let done = "select (compared_at > now() - interval '1 hour')::text from connections";
+            let done = text(self.store(), done).await.expect("a time");
+            (text(self.store(), gone).await.expect("tasks"), done == "true")
+        }
+    }
+
+    fn is_done(ended: &Result<Ended, Stopped>) -> bool {
+        matches!(ended, Ok(Ended::Done))
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_is_on_no_page_is_gone() {
-        let list = Fake(|from: &Cursor| {
+        let world = World::with(&["a", "b", "c"]).await;
+        let list = Fake::new(|from: &Cursor, _| {
             let is_second = from.0 == json!(1);
-            if is_second { page(&["c"], 2, true) } else { page(&["a"], 1, false) }
+            Some(if is_second { page(&["c"], 2, true) } else { page(&["a"], 1, false) })
         });
-        assert_eq!(missing(known(&["a", "b", "c"]), &list).await.expect("listed"), ["b"]);
+        assert!(is_done(&world.compared(&list).await));
+        assert_eq!(world.gone().await, ("b".to_owned(), true));
+        assert_eq!(list.asked().len(), 4, "what is missing is looked for twice");
+        let events = "select string_agg(action || detail, ' ') from audit_events
+                      where subject = (select id::text from connections)";
+        let events = text(world.store(), events).await.expect("events");
+        assert!(events.contains(r#"tasks.synced{"withdrawn":1}"#), "{events}");
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_was_missing_once_is_there() {
-        let asked = AtomicUsize::new(0);
-        let list = Fake(|_: &Cursor| {
-            let times = asked.fetch_add(1, Ordering::SeqCst);
-            if times == 0 { page(&["a"], 1, true) } else { page(&["a", "b"], 1, true) }
+        let world = World::with(&["a", "b"]).await;
+        let list = Fake::new(|_: &Cursor, times| {
+            Some(if times == 0 { page(&["a"], 1, true) } else { page(&["a", "b"], 1, true) })
         });
-        assert!(missing(known(&["a", "b"]), &list).await.expect("listed").is_empty());
-        assert_eq!(asked.load(Ordering::SeqCst), 2);
+        assert!(is_done(&world.compared(&list).await));
+        assert_eq!(world.gone().await, (String::new(), true));
+        assert_eq!(list.asked().len(), 2);
     }
 
-    #[tokio::test]
-    async fn a_system_that_lists_nothing_or_stands_still_takes_nothing_away() {
-        let nothing = Fake(|_: &Cursor| page(&[], 1, true));
-        let said = missing(known(&["a"]), &nothing).await.expect_err("nothing").to_string();
-        assert!(said.contains("lists nothing at all"), "{said}");
-        let still = Fake(|_: &Cursor| page(&["a"], 1, false));
-        let said = missing(known(&["b"]), &still).await.expect_err("the same").to_string();
-        assert!(said.contains("same page"), "{said}");
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_list_that_is_broken_off_is_read_on_where_that_was_and_takes_nothing_away_before_its_end()
+     {
+        let world = World::with(&["a", "b", "c", "d"]).await;
+        // Of three pages the third is not answered the first time.
+        let list = Fake::new(|from: &Cursor, times| match from.0.as_u64() {
+            None => Some(page(&["a"], 1, false)),
+            Some(1) => Some(page(&["b"], 2, false)),
+            Some(_) => (times > 2).then(|| page(&["c"], 3, true)),
+        });
+        assert!(world.compared(&list).await.is_err());
+        assert_eq!(world.gone().await, (String::new(), false));
+        let left = "select string_agg(external_id, ' ' order by external_id) from unlisted";
+        assert_eq!(text(world.store(), left).await.expect("left"), "c d");
+
+        // Heard of meanwhile, it is not gone, whatever the list says.
+        let heard =
+            "update tasks set said_at = now() + interval '1 minute' where external_id = 'd'";
+        execute(world.db.url(), heard).await.expect("heard");
+        assert!(is_done(&world.compared(&list).await));
+        let null = json!(null);
+        let broken_off = [null.clone(), json!(1), json!(2)];
+        let read_on = [json!(2), null, json!(1), json!(2)];
+        assert_eq!(list.asked(), [&broken_off[..], &read_on[..]].concat());
+        assert_eq!(world.gone().await, (String::new(), true));
+        assert!(is_done(&world.compared(&list).await));
+        assert_eq!(list.asked().len(), 7, "that is done again a day later");
     }
 
-    struct Endless;
-
-    impl Lists for Endless {
-        fn list<'a>(&'a self, _: &'a Cursor) -> Listing<'a> {
-            Box::pin(std::future::pending())
+    /// A list of two pages, the second of which is not answered the first time.
+    fn broken_off(from: &Cursor, times: usize) -> Option<Page<String>> {
+        match from.0.as_u64() {
+            None => Some(page(&["a"], 1, false)),
+            Some(_) => (times > 1).then(|| page(&["b"], 2, true)),
         }
     }
 
-    #[tokio::test]
-    async fn a_list_that_does_not_end_in_time_is_read_again_the_next_day() {
-        let db = TestDatabase::create().await;
-        let (store, project) = (db.store(), db.project("shop").await.id);
-        let new = NewConnection {
-            id: ConnectionId::generate(),
-            system: "ours".to_owned(),
-            what: "CS".to_owned(),
-            ability: Ability::Issues,
-            every_minutes: 15,
-            with_comments: false,
-        };
-        let mut tx = store.begin().await.expect("begun");
-        connections::create(&mut tx, project, &new).await.expect("made");
-        tx.commit().await.expect("kept");
-        let a_day_passes = "update connections set compared_at = now() - interval '25 hours'";
-        execute(db.url(), a_day_passes).await.expect("a day");
-        let ask = async || {
-            connections::begin_asking(store, new.id).await.expect("asked").expect("it is there")
-        };
-        let asking = ask().await;
-        assert!(asking.is_compared);
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_list_that_was_begun_long_ago_is_begun_anew() {
+        let world = World::with(&["a", "b"]).await;
+        let list = Fake::new(broken_off);
+        assert!(world.compared(&list).await.is_err());
+        let days_pass = "update connections set progress =
+            jsonb_set(progress, '{sweep,begun_at}', to_jsonb(now() - interval '3 days'))";
+        execute(world.db.url(), days_pass).await.expect("days");
+        assert!(is_done(&world.compared(&list).await));
+        let null = json!(null);
+        assert_eq!(list.asked(), [null.clone(), json!(1), null, json!(1)]);
+        assert_eq!(world.gone().await, (String::new(), true));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_list_that_is_too_long_is_begun_anew() {
+        let world = World::with(&["a", "b"]).await;
+        let list = Fake::new(broken_off);
+        assert!(world.compared(&list).await.is_err());
+        let many =
+            "update connections set progress = jsonb_set(progress, '{sweep,listed}', '500000')";
+        execute(world.db.url(), many).await.expect("many");
+        let said = world.compared(&list).await.expect_err("too many").to_string();
+        assert!(said.contains("more than 500000"), "{said}");
+        assert!(is_done(&world.compared(&list).await), "it may be shorter by now");
+        let null = json!(null);
+        assert_eq!(list.asked(), [null.clone(), json!(1), json!(1), null, json!(1)]);
+        assert_eq!(world.gone().await, (String::new(), true));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_turn_that_is_over_leaves_the_rest_to_the_next() {
+        let world = World::with(&["a", "b"]).await;
+        let list = Fake::new(|from: &Cursor, _| {
+            let is_second = from.0 == json!(1);
+            Some(if is_second { page(&["b"], 2, true) } else { page(&["a"], 1, false) })
+        });
+        let asking = connections::begin_asking(world.store(), world.id).await;
+        let asking = asking.expect("asked").expect("it is there");
         let sealer = Sealer::new(SealingKey::generate(), Vec::new());
-        let syncing = Syncing { store, sealer: &sealer, asking: &asking, begun: Instant::now() };
-        let said = find_within(Duration::ZERO, &syncing, known(&["a"]), &Endless).await;
-        let said = said.expect_err("it does not end").to_string();
-        assert!(said.contains("connect to smaller parts"), "{said}");
-        assert!(!ask().await.is_compared);
+        let long_ago = Instant::now().checked_sub(super::super::TURN).expect("a time");
+        let store = world.store();
+        let syncing = Syncing { store, sealer: &sealer, asking: &asking, begun: long_ago };
+        let ended = syncing.compare(Place::of(&asking), Progress::default(), &list).await;
+        assert!(matches!(ended, Ok(Ended::More)));
+        assert_eq!(list.asked(), [json!(null)]);
+        assert!(is_done(&world.compared(&list).await));
+        assert_eq!(list.asked(), [json!(null), json!(1)]);
+        assert_eq!(world.gone().await, (String::new(), true));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_system_that_lists_nothing_or_stands_still_takes_nothing_away() {
+        let world = World::with(&["a", "b"]).await;
+        let nothing = Fake::new(|_: &Cursor, _| Some(page(&[], 1, true)));
+        let said = world.compared(&nothing).await.expect_err("nothing").to_string();
+        assert!(said.contains("lists nothing at all"), "{said}");
+        let still = Fake::new(|_: &Cursor, _| Some(page(&["a"], 1, false)));
+        let said = world.compared(&still).await.expect_err("the same").to_string();
+        assert!(said.contains("same page"), "{said}");
+        assert_eq!(world.gone().await, (String::new(), false));
     }
 }

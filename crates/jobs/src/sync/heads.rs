@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mc_connectors::Push;
 use mc_connectors::client::System;
-use mc_connectors::system::GitHost;
+use mc_connectors::{PlainGit, Push};
+use mc_indexer::source::{self, InsideHost, Reach};
 use mc_store::ingests;
 use mc_store::repositories::{self, Repository};
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::{Ended, Place, Stopped, Syncing, written};
 
@@ -30,45 +31,69 @@ impl Syncing<'_> {
         let all = repositories::list(self.store, self.asking.project).await?;
         let mut of_it = all.into_iter().filter(|one| here.is_of(&one.location)).peekable();
         if of_it.peek().is_none() {
-            return Err(Stopped::Because(format!(
-                "the project has not indexed {} from there; do that first (memory-copilot ingest)",
-                self.asking.what
-            )));
+            return Err(self.not_indexed());
         }
         for repository in of_it {
-            if !self.follow(&*host, &mut place, &repository).await? {
+            let asked_for = self.asked_for(&repository).await?;
+            let reference = Some(asked_for.as_str()).filter(|reference| !reference.is_empty());
+            let Some(head) = host.head(reference).await? else { continue };
+            if !self.follow(&mut place, &repository, &asked_for, head).await? {
                 return Ok(Ended::Overtaken);
             }
         }
         Ok(Ended::Done)
     }
 
+    /// The same for a repository whose host has no interface but git's, or that lies on this machine. It is reached as
+    /// its index runs reach it.
+    pub(super) async fn git_heads(&self, inside: &[InsideHost]) -> Result<Ended, Stopped> {
+        let mut place = Place::of(self.asking);
+        let repository = match PlainGit::parse(&self.asking.what) {
+            Some(PlainGit { owner, name }) => {
+                repositories::find(self.store, self.asking.project, owner, name).await?
+            }
+            None => None,
+        };
+        let repository = repository.ok_or_else(|| self.not_indexed())?;
+        let asked_for = self.asked_for(&repository).await?;
+        let Some(head) = state_of(&repository, &asked_for, inside).await? else {
+            return Ok(Ended::Done);
+        };
+        let is_ours = self.follow(&mut place, &repository, &asked_for, head).await?;
+        Ok(if is_ours { Ended::Done } else { Ended::Overtaken })
+    }
+
+    fn not_indexed(&self) -> Stopped {
+        Stopped::Because(format!(
+            "the project has not indexed {} from there; do that first (memory-copilot ingest)",
+            self.asking.what
+        ))
+    }
+
     /// Asks for a run where the ref that was asked for last points elsewhere than when it was last looked at, or
     /// where the run that was asked for then has failed.
     async fn follow(
         &self,
-        host: &dyn GitHost,
         place: &mut Place,
         repository: &Repository,
+        asked_for: &str,
+        head: String,
     ) -> Result<bool, Stopped> {
-        let asked_for = self.asked_for(repository).await?;
-        let reference = Some(asked_for.as_str()).filter(|reference| !reference.is_empty());
-        let Some(head) = host.head(reference).await? else { return Ok(true) };
-        let mut seen: Heads = place.read();
-        let before = seen.heads.insert(repository.namespace.clone(), head.clone());
         let is_indexed = repository.source_ref == head;
-        if before.as_ref() == Some(&head)
-            && (is_indexed || !self.has_failed(repository, &asked_for).await?)
-        {
+        let mut seen: Heads = place.read();
+        let has_moved = seen.heads.get(&repository.namespace) != Some(&head);
+        if !has_moved && (is_indexed || !self.has_failed(repository, asked_for).await?) {
             return Ok(true);
         }
+        seen.heads.insert(repository.namespace.clone(), head);
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, written(&seen)?).await? {
             return Ok(false);
         }
         if !is_indexed {
-            ingests::enqueue(&mut tx, repository, &asked_for).await?;
+            ingests::enqueue(&mut tx, repository, asked_for).await?;
         }
+        self.came(&mut tx, usize::from(!is_indexed)).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -84,6 +109,18 @@ impl Syncing<'_> {
         tx.commit().await?;
         Ok(asked_for)
     }
+}
+
+/// What a run would read now.
+async fn state_of(
+    repository: &Repository,
+    asked_for: &str,
+    inside: &[InsideHost],
+) -> Result<Option<String>, Stopped> {
+    let origin = source::parse(&repository.location)?;
+    let reach = if repository.reaches_inside { Reach::Anywhere } else { Reach::Outside(inside) };
+    // git ends with the future that waits for it.
+    Ok(source::state(&origin, asked_for, reach, &CancellationToken::new()).await?)
 }
 
 /// The repository as a push there would name it, to compare addresses with.

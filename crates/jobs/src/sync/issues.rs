@@ -1,20 +1,19 @@
 //! A tracker's issues as tasks, and what people say about them as documents.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use mc_connectors::Event;
 use mc_connectors::client::{System, SystemKind};
-use mc_connectors::system::{Cursor, Discussion, Page, Tracker};
+use mc_connectors::system::{Cursor, Discussion, Page};
 use mc_domain::{Act, Policy};
-use mc_memory::gate::{beside, pass_alone};
+use mc_memory::gate::{beside, pass_text_alone};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::tasks::{self, NewTask, Upserted};
-use mc_store::{Tx, connections};
+use mc_store::{Tx, connections, unlisted};
 use serde_json::json;
 
-use super::{Ended, Place, Progress, Stopped, Syncing, gone, written};
+use super::{Ended, Place, Progress, Stopped, Syncing, written};
 use crate::comments::{self, Said};
 use crate::issue::as_task;
 
@@ -57,7 +56,7 @@ impl Syncing<'_> {
                 return Ok(Ended::More);
             }
         }
-        self.compare_tasks(&tracker, place).await
+        self.compare(place, at, &*tracker).await
     }
 
     /// Where the sync goes on. Comments that are wanted now and were not before are asked for from the beginning;
@@ -72,6 +71,7 @@ impl Syncing<'_> {
         let at = Progress {
             cursor: if is_wanted { Cursor::default() } else { at.cursor },
             with_comments: is_wanted,
+            sweep: at.sweep,
         };
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, written(&at)?).await? {
@@ -99,6 +99,7 @@ impl Syncing<'_> {
             return Ok(false);
         }
         self.write_issues(&mut tx, asked, &batch).await?;
+        self.came(&mut tx, batch.tasks.len()).await?;
         tx.commit().await?;
         *at = next;
         Ok(true)
@@ -128,6 +129,8 @@ impl Syncing<'_> {
         let changed = self.write_said(tx, &batch.said).await?;
         let ids: Vec<_> = batch.tasks.iter().map(|task| task.external_id.clone()).collect();
         connections::brought(tx, project, connection, &ids, &[]).await?;
+        // Whatever a list says that was begun before: they are there.
+        unlisted::seen(tx, connection, &ids).await?;
         if asked.with_comments {
             let source = comments::source(asked.kind);
             connections::brought_from(tx, project, connection, &source, &ids).await?;
@@ -154,26 +157,12 @@ impl Syncing<'_> {
         }
         Ok(changed)
     }
-
-    async fn compare_tasks(
-        &self,
-        tracker: &Arc<dyn Tracker>,
-        place: Place,
-    ) -> Result<Ended, Stopped> {
-        if !self.asking.is_compared {
-            return Ok(Ended::Done);
-        }
-        let asked_at = Utc::now();
-        let known = connections::known_tasks(self.store, self.asking.id).await?;
-        let gone = gone::find(self, known, &**tracker).await?;
-        self.withdraw(place, &gone, Some(asked_at)).await
-    }
 }
 
 /// Whether the policy lets the issue's id in: masked it would be another's.
 fn keeps_its_id(policy: &Policy, discussion: &Discussion) -> bool {
     let external_id = discussion.issue.external_id.clone();
-    let event = Event::IssueGone { external_id }.masked(|id| pass_alone(policy, id).into_string());
+    let event = Event::IssueGone { external_id }.masked(|id| pass_text_alone(policy, id));
     event.subject() == Some(&discussion.issue.external_id)
 }
 

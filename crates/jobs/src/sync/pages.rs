@@ -1,20 +1,19 @@
 //! A wiki's pages as documents.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use mc_connectors::client::System;
-use mc_connectors::system::{Page, Wiki, WikiPage};
+use mc_connectors::system::{Page, WikiPage};
 use mc_domain::{Act, ConnectionId};
 use mc_memory::documents::{self, Body, Document, Incoming, Prepared};
 use mc_memory::gate::{Looked, Verdict};
 use mc_memory::quarantine::{self, Holding};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::docs::Outcome;
-use mc_store::{Tx, connections};
+use mc_store::{Tx, unlisted};
 use serde_json::json;
 
-use super::{Ended, Place, Progress, Stopped, Syncing, cleaned, gone, written};
+use super::{Ended, Place, Progress, Stopped, Syncing, cleaned, written};
 
 /// Characters of a page's texts.
 const ID: usize = 200;
@@ -46,7 +45,7 @@ impl Syncing<'_> {
                 return Ok(Ended::More);
             }
         }
-        self.compare_pages(&wiki, place).await
+        self.compare(place, at, &*wiki).await
     }
 
     /// Writes a page of them, and where the next one begins, or nothing; `false` where somebody else has gone on.
@@ -56,25 +55,31 @@ impl Syncing<'_> {
         page: Page<WikiPage>,
         at: &mut Progress,
     ) -> Result<bool, Stopped> {
-        let next = Progress { cursor: page.next, ..Progress::default() };
+        let next = Progress { cursor: page.next, ..at.clone() };
         let (connection, source) = (self.asking.id, format!("wiki:{}", self.asking.system));
         let each = page.items.iter().map(|page| as_document(connection, &source, page));
         let policy = &self.asking.policy;
         let prepared = documents::prepare_all(policy, each.collect(), Looked::Nobody).await;
+        let ids: Vec<_> = page.items.iter().map(|page| page.id.clone()).collect();
         let mut tx = self.store.begin().await?;
         if !self.advance(&mut tx, place, written(&next)?).await? {
             return Ok(false);
         }
-        self.write_pages(&mut tx, prepared).await?;
+        // Whatever a list says that was begun before: they are there.
+        unlisted::seen(&mut tx, connection, &ids).await?;
+        let taken = self.write_pages(&mut tx, prepared).await?;
+        self.came(&mut tx, taken).await?;
         tx.commit().await?;
         *at = next;
         Ok(true)
     }
 
-    async fn write_pages(&self, tx: &mut Tx, prepared: Vec<Prepared>) -> Result<(), Stopped> {
-        let mut counts = BTreeMap::new();
+    /// Answers how many were taken in.
+    async fn write_pages(&self, tx: &mut Tx, prepared: Vec<Prepared>) -> Result<usize, Stopped> {
+        let (mut counts, mut taken) = (BTreeMap::new(), 0);
         for one in prepared {
             let came = self.write_page(tx, one).await?;
+            taken += usize::from(!matches!(came, "refused" | "quarantined"));
             *counts.entry(came).or_insert(0_u32) += 1;
         }
         counts.remove("unchanged");
@@ -82,7 +87,7 @@ impl Syncing<'_> {
             let event = NewEvent::new(Act::DocumentsIngested, self.asking.id).with(json!(counts));
             audit::add(tx, Chain::Project(self.asking.project), None, &[event]).await?;
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// Writes a page, has a person decide about it, or leaves it out, as the policy has it. What was taken in of it
@@ -115,15 +120,6 @@ impl Syncing<'_> {
                 })
             }
         }
-    }
-
-    async fn compare_pages(&self, wiki: &Arc<dyn Wiki>, place: Place) -> Result<Ended, Stopped> {
-        if !self.asking.is_compared {
-            return Ok(Ended::Done);
-        }
-        let known = connections::known_documents(self.store, self.asking.id).await?;
-        let gone = gone::find(self, known, &**wiki).await?;
-        self.withdraw(place, &gone, None).await
     }
 }
 

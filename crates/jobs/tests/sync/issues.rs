@@ -49,6 +49,37 @@ async fn a_sync_that_is_killed_between_two_pages_goes_on_where_it_stood() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_shows_how_far_it_is_until_its_end_whoever_goes_on_with_it() {
+    let subjects = ["one", "two", "three", "four", "five"];
+    let issues = (1..).zip(subjects).map(|(id, subject)| issue(id, subject, &[]));
+    let world = carts(&issues.collect::<Vec<_>>()).await;
+    world.has(|upstream| upstream.is_stuck = true);
+    let node = world.node();
+    let id = world.connect("carts").await;
+    let at_work = world.until(id, |one| one.round.is_some_and(|round| round.pages == 1)).await;
+    let begun = at_work.round.unwrap();
+    assert_eq!((begun.things, at_work.last_round), (2, None));
+    node.kill().await;
+    let same = world.connection(id).await.round.unwrap();
+    assert_eq!(same, begun, "it is not over");
+
+    world.has(|upstream| upstream.is_stuck = false);
+    let node = world.node();
+    let over = world.until(id, |one| one.ok_at.is_some()).await;
+    let last = over.last_round.unwrap();
+    assert!(over.round.is_none() && last.at > begun.at, "{over:?}");
+    assert!(last.pages >= 3 && last.things >= 5, "with what came before the kill: {last:?}");
+
+    world.has(|upstream| upstream.trouble = Some((500, "")));
+    world.ask(id).await;
+    let failed = world.until(id, |one| one.failures == 1).await;
+    let last = failed.last_round.unwrap();
+    assert!(failed.round.is_none() && failed.error.is_some(), "{failed:?}");
+    assert_eq!((last.pages, last.things), (0, 0), "what came before is not of this round");
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changed_comes_again_and_what_is_deleted_there_is_found_no_more() {
     let world =
         carts(&[issue(1, "Carts hang", &["At night."]), issue(2, "Carts leak", &["Oil."])]).await;
@@ -107,6 +138,7 @@ async fn a_system_that_wants_fewer_requests_is_asked_when_it_says() {
     let half_an_hour = Utc::now() + TimeDelta::minutes(30);
     let connection = world.until(id, |one| one.due_at > half_an_hour).await;
     assert!(connection.due_at < Utc::now() + TimeDelta::minutes(70), "{connection:?}");
+    assert!(connection.round.is_some(), "it goes on then");
     assert_eq!((connection.failures, connection.error), (0, None), "that is no failure");
     let asked = connections::ask_for_due(world.db.store()).await.unwrap();
     assert_eq!(asked, 0, "it is not due");
@@ -134,6 +166,53 @@ async fn what_fails_is_seen_and_its_credential_nowhere() {
         let sql = format!("select coalesce(string_agg(t::text, ' '), '') from {table} t");
         assert!(!world.text(&sql).await.contains(TOKEN), "{table}");
     }
+    node.stop().await;
+}
+
+/// What a system may answer instead of an answer.
+const TROUBLE: [(u16, &str); 8] = [
+    (401, "{}"),
+    (403, "{}"),
+    (404, "{}"),
+    (500, "{}"),
+    (502, "<html>Bad Gateway</html>"),
+    (200, "<!DOCTYPE html><title>Log in</title>"),
+    (200, r#"{"issues": [{"id": 1, "sub"#),
+    (200, ""),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_a_system_answers_what_is_known_stays_and_the_next_sync_goes_on() {
+    let world = carts(&[issue(1, "Carts hang", &[])]).await;
+    let node = world.node();
+    let id = world.connect("carts").await;
+    world.until(id, |one| one.ok_at.is_some()).await;
+    for (failures, trouble) in (1..).zip(TROUBLE) {
+        world.has(|upstream| upstream.trouble = Some(trouble));
+        world.ask(id).await;
+        let failing = world.until(id, |one| one.failures == failures).await;
+        assert!(failing.error.is_some() && failing.due_at > Utc::now(), "{failing:?}");
+    }
+    node.stop().await;
+
+    // Then it says nothing at all.
+    world.has(|upstream| (upstream.trouble, upstream.is_silent) = (None, true));
+    let node = world.impatient_node();
+    world.ask(id).await;
+    let failing = world.until(id, |one| one.failures > 8).await;
+    let error = failing.error.unwrap();
+    assert!(error.contains("did not answer in time"), "{error}");
+    assert_eq!(world.text(TITLES).await, "Carts hang");
+    node.stop().await;
+
+    let node = world.node();
+    world.has(|upstream| {
+        upstream.is_silent = false;
+        upstream.issues.push(issue(2, "Carts leak", &[]));
+    });
+    let well = world.synced(id).await;
+    assert_eq!((well.failures, well.error), (0, None));
+    assert_eq!(world.text(TITLES).await, "Carts hang, Carts leak");
     node.stop().await;
 }
 
@@ -264,5 +343,37 @@ async fn a_project_that_is_removed_and_a_connection_that_is_paused_are_asked_for
     world.execute("delete from projects").await;
     world.until_text(done, "Done").await;
     assert!(connections::find(world.db.store(), world.project, other).await.unwrap().is_none());
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comparison_that_is_killed_between_two_pages_is_gone_on_with() {
+    let subjects = ["one", "two", "three", "four", "five"];
+    let issues = (1..).zip(subjects).map(|(id, subject)| issue(id, subject, &[]));
+    let issues: Vec<_> = issues.collect();
+    let (third, world) = (issues[2].updated, carts(&issues).await);
+    let node = world.node();
+    let id = world.connect("carts").await;
+    world.until(id, |one| one.ok_at.is_some()).await;
+    world.has(|upstream| {
+        upstream.issues.remove(1);
+        // The list is read up to the third, and then no answer comes.
+        upstream.stuck_since = Some(third);
+    });
+    world.a_day_passes().await;
+    world.ask(id).await;
+    let left =
+        "select coalesce(string_agg(external_id, ' ' order by external_id), '') from unlisted";
+    world.until_text(left, "redmine#2 redmine#4 redmine#5").await;
+    node.kill().await;
+    assert_eq!(world.text(TITLES).await, "one, two, three, four, five");
+    world.has(|upstream| upstream.stuck_since = None);
+    let node = world.node();
+    world.until_text(TITLES, "one, three, four, five").await;
+    world.until_text(left, "").await;
+    let asked = world.asked(LIST).await;
+    let from_the_beginning = asked.iter().filter(|query| !query.contains("updated_on=%3E"));
+    // To learn of them, to find what is gone, and to make sure of that.
+    assert_eq!(from_the_beginning.count(), 3, "{asked:?}");
     node.stop().await;
 }

@@ -3,5 +3,6 @@
 
 mod heads;
 mod issues;
+mod links;
 mod pages;
 mod world;

@@ -7,10 +7,11 @@ use chrono::{DateTime, Utc};
 use mc_connectors::Systems;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
 use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
-use mc_jobs::{Connecting, Timing};
+use mc_jobs::{Connecting, Embedding, Timing};
 use mc_seal::{Sealer, SealingKey};
 use mc_store::connections::{self, Connection, NewConnection};
 use mc_store::testing::{execute, text};
+use mc_store::vectors::Model;
 use mc_store::{Store, policies};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
@@ -38,6 +39,10 @@ pub struct Upstream {
     pub head: &'static str,
     /// Lets whoever asks for more than the beginning wait.
     pub is_stuck: bool,
+    /// Takes requests and answers none of them.
+    pub is_silent: bool,
+    /// Lets whoever asks for what changed since then wait.
+    pub stuck_since: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone)]
@@ -94,20 +99,33 @@ impl World {
 
     /// A node that asks the system, and asks for two things at a time.
     pub fn node(&self) -> Node {
+        self.node_within(Limits { page_size: 2, retries: 0, ..Limits::default() })
+    }
+
+    /// One that waits for no answer.
+    pub fn impatient_node(&self) -> Node {
+        let request_timeout = Duration::from_millis(300);
+        self.node_within(Limits { request_timeout, retries: 0, ..Limits::default() })
+    }
+
+    fn node_within(&self, limits: Limits) -> Node {
         let settings = SystemSettings {
             name: "ours".to_owned(),
             kind: self.kind,
             url: self.server.uri().parse().unwrap(),
             user: None,
             token: Some(TOKEN.to_owned().into()),
-            limits: Limits { page_size: 2, retries: 0, ..Limits::default() },
+            limits,
         };
         let mut systems = Systems::default();
         systems.add(System::new(settings).unwrap(), Vec::new());
         let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-        let connecting = Connecting { systems: Arc::new(systems), sealer };
+        let connecting = Connecting { systems: Arc::new(systems), sealer, inside: Arc::default() };
         let store = self.db.store();
-        let workers = mc_jobs::workers(store.clone(), store, connecting).timed(quick());
+        // Nothing is embedded here.
+        let model = Model { id: 0, name: String::new(), dimensions: 3, provider: json!({}) };
+        let embedding = Embedding { model, is_remote: false };
+        let workers = mc_jobs::workers(store.clone(), store, connecting, embedding).timed(quick());
         let stop = CancellationToken::new();
         Node { task: tokio::spawn(workers.run(stop.clone())), stop }
     }
@@ -122,10 +140,14 @@ impl World {
     }
 
     pub async fn connect_for(&self, what: &str, ability: Ability) -> ConnectionId {
+        self.connect_to("ours", what, ability).await
+    }
+
+    pub async fn connect_to(&self, system: &str, what: &str, ability: Ability) -> ConnectionId {
         let id = ConnectionId::generate();
         let new = NewConnection {
             id,
-            system: "ours".to_owned(),
+            system: system.to_owned(),
             what: what.to_owned(),
             ability,
             every_minutes: 15,
@@ -211,9 +233,12 @@ impl World {
 
 fn answer(upstream: &Upstream, request: &Request, answering: Answering) -> ResponseTemplate {
     match upstream.trouble {
-        Some((status, body)) => {
-            ResponseTemplate::new(status).insert_header("retry-after", "3600").set_body_string(body)
+        _ if upstream.is_silent => ResponseTemplate::new(200).set_delay(PATIENCE),
+        // What asks to be left alone says for how long.
+        Some((429, body)) => {
+            ResponseTemplate::new(429).insert_header("retry-after", "3600").set_body_string(body)
         }
+        Some((status, body)) => ResponseTemplate::new(status).set_body_string(body),
         None => answering(upstream, request),
     }
 }
@@ -267,7 +292,9 @@ fn listed(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let body = json!({"issues": some, "total_count": all.len(), "offset": offset, "limit": limit});
     let answer = ResponseTemplate::new(200).set_body_json(body);
     let is_first = since.is_none() && offset == 0;
-    if upstream.is_stuck && !is_first { answer.set_delay(PATIENCE) } else { answer }
+    let is_stuck = upstream.is_stuck && !is_first;
+    let is_stuck_there = since.is_some() && since == upstream.stuck_since;
+    if is_stuck || is_stuck_there { answer.set_delay(PATIENCE) } else { answer }
 }
 
 /// As a GitHub that is hosted elsewhere answers.

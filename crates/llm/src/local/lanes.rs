@@ -1,8 +1,9 @@
-//! The queue before the model: two lanes, the queries' first, and as few threads at work as will do.
+//! The queue before the model: three lanes, the queries' first, then what is being saved, then the
+//! passages of the background; and as few threads at work as will do.
 //!
 //! A thread that has rested is slow: its session's weights have left the caches, which costs a short
-//! text half its time again. So the thread that worked last works next, and passages rather wait a
-//! moment for a warm thread than wake a cold one.
+//! text half its time again. So the thread that worked last works next, and all but queries rather
+//! wait a moment for a warm thread than wake a cold one.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +42,7 @@ impl Job {
     }
 }
 
-/// Bytes of passages that may wait while a thread is at work, before another one is woken: some ten
+/// Bytes of saves and passages that may wait while a thread is at work, before another one is woken: some ten
 /// milliseconds' work for the default model.
 const WAITING_MAX: usize = 1_024;
 
@@ -54,9 +55,10 @@ pub(super) struct Lanes {
 #[derive(Default)]
 struct Waiting {
     queries: VecDeque<Job>,
+    saves: VecDeque<Job>,
     passages: VecDeque<Job>,
-    /// Of the texts in `passages`.
-    passage_bytes: usize,
+    /// Of the texts in `saves` and `passages`.
+    patient_bytes: usize,
     /// Threads without work, the one that had some last at the end.
     idle: Vec<Thread>,
     closed: bool,
@@ -76,10 +78,15 @@ impl Lanes {
                 waiting.queries.push_back(job);
                 true
             }
+            Purpose::Save => {
+                waiting.patient_bytes += job.text.len();
+                waiting.saves.push_back(job);
+                waiting.patient_bytes > WAITING_MAX
+            }
             Purpose::Passage => {
-                waiting.passage_bytes += job.text.len();
+                waiting.patient_bytes += job.text.len();
                 waiting.passages.push_back(job);
-                waiting.passage_bytes > WAITING_MAX
+                waiting.patient_bytes > WAITING_MAX
             }
         };
         let woken = if all_rest || is_urgent { waiting.idle.pop() } else { None };
@@ -132,9 +139,9 @@ impl Waiting {
         if let Some(query) = self.queries.pop_front() {
             return Some(query);
         }
-        let passage = self.passages.pop_front()?;
-        self.passage_bytes -= passage.text.len();
-        Some(passage)
+        let patient = self.saves.pop_front().or_else(|| self.passages.pop_front())?;
+        self.patient_bytes -= patient.text.len();
+        Some(patient)
     }
 }
 
@@ -152,16 +159,18 @@ mod tests {
     }
 
     #[test]
-    fn a_query_goes_ahead_of_passages_that_came_before_it() {
+    fn a_query_goes_ahead_of_what_is_saved_and_that_of_passages_that_came_before() {
         let lanes = Lanes::new(1);
         let (first, _first) = Job::new("passage 1".into());
         let (second, _second) = Job::new("passage 2".into());
+        let (saved, _saved) = Job::new("saved".into());
         let (query, _query) = Job::new("query".into());
         lanes.push(first, Purpose::Passage);
         lanes.push(second, Purpose::Passage);
+        lanes.push(saved, Purpose::Save);
         lanes.push(query, asking());
-        let order = [next_text(&lanes), next_text(&lanes), next_text(&lanes)];
-        assert_eq!(order, ["query", "passage 1", "passage 2"]);
+        let order = [(); 4].map(|()| next_text(&lanes));
+        assert_eq!(order, ["query", "saved", "passage 1", "passage 2"]);
     }
 
     #[test]

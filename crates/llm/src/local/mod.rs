@@ -31,6 +31,7 @@ pub(crate) struct Local {
     name: String,
     lanes: Arc<Lanes>,
     queries: Semaphore,
+    saves: Semaphore,
     passages: Semaphore,
 }
 
@@ -69,13 +70,14 @@ impl Local {
         for (number, model) in models.into_iter().enumerate() {
             spawn(number, model, Arc::clone(&lanes)).map_err(|e| failed(&name, &e))?;
         }
-        let (queries, passages) = (Semaphore::new(room), Semaphore::new(room));
-        Ok(Self { name, lanes, queries, passages })
+        let [queries, saves, passages] = [(); 3].map(|()| Semaphore::new(room));
+        Ok(Self { name, lanes, queries, saves, passages })
     }
 
     async fn vector(&self, text: String, purpose: Purpose) -> Result<Vec<f32>, Error> {
         let lane = match purpose {
             Purpose::Query(_) => &self.queries,
+            Purpose::Save => &self.saves,
             Purpose::Passage => &self.passages,
         };
         let _room = lane.acquire().await.map_err(|e| failed(&self.name, &e))?;

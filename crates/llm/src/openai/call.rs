@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mc_domain::is_loopback;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, Response, StatusCode, redirect};
 use serde::{Deserialize, Serialize};
-use url::{Host, Url};
+use url::Url;
 
 use super::Key;
 use crate::Error;
@@ -165,15 +166,6 @@ fn endpoint(base_url: &Url) -> Option<Url> {
     let mut url = usable.then(|| base_url.clone())?;
     url.path_segments_mut().ok()?.pop_if_empty().push("embeddings");
     Some(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// `Retry-After` in seconds. The form with a date is rare here, and our own wait does for it.

@@ -19,6 +19,8 @@ use crate::{Error, Purpose, RuntimeSettings};
 /// Requests with passages that run at once; more wait here and not in the server's queue, where
 /// they would stand before the queries.
 const PASSAGE_REQUESTS: usize = 2;
+/// Requests with what is saved that run at once, beside those with passages.
+const SAVE_REQUESTS: usize = 4;
 /// Requests with queries that run at once.
 const QUERY_REQUESTS: usize = 16;
 /// The longest wait between two tries, whoever proposes it. A server that asks for more is told of
@@ -31,6 +33,7 @@ pub(crate) struct OpenAi {
     max_batch: usize,
     retries: ExponentialBuilder,
     queries: Semaphore,
+    saves: Semaphore,
     passages: Semaphore,
 }
 
@@ -53,6 +56,7 @@ impl OpenAi {
             max_batch: runtime.max_batch.max(1),
             retries,
             queries: Semaphore::new(QUERY_REQUESTS),
+            saves: Semaphore::new(SAVE_REQUESTS),
             passages: Semaphore::new(PASSAGE_REQUESTS),
         })
     }
@@ -61,6 +65,7 @@ impl OpenAi {
     async fn batch(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, Error> {
         let lane = match purpose {
             Purpose::Query(_) => &self.queries,
+            Purpose::Save => &self.saves,
             Purpose::Passage => &self.passages,
         };
         // The place is kept while waiting for a retry: a server in trouble gets fewer requests.

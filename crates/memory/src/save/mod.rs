@@ -418,7 +418,7 @@ async fn embed(
         ctx.search.models.usable().ok_or("the policy keeps texts from the embedding model")?;
     let passage = apply::passage(RecordKind::Fact, prepared);
     let text = mc_sanitizer::mask_with(&passage.embedding_text(), &ctx.search.sanitizing).text;
-    let vectors = model.embedder.embed(vec![text], Purpose::Passage);
+    let vectors = model.embedder.embed(vec![text], Purpose::Save);
     match tokio::time::timeout(EMBEDDING_WAIT, vectors).await {
         Ok(Ok(mut vectors)) => vectors
             .pop()

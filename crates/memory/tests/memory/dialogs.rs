@@ -1,6 +1,7 @@
 //! Dialogs and links.
 
 use mc_domain::SourceKind;
+use mc_memory::consistency::mend_dialogs;
 use mc_memory::{LinkIssue, SaveDialog, link_issue};
 use mc_search::{Options, Query, search};
 use mc_store::passages::PassageFilter;
@@ -60,6 +61,25 @@ async fn a_dialog_is_found_by_what_it_comes_to() {
     let replaced = SaveDialog { id: Some(id), ..dialog(&world, &[("user", "thanks!")]) };
     assert_eq!(world.kept(&replaced).await, id);
     assert!(found(&world, "delay_unit").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_not_found() {
+    let world = World::new().await;
+    let said = [("user", "Which unit is trigger_delay in? The units of both delays differ.")];
+    world.kept(&dialog(&world, &said)).await;
+    world.kept(&SaveDialog { is_found: false, ..dialog(&world, &said) }).await;
+    world.kept(&dialog(&world, &[("user", "thanks!")])).await;
+    let passages = "select json_agg(row(dialog_id, title, place, tags, text, content_hash))::text from passages";
+    let before = testing::text(world.store(), passages).await.unwrap();
+    testing::execute(world.url(), "delete from passages").await.unwrap();
+    for expected in [1, 0] {
+        let mut tx = world.store().begin().await.unwrap();
+        let mended = mend_dialogs(&mut tx, world.project, 10).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(mended.len(), expected);
+    }
+    assert_eq!(testing::text(world.store(), passages).await.unwrap(), before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -62,7 +62,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Deletes generations that are not in use: old ones, and what a killed process left half built.
+    /// Deletes generations that are not in use: old ones, and what was left half built.
     pub fn sweep(&self) {
         let current = self.current();
         let is_old = |path: &PathBuf| {

@@ -28,6 +28,9 @@ const COMMIT_EVERY: usize = 10_000;
 const QUIET: Duration = Duration::from_millis(200);
 /// How often the feed is looked at when no notification comes: they can be lost, the feed can't.
 const POLL: Duration = Duration::from_secs(1);
+/// An index that can't be written is tried again after this, and after twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A generation between the async follower and the blocking calls of tantivy.
 pub(super) type SharedGeneration = Arc<Mutex<Generation>>;
@@ -38,12 +41,17 @@ pub(super) struct Follower {
     shared: Arc<Shared>,
     /// The index that was found on disk, until it is followed.
     found: Option<(SharedGeneration, FeedCursor)>,
+    /// Whether what is on disk may be taken up: not after a search could not read it.
+    is_trusted: bool,
 }
 
 /// How following a generation ended.
 enum End {
     Stopped,
-    Damaged(Error),
+    /// A search could not read it.
+    Damaged,
+    /// It could not be written: the disk is full, the folder is gone.
+    Unwritten(Error),
 }
 
 impl Follower {
@@ -57,10 +65,12 @@ impl Follower {
         if let Some((generation, cursor)) = &found {
             following(&shared, generation, *cursor);
         }
-        Ok(Self { store, folder, shared, found })
+        let is_trusted = found.is_some();
+        Ok(Self { store, folder, shared, found, is_trusted })
     }
 
-    /// Follows until told to stop, building the index anew whenever it turns out damaged.
+    /// Follows until told to stop. An index that can't be written is opened again where it stood, and built anew
+    /// where that can't be done or where a search could not read it.
     pub(super) async fn run(
         mut self,
         mut requests: mpsc::UnboundedReceiver<Refresh>,
@@ -69,53 +79,91 @@ impl Follower {
         let wake = Arc::new(Notify::new());
         let _listener =
             AbortOnDropHandle::new(tokio::spawn(listen(self.store.clone(), Arc::clone(&wake))));
+        let mut pause = FIRST_PAUSE;
         loop {
             let (generation, cursor) = tokio::select! {
                 () = stop.cancelled() => return,
                 generation = self.generation() => generation,
             };
-            following(&self.shared, &generation, cursor);
-            let view = generation.lock().map_or(Uuid::nil(), |generation| generation.view().id);
-            let mut passes = Passes {
-                store: &self.store,
-                shared: &self.shared,
-                generation,
-                view,
-                position: Position::at(cursor),
-                committed: cursor,
-                pending: 0,
-            };
-            match passes.run(&mut requests, &wake, &stop).await {
+            let mut passes = Passes::over(&self.store, &self.shared, generation, cursor);
+            let end = passes.run(&mut requests, &wake, &stop).await;
+            let has_written = passes.has_written;
+            // Its writer goes with it: there is only one at a time.
+            drop(passes);
+            match end {
                 End::Stopped => return,
-                End::Damaged(error) => {
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        "keyword index failed and will be rebuilt"
-                    );
+                End::Damaged => {
+                    tracing::error!("a search could not read the keyword index, which is rebuilt");
+                    self.is_trusted = false;
                     self.shared.status.send_replace(Status::default());
+                }
+                End::Unwritten(error) => {
+                    self.fail(Phase::Stuck, &error);
+                    pause = if has_written { FIRST_PAUSE } else { longer(pause) };
+                    if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                        return;
+                    }
                 }
             }
         }
     }
 
-    /// The index found at the start, or a new one; tries until it has one.
+    /// The index found at the start or on disk, or a new one; tries until it has one.
     async fn generation(&mut self) -> (SharedGeneration, FeedCursor) {
-        if let Some(found) = self.found.take() {
-            return found;
-        }
+        let mut pause = FIRST_PAUSE;
         loop {
-            match rebuild(&self.store, &self.folder, &self.shared).await {
-                Ok(rebuilt) => return rebuilt,
-                Err(error) => {
+            match self.find().await {
+                Ok(found) => return found,
+                // The database comes back; nothing is wrong with the index.
+                Err(Error::Store(error)) => {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
-                        "keyword index could not be rebuilt, trying again"
+                        "keyword index waits for the database"
                     );
                     tokio::time::sleep(POLL).await;
+                }
+                Err(error) => {
+                    self.fail(Phase::Unbuilt, &error);
+                    pause = longer(pause);
+                    tokio::time::sleep(pause).await;
                 }
             }
         }
     }
+
+    async fn find(&mut self) -> Result<(SharedGeneration, FeedCursor), Error> {
+        if let Some(found) = self.found.take() {
+            return Ok(found);
+        }
+        if self.is_trusted
+            && let Some((generation, cursor)) = open_current(&self.store, &self.folder).await?
+        {
+            // That it can be written again is known once something was.
+            if let Ok(generation) = generation.lock() {
+                self.shared.show(generation.view());
+            }
+            return Ok((generation, cursor));
+        }
+        self.shared.status.send_replace(Status::default());
+        let (generation, cursor) = rebuild(&self.store, &self.folder, &self.shared).await?;
+        following(&self.shared, &generation, cursor);
+        self.is_trusted = true;
+        Ok((generation, cursor))
+    }
+
+    /// Searches see what is in so far, and say whether that is all of before or a part.
+    fn fail(&self, phase: Phase, error: &Error) {
+        tracing::error!(
+            error = error as &dyn std::error::Error,
+            "keyword index can't be written, trying again; see that there is room in its folder"
+        );
+        self.shared.status.send_modify(|status| status.phase = phase);
+    }
+}
+
+/// The pause that follows one that was of no use.
+fn longer(pause: Duration) -> Duration {
+    (pause * 2).min(LONGEST_PAUSE)
 }
 
 /// The application of the feed to one generation.
@@ -130,9 +178,30 @@ struct Passes<'a> {
     committed: FeedCursor,
     /// Changes that are in the writer and not committed yet; they outlive a pass that fails.
     pending: usize,
+    /// Whether there was a commit.
+    has_written: bool,
 }
 
-impl Passes<'_> {
+impl<'a> Passes<'a> {
+    fn over(
+        store: &'a Store,
+        shared: &'a Shared,
+        generation: SharedGeneration,
+        cursor: FeedCursor,
+    ) -> Self {
+        let view = generation.lock().map_or(Uuid::nil(), |generation| generation.view().id);
+        Self {
+            store,
+            shared,
+            generation,
+            view,
+            position: Position::at(cursor),
+            committed: cursor,
+            pending: 0,
+            has_written: false,
+        }
+    }
+
     async fn run(
         &mut self,
         requests: &mut mpsc::UnboundedReceiver<Refresh>,
@@ -147,9 +216,7 @@ impl Passes<'_> {
             let mut waiting = Vec::new();
             tokio::select! {
                 () = stop.cancelled() => return self.stop().await,
-                () = reported(&mut damaged, self.view) => {
-                    return End::Damaged(Error::Index(TantivyError::InternalError("a search could not read it".into())));
-                }
+                () = reported(&mut damaged, self.view) => return End::Damaged,
                 request = requests.recv() => match request {
                     Some(request) => waiting.push(request),
                     None => return self.stop().await,
@@ -172,7 +239,10 @@ impl Passes<'_> {
                 let _: Result<(), bool> = request.send(outcome.is_ok());
             }
             match outcome {
-                Ok(()) => healthy = true,
+                Ok(()) => {
+                    healthy = true;
+                    self.recovered();
+                }
                 Err(Error::Store(error)) => {
                     if healthy {
                         tracing::warn!(
@@ -182,7 +252,7 @@ impl Passes<'_> {
                     }
                     healthy = false;
                 }
-                Err(error) => return End::Damaged(error),
+                Err(error) => return End::Unwritten(error),
             }
         }
     }
@@ -224,8 +294,17 @@ impl Passes<'_> {
         blocking(&self.generation, move |generation| generation.commit(cursor)).await?;
         self.committed = cursor;
         self.pending = 0;
+        self.has_written = true;
         following(self.shared, &self.generation, cursor);
         Ok(())
+    }
+
+    /// What could not be written is caught up with, or there is no more of it.
+    fn recovered(&self) {
+        let phase = self.shared.status.borrow().phase;
+        if phase != Phase::Following {
+            following(self.shared, &self.generation, self.position.cursor());
+        }
     }
 
     /// Leaves the position on disk, so that the next start has nothing to read twice.

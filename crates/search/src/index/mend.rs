@@ -38,15 +38,15 @@ struct Difference {
 
 impl KeywordIndex {
     /// Finds which passages the index lacks or should not have, and has them told of once more; the follower does
-    /// the rest, here and on every other node. An index that is being built anew is left alone. `store` sees every
-    /// project.
-    pub async fn mend(&self, store: &Store) -> Result<Mended, Error> {
+    /// the rest, here and on every other node. `None` where the index is being built anew or can't be written: it is
+    /// left alone. `store` sees every project.
+    pub async fn mend(&self, store: &Store) -> Result<Option<Mended>, Error> {
         if self.status().phase != Phase::Following {
-            return Ok(Mended::default());
+            return Ok(None);
         }
         let first = self.difference(store).await?;
         if first.missing.is_empty() && first.strays.is_empty() {
-            return Ok(Mended::default());
+            return Ok(Some(Mended::default()));
         }
         // What changed while both were read differs, too, until the index has followed.
         self.refresh(PATIENCE).await;
@@ -56,7 +56,7 @@ impl KeywordIndex {
         let both = missing.iter().chain(&strays).map(|id| PassageId(**id));
         feed::tell_again(store, &both.collect::<Vec<_>>()).await?;
         self.refresh(PATIENCE).await;
-        Ok(Mended { missing: missing.len() as u64, strays: strays.len() as u64 })
+        Ok(Some(Mended { missing: missing.len() as u64, strays: strays.len() as u64 }))
     }
 
     async fn difference(&self, store: &Store) -> Result<Difference, Error> {

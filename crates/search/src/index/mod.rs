@@ -74,8 +74,11 @@ impl KeywordIndex {
     /// Makes every change visible that was committed before the call, or says why not. Callers that
     /// wait at the same time share one pass over the feed; with nothing new it is one small query.
     pub async fn refresh(&self, budget: Duration) -> Freshness {
-        if self.status().phase != Phase::Following {
-            return Freshness::Rebuilding;
+        match self.status().phase {
+            Phase::Following => {}
+            Phase::Rebuilding => return Freshness::Rebuilding,
+            Phase::Stuck => return Freshness::Stuck,
+            Phase::Unbuilt => return Freshness::Unbuilt,
         }
         let (done, answer) = oneshot::channel();
         if self.0.refreshes.send(done).is_err() {

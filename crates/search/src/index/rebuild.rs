@@ -23,6 +23,20 @@ pub(super) async fn rebuild(
     folder: &Arc<Folder>,
     shared: &Shared,
 ) -> Result<(SharedGeneration, FeedCursor), Error> {
+    let built = build(store, folder, shared).await;
+    if built.is_err() {
+        let home = Arc::clone(folder);
+        // What is half built takes room, and too little of that may be what it failed by.
+        tokio::task::spawn_blocking(move || home.sweep()).await?;
+    }
+    built
+}
+
+async fn build(
+    store: &Store,
+    folder: &Arc<Folder>,
+    shared: &Shared,
+) -> Result<(SharedGeneration, FeedCursor), Error> {
     // Taken first: what changes while the passages are read is in the feed behind this.
     let cursor = feed::start(store).await?;
     let database = server::identity(store).await?;

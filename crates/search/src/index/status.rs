@@ -21,6 +21,10 @@ pub enum Phase {
     Rebuilding,
     /// Complete, and kept up to date.
     Following,
+    /// It can't be written, as when the disk is full; searches see what is in so far. It is tried again by itself.
+    Stuck,
+    /// It had to be built anew and can't be; searches see the part that is in so far. It is tried again by itself.
+    Unbuilt,
 }
 
 /// Whether a search that begins now sees everything committed before.
@@ -32,4 +36,8 @@ pub enum Freshness {
     Behind,
     /// The index is being rebuilt.
     Rebuilding,
+    /// The index can't be written; it sees what was in before.
+    Stuck,
+    /// The index can't be built anew; it sees a part at most.
+    Unbuilt,
 }

@@ -62,16 +62,16 @@ pub fn rerank(candidates: &mut [Candidate], situation: &Situation) {
     });
 }
 
-/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and its state
-/// together. 1 for what is new and not known to be of use.
-pub fn standing(passage: &Passage, now: DateTime<Utc>) -> f32 {
+/// What the ranking makes of a passage whatever is asked for: the factors of its age, its use and its state, each with
+/// its step. Empty for what is new and not known to be of use.
+pub fn standing(passage: &Passage, now: DateTime<Utc>) -> Vec<(Step, f32)> {
     let (names, without) = (Understood::default(), Without::default());
     let situation = Situation { names, text: String::new(), now, without };
     let passage = passage.clone();
     let candidate =
         Candidate { passage, legs: Vec::new(), fused: 1.0, adjustments: Vec::new(), score: 1.0 };
     let own = STEPS.iter().filter(|(step, _)| OF_ITSELF.contains(step));
-    own.filter_map(|(_, factor)| factor(&candidate, &situation)).product()
+    own.filter_map(|(step, factor)| Some((*step, factor(&candidate, &situation)?))).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
+use mc_search::Phase;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{PATIENCE, World, passage};
+use crate::support::{Node, PATIENCE, World, passage};
 
 /// tantivy's folder in use.
 fn generation(index_dir: &Path) -> PathBuf {
@@ -87,6 +88,81 @@ async fn a_folder_that_vanishes_under_a_running_node_is_survived() {
     tokio::time::timeout(PATIENCE, mended).await.expect("a rebuilt index");
     node.index().ready().await.expect("an index that follows");
     assert_eq!(node.index().status().passages, 2);
+    node.stop().await;
+}
+
+/// As on a full disk: what the index writes is refused, and what it wrote before is whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_written_is_caught_up_with_and_nothing_is_rebuilt_for_it() {
+    let world = World::new().await;
+    let node = world.node().await.ready().await;
+    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
+    let before = generation(world.index_dir());
+    // Where the draft of the list of segments would go.
+    let obstacle = before.join("meta.new");
+    fs::create_dir(&obstacle).expect("a folder");
+    world.write("b", &[passage("b.md", "the kestrel lands")]).await;
+    until(&node, Phase::Stuck).await;
+
+    let found = node.find(&world.query("kestrel")).await;
+    let places: Vec<_> = found.hits.iter().map(|hit| hit.passage.indexed.place.as_str()).collect();
+    assert_eq!(places, ["a.md"], "what was in before is found");
+    let notes = found.degraded.join("; ");
+    assert!(notes.contains("keyword index can't be written"), "{notes}");
+    let mended = node.index().mend(world.store()).await.expect("a look");
+    assert_eq!(mended, None, "nobody knows what it lacks");
+
+    fs::remove_dir(&obstacle).expect("there is room again");
+    until(&node, Phase::Following).await;
+    let mut places = node.places(&world.query("kestrel")).await;
+    places.sort();
+    assert_eq!(places, ["a.md", "b.md"]);
+    assert_eq!(generation(world.index_dir()), before, "it went on where it stood");
+    node.stop().await;
+}
+
+async fn until(node: &Node, phase: Phase) {
+    let reached = async {
+        while node.index().status().phase != phase {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, reached).await.expect("the phase is reached");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_can_not_be_built_leaves_no_halves_behind() {
+    let world = World::new().await;
+    // Where the name of the first whole one would go.
+    let obstacle = world.index_dir().join("current.new");
+    fs::create_dir(&obstacle).expect("a folder");
+    world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
+    let node = world.node().await;
+    until(&node, Phase::Unbuilt).await;
+    let notes = async || node.find(&world.query("kestrel")).await.degraded.join("; ");
+    // While it is tried again it says that it is being rebuilt.
+    let says_so = async {
+        while !notes().await.contains("can't be built") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, says_so).await.expect("a search says that there is only a part");
+    let folders = || {
+        let entries = fs::read_dir(world.index_dir()).expect("the index").flatten();
+        entries.filter(|entry| entry.path().join("meta.json").exists()).count()
+    };
+    let none_is_left = async {
+        while folders() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, none_is_left).await.expect("they take room");
+
+    fs::remove_dir(&obstacle).expect("there is room again");
+    until(&node, Phase::Following).await;
+    assert_eq!(node.places(&world.query("kestrel")).await, ["a.md"]);
+    assert_eq!(folders(), 1);
     node.stop().await;
 }
 

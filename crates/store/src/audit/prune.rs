@@ -1,29 +1,28 @@
 //! Dropping the oldest events without breaking a chain.
 
+use std::sync::Arc;
+
 use mc_domain::Act;
 use mc_seal::Mac;
 use serde_json::json;
 
 use super::{Chain, NewEvent, add};
-use crate::{Error, Store};
+use crate::{Error, Store, Tx};
 
-/// Every chain that has events, with the days that its project's policy keeps them.
-pub async fn chains(store: &Store) -> Result<Vec<(Chain, i32)>, Error> {
-    let days = mc_domain::Policy::default().retention_days.audit;
-    let rows = sqlx::query!(
-        r#"select e.chain as "chain!",
-                  coalesce((p.policy #>> '{retention_days,audit}')::int, $1) as "days!"
-           from (select distinct chain from audit_events) e left join projects p on p.id = e.chain"#,
-        i32::from(days)
+/// Every chain that has events and no project: the service's own, and those of projects that were removed.
+pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Error> {
+    let chains = sqlx::query_scalar!(
+        r#"select e.chain as "chain!" from (select distinct chain from audit_events) e
+           where not exists (select from projects p where p.id = e.chain)"#
     )
     .fetch_all(&store.pool)
     .await?;
-    Ok(rows.into_iter().map(|row| (row.chain.into(), row.days)).collect())
+    Ok(chains.into_iter().map(Chain::from).collect())
 }
 
 /// Drops the events of a chain that are older than so many days, but for its last one, leaving a
 /// checkpoint at which the rest begins. For the background; answers how many were dropped.
-pub async fn prune(store: &Store, chain: Chain, days: i32) -> Result<i64, Error> {
+pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, Error> {
     let last = sqlx::query!(
         r#"select seq, mac from audit_events
            where chain = $1
@@ -33,14 +32,14 @@ pub async fn prune(store: &Store, chain: Chain, days: i32) -> Result<i64, Error>
                  (select max(seq) from audit_events where chain = $1))
            order by seq desc limit 1"#,
         chain.id(),
-        days
+        i32::from(days)
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *tx.0)
     .await?;
     let Some(last) = last else { return Ok(0) };
     let mac = super::mac(&last.mac)?;
-    let (key_id, seal) = sealed(chain, last.seq, &mac, |parts| store.chains.keys.sign(parts));
-    let mut tx = store.begin().await?;
+    let keys = Arc::clone(&tx.1.chains.keys);
+    let (key_id, seal) = sealed(chain, last.seq, &mac, |parts| keys.sign(parts));
     sqlx::query!(
         "insert into audit_checkpoints (chain, seq, mac, key_id, seal) values ($1, $2, $3, $4, $5)
          on conflict do nothing",
@@ -59,10 +58,9 @@ pub async fn prune(store: &Store, chain: Chain, days: i32) -> Result<i64, Error>
     if dropped > 0 {
         let event = NewEvent::new(Act::AuditPruned, chain.id())
             .with(json!({ "events": dropped, "upto": last.seq }));
-        add(&mut tx, chain, None, &[event]).await?;
+        add(tx, chain, None, &[event]).await?;
     }
-    tx.commit().await?;
-    Ok(dropped)
+    Ok(dropped.cast_unsigned())
 }
 
 /// What a checkpoint's seal is over.

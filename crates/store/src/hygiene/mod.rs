@@ -1,13 +1,13 @@
 //! What keeps a project's memory in order, as rows: asked for, begun, and what came of it.
 
 pub mod expiry;
+pub mod retention;
 pub mod wear;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mc_domain::policy::RetentionDays;
 use mc_domain::{HygieneReportId, HygieneTask, Policy, ProjectId};
 use serde_json::{Value, json};
 
@@ -270,15 +270,15 @@ async fn fetch(
         .collect()
 }
 
-/// Deletes reports that are older than the policies keep them.
-pub(crate) async fn prune(store: &Store) -> Result<u64, Error> {
+/// Deletes reports of a project that were asked for more than so many days ago.
+async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "delete from hygiene_reports r using projects p
-         where p.id = r.project_id and r.asked_at < now() - make_interval(
-             days => coalesce((p.policy #>> '{retention_days,hygiene}')::int, $1))",
-        i32::from(RetentionDays::default().hygiene)
+        "delete from hygiene_reports
+         where project_id = $1 and asked_at < now() - make_interval(days => $2)",
+        project.0,
+        i32::from(days)
     )
-    .execute(&store.pool)
+    .execute(&mut *tx.0)
     .await?;
     Ok(done.rows_affected())
 }

@@ -1,7 +1,11 @@
-//! Records of the team that help nobody: what speaks against each, and taking them out.
+//! Records of the team that help nobody: what speaks against each, taking them out, and setting them aside.
+
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Trust};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::error::word;
 use crate::{Error, Store, Tx, records};
@@ -31,6 +35,17 @@ pub struct Wear {
     pub passed_over: i64,
     /// Since when what it cites is as it is now, where that is no longer what it cited.
     pub broken_since: Option<DateTime<Utc>>,
+}
+
+/// What speaks against a record.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// What the ranking multiplied it by whatever was asked; `None` for what was not found at all.
+    pub standing: Option<f64>,
+    /// What that was made of: steps of the ranking, each with its factor.
+    pub factors: BTreeMap<String, f64>,
+    /// Why it helps nobody.
+    pub reasons: Vec<String>,
 }
 
 /// The live, unexpired records of the team after an id, oldest first.
@@ -105,6 +120,69 @@ pub async fn retire(
     .await?;
     out_of_search(tx, &retired).await?;
     Ok(retired.into_iter().map(RecordId::from).collect())
+}
+
+/// Puts the records that are as they were looked at before the reviewers, as proposals that nobody recalls, for at
+/// least so many days; answers which. Left alone is what somebody would have say something else, and what was proposed
+/// anew meanwhile. To be called in a transaction of [`Store::begin_in_memory`].
+pub async fn set_aside(
+    tx: &mut Tx,
+    project: ProjectId,
+    looked_at: &[(Wear, Against)],
+    days: u16,
+) -> Result<Vec<RecordId>, Error> {
+    let ids: Vec<_> = looked_at.iter().map(|(wear, _)| wear.id).collect();
+    records::lock(tx, &ids).await?;
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    let hits: Vec<_> = looked_at.iter().map(|(wear, _)| wear.hits).collect();
+    let changes: Vec<_> = looked_at.iter().map(|(wear, _)| wear.updated_at).collect();
+    let against: Vec<_> = looked_at.iter().map(|(_, against)| json!(against)).collect();
+    let waiting = sqlx::query_scalar!(
+        "update memory_records r set visibility = 'proposed', set_aside = seen.against, updated_at = now(),
+             ttl = greatest(r.ttl, now() + make_interval(days => $6))
+         from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::jsonb[]) as seen (id, hits, updated_at, against)
+         where r.id = seen.id and r.project_id = $1 and r.hits = seen.hits and r.updated_at = seen.updated_at
+             and r.visibility = 'team' and r.state in ('active', 'stale')
+             and not exists (
+                 select from memory_records o
+                 where o.amends = r.id and o.state in ('active', 'stale'))
+             and not exists (
+                 select from memory_records o
+                 where o.project_id = r.project_id and o.kind = r.kind and o.content_hash = r.content_hash
+                     and o.visibility = 'proposed' and o.state in ('active', 'stale'))
+         returning r.id",
+        project.0,
+        &ids,
+        &hits,
+        &changes,
+        &against,
+        i32::from(days)
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    out_of_search(tx, &waiting).await?;
+    Ok(waiting.into_iter().map(RecordId::from).collect())
+}
+
+/// Why hygiene set these records aside; of others nothing.
+pub async fn why_set_aside(
+    store: &Store,
+    ids: &[RecordId],
+) -> Result<HashMap<RecordId, Against>, Error> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select id, set_aside as "against!" from memory_records
+           where id = any($1) and set_aside is not null"#,
+        &ids
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    rows.into_iter().map(|row| Ok((row.id.into(), read(row.against)?))).collect()
+}
+
+fn read(against: Value) -> Result<Against, Error> {
+    serde_json::from_value(against)
+        .map_err(|error| Error::Unreadable(format!("memory_records.set_aside: {error}")))
 }
 
 pub(super) async fn out_of_search(tx: &mut Tx, records: &[uuid::Uuid]) -> Result<(), Error> {

@@ -72,8 +72,8 @@ pub async fn same_proposal(
     Ok(id.map(RecordId::from))
 }
 
-/// Lets more see a live record; `false` where it is not one any more, or is seen by the team already.
-/// The caller makes its passage.
+/// Lets more see a live record; `false` where it is not one any more, or is seen by the team already. What was set
+/// aside lives on like what was brought back. The caller makes its passage.
 pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Error> {
     let (visibility, trust) = match to {
         Promotion::Team(trust) => ("team", Some(trust)),
@@ -81,11 +81,13 @@ pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Err
     };
     let done = sqlx::query!(
         "update memory_records set visibility = $2, trust = coalesce($3, trust), private_to = null,
-             amends = null, updated_at = now()
+             amends = null, updated_at = now(), set_aside = null,
+             ttl = case when set_aside is null then ttl else greatest(ttl, now() + make_interval(days => $4)) end
          where id = $1 and state in ('active', 'stale') and visibility <> 'team' and visibility <> $2",
         id.0,
         visibility,
-        trust.map(Trust::as_str)
+        trust.map(Trust::as_str),
+        RESTORED_DAYS
     )
     .execute(&mut *tx.0)
     .await?;

@@ -39,6 +39,10 @@ insert into deliveries (id, project_id, hook_id, sender_id, name, event)
 select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from hooks where project_id = :project;
 insert into connections (id, project_id, system, what, ability, every_minutes, with_comments)
 values (gen_random_uuid(), :project, 'our-jira', 'CS', 'issues', 15, true);
+insert into task_comments (task_id, project_id, digest) select id, project_id, 'secret sum' from tasks
+where project_id = :project;
+insert into unlisted (project_id, connection_id, external_id)
+select project_id, id, 'CS-1' from connections where project_id = :project;
 insert into changes (id, project_id, external_id, title, state, said_at)
 values (gen_random_uuid(), :project, 'a/b!1', 'secret change', 'open', now());
 insert into change_commits (project_id, sha, change_id) select project_id, 'a', id from changes where project_id = :project;

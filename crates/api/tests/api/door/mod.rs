@@ -4,6 +4,7 @@ mod connections;
 mod docs;
 mod limits;
 mod names;
+mod shared;
 mod tls;
 mod urls;
 mod wire;

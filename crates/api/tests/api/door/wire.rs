@@ -55,12 +55,17 @@ impl Service {
 
 /// The routes that [`Service::behind`] serves.
 pub fn routes_behind(door: DoorSettings) -> Router {
+    routes_at(&Door::new(door))
+}
+
+/// The same behind a door that is there already.
+pub fn routes_at(door: &Door) -> Router {
     let router = Router::new()
         .route("/", get(async || "page"))
         .route("/healthz", get(async || "ok"))
         .route("/mcp", post(async |body: String| body))
         .route("/closed", get(async || http::StatusCode::UNAUTHORIZED));
-    at_the_door(router, &Door::new(door))
+    at_the_door(router, door)
 }
 
 /// An answer as it came.

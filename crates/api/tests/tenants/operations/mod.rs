@@ -60,6 +60,8 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("post_tasks_link", tasks::link),
     ("get_tasks_external_id", tasks::show),
     ("delete_tasks_external_id", tasks::remove),
+    ("get_tasks_external_id_links", tasks::links),
+    ("post_tasks_external_id_links", tasks::agree),
     ("post_ingest_git", ingest::git),
     ("post_ingest_docs", ingest::docs),
     ("get_ingest_id", ingest::show),

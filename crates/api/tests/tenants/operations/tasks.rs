@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Draw, Target};
 use crate::attempt::Attempt;
-use crate::oracle::{self, CURATE, PROPOSE, READ, Rank};
+use crate::oracle::{self, CONFIRM, CURATE, PROPOSE, READ, Rank};
 
 pub fn sync(d: &mut Draw<'_>) -> Attempt {
     let target = d.project();
@@ -103,4 +103,28 @@ pub fn remove(d: &mut Draw<'_>) -> Attempt {
     );
     let request = Attempt::delete(format!("/tasks/{spare}?project_key={}", project.key));
     d.signed(request).places(attempt.places).before(sql)
+}
+
+/// What would be written at the tracker of a task. Those that there are came by no connection.
+pub fn links(d: &mut Draw<'_>) -> Attempt {
+    at_the_tracker(d, 409, Attempt::get)
+}
+
+/// Agreeing to that, which no project's policy lets be written.
+pub fn agree(d: &mut Draw<'_>) -> Attempt {
+    at_the_tracker(d, 403, |path| Attempt::post(path, &json!({"digest": "00".repeat(32)})))
+}
+
+/// A request about a task's tracker: one that is there is answered so, and one that is not like none.
+fn at_the_tracker(d: &mut Draw<'_>, status: u16, request: impl Fn(String) -> Attempt) -> Attempt {
+    let target = d.project();
+    let name = d.named(|project| &project.tasks);
+    let path = format!("/tasks/{name}/links?project_key={}", d.key(target));
+    let attempt = d.in_project(request(path), CONFIRM, target);
+    let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
+    if project.tasks.iter().any(|one| one.name == name) {
+        return attempt.expect(status);
+    }
+    let missing = d.name_like(&name);
+    Attempt { twin: Some((name, missing)), ..attempt.expect(404) }
 }

@@ -4,7 +4,7 @@ mod counts;
 mod decisions;
 mod filters;
 mod interference;
-mod policies;
+pub mod policies;
 
 pub use counts::counts;
 

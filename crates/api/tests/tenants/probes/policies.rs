@@ -13,17 +13,18 @@ use crate::world::{Person, Post, Project, World};
 /// Tables that only an administrator of a project writes to.
 const MANAGED: [&str; 3] = ["projects", "project_members", "project_teams"];
 /// What only its maintainers see of a project.
-const CURATED: [&str; 7] = [
+const CURATED: [&str; 8] = [
     "quarantine",
     "audit_events",
     "audit_checkpoints",
     "hooks",
     "deliveries",
     "connections",
+    "unlisted",
     "hygiene_reports",
 ];
 /// What the service may only read: a function of the database writes it, or the background.
-const READ_ONLY: [&str; 9] = [
+pub const READ_ONLY: [&str; 10] = [
     "policy_versions",
     "audit_checkpoints",
     "changes",
@@ -32,10 +33,11 @@ const READ_ONLY: [&str; 9] = [
     "pushed_commits",
     "ci_results",
     "told_texts",
+    "unlisted",
     "exports",
 ];
 /// What the service may change, and neither add nor remove: the background does.
-const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
+pub const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];
 /// Tables with what people keep to themselves: a row says in `private_to` whose it is.
 const PRIVATE: [&str; 7] = [
     "memory_records",
@@ -303,7 +305,7 @@ async fn writes(
             "quarantine" | "hooks" | "deliveries" | "connections" | "hygiene_reports" => {
                 Rank::Maintainer
             }
-            "duplicate_clusters" => Rank::Member,
+            "duplicate_clusters" | "task_comments" => Rank::Member,
             _ => Rank::Agent,
         };
         let is_fixed = READ_ONLY.contains(&table);
@@ -312,7 +314,7 @@ async fn writes(
             // What is done by somebody who may only read is noted all the same.
             "bundles" | "bundle_items" | "audit_events" => Rank::Viewer,
             // What counts for the team.
-            "memory_records" => Rank::Member,
+            "memory_records" | "task_comments" => Rank::Member,
             "hooks" | "connections" | "hygiene_reports" => Rank::Maintainer,
             // Who makes a project has no role on it yet: the database does that by a function.
             _ if MANAGED[1..].contains(&table) => Rank::Admin,

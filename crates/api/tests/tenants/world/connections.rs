@@ -39,6 +39,11 @@ pub fn sql(projects: &[Project]) -> String {
                 row![one.id, project.id, SYSTEM, one.name.as_str(), "issues", Plain(60), Plain(true), error, Plain(1)]
             },
         );
+        rows.each(
+            "unlisted (project_id, connection_id, external_id)",
+            &project.connections,
+            |_, one| row![project.id, one.id, one.mark.as_str()],
+        );
     }
     rows.0
 }

@@ -130,6 +130,9 @@ fn worked_on(rows: &mut Rows, project: &Project) {
             row![*id, p, name.as_str(), text(n, mark), "open", assignee, labels, link]
         },
     );
+    rows.each("task_comments (task_id, project_id, digest)", &project.tasks[..1], |_, one| {
+        row![one.id, p, one.mark.as_str()]
+    });
     rows.each(
         "dialogs (id, project_id, task_id, developer, messages, distilled)",
         &project.dialogs,

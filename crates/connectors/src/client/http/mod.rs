@@ -12,12 +12,14 @@ use std::time::Duration;
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use chrono::Utc;
+use mc_domain::is_loopback;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, StatusCode};
 use serde::Serialize;
-use url::{Host, Url};
+use serde::de::DeserializeOwned;
+use url::Url;
 
-pub(super) use answer::{Answer, parsed};
+use answer::{Answer, parsed};
 use limit::Limit;
 pub(super) use refusal::remedy;
 use remembered::Remembered;
@@ -108,14 +110,16 @@ impl Http {
         url
     }
 
-    pub(super) async fn get(
+    /// What stands there, as far as `T` knows it.
+    pub(super) async fn get<T: DeserializeOwned>(
         &self,
         segments: &[&str],
         query: &[(&str, &str)],
         action: &str,
-    ) -> Result<Answer, Error> {
+    ) -> Result<T, Error> {
         let url = self.url(segments, query);
-        self.send(&Request { method: Method::GET, url, body: None, action }).await
+        let answer = self.send(&Request { method: Method::GET, url, body: None, action }).await?;
+        parsed(self, action, &answer.body)
     }
 
     pub(super) async fn write(
@@ -128,6 +132,18 @@ impl Http {
         let body = serde_json::to_vec(body).map_err(|error| self.odd(action, error.to_string()))?;
         let url = self.url(segments, &[]);
         self.send(&Request { method, url, body: Some(body.into()), action }).await
+    }
+
+    /// [`Http::write`], and what the answer says as far as `T` knows it.
+    pub(super) async fn write_for<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        segments: &[&str],
+        body: &impl Serialize,
+        action: &str,
+    ) -> Result<T, Error> {
+        let answer = self.write(method, segments, body, action).await?;
+        parsed(self, action, &answer.body)
     }
 
     /// The answer, where there is one; what fails for a moment is tried again.
@@ -249,13 +265,4 @@ pub(super) fn encoded(name: &str) -> String {
         path.clear().push(name);
     }
     url.path().trim_start_matches('/').to_owned()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }

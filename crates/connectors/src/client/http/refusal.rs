@@ -49,10 +49,14 @@ fn rights(kind: SystemKind) -> &'static str {
         SystemKind::Gitlab => {
             "the scope read_api (api to comment), and the role Reporter in the project"
         }
-        SystemKind::Jira => "the permission Browse projects (and Add comments to comment)",
-        SystemKind::Youtrack => "the permission Read issue (and Create comment to comment)",
+        SystemKind::Jira => {
+            "the permission Browse projects (and Add comments and Edit own comments to comment)"
+        }
+        SystemKind::Youtrack => {
+            "the permission Read issue (and Create comment and Update comment to comment)"
+        }
         SystemKind::Redmine => {
-            "the permission View issues (and Add notes to comment), with the REST API switched on"
+            "the permission View issues (and Add notes and Edit own notes to comment), with the REST API switched on"
         }
         SystemKind::Confluence => "the permission to view the space",
     }

@@ -11,8 +11,8 @@ use serde::de::IgnoredAny;
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::client::http::{Http, parsed, remedy};
-use crate::client::source::{Pages, Source};
+use crate::client::http::{Http, remedy};
+use crate::client::source::{Pages, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::{self, line, storage};
 use crate::client::zone::Zone;
@@ -25,7 +25,12 @@ const EXPAND: &str = "body.storage,version,ancestors,metadata.labels,children.at
     restrictions.read.restrictions.user,restrictions.read.restrictions.group,\
     ancestors.restrictions.read.restrictions.user,\
     ancestors.restrictions.read.restrictions.group";
-/// The same of one page.
+/// What of that says that a page is there, and whether everybody may read it.
+const IDS: &str = "version,ancestors,\
+    restrictions.read.restrictions.user,restrictions.read.restrictions.group,\
+    ancestors.restrictions.read.restrictions.user,\
+    ancestors.restrictions.read.restrictions.group";
+/// The last of one page.
 const READERS: &str = "restrictions.read.restrictions.user,restrictions.read.restrictions.group";
 /// Characters of a title or name, and how many labels, ancestors and attachments a page has at most.
 const NAME: usize = 255;
@@ -207,21 +212,24 @@ impl Confluence {
         Self { http, space: String::new(), asked: Mutex::default() }
     }
 
-    async fn pages(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn pages(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let action = format!("to list the pages of {}", self.space);
         let user = self.user().await?;
         let zone = Zone::named(user.and_then(|user| user.time_zone).as_deref());
         let query = self.query(position, zone);
         let size = self.http.settings().limits.page_size.clamp(1, 100).to_string();
         let start = Place::offset(position.place.as_ref()).to_string();
-        let mut parameters = vec![("cql", query.as_str()), ("expand", EXPAND), ("limit", &size)];
+        let expand = match wanted {
+            Wanted::Whole => EXPAND,
+            Wanted::Ids => IDS,
+        };
+        let mut parameters = vec![("cql", query.as_str()), ("expand", expand), ("limit", &size)];
         parameters.push(match &position.place {
             Some(Place::Token(token)) => ("cursor", token),
             _ => ("start", &start),
         });
-        let answer =
-            self.http.get(&["rest", "api", "content", "search"], &parameters, &action).await?;
-        let found: Found = parsed(&self.http, &action, &answer.body)?;
+        let segments = ["rest", "api", "content", "search"];
+        let found: Found = self.http.get(&segments, &parameters, &action).await?;
         if found.results.is_empty() && *position == Position::default() {
             // Every space has a page. Of one that is gone, or not theirs to see, queries find nothing.
             return Err(Error::NotFound {
@@ -278,12 +286,12 @@ impl Confluence {
         }
         let action = "to say who may read a page";
         let segments = ["rest", "api", "content", id];
-        let answer = match self.http.get(&segments, &[("expand", READERS)], action).await {
-            Ok(answer) => answer,
+        let page: Restricted = match self.http.get(&segments, &[("expand", READERS)], action).await
+        {
+            Ok(page) => page,
             Err(Error::NotFound { .. } | Error::Rejected { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let page: Restricted = parsed(&self.http, action, &answer.body)?;
         Ok(page.restrictions.as_ref().and_then(Restrictions::name_some))
     }
 
@@ -311,8 +319,8 @@ impl Confluence {
             return Ok(None);
         }
         let action = "to say who the token is for";
-        let answer = self.http.get(&["rest", "api", "user", "current"], &[], action).await?;
-        let user: User = parsed(&self.http, action, &answer.body)?;
+        let segments = ["rest", "api", "user", "current"];
+        let user: User = self.http.get(&segments, &[], action).await?;
         if user.kind.as_deref() == Some("anonymous") {
             return Err(Error::Refused {
                 system: self.http.system().to_owned(),
@@ -332,8 +340,12 @@ impl Source for Confluence {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.pages(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.pages(position, wanted))
     }
 }
 
@@ -376,7 +388,13 @@ impl Health for Confluence {
         Box::pin(async move {
             let Some(user) = self.user().await? else {
                 let action = "to list its spaces";
-                self.http.get(&["rest", "api", "space"], &[("limit", "1")], action).await?;
+                self.http
+                    .get::<serde::de::IgnoredAny>(
+                        &["rest", "api", "space"],
+                        &[("limit", "1")],
+                        action,
+                    )
+                    .await?;
                 return Ok("nobody (no token)".to_owned());
             };
             Ok(user.username.or(user.display_name).unwrap_or_default())

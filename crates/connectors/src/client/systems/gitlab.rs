@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::client::http::{Http, parsed};
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::http::Http;
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
@@ -20,6 +20,8 @@ const API: [&str; 3] = ["api", "v4", "projects"];
 const TICK: TimeDelta = TimeDelta::milliseconds(1);
 const NOTES: usize = 100;
 const NOTE_PAGES: u32 = 10;
+/// Answers that are looked through for notes of our own: they may be in the last.
+const LOOKED_THROUGH: u32 = 100;
 
 /// A project, or the system by itself where the path is empty.
 pub(in crate::client) struct GitLab {
@@ -96,6 +98,12 @@ struct Tag {
     target: String,
 }
 
+/// A note that was written.
+#[derive(Deserialize)]
+struct Written {
+    id: u64,
+}
+
 #[derive(Serialize)]
 struct NewNote<'a> {
     body: &'a str,
@@ -128,8 +136,11 @@ impl GitLab {
         query: &[(&str, &str)],
         action: &str,
     ) -> Result<T, Error> {
-        let answer = self.http.get(&self.segments(rest), query, action).await?;
-        parsed(&self.http, action, &answer.body)
+        self.http.get(&self.segments(rest), query, action).await
+    }
+
+    fn number(&self, external_id: &str) -> Result<u64, Error> {
+        names::number(&self.http, external_id, &format!("{}#", self.path))
     }
 
     async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
@@ -167,6 +178,25 @@ impl GitLab {
             }
         }
         Ok(Heard::newest_first(description, comments, is_all))
+    }
+
+    async fn own(&self, iid: u64) -> Result<Vec<Comment>, Error> {
+        let (me, mut comments) = (self.user().await?, Vec::new());
+        for page in 1..=LOOKED_THROUGH {
+            let notes = self.notes(iid, page).await?;
+            let is_last = notes.len() < NOTES;
+            let own = notes.into_iter().filter(|note| note.is_of(&me));
+            comments.extend(own.filter_map(Note::taken));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
+    /// Who the credential is for.
+    async fn user(&self) -> Result<User, Error> {
+        self.http.get(&["api", "v4", "user"], &[], "to say who the token is for").await
     }
 
     /// A page of the notes, the newest first: of more than are asked for those are worth more.
@@ -242,7 +272,11 @@ impl Source for GitLab {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }
@@ -272,13 +306,28 @@ impl Issues for GitLab {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(async move { self.own(self.number(external_id)?).await })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
-            let iid = names::number(&self.http, external_id, &format!("{}#", self.path))?;
-            let (iid, action) = (iid.to_string(), format!("to take a note on {external_id}"));
-            let segments = self.segments(&["issues", &iid, "notes"]);
+            let iid = self.number(external_id)?.to_string();
+            let action = format!("to take a note on {external_id}");
+            let mut segments = self.segments(&["issues", &iid, "notes"]);
+            segments.extend(earlier);
+            let method = if earlier.is_some() { Method::PUT } else { Method::POST };
             let note = NewNote { body: text };
-            self.http.write(Method::POST, &segments, &note, &action).await.map(drop)
+            let written: Written = self.http.write_for(method, &segments, &note, &action).await?;
+            Ok(written.id.to_string())
         })
     }
 }
@@ -295,9 +344,7 @@ impl GitHost for GitLab {
 impl Health for GitLab {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
-            let action = "to say who the token is for";
-            let answer = self.http.get(&["api", "v4", "user"], &[], action).await?;
-            let user: User = parsed(&self.http, action, &answer.body)?;
+            let user = self.user().await?;
             Ok(user.username.or(user.name).unwrap_or_default())
         })
     }
@@ -327,8 +374,19 @@ impl User {
 impl Note {
     fn comment(self) -> Option<Comment> {
         let is_everybodys = !(self.system || self.internal || self.confidential);
+        is_everybodys.then(|| self.taken())?
+    }
+
+    /// The same, whoever may see it.
+    fn taken(self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::known_as);
         let times = [self.created_at, self.updated_at];
-        is_everybodys.then(|| source::comment(self.id.to_string(), author, times, &self.body))?
+        source::comment(self.id.to_string(), author, times, &self.body)
+    }
+
+    /// Whether that user wrote it, and not GitLab in the user's name.
+    fn is_of(&self, user: &User) -> bool {
+        let author = self.author.as_ref().and_then(|author| author.username.as_ref());
+        !self.system && author.is_some() && author == user.username.as_ref()
     }
 }

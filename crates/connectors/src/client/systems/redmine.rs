@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::client::http::{Http, parsed};
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::http::Http;
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::event::{self, Issue};
@@ -50,6 +50,12 @@ struct Named {
 }
 
 #[derive(Deserialize)]
+struct Author {
+    id: Option<u64>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Detailed {
     issue: Journaled,
 }
@@ -63,7 +69,7 @@ struct Journaled {
 #[derive(Deserialize)]
 struct Journal {
     id: u64,
-    user: Option<Named>,
+    user: Option<Author>,
     notes: Option<String>,
     #[serde(default)]
     private_notes: bool,
@@ -79,12 +85,18 @@ struct Current {
 
 #[derive(Deserialize)]
 struct User {
+    id: u64,
     login: String,
 }
 
 #[derive(Serialize)]
 struct Update<'a> {
     issue: Notes<'a>,
+}
+
+#[derive(Serialize)]
+struct Rewriting<'a> {
+    journal: Notes<'a>,
 }
 
 #[derive(Serialize)]
@@ -126,23 +138,63 @@ impl Redmine {
         query.extend(since.as_deref().map(|since| ("updated_on", since)));
         // By its own address a project that is gone is not found; as a filter it would be ignored.
         let segments = ["projects", &self.project, "issues.json"];
-        let answer = self.http.get(&segments, &query, &action).await?;
-        let Answer { issues, total_count } = parsed(&self.http, &action, &answer.body)?;
+        let Answer { issues, total_count } = self.http.get(&segments, &query, &action).await?;
         let end = offset + issues.len() as u64;
         let has_more = !issues.is_empty() && end < total_count;
         Ok(Listed { items: issues, more: has_more.then_some(Place::Offset(end)), tick: TICK })
     }
 
     async fn said(&self, item: &Item) -> Result<Heard, Error> {
-        let action = format!("to look at issue {}", item.id);
-        let file = format!("{}.json", item.id);
-        let answer = self.http.get(&["issues", &file], &[("include", "journals")], &action).await?;
-        let Detailed { issue } = parsed(&self.http, &action, &answer.body)?;
+        let journals = self.journals(item.id).await?;
         let author = item.author.as_ref().and_then(|author| author.name.clone());
         let body = item.description.as_deref().unwrap_or_default();
         let description = source::description(author, item.created_on, body);
-        let said = issue.journals.into_iter().filter_map(Journal::comment);
+        let said = journals.into_iter().filter_map(Journal::comment);
         Ok(Heard { comments: description.into_iter().chain(said).collect(), is_all: true })
+    }
+}
+
+impl Redmine {
+    fn number(&self, external_id: &str) -> Result<u64, Error> {
+        names::number(&self.http, external_id, "redmine#")
+    }
+
+    async fn journals(&self, issue: u64) -> Result<Vec<Journal>, Error> {
+        let (file, action) = (format!("{issue}.json"), format!("to look at issue {issue}"));
+        let query = [("include", "journals")];
+        let Detailed { issue } = self.http.get(&["issues", &file], &query, &action).await?;
+        Ok(issue.journals)
+    }
+
+    /// Who the credential is for.
+    async fn user(&self) -> Result<User, Error> {
+        let action = "to say who the token is for";
+        let Current { user } = self.http.get(&["users", "current.json"], &[], action).await?;
+        Ok(user)
+    }
+
+    /// Says something new. Redmine does not answer as which note: it is the last of our own that begins so.
+    async fn note(&self, issue: u64, text: &str) -> Result<String, Error> {
+        let me = self.user().await?;
+        let (file, action) = (format!("{issue}.json"), format!("to take a note on issue {issue}"));
+        let update = Update { issue: Notes { notes: text } };
+        self.http.write(Method::PUT, &["issues", &file], &update, &action).await?;
+        let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
+        let journals = self.journals(issue).await?;
+        let begins_so = |notes: &str| first_line(notes) == first_line(text);
+        let own = journals.iter().filter(|journal| journal.is_of(&me));
+        let written = own.rev().find(|journal| journal.notes.as_deref().is_some_and(begins_so));
+        let written = written.map(|journal| journal.id.to_string());
+        written.ok_or_else(|| self.http.unavailable("it does not show the note that it took"))
+    }
+
+    /// Says something else in a note. Redmine can since version 5.0.
+    async fn rewrite(&self, note: &str, text: &str) -> Result<String, Error> {
+        let file = format!("{note}.json");
+        let action = format!("to change note {note} (which takes Redmine 5.0 or later)");
+        let update = Rewriting { journal: Notes { notes: text } };
+        self.http.write(Method::PUT, &["journals", &file], &update, &action).await?;
+        Ok(note.to_owned())
     }
 }
 
@@ -153,7 +205,11 @@ impl Source for Redmine {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }
@@ -183,24 +239,35 @@ impl Issues for Redmine {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let id = names::number(&self.http, external_id, "redmine#")?;
-            let (file, action) = (format!("{id}.json"), format!("to take a note on {external_id}"));
-            let update = Update { issue: Notes { notes: text } };
-            self.http.write(Method::PUT, &["issues", &file], &update, &action).await.map(drop)
+            let (issue, me) = (self.number(external_id)?, self.user().await?);
+            let journals = self.journals(issue).await?.into_iter();
+            Ok(journals.filter(|note| note.is_of(&me)).filter_map(Journal::taken).collect())
+        })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            match earlier {
+                Some(id) => self.rewrite(id, text).await,
+                None => self.note(self.number(external_id)?, text).await,
+            }
         })
     }
 }
 
 impl Health for Redmine {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
-        Box::pin(async move {
-            let action = "to say who the token is for";
-            let answer = self.http.get(&["users", "current.json"], &[], action).await?;
-            let Current { user } = parsed(&self.http, action, &answer.body)?;
-            Ok(user.login)
-        })
+        Box::pin(async move { Ok(self.user().await?.login) })
     }
 }
 
@@ -216,9 +283,17 @@ impl Dated for Item {
 
 impl Journal {
     fn comment(self) -> Option<Comment> {
+        if self.private_notes { None } else { self.taken() }
+    }
+
+    /// The same, whoever may see it.
+    fn taken(self) -> Option<Comment> {
         let author = self.user.and_then(|user| user.name);
-        let notes = self.notes.filter(|_| !self.private_notes)?;
         let times = [self.created_on, self.updated_on];
-        source::comment(self.id.to_string(), author, times, &notes)
+        source::comment(self.id.to_string(), author, times, &self.notes?)
+    }
+
+    fn is_of(&self, user: &User) -> bool {
+        self.user.as_ref().and_then(|author| author.id) == Some(user.id)
     }
 }

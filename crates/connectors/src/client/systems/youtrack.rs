@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::http::{Http, parsed};
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::http::Http;
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::zone::Zone;
 use crate::client::{Error, SystemSettings, credential, names};
@@ -23,6 +23,10 @@ const TICK: TimeDelta = TimeDelta::seconds(1);
 const FIELDS: &str = "idReadable,summary,description,created,updated,reporter(login,fullName),\
     tags(name),visibility($type),customFields(name,value(name,fullName,login)),\
     comments(id,text,created,updated,deleted,visibility($type),author(login,fullName))";
+const COMMENT_FIELDS: &str =
+    "id,text,created,updated,deleted,visibility($type),author(id,login,fullName)";
+/// What says that an issue is there, and whether everybody may see it.
+const IDS: &str = "idReadable,updated,visibility($type)";
 
 /// A project, or the system by itself where the key is empty.
 pub(in crate::client) struct YouTrack {
@@ -83,6 +87,7 @@ struct Said {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct User {
+    id: Option<String>,
     login: Option<String>,
     full_name: Option<String>,
 }
@@ -95,6 +100,12 @@ struct Profile {
 #[derive(Deserialize)]
 struct TimeZone {
     id: Option<String>,
+}
+
+/// A comment that was written.
+#[derive(Deserialize)]
+struct Written {
+    id: String,
 }
 
 #[derive(Serialize)]
@@ -119,7 +130,7 @@ impl YouTrack {
         Self { http, project: String::new() }
     }
 
-    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let action = format!("to list the issues of {}", self.project);
         let zone = self.zone().await?;
         let since = position.since.map_or_else(String::new, |since| {
@@ -129,13 +140,29 @@ impl YouTrack {
         let size = u64::from(self.http.settings().limits.page_size.max(1));
         let offset = Place::offset(position.place.as_ref());
         let (top, skip) = (size.to_string(), offset.to_string());
+        let fields = match wanted {
+            Wanted::Whole => FIELDS,
+            Wanted::Ids => IDS,
+        };
         let parameters =
-            [("query", query.as_str()), ("fields", FIELDS), ("$top", &top), ("$skip", &skip)];
-        let answer = self.http.get(&["api", "issues"], &parameters, &action).await?;
-        let items: Vec<Item> = parsed(&self.http, &action, &answer.body)?;
+            [("query", query.as_str()), ("fields", fields), ("$top", &top), ("$skip", &skip)];
+        let items: Vec<Item> = self.http.get(&["api", "issues"], &parameters, &action).await?;
         let is_full = items.len() as u64 >= size;
         let more = is_full.then_some(Place::Offset(offset + size));
         Ok(Listed { items, more, tick: zone.tick(TICK) })
+    }
+
+    /// The issue's id as its project spells it.
+    fn id(&self, external_id: &str) -> Result<String, Error> {
+        let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
+        Ok(format!("{}-{number}", self.project))
+    }
+
+    /// Who the credential is for.
+    async fn user(&self) -> Result<User, Error> {
+        let action = "to say who the token is for";
+        let query = [("fields", "id,login,fullName")];
+        self.http.get(&["api", "users", "me"], &query, action).await
     }
 
     /// Queries are read in the zone of whoever asks.
@@ -145,8 +172,8 @@ impl YouTrack {
         }
         let action = "to say in which time zone its user is";
         let segments = ["api", "users", "me", "profiles", "general"];
-        let answer = self.http.get(&segments, &[("fields", "timezone(id)")], action).await?;
-        let profile: Profile = parsed(&self.http, action, &answer.body)?;
+        let query = [("fields", "timezone(id)")];
+        let profile: Profile = self.http.get(&segments, &query, action).await?;
         let name = profile.timezone.and_then(|zone| zone.id);
         Ok(Zone::named(name.as_deref()))
     }
@@ -159,8 +186,12 @@ impl Source for YouTrack {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.issues(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position, wanted))
     }
 }
 
@@ -193,14 +224,36 @@ impl Issues for YouTrack {
         Box::pin(async move { Ok(Heard { comments, is_all: true }) })
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
         Box::pin(async move {
-            let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
-            let id = format!("{}-{number}", self.project);
-            let action = format!("to take a comment on {id}");
+            let (id, me) = (self.id(external_id)?, self.user().await?);
+            let action = format!("to list the comments of {id}");
             let segments = ["api", "issues", &id, "comments"];
+            // All of them, as where they come with their issue.
+            let query = [("fields", COMMENT_FIELDS), ("$top", "10000")];
+            let said: Vec<Said> = self.http.get(&segments, &query, &action).await?;
+            Ok(said.iter().filter(|one| one.is_of(&me)).filter_map(Said::taken).collect())
+        })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            let id = self.id(external_id)?;
+            let action = format!("to take a comment on {id}");
+            let mut segments = vec!["api", "issues", &id, "comments"];
+            segments.extend(earlier);
             let comment = NewComment { text };
-            self.http.write(Method::POST, &segments, &comment, &action).await.map(drop)
+            let written: Written =
+                self.http.write_for(Method::POST, &segments, &comment, &action).await?;
+            Ok(written.id)
         })
     }
 }
@@ -208,10 +261,7 @@ impl Issues for YouTrack {
 impl Health for YouTrack {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
-            let action = "to say who the token is for";
-            let query = [("fields", "login,fullName")];
-            let answer = self.http.get(&["api", "users", "me"], &query, action).await?;
-            let user: User = parsed(&self.http, action, &answer.body)?;
+            let user = self.user().await?;
             Ok(user.login.or(user.full_name).unwrap_or_default())
         })
     }
@@ -260,9 +310,20 @@ impl Said {
         if self.deleted || is_limited(self.visibility.as_ref()) {
             return None;
         }
+        self.taken()
+    }
+
+    /// The same, whoever may see it.
+    fn taken(&self) -> Option<Comment> {
         let author = self.author.as_ref().and_then(User::shown);
         let times = [self.created, self.updated];
         let times = times.map(|at| at.and_then(DateTime::from_timestamp_millis));
         source::comment(self.id.clone(), author, times, self.text.as_deref()?)
+    }
+
+    /// Whether that user said it, and did not take it back.
+    fn is_of(&self, user: &User) -> bool {
+        let author = self.author.as_ref().and_then(|author| author.id.as_ref());
+        !self.deleted && author.is_some() && author == user.id.as_ref()
     }
 }

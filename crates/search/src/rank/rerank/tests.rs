@@ -178,7 +178,9 @@ fn what_the_named_person_said_comes_first() {
 
 #[test]
 fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
-    let standing_of = |candidate: &Candidate| standing(&candidate.passage, now());
+    let standing_of = |candidate: &Candidate| {
+        standing(&candidate.passage, now()).iter().map(|(_, factor)| factor).product::<f32>()
+    };
     assert!((standing_of(&fact("new", 0)) - 1.0).abs() < f32::EPSILON);
     assert!((standing_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
     let mut worn = fact("old", 90);
@@ -187,4 +189,7 @@ fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
     let mut ranked = [worn.clone()];
     rerank(&mut ranked, &situation());
     assert!((ranked[0].score - standing_of(&worn)).abs() < 1e-6 && ranked[0].score < 0.6);
+    let adjusted = ranked[0].adjustments.iter().map(|one| (one.step, one.factor));
+    let of_itself = adjusted.filter(|(step, _)| OF_ITSELF.contains(step));
+    assert_eq!(standing(&worn.passage, now()), of_itself.collect::<Vec<_>>());
 }

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::GitHub;
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::{Error, names};
 use crate::event::{self, Issue};
@@ -19,6 +19,8 @@ const TICK: TimeDelta = TimeDelta::seconds(1);
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: usize = 100;
 const COMMENT_PAGES: u64 = 10;
+/// Answers that are looked through for comments of our own: they may be in the last.
+const LOOKED_THROUGH: u64 = 100;
 
 pub(in crate::client) struct RepositoryIssues {
     github: GitHub,
@@ -151,7 +153,11 @@ impl Source for RepositoryIssues {
         &self.github.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        _: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
         Box::pin(self.issues(position))
     }
 }
@@ -180,17 +186,57 @@ impl Issues for RepositoryIssues {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(async move { self.own(self.number(external_id)?).await })
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
-            let prefix = format!("{}/{}#", self.owner, self.name);
-            let number = names::number(&self.github.http, external_id, &prefix)?;
-            let route = self.route(&format!("/{number}/comments"));
-            self.github.post::<Said>(route, &NewComment { body: text }).await.map(drop)
+            let (number, comment) = (self.number(external_id)?, NewComment { body: text });
+            let said: Said = match earlier {
+                Some(id) => {
+                    let id = names::number(&self.github.http, id, "")?;
+                    self.github.patch(self.route(&format!("/comments/{id}")), &comment).await?
+                }
+                None => {
+                    self.github.post(self.route(&format!("/{number}/comments")), &comment).await?
+                }
+            };
+            Ok(said.id.to_string())
         })
     }
 }
 
 impl RepositoryIssues {
+    fn number(&self, external_id: &str) -> Result<u64, Error> {
+        let prefix = format!("{}/{}#", self.owner, self.name);
+        names::number(&self.github.http, external_id, &prefix)
+    }
+
+    async fn own(&self, number: u64) -> Result<Vec<Comment>, Error> {
+        let (me, mut comments) = (self.github.user().await?, Vec::new());
+        for page in 1..=LOOKED_THROUGH {
+            let query = CommentQuery { per_page: COMMENTS, page };
+            let route = self.route(&format!("/{number}/comments"));
+            let answer: Vec<Said> = self.github.get(route, &query).await?;
+            let is_last = answer.len() < COMMENTS;
+            let own = answer.into_iter().filter(|said| said.is_of(&me));
+            comments.extend(own.filter_map(Said::comment));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
     /// `owner/name` as webhooks have it.
     fn full_name(&self, item: &Item) -> String {
         let segments = item.repository_url.as_ref().and_then(Url::path_segments);
@@ -222,6 +268,10 @@ impl Label {
 }
 
 impl Said {
+    fn is_of(&self, login: &str) -> bool {
+        self.user.as_ref().is_some_and(|user| user.login == login)
+    }
+
     fn comment(self) -> Option<Comment> {
         let author = self.user.map(|user| user.login);
         let times = [self.created_at, self.updated_at];

@@ -74,6 +74,24 @@ impl GitHub {
         posted.map_err(|error| transport::told(&self.http, error))
     }
 
+    pub(super) async fn patch<R>(&self, route: String, body: &impl Serialize) -> Result<R, Error>
+    where
+        R: octocrab::FromResponse,
+    {
+        let patched = self.client().await.patch(route, Some(body)).await;
+        patched.map_err(|error| transport::told(&self.http, error))
+    }
+
+    /// Who the credential is for, by login.
+    async fn user(&self) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct User {
+            login: String,
+        }
+
+        Ok(self.get::<User>("/user".to_owned(), &()).await?.login)
+    }
+
     async fn client(&self) -> &Octocrab {
         let make = async || {
             let builder = OctocrabBuilder::new_empty().with_service(Transport(self.http.clone()));
@@ -87,17 +105,12 @@ impl GitHub {
 /// Without a token: whether anything answers.
 impl Health for GitHub {
     fn check(&self) -> BoxFuture<'_, Result<String, Error>> {
-        #[derive(Deserialize)]
-        struct User {
-            login: String,
-        }
-
         Box::pin(async move {
             if self.http.settings().token.is_none() {
                 self.get::<serde_json::Value>("/rate_limit".to_owned(), &()).await?;
                 return Ok("nobody (no token)".to_owned());
             }
-            Ok(self.get::<User>("/user".to_owned(), &()).await?.login)
+            self.user().await
         })
     }
 }

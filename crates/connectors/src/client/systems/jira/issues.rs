@@ -5,10 +5,10 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::wire::{CloudSearch, Comments, Item, Said, Search};
-use super::{Flavour, Jira};
+use super::wire::{CloudSearch, Comments, Item, Said, Search, Written};
+use super::{Flavour, Jira, User};
 use crate::client::http::Http;
-use crate::client::source::{self, Heard, Issues, Source};
+use crate::client::source::{self, Heard, Issues, Source, Wanted};
 use crate::client::sweep::{Dated, Listed, Place, Position};
 use crate::client::text::adf;
 use crate::client::zone::Zone;
@@ -19,17 +19,23 @@ use crate::said::Comment;
 /// Queries tell times apart by the minute.
 const TICK: TimeDelta = TimeDelta::minutes(1);
 const FIELDS: &str = "summary,status,assignee,creator,labels,description,security,created,updated";
+/// What says that an issue is there, and whether everybody may see it.
+const IDS: &str = "security,updated";
 /// Comments in one answer, and answers for one issue.
 const COMMENTS: u64 = 100;
 const COMMENT_PAGES: u64 = 10;
+/// Answers that are looked through for comments of our own: they may be in the last.
+const LOOKED_THROUGH: u64 = 100;
+/// Keeps a comment from the customers of a service desk. Elsewhere it means nothing.
+const INTERNAL: &str = "sd.public.comment";
 
 impl Jira {
-    async fn issues(&self, position: &Position) -> Result<Listed<Item>, Error> {
+    async fn issues(&self, position: &Position, wanted: Wanted) -> Result<Listed<Item>, Error> {
         let zone = self.zone().await?;
         let query = self.query(position, zone);
         let (items, more) = match self.flavour().await? {
-            Flavour::Cloud => self.cloud_search(&query, position).await?,
-            Flavour::DataCenter => self.search(&query, position).await?,
+            Flavour::Cloud => self.cloud_search(&query, fields(wanted), position).await?,
+            Flavour::DataCenter => self.search(&query, fields(wanted), position).await?,
         };
         Ok(Listed { items, more, tick: zone.tick(TICK) })
     }
@@ -44,10 +50,11 @@ impl Jira {
     async fn cloud_search(
         &self,
         query: &str,
+        fields: &str,
         position: &Position,
     ) -> Result<(Vec<Item>, Option<Place>), Error> {
         let size = self.http.settings().limits.page_size.clamp(1, 100).to_string();
-        let mut parameters = vec![("jql", query), ("fields", FIELDS), ("maxResults", &size)];
+        let mut parameters = vec![("jql", query), ("fields", fields), ("maxResults", &size)];
         if let Some(Place::Token(token)) = &position.place {
             parameters.push(("nextPageToken", token));
         }
@@ -59,13 +66,14 @@ impl Jira {
     async fn search(
         &self,
         query: &str,
+        fields: &str,
         position: &Position,
     ) -> Result<(Vec<Item>, Option<Place>), Error> {
         let offset = Place::offset(position.place.as_ref());
         let size = self.http.settings().limits.page_size.clamp(1, 1000).to_string();
         let start = offset.to_string();
         let parameters =
-            [("jql", query), ("fields", FIELDS), ("maxResults", &size), ("startAt", &start)];
+            [("jql", query), ("fields", fields), ("maxResults", &size), ("startAt", &start)];
         let found: Search = self.get(&["2", "search"], &parameters, &self.listing()).await?;
         let end = offset + found.issues.len() as u64;
         let has_more = !found.issues.is_empty() && end < found.total;
@@ -78,7 +86,7 @@ impl Jira {
 
     async fn said(&self, item: &Item) -> Result<Heard, Error> {
         let fields = &item.fields;
-        let author = fields.creator.as_ref().and_then(super::User::shown);
+        let author = fields.creator.as_ref().and_then(User::shown);
         let created = fields.created.as_deref().and_then(event::time);
         let text = adf::markdown(&fields.description);
         let description = source::description(author, created, &text);
@@ -105,17 +113,52 @@ impl Jira {
         self.get(&[api, "issue", key, "comment"], &query, &action).await
     }
 
-    async fn say_it(&self, external_id: &str, text: &str) -> Result<(), Error> {
+    fn key(&self, external_id: &str) -> Result<String, Error> {
         let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
-        let key = format!("{}-{number}", self.project.to_ascii_uppercase());
-        let flavour = self.flavour().await?;
+        Ok(format!("{}-{number}", self.project.to_ascii_uppercase()))
+    }
+
+    async fn own(&self, external_id: &str) -> Result<Vec<Comment>, Error> {
+        let (key, mut comments) = (self.key(external_id)?, Vec::new());
+        let Some(me) = self.user().await? else { return Ok(comments) };
+        for page in 0..LOOKED_THROUGH {
+            let answer = self.comments_from(&key, page * COMMENTS).await?;
+            let is_last = answer.comments.is_empty() || (page + 1) * COMMENTS >= answer.total;
+            let own = answer.comments.into_iter().filter(|said| said.is_of(&me));
+            comments.extend(own.filter_map(Said::taken));
+            if is_last {
+                break;
+            }
+        }
+        Ok(comments)
+    }
+
+    async fn say_it(
+        &self,
+        external_id: &str,
+        earlier: Option<&str>,
+        text: &str,
+    ) -> Result<String, Error> {
+        let (key, flavour) = (self.key(external_id)?, self.flavour().await?);
         let body = match flavour {
             Flavour::Cloud => adf::document(text),
             Flavour::DataCenter => Value::String(text.to_owned()),
         };
-        let segments = ["rest", "api", flavour.api(), "issue", &key, "comment"];
+        let mut segments = vec!["rest", "api", flavour.api(), "issue", &key, "comment"];
+        segments.extend(earlier);
+        let method = if earlier.is_some() { Method::PUT } else { Method::POST };
+        let internal = json!([{ "key": INTERNAL, "value": { "internal": true } }]);
+        let body = json!({ "body": body, "properties": internal });
         let action = format!("to take a comment on {key}");
-        self.http.write(Method::POST, &segments, &json!({ "body": body }), &action).await.map(drop)
+        let written: Written = self.http.write_for(method, &segments, &body, &action).await?;
+        Ok(written.id)
+    }
+}
+
+fn fields(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Whole => FIELDS,
+        Wanted::Ids => IDS,
     }
 }
 
@@ -126,8 +169,12 @@ impl Source for Jira {
         &self.http
     }
 
-    fn list<'a>(&'a self, position: &'a Position) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
-        Box::pin(self.issues(position))
+    fn list<'a>(
+        &'a self,
+        position: &'a Position,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Listed<Item>, Error>> {
+        Box::pin(self.issues(position, wanted))
     }
 }
 
@@ -142,7 +189,7 @@ impl Issues for Jira {
             external_id: item.key.clone(),
             title: fields.summary.clone().unwrap_or_default(),
             status: fields.status.as_ref().and_then(|status| status.name.clone()),
-            assignee: fields.assignee.as_ref().and_then(super::User::shown),
+            assignee: fields.assignee.as_ref().and_then(User::shown),
             labels: fields.labels.clone(),
             links: event::links("Jira issue", Some(page.into())),
             updated_at: Some(fields.updated),
@@ -156,8 +203,20 @@ impl Issues for Jira {
         Box::pin(self.said(item))
     }
 
-    fn say<'a>(&'a self, external_id: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(self.say_it(external_id, text))
+    fn own_comments<'a>(
+        &'a self,
+        external_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
+        Box::pin(self.own(external_id))
+    }
+
+    fn say<'a>(
+        &'a self,
+        external_id: &'a str,
+        earlier: Option<&'a str>,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(self.say_it(external_id, earlier, text))
     }
 }
 
@@ -176,8 +235,18 @@ impl Said {
         if self.visibility.is_some() || self.jsd_public == Some(false) {
             return None;
         }
-        let author = self.author.as_ref().and_then(super::User::shown);
+        self.taken()
+    }
+
+    /// The same, whoever may see it.
+    fn taken(self) -> Option<Comment> {
+        let author = self.author.as_ref().and_then(User::shown);
         let times = [self.created, self.updated].map(|at| at.as_deref().and_then(event::time));
         source::comment(self.id, author, times, &adf::markdown(&self.body))
+    }
+
+    fn is_of(&self, user: &User) -> bool {
+        let author = self.author.as_ref().and_then(User::id);
+        author.is_some() && author == user.id()
     }
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
 use self::wire::{ServerInfo, User};
-use crate::client::http::{Http, parsed};
+use crate::client::http::Http;
 use crate::client::zone::Zone;
 use crate::client::{Error, SystemSettings, credential, names};
 use crate::system::Health;
@@ -65,8 +65,7 @@ impl Jira {
         action: &str,
     ) -> Result<T, Error> {
         let path: Vec<&str> = ["rest", "api"].iter().chain(segments).copied().collect();
-        let answer = self.http.get(&path, query, action).await?;
-        parsed(&self.http, action, &answer.body)
+        self.http.get(&path, query, action).await
     }
 
     async fn flavour(&self) -> Result<Flavour, Error> {

@@ -59,6 +59,8 @@ pub(super) struct Named {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct User {
+    account_id: Option<String>,
+    key: Option<String>,
     display_name: Option<String>,
     name: Option<String>,
     pub(super) time_zone: Option<String>,
@@ -85,7 +87,18 @@ pub(super) struct Said {
     pub(super) jsd_public: Option<bool>,
 }
 
+/// A comment that was written.
+#[derive(Deserialize)]
+pub(super) struct Written {
+    pub(super) id: String,
+}
+
 impl User {
+    /// What no other user has: Cloud's id, or Data Center's key, or its name where it has no keys yet.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.account_id.as_deref().or(self.key.as_deref()).or(self.name.as_deref())
+    }
+
     pub(super) fn shown(&self) -> Option<String> {
         self.display_name.clone().or_else(|| self.name.clone())
     }

@@ -1,0 +1,159 @@
+//! The work of one kind: by a worker that looks into PostgreSQL, and by what Redis hands out beside it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use apalis::prelude::{
+    BackendExt, Event, EventListenerExt, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt,
+    WorkerContext,
+};
+use apalis_postgres::{Config, PostgresStorage};
+use futures::FutureExt as _;
+use mc_store::jobs;
+use serde_json::Value;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::begin::{begin, insist};
+use super::carried;
+use super::node::Node;
+use crate::work::{Failure, Work};
+
+/// A worker that ended is made again after this, and after twice as long each time that follows soon.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// A permit that is free by then is waited for: Redis may keep all in use with one short job after the other.
+const SOON: Duration = Duration::from_millis(50);
+/// Signs of life that may be missed before the library itself takes a worker for dead: a year of them.
+const NEVER: usize = 6_000_000;
+
+/// Does the work of a kind, by a new worker whenever the one before has failed.
+pub(super) async fn keep_working<W, F, Fut>(node: Arc<Node>, run: F, stop: CancellationToken)
+where
+    W: Work,
+    F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    let (mut pause, mut number) = (FIRST_PAUSE, 0);
+    while !stop.is_cancelled() {
+        number += 1;
+        let worker = format!("{} {} {number}", node.name, W::KIND);
+        let begun = Instant::now();
+        // A fault of the library is no reason to work no more.
+        let working = AssertUnwindSafe(work_as(&worker, &node, run.clone(), &stop)).catch_unwind();
+        let ended = working.await.unwrap_or_else(|_| Err("it panicked".to_owned()));
+        release(&node, &worker, &stop).await;
+        let Err(error) = ended else { continue };
+        tracing::warn!(job.kind = W::KIND, error, "a worker ended; another takes its place");
+        pause = if begun.elapsed() > MAX_PAUSE { FIRST_PAUSE } else { (pause * 2).min(MAX_PAUSE) };
+        let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
+    }
+}
+
+/// Gives back what a worker held that has ended: at once, or as soon as the database answers again.
+async fn release(node: &Node, worker: &str, stop: &CancellationToken) {
+    let Err(error) = jobs::release(&node.store, worker).await else { return };
+    tracing::warn!(job.worker = worker, %error, "what a worker held waits for the database");
+    let _ = stop.run_until_cancelled(insist(|| jobs::release(&node.store, worker))).await;
+}
+
+/// Works under a name until `stop`, or until the queue can't be reached.
+async fn work_as<W, F, Fut>(
+    name: &str,
+    node: &Arc<Node>,
+    run: F,
+    stop: &CancellationToken,
+) -> Result<(), String>
+where
+    W: Work,
+    F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    let timing = node.timing;
+    let (bell, woken) = node.bells.hang(W::KIND);
+    let config = Config::default()
+        .queue(W::KIND)
+        .batch_size(W::BATCH)
+        .heartbeat_interval(timing.heartbeat)
+        // `sweep` looks after the dead, and `begin` makes sure of a job before it runs and not beside it.
+        .missed_heartbeats(NEVER)
+        .lock_tasks(false)
+        .persist_results(false);
+    let strategy = Strategy::new().interval(timing.look).stream(woken);
+    // Read in `begin`: for the library one that can't be read is the end of the worker.
+    let queue = PostgresStorage::<Value>::new(&node.library).with_config(config);
+    let free = Arc::new(Semaphore::new(W::AT_ONCE));
+    let known = Arc::new(Notify::new());
+    let worker = Arc::<str>::from(name);
+    let context = WorkerContext::new(name);
+    let service = {
+        let (node, worker, run) = (Arc::clone(node), Arc::clone(&worker), run.clone());
+        let free = Arc::clone(&free);
+        move |args: Value, id: TaskId| {
+            let (node, worker, run) = (Arc::clone(&node), Arc::clone(&worker), run.clone());
+            begin_or_return::<W, F, Fut>(Arc::clone(&free), node, worker, id.to_string(), args, run)
+        }
+    };
+    let working = WorkerBuilder::new(&context)
+        .backend(queue.poll_with_strategy(strategy))
+        .concurrency(W::AT_ONCE)
+        .on_event({
+            let known = Arc::clone(&known);
+            move |_: &WorkerContext, event: &Event| {
+                if matches!(event, Event::HeartBeat) {
+                    known.notify_one();
+                }
+            }
+        })
+        .build(service);
+
+    let mut working = std::pin::pin!(working.run());
+    let mut carrying =
+        carried::carry_out::<W, F, Fut>(worker, Arc::clone(node), run, free, known, stop.clone());
+    let nothing_carried = tokio::select! {
+        ended = &mut working => return ended.map_err(|error| error.to_string()),
+        ended = &mut carrying => {
+            ended.map_err(|error| error.to_string())??;
+            true
+        }
+        () = stop.cancelled() => false,
+        never = bell.echo() => never,
+    };
+    if let Err(error) = context.stop() {
+        tracing::debug!(job.worker = name, %error, "a worker had not begun yet");
+        return Ok(());
+    }
+    let both = async {
+        let rest = async { if nothing_carried { Ok(Ok(())) } else { carrying.await } };
+        let (ended, rest) = tokio::join!(working, rest);
+        let rest = rest.map_err(|error| error.to_string());
+        ended.map_err(|error| error.to_string()).and(rest.flatten())
+    };
+    tokio::time::timeout(timing.grace, both).await.unwrap_or_else(|_| {
+        tracing::info!(job.kind = W::KIND, "work was cut short; it is begun anew");
+        Ok(())
+    })
+}
+
+/// Begins a job that the worker took, unless jobs that Redis handed out have all permits: then it is given back, for
+/// whoever is free, and nothing more is asked for until there is a permit. The library itself is never kept from asking:
+/// it would stop in the middle of the transaction in which it takes jobs.
+async fn begin_or_return<W, F, Fut>(
+    free: Arc<Semaphore>,
+    node: Arc<Node>,
+    worker: Arc<str>,
+    id: String,
+    args: Value,
+    run: F,
+) where
+    W: Work,
+    F: Fn(W) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    if let Ok(Ok(_permit)) = tokio::time::timeout(SOON, free.acquire()).await {
+        return begin::<W, F, Fut>(node, worker, id, args, run).await;
+    }
+    insist(|| jobs::give_back(&node.store, &id, &worker)).await;
+    let _ = free.acquire().await;
+}

@@ -1,0 +1,150 @@
+//! Those who do the work: for each kind a worker of apalis's, watched, and what the queue needs besides.
+
+mod begin;
+mod carried;
+mod gate;
+mod kind;
+mod node;
+mod relay;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use mc_shared::Shared;
+use mc_store::Store;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::node::Node;
+use crate::schedule::Schedule;
+use crate::work::{Failure, Work};
+
+/// How often, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// Between two looks into the queue that nobody called for.
+    pub look: Duration,
+    /// Between two signs of life of a worker.
+    pub heartbeat: Duration,
+    /// A worker that gave none for so long is dead, and others take what it had.
+    pub silence: Duration,
+    /// Between two sweeps of what the dead left.
+    pub sweep: Duration,
+    /// What was at work in a process that died is begun again at different times within this, and within twice
+    /// as much after each start: whatever ends the process soon does so alone.
+    pub apart: Duration,
+    /// For so long work may go on after it was told to stop. With a heartbeat less than the silence, or others
+    /// begin it: a worker that stops gives no sign of life.
+    pub grace: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_secs(1),
+            heartbeat: Duration::from_secs(5),
+            silence: Duration::from_secs(30),
+            sweep: Duration::from_secs(15),
+            apart: Duration::from_secs(2),
+            grace: Duration::from_secs(20),
+        }
+    }
+}
+
+/// The workers of one node.
+pub struct Workers {
+    store: Store,
+    node: Option<String>,
+    timing: Timing,
+    kinds: Vec<Kind>,
+    schedules: Vec<Schedule>,
+    redis: Option<Shared>,
+}
+
+/// A kind of work, and who does it until they are told to stop.
+struct Kind {
+    name: &'static str,
+    work: Box<dyn FnOnce(Arc<Node>, CancellationToken) -> BoxFuture<'static, ()> + Send>,
+}
+
+impl std::fmt::Debug for Workers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workers")
+            .field("timing", &self.timing)
+            .field("kinds", &self.kinds.len())
+            .field("schedules", &self.schedules)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Workers {
+    /// Workers that do nothing yet, over connections that see every project.
+    pub fn new(store: Store) -> Self {
+        let timing = Timing::default();
+        let (kinds, schedules) = (Vec::new(), Vec::new());
+        Self { store, node: None, timing, kinds, schedules, redis: None }
+    }
+
+    /// The same in the name of a node that has one process at a time: what the one before held when it died is
+    /// taken up at once.
+    pub fn of_node(self, name: &str) -> Self {
+        Self { node: Some(name.to_owned()), ..self }
+    }
+
+    /// The same at another pace.
+    pub fn timed(self, timing: Timing) -> Self {
+        Self { timing, ..self }
+    }
+
+    /// The same, told by a Redis who is to do what, if there is one; while it is away they look for themselves.
+    pub fn with_redis(self, redis: Option<Shared>) -> Self {
+        Self { redis, ..self }
+    }
+
+    /// The same, doing work of a kind.
+    pub fn with<W, F, Fut>(mut self, run: F) -> Self
+    where
+        W: Work,
+        F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+    {
+        let work =
+            Box::new(move |node: Arc<Node>, stop: CancellationToken| -> BoxFuture<'static, ()> {
+                Box::pin(kind::keep_working::<W, F, Fut>(node, run, stop))
+            });
+        self.kinds.push(Kind { name: W::KIND, work });
+        self
+    }
+
+    /// The same, asking for work by the clock.
+    pub fn scheduled(mut self, schedule: Schedule) -> Self {
+        self.schedules.push(schedule);
+        self
+    }
+
+    /// Works until `stop`; then lets what is at work end, gives back the rest and returns.
+    pub async fn run(self, stop: CancellationToken) {
+        if let Some(node) = &self.node {
+            node::forget_former(&self.store, node).await;
+        }
+        let node = Arc::new(Node::new(self.node, self.store, self.timing, self.redis));
+        let names = self.kinds.iter().map(|kind| kind.name).collect();
+        let mut tasks = JoinSet::new();
+        for kind in self.kinds {
+            tasks.spawn((kind.work)(Arc::clone(&node), stop.clone()));
+        }
+        for schedule in self.schedules {
+            tasks.spawn(schedule.run(node.store.clone(), stop.clone()));
+        }
+        tasks.spawn(node::listen(Arc::clone(&node), stop.clone()));
+        tasks.spawn(relay::relay(Arc::clone(&node), names, stop.clone()));
+        tasks.spawn(node::sweep(Arc::clone(&node), stop));
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a part of the background work ended by a fault");
+            }
+        }
+        node.library.close().await;
+    }
+}

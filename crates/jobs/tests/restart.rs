@@ -1,0 +1,211 @@
+//! PostgreSQL restarted under jobs that are at work, jobs that wait, and schedules.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+#[path = "../../../tests/cache.rs"]
+mod cache;
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use mc_domain::JobState;
+use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
+use mc_store::embedded::{Embedded, EmbeddedSettings, Health};
+use mc_store::jobs::{self, Job, JobFilter};
+use mc_store::testing::chains;
+use mc_store::{Store, logins};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than any of this takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+const LOOK: Duration = Duration::from_millis(50);
+const CONNECTIONS: u32 = 16;
+/// Deeds that are asked for before each restart: more than are at work at once.
+const DEEDS: u32 = 24;
+
+/// Leaves a trace, once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Deed {
+    n: u32,
+}
+
+impl Work for Deed {
+    const KIND: &'static str = "deed";
+    const AT_ONCE: usize = 4;
+    const TIME: Duration = Duration::from_mins(1);
+    const PAUSE: Duration = Duration::from_millis(100);
+}
+
+/// What a deed leaves: work that nobody does, asked for without a key, so that one done twice would show.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Trace {
+    n: u32,
+}
+
+impl Work for Trace {
+    const KIND: &'static str = "trace";
+    const AT_ONCE: usize = 1;
+    const TIME: Duration = Duration::from_secs(1);
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Tick {}
+
+impl Work for Tick {
+    const KIND: &'static str = "tick";
+    const AT_ONCE: usize = 1;
+    const TIME: Duration = Duration::from_secs(30);
+}
+
+/// A server of the test's own.
+struct Site {
+    server: Embedded,
+    folder: TempDir,
+    worker: String,
+}
+
+impl Site {
+    async fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("mc-").tempdir().unwrap();
+        // The server's user has to come through when the test runs as root.
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let settings = EmbeddedSettings {
+            data_dir: folder.path().join("data"),
+            install_dirs: vec![cache::cache().join("postgresql")],
+            run_as: None,
+        };
+        let server = Embedded::start(settings).await.unwrap();
+        let worker = logins::prepare(server.url()).await.unwrap().worker;
+        Self { server, folder, worker }
+    }
+
+    /// Connections that know of no restart.
+    async fn connect(&self) -> Store {
+        Store::connect(&self.worker, CONNECTIONS, chains()).await.unwrap()
+    }
+
+    /// Has the server stop, by the signals that `pg_ctl stop` sends, and waits until it is back.
+    async fn restart(&self, signal: Signal) {
+        let mut health = self.server.health();
+        let file = self.folder.path().join("data/cluster/postmaster.pid");
+        let text = fs::read_to_string(file).unwrap();
+        let pid = text.lines().next().unwrap().trim().parse().unwrap();
+        kill(Pid::from_raw(pid), signal).unwrap();
+        let gone = health.wait_for(|state| matches!(state, Health::Restarting { .. }));
+        tokio::time::timeout(PATIENCE, gone).await.unwrap().unwrap();
+        let back = health.wait_for(|state| *state == Health::Running);
+        tokio::time::timeout(PATIENCE, back).await.unwrap().unwrap();
+    }
+}
+
+/// Leaves the trace and then waits at the gate, before anybody can see it.
+async fn leave_trace(
+    store: Store,
+    deed: Deed,
+    begun: mpsc::UnboundedSender<u32>,
+    mut gate: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let failed = |error: mc_store::Error| Failure::of(&error);
+    let mut tx = store.begin().await.map_err(failed)?;
+    if jobs::take_effect(&mut tx, Deed::KIND, &deed.n.to_string()).await.map_err(failed)? {
+        Request::new(&Trace { n: deed.n }).put(&mut tx).await.map_err(failed)?;
+    }
+    begun.send(deed.n).map_err(|_| Failure::ForGood("nobody asks".into()))?;
+    gate.wait_for(|is_open| *is_open).await.map_err(|_| Failure::Stopped)?;
+    tx.commit().await.map_err(failed)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_schedules_go_on() {
+    let site = Site::start().await;
+    let (begun, mut seen) = mpsc::unbounded_channel();
+    let (gate, at_gate) = watch::channel(false);
+    let store = site.connect().await;
+    let of_deeds = store.clone();
+    let workers = Workers::new(store)
+        .with(move |deed: Deed| leave_trace(of_deeds.clone(), deed, begun.clone(), at_gate.clone()))
+        .with(|_: Tick| async { Ok(()) })
+        .scheduled(Schedule::new("* * * * * *", Tick {}));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(workers.timed(quick()).run(stop.clone()));
+
+    for (round, signal) in (0..).zip([Signal::SIGINT, Signal::SIGQUIT]) {
+        gate.send_replace(false);
+        while seen.try_recv().is_ok() {}
+        let asking = site.connect().await;
+        for n in 0..DEEDS {
+            ask(&asking, round * DEEDS + n).await;
+        }
+        for _ in 0..Deed::AT_ONCE {
+            tokio::time::timeout(PATIENCE, seen.recv()).await.unwrap().unwrap();
+        }
+        site.restart(signal).await;
+        gate.send_replace(true);
+        let back = Utc::now();
+        let looking = site.connect().await;
+        let asked = usize::try_from((round + 1) * DEEDS).unwrap();
+        until(&looking, "deed", |jobs| {
+            jobs.len() == asked && jobs.iter().all(|job| job.state == JobState::Done)
+        })
+        .await;
+        until(&looking, "tick", |jobs| {
+            jobs.iter().any(|job| job.state == JobState::Done && due(job) > Some(back))
+        })
+        .await;
+        let mut traces = BTreeMap::new();
+        for job in of_kind(&looking, "trace").await {
+            *traces.entry(job.args["n"].as_u64().unwrap()).or_insert(0_u32) += 1;
+        }
+        assert_eq!(traces.len(), asked);
+        assert!(traces.values().all(|count| *count == 1), "{signal}: {traces:?}");
+    }
+    stop.cancel();
+    tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap();
+    site.server.stop().await;
+}
+
+fn quick() -> Timing {
+    Timing {
+        look: Duration::from_millis(300),
+        heartbeat: Duration::from_millis(200),
+        silence: Duration::from_secs(2),
+        sweep: Duration::from_millis(500),
+        apart: Duration::from_millis(300),
+        grace: Duration::from_millis(500),
+    }
+}
+
+async fn ask(store: &Store, n: u32) {
+    let mut tx = store.begin().await.unwrap();
+    assert!(Request::new(&Deed { n }).put(&mut tx).await.unwrap());
+    tx.commit().await.unwrap();
+}
+
+async fn of_kind(store: &Store, kind: &str) -> Vec<Job> {
+    let filter = JobFilter { kind: Some(kind.to_owned()), ..JobFilter::default() };
+    jobs::list(store, &filter, 10_000).await.unwrap()
+}
+
+async fn until(store: &Store, kind: &str, wanted: impl Fn(&[Job]) -> bool) {
+    let began = Instant::now();
+    loop {
+        let jobs = of_kind(store, kind).await;
+        if wanted(&jobs) {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{jobs:?}");
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The time of a tick, by its key.
+fn due(job: &Job) -> Option<DateTime<Utc>> {
+    job.key.as_deref()?.strip_prefix("tick ")?.parse().ok()
+}

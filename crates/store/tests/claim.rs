@@ -1,0 +1,47 @@
+//! Whose key a database is sealed with.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+use futures::future::join_all;
+use mc_store::Store;
+use mc_store::audit::{Claim, claim};
+use mc_store::testing::chains;
+use mc_testkit::TestDatabase;
+
+/// A process with a key of its own.
+async fn process(db: &TestDatabase) -> Store {
+    Store::connect(&db.logins().worker, 1, chains()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
+    let db = TestDatabase::create().await;
+    let db = &db;
+    let claims = (0..8).map(|_| async move {
+        let store = process(db).await;
+        let is_first = match claim(&store).await.unwrap() {
+            Claim::First(tx) => {
+                tx.commit().await.unwrap();
+                true
+            }
+            Claim::Anothers => false,
+            Claim::Known => panic!("nobody else has its key"),
+        };
+        // Who was first knows its own key from then on.
+        let again = claim(&store).await.unwrap();
+        assert_eq!(matches!(again, Claim::Known), is_first, "{again:?}");
+        is_first
+    });
+    let firsts = join_all(claims).await;
+    assert_eq!(firsts.into_iter().filter(|is_first| *is_first).count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_was_not_committed_leaves_the_database_to_the_next() {
+    let db = TestDatabase::create().await;
+    let (first, second) = (process(&db).await, process(&db).await);
+    let claimed = claim(&first).await.unwrap();
+    assert!(matches!(claimed, Claim::First(_)), "{claimed:?}");
+    drop(claimed);
+    let claimed = claim(&second).await.unwrap();
+    assert!(matches!(claimed, Claim::First(_)), "{claimed:?}");
+}
