@@ -1,5 +1,6 @@
 //! Several processes on one database: a service, and one that works in the background alone.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -7,6 +8,9 @@ use std::time::{Duration, Instant};
 use mc_store::testing::{execute, text};
 use mc_testkit::TestDatabase;
 use serde_json::json;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use url::Url;
 
 use crate::harness::Service;
 use crate::repository;
@@ -67,6 +71,53 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     stopped(child);
+}
+
+/// As where all machines start at once, or the database is ended in the middle of a start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_waits_for_a_database_that_is_not_there_yet() {
+    let database = TestDatabase::create().await;
+    let service = service(&database).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let said = async |words: &str| {
+        let began = Instant::now();
+        while !std::fs::read_to_string(&log).unwrap_or_default().contains(words) {
+            assert!(began.elapsed() < PATIENCE, "it never said {words:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let door = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = door.local_addr().expect("an address");
+    drop(door);
+    let mut url = Url::parse(database.url()).expect("a URL");
+    let real = url.port().expect("a port");
+    url.set_port(Some(address.port())).expect("a port");
+
+    let mut worker = worker(&service, &folder.path().join("data"));
+    worker.env("MEMORY_COPILOT__DATABASE__URL", url.as_str());
+    worker.stderr(File::create(&log).expect("a file")).stdout(Stdio::null());
+    let child = worker.spawn().expect("it starts");
+    said("a start waits for the database").await;
+    let door = TcpListener::bind(address).await.expect("the port is still free");
+    let leading = tokio::spawn(async move {
+        while let Ok((mut outer, _)) = door.accept().await {
+            tokio::spawn(async move {
+                let mut inner = TcpStream::connect(("127.0.0.1", real)).await?;
+                copy_bidirectional(&mut outer, &mut inner).await
+            });
+        }
+    });
+    let at_work =
+        "select count(*)::text from apalis.workers where id like '%' || $$FOLDER$$ || '%'";
+    let at_work = at_work.replace("FOLDER", &folder.path().display().to_string());
+    let began = Instant::now();
+    while text(database.store(), &at_work).await.expect("a count") == "0" {
+        assert!(began.elapsed() < PATIENCE, "it never worked");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stopped(child);
+    leading.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

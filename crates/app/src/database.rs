@@ -1,6 +1,7 @@
 //! The service's database: a server of its own, or the one that is configured.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mc_store::audit::Chains;
@@ -29,6 +30,33 @@ pub struct Database {
 const RECEIVING: u32 = 2;
 /// Connections of the queue.
 const QUEUE: u32 = 2;
+
+/// How long a start waits for a database that can't be reached: a server that was ended hard is back by then.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How soon it is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs what needs the database, which may come later than this process, or go while it starts: then from the
+/// beginning. One that was away for a minute is told of, as whatever else `run` ends by.
+pub async fn wait_for(stop: &CancellationToken, run: impl AsyncFn() -> Result<()>) -> Result<()> {
+    let begun = Instant::now();
+    loop {
+        match run().await {
+            Err(error) if is_away(&error) && begun.elapsed() < PATIENCE => {
+                tracing::warn!(error = &*error, "a start waits for the database");
+            }
+            ended => return ended,
+        }
+        if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn is_away(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
+    causes.any(|cause| matches!(cause, mc_store::Error::Unavailable(_)))
+}
 
 /// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is
 /// left when `shutdown` comes first.

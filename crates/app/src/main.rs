@@ -73,8 +73,14 @@ async fn run(cli: Cli) -> Result<()> {
     let format = if cli.json { Format::Json } else { Format::Text };
     let remote = Remote::new(&config)?;
     match cli.command {
-        Command::Serve => serve::run(&config, on_signals()?).await,
-        Command::Worker => worker::run(&config, on_signals()?).await,
+        Command::Serve => {
+            let stop = on_signals()?;
+            database::wait_for(&stop, async || serve::run(&config, stop.clone()).await).await
+        }
+        Command::Worker => {
+            let stop = on_signals()?;
+            database::wait_for(&stop, async || worker::run(&config, stop.clone()).await).await
+        }
         Command::Mcp(args) => commands::mcp::run(args, &config, on_signals()?).await,
         Command::Ingest(args) => commands::ingest::run(args, &remote, format).await,
         Command::Recall(args) => commands::recall::run(args, &remote, format).await,

@@ -53,7 +53,8 @@ pub trait Tracker: Send + Sync {
     fn ids<'a>(&'a self, from: &'a Cursor) -> BoxFuture<'a, Result<Page<String>, Error>>;
 
     /// Says something about an issue: in place of what an earlier comment with this id says, else as a new one. Answers
-    /// the comment's id. Whoever asks for it has a person's consent. What was not answered may have been written all the
+    /// the comment's id. Whoever asks for it has a person's consent to that place, so where the issue was moved to another
+    /// project nothing is said ([`Error::Moved`]). What was not answered may have been written all the
     /// same, so it is not tried again here: look for it first ([`Tracker::own_comments`]).
     fn comment<'a>(
         &'a self,
@@ -63,7 +64,8 @@ pub trait Tracker: Send + Sync {
     ) -> BoxFuture<'a, Result<String, Error>>;
 
     /// What the credential's own user has said about an issue, in any order; what only some there may see as well. What
-    /// anybody else says is not among it, whatever it says.
+    /// anybody else says is not among it, whatever it says. Of an issue that was moved to another project nothing is
+    /// asked ([`Error::Moved`]).
     fn own_comments<'a>(
         &'a self,
         external_id: &'a str,

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mc_connectors::{Comment, Thread};
-use mc_domain::{HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource};
+use mc_domain::policy::RetentionDays;
+use mc_domain::{
+    Act, HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource,
+};
 use mc_jobs::{Connecting, Embedding, Request, Round, comments};
 use mc_memory::Looked;
 use mc_memory::documents::{self, Body, Document, Incoming, prepare_all};
 use mc_memory::normalise::content_hash;
 use mc_seal::{Sealer, SealingKey};
+use mc_store::audit::{self, Chain, NewEvent};
+use mc_store::hygiene::retention::{Kept, purge};
 use mc_store::hygiene::{self, Report, ReportFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
 use mc_store::vectors::{self, Model};
@@ -513,6 +518,29 @@ async fn what_is_older_than_the_policy_keeps_it_is_counted_and_deleted_in_its_pr
         "{:?}",
         again.counts
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_a_dry_run_of_retention_looks_others_add_to_the_audit() {
+    let world = World::new().await;
+    for statement in old_rows(world.project) {
+        world.execute(&statement).await;
+    }
+    // What it would delete of deliveries is somebody else's for now.
+    let mut other = world.db.store().begin().await.unwrap();
+    let days = RetentionDays::default();
+    let theirs = purge(&mut other, world.project, Kept::Deliveries, &days).await.unwrap();
+    assert_eq!(theirs, 1);
+    let id = world.asked(HygieneTask::Retention, true).await;
+    world.waits(id).await;
+    let mut tx = world.db.store().begin().await.unwrap();
+    let event = [NewEvent::new(Act::RecordSaved, id)];
+    let added = audit::add(&mut tx, Chain::Project(world.project), None, &event);
+    tokio::time::timeout(PATIENCE, added).await.expect("the chain is nobody's").unwrap();
+    tx.commit().await.unwrap();
+    other.commit().await.unwrap();
+    let report = world.ended(id).await;
+    assert_eq!((report.error, &report.counts["holds"]), (None, &json!(1)));
 }
 
 /// Statements that give a project one of each of what is kept for a time, older than that.

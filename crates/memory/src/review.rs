@@ -69,7 +69,7 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
     let mut against = wear::why_set_aside(&ctx.store, &proposed).await?;
     let targets = records::by_ids(&ctx.store, &ids).await?;
     let target = |record: &Record| {
-        let of = |target: &&Record| Some(target.id) == record.amends && is_live(target);
+        let of = |target: &&Record| Some(target.id) == record.amends && can_be_amended(target);
         targets.iter().find(of).cloned()
     };
     let both: Vec<_> = ids.iter().copied().chain(proposed).collect();
@@ -107,7 +107,7 @@ pub async fn accept(
     records::lock(&mut tx, &both).await?;
     let proposal = live_proposal(&mut tx, id).await?;
     let target = match proposal.amends {
-        Some(target) => records::find_in(&mut tx, target).await?.filter(is_live),
+        Some(target) => records::find_in(&mut tx, target).await?.filter(can_be_amended),
         None => None,
     };
     if proposal.version != seen.version {
@@ -421,6 +421,12 @@ async fn live_proposal(tx: &mut Tx, id: RecordId) -> Result<Record, Error> {
     let record = records::find_in(tx, id).await?.ok_or(Error::NotProposed(id))?;
     let waits = record.standing.visibility == Visibility::Proposed && is_live(&record);
     if waits { Ok(record) } else { Err(Error::NotProposed(id)) }
+}
+
+/// Whether it lives and counts for the team. One that was set aside meanwhile is a proposal itself: merged into that, an
+/// accepted text would be found by nobody, so it counts as a record of its own.
+fn can_be_amended(record: &Record) -> bool {
+    is_live(record) && record.standing.visibility == Visibility::Team
 }
 
 pub(crate) fn is_live(record: &Record) -> bool {

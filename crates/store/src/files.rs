@@ -89,6 +89,16 @@ pub struct Written {
     pub reused: usize,
 }
 
+/// Whether any file of a repository is known.
+pub async fn has_any(store: &Store, repository: RepositoryId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from files where repository_id = $1) as "has_any!""#,
+        repository.0
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?)
+}
+
 /// Every file of a repository, by path.
 pub async fn known(
     store: &Store,

@@ -123,6 +123,25 @@ pub async fn asked_for(tx: &mut Tx, repository: &Repository) -> Result<String, E
     Ok(asked_for.unwrap_or_default())
 }
 
+/// Whether this commit is what is in the index, and stays: no run is open that may have read another already.
+pub async fn has_read(
+    store: &Store,
+    repository: RepositoryId,
+    commit: &str,
+) -> Result<bool, Error> {
+    let has_read = sqlx::query_scalar!(
+        r#"select r.source_ref = $2 and not exists (
+               select from ingest_runs o where o.repository_id = r.id and o.status in ('QUEUED', 'RUNNING'))
+               as "has_read!"
+           from repositories r where r.id = $1"#,
+        repository.0,
+        commit
+    )
+    .fetch_optional(&store.pool)
+    .await?;
+    Ok(has_read.unwrap_or_default())
+}
+
 /// Whether the newest run at this ref has failed, and so long ago.
 pub async fn has_failed(
     store: &Store,

@@ -80,7 +80,8 @@ pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewHold) -> Result<(), 
     Ok(())
 }
 
-/// What is in the project's quarantine, or was; newest first, before an id.
+/// What is in the project's quarantine, or was; newest first, before an id. What a text says is shown until its time is
+/// over, though it may be destroyed hours later.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -90,8 +91,9 @@ pub async fn list(
 ) -> Result<Vec<Hold>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        r#"select q.id, q.project_id, q.kind, q.reasons, q.summary, q.sent_by,
-                  s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+        r#"select q.id, q.project_id, q.kind, q.reasons,
+                  case when q.state = 'held' and q.expires_at <= now() then '' else q.summary end as "summary!",
+                  q.sent_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
                   q.decided_at
            from quarantine q left join users s on s.id = q.sent_by
            left join users d on d.id = q.decided_by
@@ -107,12 +109,13 @@ pub async fn list(
     rows.into_iter().map(Row::into_hold).collect()
 }
 
-/// One of the project that was entered.
+/// One of the project that was entered, as [`list`] shows it.
 pub async fn find(store: &Store, id: HoldId) -> Result<Option<Hold>, Error> {
     let row = sqlx::query_as!(
         Row,
-        r#"select q.id, q.project_id, q.kind, q.reasons, q.summary, q.sent_by,
-                  s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+        r#"select q.id, q.project_id, q.kind, q.reasons,
+                  case when q.state = 'held' and q.expires_at <= now() then '' else q.summary end as "summary!",
+                  q.sent_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
                   q.decided_at
            from quarantine q left join users s on s.id = q.sent_by
            left join users d on d.id = q.decided_by
@@ -218,12 +221,12 @@ pub struct Notice {
     pub attempts: i32,
 }
 
-/// Takes the notices that are due, each for one try: the next is due later and later, until it is said
-/// that one arrived ([`notified`]) or it was tried often enough. For the background.
+/// Takes the notices that are due, of what can still be decided about, each for one try: the next is due later and
+/// later, until it is said that one arrived ([`notified`]) or it was tried often enough. For the background.
 pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error> {
     let rows = sqlx::query!(
         r#"with due as (
-               select id from quarantine where notify_at <= now()
+               select id from quarantine where notify_at <= now() and expires_at > now()
                order by notify_at limit $1 for update skip locked),
            taken as (
                update quarantine q set attempts = attempts + 1,

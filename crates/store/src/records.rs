@@ -19,7 +19,8 @@ use crate::{Error, Store, Tx};
 
 pub use create::{NewRecord, create};
 pub use promotion::{
-    Decided, Promotion, RESTORED_DAYS, confirm, decide, proposals, restore, same_proposal, share,
+    Decided, Promotion, RESTORED_DAYS, confirm, decide, prolong, proposals, restore, same_proposal,
+    share,
 };
 pub use provenance::{
     Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,

@@ -105,12 +105,13 @@ pub struct Writing {
 }
 
 /// The records and dialogs of a task that are everybody's in its project, whoever asks: at most so many of either, the
-/// newest. Nothing private, nothing that waits for a reviewer, and nothing that nobody vouches for.
+/// newest. Nothing private, nothing that waits for a reviewer, nothing that has expired, and nothing that nobody vouches
+/// for.
 pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Error> {
     let records = sqlx::query!(
         r#"select id, kind, title, count(*) over () as "in_all!" from memory_records
            where task_id = $1 and visibility = 'team' and private_to is null and trust <> 'untrusted'
-               and state in ('active', 'stale')
+               and state in ('active', 'stale') and ttl > now()
            order by id desc limit $2"#,
         task.0,
         most

@@ -262,7 +262,12 @@ async fn many_are_released_at_once() {
 async fn nobody_decides_in_time_and_it_is_thrown_away() {
     let api = TestApi::start().await;
     let id = hold(&api).await;
+    assert!(held(&api).await[0]["summary"].as_str().unwrap().contains("Sundays"));
     api.execute("update quarantine set expires_at = now()").await;
+    let late = api.get(&format!("/quarantine/{id}")).await.ok();
+    for late in [&late, &held(&api).await[0]] {
+        assert_eq!((&late["state"], &late["summary"]), (&json!("held"), &json!("")), "{late}");
+    }
     let days = RetentionDays::default();
     assert_eq!(api.purge(Kept::Holds, &days).await, 1);
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
@@ -306,6 +311,8 @@ async fn whom_the_policy_names_is_told_by_a_signed_notice() {
     let signature = headers["x-memory-copilot-signature"].to_str().unwrap();
     assert_eq!(signature, sign(secret.as_str().unwrap(), timestamp, &body));
     assert_eq!(notifier.send_due(api.background()).await.unwrap(), 0, "once");
+    api.execute("update quarantine set notify_at = now(), expires_at = now()").await;
+    assert_eq!(notifier.send_due(api.background()).await.unwrap(), 0, "its time is over");
 }
 
 fn sign(secret: &str, timestamp: &str, body: &str) -> String {

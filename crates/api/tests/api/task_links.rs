@@ -118,6 +118,10 @@ async fn what_is_not_everybodys_is_not_named() {
                    where title = 'Of my own'";
     api.execute(of_mine).await;
     api.execute("update memory_records set visibility = 'proposed' where title = 'Proposed'").await;
+    save(&api, "Expired", "This was so until yesterday, and nobody said it again.").await;
+    let expired =
+        "update memory_records set ttl = now() - interval '1 hour' where title = 'Expired'";
+    api.execute(expired).await;
     let after = api.get(LINKS).await.ok();
     assert_eq!(before["text"], after["text"]);
 }

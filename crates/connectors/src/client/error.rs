@@ -67,6 +67,17 @@ pub enum Error {
         /// HTTP status.
         status: u16,
     },
+    /// What was to be written to is not where somebody agreed to have it written.
+    #[error(
+        "{system} has what is needed {action} at another place by now, or by another name, so nothing was written; \
+         connect that place by the name that it has now, and agree to it there"
+    )]
+    Moved {
+        /// Which system.
+        system: String,
+        /// What was to be done.
+        action: String,
+    },
     /// It wants fewer requests.
     #[error("{system} is limiting requests; ask again after {}", moment(*retry_at))]
     RateLimited {
@@ -120,6 +131,7 @@ impl Classified for Error {
             | Self::Rejected { .. } => ErrorKind::Invalid,
             Self::Refused { .. } => ErrorKind::Forbidden,
             Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::Moved { .. } => ErrorKind::Conflict,
             Self::RateLimited { .. } => ErrorKind::RateLimited,
             // A proxy's page in place of an answer passes, as an outage does.
             Self::Unavailable { .. } | Self::NotUnderstood { .. } => ErrorKind::Unavailable,

@@ -42,6 +42,13 @@ pub(super) trait Issues: Source {
     /// The issue; `None` where it is not everybody's, or no issue.
     fn issue(&self, item: &Self::Item) -> Option<Issue>;
 
+    /// Fails where one that is known by its id alone has left for another project. A system may go on answering to the
+    /// id that it had, and who agreed to have something said to one project's readers did not agree to others'. Where
+    /// the address of each issue names its project there is nothing to ask: a redirect of what is written is refused.
+    fn stays<'a>(&'a self, _external_id: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// What was said about it.
     fn comments<'a>(&'a self, item: &'a Self::Item) -> BoxFuture<'a, Result<Heard, Error>>;
 
@@ -174,14 +181,20 @@ impl<S: Issues> Tracker for Swept<S> {
         earlier: Option<&'a str>,
         text: &'a str,
     ) -> BoxFuture<'a, Result<String, Error>> {
-        self.0.say(external_id, earlier, text)
+        Box::pin(async move {
+            self.0.stays(external_id).await?;
+            self.0.say(external_id, earlier, text).await
+        })
     }
 
     fn own_comments<'a>(
         &'a self,
         external_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Comment>, Error>> {
-        self.0.own_comments(external_id)
+        Box::pin(async move {
+            self.0.stays(external_id).await?;
+            self.0.own_comments(external_id).await
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use mc_domain::{Classified as _, ErrorKind};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, answer, first, introduce, settings, system};
+use crate::support::{TOKEN, answer, first, introduce, settings, system, what};
 
 /// What comes of an answer, for one system after the other.
 async fn check(template: &ResponseTemplate, expected: impl Fn(&Error) -> bool) {
@@ -176,6 +176,23 @@ async fn a_redirect_to_another_host_is_not_followed() {
     for status in [301, 302, 307, 308] {
         let away = ResponseTemplate::new(status).insert_header("location", elsewhere.uri());
         check(&away, |error| error.to_string().contains("which is another host")).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_follows_no_redirect() {
+    let issues =
+        [(SystemKind::Github, "octocat/hello#12"), (SystemKind::Gitlab, "group/sub/project#23")];
+    for (kind, issue) in issues {
+        for status in [301, 302, 303, 307, 308] {
+            let server = MockServer::start().await;
+            let away = ResponseTemplate::new(status).insert_header("location", "/elsewhere");
+            Mock::given(any()).respond_with(away).expect(1).mount(&server).await;
+            let tracker = system(kind, &server).tracker(what(kind)).expect("a tracker");
+            let error = tracker.comment(issue, None, "Known.").await.expect_err("it is elsewhere");
+            assert!(matches!(error, Error::Moved { .. }), "{kind} {status}: {error:?}");
+            assert!(!error.kind().is_transient());
+        }
     }
 }
 

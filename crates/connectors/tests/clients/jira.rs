@@ -1,10 +1,14 @@
 use mc_connectors::client::{SystemKind, SystemSettings};
 use mc_connectors::system::Cursor;
 use serde_json::{Value, json};
-use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
+use wiremock::matchers::{
+    body_json, header, method, path, path_regex, query_param, query_param_is_missing,
+};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, said, settings, system, texts};
+use crate::support::{
+    TOKEN, all, delivered, ids, introduce, refuses_what_has_left, said, settings, system, texts,
+};
 
 const FIRST: &str = r#"project = "CS" ORDER BY updated ASC, key ASC"#;
 
@@ -147,6 +151,17 @@ async fn cloud_answers_by_token_and_in_documents() {
     assert_eq!(system.health().check().await.as_deref(), Ok("Bot"));
 }
 
+/// Has the issue that was CS-214 bear that key now.
+async fn bears(server: &MockServer, api: u8, key: &str) {
+    let found =
+        json!({ "id": "1", "key": key, "fields": { "updated": "2026-01-02T03:04:05.000+0000" } });
+    Mock::given(method("GET"))
+        .and(path(format!("/rest/api/{api}/issue/CS-214")))
+        .respond_with(ok(&found))
+        .mount(server)
+        .await;
+}
+
 fn document(text: &str) -> Value {
     json!({ "type": "doc", "version": 1, "content": [
         { "type": "paragraph", "content": [{ "type": "text", "text": text }] }] })
@@ -161,6 +176,7 @@ fn internal(body: &Value) -> Value {
 async fn a_comment_is_written_as_a_document_that_customers_are_not_shown() {
     let server = MockServer::start().await;
     let system = cloud(&server).await;
+    bears(&server, 3, "CS-214").await;
     Mock::given(method("POST"))
         .and(path("/rest/api/3/issue/CS-214/comment"))
         .and(body_json(internal(&document("Known."))))
@@ -187,6 +203,7 @@ async fn a_comment_is_written_as_a_document_that_customers_are_not_shown() {
 async fn own_comments_are_found_by_their_author_though_customers_are_not_shown_them() {
     let server = MockServer::start().await;
     let system = cloud(&server).await;
+    bears(&server, 3, "CS-214").await;
     let comments = json!({ "total": 3, "comments": [
         { "id": "1", "author": { "accountId": "5b10" }, "body": document("Known."), "jsdPublic": false },
         { "id": "2", "author": { "accountId": "6c20", "displayName": "Bot" }, "body": document("Known.") },
@@ -202,10 +219,23 @@ async fn own_comments_are_found_by_their_author_though_customers_are_not_shown_t
 }
 
 #[tokio::test]
+async fn an_issue_that_moved_to_another_project_is_told_nothing() {
+    let server = MockServer::start().await;
+    let system = cloud(&server).await;
+    // Jira answers to the key that it had, and takes comments by it.
+    bears(&server, 3, "HELP-9").await;
+    let comments = Mock::given(path_regex("^/rest/api/3/issue/CS-214/comment"));
+    let taken = json!({ "id": "1", "total": 0, "comments": [] });
+    comments.respond_with(ok(&taken)).expect(0).mount(&server).await;
+    refuses_what_has_left(&*system.tracker("CS").expect("a tracker"), "CS-214").await;
+}
+
+#[tokio::test]
 async fn data_center_knows_users_by_key() {
     let server = MockServer::start().await;
     let info = json!({ "deploymentType": "Server" });
     Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(&server).await;
+    bears(&server, 2, "CS-214").await;
     let me = json!({ "key": "JIRAUSER1", "name": "bot" });
     Mock::given(path("/rest/api/2/myself")).respond_with(ok(&me)).mount(&server).await;
     let comments = json!({ "total": 2, "comments": [

@@ -1,10 +1,12 @@
 use mc_connectors::client::SystemKind;
 use mc_connectors::system::Cursor;
 use serde_json::{Value, json};
-use wiremock::matchers::{body_json, header, method, path, query_param};
+use wiremock::matchers::{
+    body_json, header, method, path, path_regex, query_param, query_param_is_missing,
+};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, said, system, texts};
+use crate::support::{TOKEN, all, delivered, refuses_what_has_left, said, system, texts};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -47,9 +49,38 @@ async fn issues_come_as_webhooks_tell_of_them() {
     assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
 }
 
+const SHOP: u32 = 3;
+
+/// Has issue 7 be in that project now.
+async fn is_in(server: &MockServer, project: u32) {
+    Mock::given(method("GET"))
+        .and(path("/issues/7.json"))
+        .and(query_param_is_missing("include"))
+        .respond_with(ok(
+            &json!({ "issue": { "id": 7, "project": { "id": project, "name": "It" } } }),
+        ))
+        .mount(server)
+        .await;
+    let shop = json!({ "project": { "id": SHOP, "identifier": "shop", "name": "Shop" } });
+    Mock::given(path("/projects/shop.json")).respond_with(ok(&shop)).mount(server).await;
+}
+
+#[tokio::test]
+async fn an_issue_that_moved_to_another_project_is_told_nothing() {
+    let server = MockServer::start().await;
+    is_in(&server, 4).await;
+    let written = ResponseTemplate::new(204);
+    Mock::given(method("PUT")).respond_with(written).expect(0).mount(&server).await;
+    let asked = Mock::given(path_regex("^/(users|journals)/"));
+    asked.respond_with(ok(&json!({}))).expect(0).mount(&server).await;
+    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    refuses_what_has_left(&*tracker, "redmine#7").await;
+}
+
 #[tokio::test]
 async fn a_note_is_written_and_who_writes_is_known() {
     let server = MockServer::start().await;
+    is_in(&server, SHOP).await;
     Mock::given(method("PUT"))
         .and(path("/issues/7.json"))
         .and(body_json(json!({ "issue": { "notes": "Known." } })))
@@ -83,6 +114,7 @@ async fn a_note_is_written_and_who_writes_is_known() {
 #[tokio::test]
 async fn a_note_is_changed_where_redmine_can() {
     let server = MockServer::start().await;
+    is_in(&server, SHOP).await;
     Mock::given(method("PUT"))
         .and(path("/journals/2.json"))
         .and(body_json(json!({ "journal": { "notes": "Known. More." } })))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
+use mc_connectors::client::{Error, Limits, System, SystemKind, SystemSettings, Token};
 use mc_connectors::system::{Cursor, Discussion, Page, Tracker, WikiPage};
 use mc_connectors::{Comment, Event, Issue, read};
 use serde_json::Value;
@@ -70,13 +70,25 @@ pub async fn answer(server: &MockServer, answer: ResponseTemplate) {
 }
 
 /// Asks for the first page of whatever it has.
-pub async fn first(system: &System) -> Result<Page<Discussion>, mc_connectors::client::Error> {
+pub async fn first(system: &System) -> Result<Page<Discussion>, Error> {
     let what = what(system.kind());
     if system.kind() == SystemKind::Confluence {
         let page = system.wiki(what)?.changed(&Cursor::default()).await?;
         return Ok(Page { items: Vec::new(), next: page.next, is_last: page.is_last });
     }
     system.tracker(what)?.changed(&Cursor::default(), false).await
+}
+
+/// Nothing is said about an issue that has left for another project, nor is it looked for there.
+pub async fn refuses_what_has_left(tracker: &dyn Tracker, issue: &str) {
+    let refusals = [
+        tracker.own_comments(issue).await.err(),
+        tracker.comment(issue, None, "Known.").await.err(),
+        tracker.comment(issue, Some("1"), "Known. More.").await.err(),
+    ];
+    for refused in refusals {
+        assert!(matches!(refused, Some(Error::Moved { .. })), "{refused:?}");
+    }
 }
 
 /// All that changed, page by page; each cursor goes through JSON, as it would through a database.

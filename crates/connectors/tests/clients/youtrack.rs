@@ -1,10 +1,12 @@
 use mc_connectors::client::SystemKind;
 use mc_connectors::system::Cursor;
 use serde_json::{Value, json};
-use wiremock::matchers::{body_json, header, method, path, query_param};
+use wiremock::matchers::{body_json, header, method, path, path_regex, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{TOKEN, all, delivered, ids, introduce, said, system, texts};
+use crate::support::{
+    TOKEN, all, delivered, ids, introduce, refuses_what_has_left, said, system, texts,
+};
 
 fn ok(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
@@ -60,9 +62,31 @@ async fn issues_come_as_webhooks_tell_of_them() {
     assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("ann", "Me too")]);
 }
 
+/// Has the issue that was CS-7 bear that id now.
+async fn bears(server: &MockServer, id: &str) {
+    Mock::given(method("GET"))
+        .and(path("/api/issues/CS-7"))
+        .and(query_param("fields", "idReadable"))
+        .respond_with(ok(&json!({ "idReadable": id, "$type": "Issue" })))
+        .mount(server)
+        .await;
+}
+
+#[tokio::test]
+async fn an_issue_that_moved_to_another_project_is_told_nothing() {
+    let server = MockServer::start().await;
+    // YouTrack answers to the id that it had, and takes comments by it.
+    bears(&server, "HELP-9").await;
+    let comments = Mock::given(path_regex("^/api/issues/CS-7/comments"));
+    comments.respond_with(ok(&json!({ "id": "4-9" }))).expect(0).mount(&server).await;
+    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
+    refuses_what_has_left(&*tracker, "CS-7").await;
+}
+
 #[tokio::test]
 async fn a_comment_is_written_and_who_writes_is_known() {
     let server = MockServer::start().await;
+    bears(&server, "CS-7").await;
     Mock::given(method("POST"))
         .and(path("/api/issues/CS-7/comments"))
         .and(body_json(json!({ "text": "Known." })))

@@ -16,7 +16,7 @@ use cache::Lock;
 use git::Git;
 
 pub use reach::{InsideHost, NoInsideHost, Reach, check_outside};
-pub use state::state;
+pub use state::{is_empty_folder, state};
 
 /// Longest location that is looked at, in bytes.
 const MAX_LOCATION: usize = 4096;

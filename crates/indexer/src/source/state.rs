@@ -44,6 +44,14 @@ pub async fn state(
     }
 }
 
+/// Whether it is a folder with nothing in it, as a place is where nothing is mounted.
+pub async fn is_empty_folder(origin: &Origin) -> Result<bool, Error> {
+    let Location::Folder(folder) = &origin.location else { return Ok(false) };
+    let io = |cause| Error::Io { path: folder.display().to_string(), cause };
+    let mut entries = tokio::fs::read_dir(folder).await.map_err(io)?;
+    Ok(entries.next_entry().await.map_err(io)?.is_none())
+}
+
 /// Asks the host what its ref points to.
 pub(super) async fn ask(
     url: &Url,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use mc_connectors::client::System;
 use mc_connectors::{PlainGit, Push};
 use mc_indexer::source::{self, InsideHost, Reach};
-use mc_store::ingests;
 use mc_store::repositories::{self, Repository};
+use mc_store::{Store, files, ingests};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +56,7 @@ impl Syncing<'_> {
         };
         let repository = repository.ok_or_else(|| self.not_indexed())?;
         let asked_for = self.asked_for(&repository).await?;
-        let Some(head) = state_of(&repository, &asked_for, inside).await? else {
+        let Some(head) = state_of(self.store, &repository, &asked_for, inside).await? else {
             return Ok(Ended::Done);
         };
         let is_ours = self.follow(&mut place, &repository, &asked_for, head).await?;
@@ -71,7 +71,8 @@ impl Syncing<'_> {
     }
 
     /// Asks for a run where the ref that was asked for last points elsewhere than when it was last looked at, or
-    /// where the run that was asked for then has failed.
+    /// where the run that was asked for then has failed. Where somebody has asked for another ref while the host was
+    /// asked, theirs stands, and the next sync asks for that; `false` where another sync has gone on.
     async fn follow(
         &self,
         place: &mut Place,
@@ -79,7 +80,7 @@ impl Syncing<'_> {
         asked_for: &str,
         head: String,
     ) -> Result<bool, Stopped> {
-        let is_indexed = repository.source_ref == head;
+        let is_indexed = ingests::has_read(self.store, repository.id, &head).await?;
         let mut seen: Heads = place.read();
         let has_moved = seen.heads.get(&repository.namespace) != Some(&head);
         if !has_moved && (is_indexed || !self.has_failed(repository, asked_for).await?) {
@@ -87,6 +88,9 @@ impl Syncing<'_> {
         }
         seen.heads.insert(repository.namespace.clone(), head);
         let mut tx = self.store.begin().await?;
+        if ingests::asked_for(&mut tx, repository).await? != asked_for {
+            return Ok(true);
+        }
         if !self.advance(&mut tx, place, written(&seen)?).await? {
             return Ok(false);
         }
@@ -111,8 +115,10 @@ impl Syncing<'_> {
     }
 }
 
-/// What a run would read now.
+/// What a run would read now. A folder that has lost everything is not followed: most often nothing is mounted there for
+/// now, and a run would take all of it out of the search.
 async fn state_of(
+    store: &Store,
     repository: &Repository,
     asked_for: &str,
     inside: &[InsideHost],
@@ -120,7 +126,15 @@ async fn state_of(
     let origin = source::parse(&repository.location)?;
     let reach = if repository.reaches_inside { Reach::Anywhere } else { Reach::Outside(inside) };
     // git ends with the future that waits for it.
-    Ok(source::state(&origin, asked_for, reach, &CancellationToken::new()).await?)
+    let state = source::state(&origin, asked_for, reach, &CancellationToken::new()).await?;
+    if source::is_empty_folder(&origin).await? && files::has_any(store, repository.id).await? {
+        return Err(Stopped::Because(format!(
+            "the folder {} is empty; is it mounted? If nothing is to be there, have it indexed once more \
+             (memory-copilot ingest)",
+            repository.location
+        )));
+    }
+    Ok(state)
 }
 
 /// The repository as a push there would name it, to compare addresses with.

@@ -2,20 +2,26 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use mc_connectors::client::SystemKind;
 use mc_domain::Ability;
 use mc_store::ingests;
 use mc_store::repositories::{self, Repository};
+use serde_json::json;
+use wiremock::matchers::path;
+use wiremock::{Mock, Request, ResponseTemplate};
 
 use crate::world::{World, github, redmine};
 
 const RUNS: &str = "select count(*)::text from ingest_runs";
+const FIRST: &str = "1111111111111111111111111111111111111111";
+const SECOND: &str = "2222222222222222222222222222222222222222";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
-    const FIRST: &str = "1111111111111111111111111111111111111111";
-    const SECOND: &str = "2222222222222222222222222222222222222222";
     let world = World::of(SystemKind::Github, github).await;
     world.has(|upstream| upstream.head = FIRST);
     let node = world.node();
@@ -56,6 +62,71 @@ async fn a_repository_is_read_again_when_its_ref_moved_and_not_before() {
     world.execute(earlier).await;
     world.synced(id).await;
     assert_eq!(world.text(RUNS).await, "3", "what is indexed is not tried again");
+    node.stop().await;
+}
+
+/// A repository at the host that is indexed as it is there: its default branch, at the first commit.
+async fn indexed(world: &World) -> Repository {
+    world.has(|upstream| upstream.head = FIRST);
+    let location = format!("{}/example/shop.git", world.server.uri());
+    let mut tx = world.shop().begin().await.unwrap();
+    let ensured = repositories::ensure(&mut tx, world.project, "example", "shop", &location).await;
+    let repository = ensured.unwrap();
+    ingests::enqueue(&mut tx, &repository, "").await.unwrap();
+    tx.commit().await.unwrap();
+    world.execute("update ingest_runs set status = 'SUCCEEDED'").await;
+    repositories::indexed(world.db.store(), repository.id, FIRST).await.unwrap();
+    repository
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ref_that_is_put_back_while_a_run_reads_it_is_read_once_more() {
+    let world = World::of(SystemKind::Github, github).await;
+    indexed(&world).await;
+    world.has(|upstream| upstream.head = SECOND);
+    let node = world.node();
+    let id = world.connect_for("example/shop", Ability::Heads).await;
+    world.until(id, |one| one.ok_at.is_some()).await;
+    assert_eq!(world.text(RUNS).await, "2");
+    // It has fetched the second commit by now, and will end with that.
+    let at_work = "update ingest_runs set status = 'RUNNING' where status = 'QUEUED'";
+    world.execute(at_work).await;
+    world.has(|upstream| upstream.head = FIRST);
+    for _ in 0..2 {
+        world.synced(id).await;
+        assert_eq!(world.text(RUNS).await, "3", "one waits behind it");
+    }
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ref_that_somebody_asks_for_while_the_host_is_asked_stays_the_last() {
+    let world = World::of(SystemKind::Github, github).await;
+    let repository = indexed(&world).await;
+    world.has(|upstream| upstream.head = SECOND);
+    let (open, gate) = mpsc::channel::<()>();
+    let (asked, gate) = (Arc::new(AtomicBool::new(false)), Mutex::new(gate));
+    let is_asked = Arc::clone(&asked);
+    let wait = move |_: &Request| {
+        is_asked.store(true, Ordering::SeqCst);
+        // Until the other end is dropped.
+        let _ = gate.lock().unwrap().recv();
+        ResponseTemplate::new(200).set_body_json(json!({"default_branch": "main"}))
+    };
+    let branch = Mock::given(path("/api/v3/repos/example/shop")).respond_with(wait);
+    branch.with_priority(1).mount(&world.server).await;
+    let node = world.node();
+    let id = world.connect_for("example/shop", Ability::Heads).await;
+    while !asked.load(Ordering::SeqCst) {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    let mut tx = world.shop().begin().await.unwrap();
+    ingests::enqueue(&mut tx, &repository, "release").await.unwrap();
+    tx.commit().await.unwrap();
+    drop(open);
+    world.until(id, |one| one.ok_at.is_some()).await;
+    let asked_for = "select string_agg(requested_ref, ',' order by queued_at) from ingest_runs";
+    assert_eq!(world.text(asked_for).await, ",release");
     node.stop().await;
 }
 
@@ -145,6 +216,34 @@ async fn a_folder_is_read_again_when_what_stands_in_it_changed() {
     std::fs::write(folder.path().join("note.md"), "one, and two").unwrap();
     world.synced(id).await;
     assert_eq!(world.text(RUNS).await, "3");
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_that_lost_everything_is_not_taken_for_one_that_was_emptied() {
+    let world = World::of(SystemKind::Redmine, redmine).await;
+    let folder = tempfile::tempdir().unwrap();
+    let repository = known(&world, folder.path().to_str().unwrap(), "", true).await;
+    world
+        .execute(&format!(
+            "insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+             values (gen_random_uuid(), '{}', '{}', 'note.md', '\\x00', 3, 'markdown', 1, 1)",
+            repository.id, world.project
+        ))
+        .await;
+    let node = world.node();
+    let id = world.connect_to("git", "local/notes", Ability::Heads).await;
+    let lost = world.until(id, |one| one.failures == 1).await;
+    assert!(lost.error.unwrap().contains("is it mounted?"));
+    assert_eq!(world.text(RUNS).await, "1");
+    std::fs::write(folder.path().join("note.md"), "one").unwrap();
+    world.synced(id).await;
+    assert_eq!(world.text(RUNS).await, "2");
+    world.execute("update ingest_runs set status = 'SUCCEEDED'").await;
+    world.execute("delete from files").await;
+    std::fs::remove_file(folder.path().join("note.md")).unwrap();
+    world.synced(id).await;
+    assert_eq!(world.text(RUNS).await, "3", "nothing is lost of what is not known");
     node.stop().await;
 }
 

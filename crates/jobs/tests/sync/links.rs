@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, Request, ResponseTemplate};
 
-use crate::world::{Issue, World, redmine};
+use crate::world::{CARTS, CUSTOMERS, Issue, World, redmine};
 
 const STATE: &str = "select coalesce(max(state), '') from task_comments";
 const COMMENT: &str = "select comment_id from task_comments";
@@ -71,11 +71,17 @@ async fn introduce(world: &World) {
 
 /// Has the tracker show such notes and take more, but change none, as before Redmine 5.0.
 async fn takes_notes(world: &World, notes: Vec<Value>) -> Arc<Mutex<Vec<Value>>> {
+    takes_notes_in(world, CARTS.1, notes).await
+}
+
+/// The same, where the issue is in that project by then.
+async fn takes_notes_in(world: &World, project: u32, notes: Vec<Value>) -> Arc<Mutex<Vec<Value>>> {
     let notes = Arc::new(Mutex::new(notes));
     let theirs = Arc::clone(&notes);
     let show = move |_: &Request| {
         let journals = theirs.lock().unwrap().clone();
-        let body = json!({ "issue": { "id": 1, "journals": journals } });
+        let body =
+            json!({ "issue": { "id": 1, "project": { "id": project }, "journals": journals } });
         ResponseTemplate::new(200).set_body_json(body)
     };
     let reading = Mock::given(method("GET")).and(path(ISSUE)).respond_with(show);
@@ -161,14 +167,29 @@ async fn what_was_agreed_to_for_one_place_is_written_at_no_other() {
     let (world, task) = carts().await;
     let comment = shown(&world, task).await;
     introduce(&world).await;
-    let notes = takes_notes(&world, Vec::new()).await;
+    let notes = takes_notes_in(&world, CUSTOMERS.1, Vec::new()).await;
     agree(&world, task, &comment).await;
-    let other = world.connect("customers").await;
+    let other = world.connect(CUSTOMERS.0).await;
     world.execute(&format!("update tasks set connection_id = '{other}'")).await;
     let node = world.node();
     world.until_text(STATE, "failed").await;
     let reason = standing(&world, task).await.reason;
     assert!(reason.contains("has changed since that was agreed to"), "{reason}");
+    assert!(notes.lock().unwrap().is_empty());
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_issue_that_was_moved_to_another_project_is_told_nothing() {
+    let (world, task) = carts().await;
+    let comment = shown(&world, task).await;
+    introduce(&world).await;
+    let notes = takes_notes_in(&world, CUSTOMERS.1, Vec::new()).await;
+    agree(&world, task, &comment).await;
+    let node = world.node();
+    world.until_text(STATE, "failed").await;
+    let reason = standing(&world, task).await.reason;
+    assert!(reason.contains("at another place by now"), "{reason}");
     assert!(notes.lock().unwrap().is_empty());
     node.stop().await;
 }

@@ -254,11 +254,21 @@ fn quick() -> Timing {
     }
 }
 
+/// Projects of the Redmine: their identifiers, and by which ids issues name them.
+pub const CARTS: (&str, u32) = ("carts", 1);
+pub const CUSTOMERS: (&str, u32) = ("customers", 2);
+
 /// As Redmine answers.
 pub fn redmine(upstream: &Upstream, request: &Request) -> ResponseTemplate {
     let path = request.url.path();
     if path == "/projects/carts/issues.json" {
         return listed(upstream, request);
+    }
+    for (identifier, id) in [CARTS, CUSTOMERS] {
+        if path == format!("/projects/{identifier}.json") {
+            let body = json!({"project": {"id": id, "identifier": identifier}});
+            return ResponseTemplate::new(200).set_body_json(body);
+        }
     }
     let id = path.strip_prefix("/issues/").and_then(|file| file.strip_suffix(".json"));
     let issue = id.and_then(|id| upstream.issues.iter().find(|one| one.id.to_string() == id));
@@ -267,7 +277,7 @@ pub fn redmine(upstream: &Upstream, request: &Request) -> ResponseTemplate {
         json!({"id": n, "user": {"name": "Vera"}, "notes": said, "created_on": issue.updated})
     });
     let journals = journals.collect::<Vec<_>>();
-    let body = json!({"issue": {"id": issue.id, "journals": journals}});
+    let body = json!({"issue": {"id": issue.id, "project": {"id": CARTS.1}, "journals": journals}});
     ResponseTemplate::new(200).set_body_json(body)
 }
 

@@ -576,16 +576,17 @@ async fn propose(
     let hash = &prepared.content_hash;
     if let Some(same) = records::same_proposal(&mut tx, request.project, request.kind, hash).await?
     {
+        // One that expired unread is before the reviewers again: that is what the caller is told.
+        records::prolong(&mut tx, same, prepared.ttl).await?;
         let record = records::find_in(&mut tx, same).await?.ok_or(Error::UnknownRecord(same))?;
         let decision = Decision::Proposed(same);
         // It is theirs as well, and stays when those are forgotten who proposed it before.
-        if records::seconded(&mut tx, same, &apply::origin(request, prepared)).await? {
-            quarantine::settle(&mut tx, prepared.looked).await?;
+        let is_noted = records::seconded(&mut tx, same, &apply::origin(request, prepared)).await?;
+        quarantine::settle(&mut tx, prepared.looked).await?;
+        if is_noted {
             note(&mut tx, request, &decision, same).await?;
-            tx.commit().await?;
-        } else {
-            settled_alone(tx, prepared.looked).await?;
         }
+        tx.commit().await?;
         let reason = "it was proposed already and waits for a person of the team".to_owned();
         return Ok(unchanged(record, decision, reason, judgement.scores));
     }

@@ -2,7 +2,9 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
-use mc_memory::review::{Edit, Forgotten, Seen, accept, confirm, forget, roll_back, share};
+use mc_memory::review::{
+    Edit, Forgotten, Seen, accept, confirm, forget, proposals, roll_back, share,
+};
 use mc_memory::{Decision, NewCitation, SaveRequest, recheck_files, save};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Contributor, Record};
@@ -345,6 +347,55 @@ async fn what_two_propose_stays_the_seconds_when_the_first_is_forgotten() {
     assert_eq!(left.standing.visibility, Visibility::Proposed);
     assert_eq!(contributors(&world, id).await, [bob]);
     assert_eq!(forgetting(&world, bob, false).await.removed, [id]);
+}
+
+/// What a person is shown to decide about.
+async fn waiting(world: &World) -> Vec<RecordId> {
+    let all = records::proposals(world.store(), world.project, None, 10).await.unwrap();
+    all.into_iter().map(|proposal| proposal.id).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_expired_unread_is_before_the_reviewers_again_when_it_is_proposed_again() {
+    let world = World::new().await;
+    let (eve, bob) = (somebody(&world).await, somebody(&world).await);
+    let id = proposed(&world, eve, EXPORT).await;
+    let until = record(&world, id).await.ttl;
+    // That she said it is noted, that he did is not yet.
+    for by in [eve, bob] {
+        execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
+        assert!(waiting(&world).await.is_empty());
+        assert_eq!(proposed(&world, by, EXPORT).await, id);
+        assert_eq!(waiting(&world).await, [id]);
+        assert!(record(&world, id).await.ttl >= until);
+    }
+    let soon = SaveRequest {
+        visibility: Visibility::Proposed,
+        ttl: Some(Utc::now() + TimeDelta::days(1)),
+        ..world.note(EXPORT)
+    };
+    world.save(&soon).await;
+    assert!(record(&world, id).await.ttl >= until, "nobody shortens it by saying the same");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_would_change_a_record_that_was_set_aside_counts_by_itself() {
+    let world = World::new().await;
+    let eve = somebody(&world).await;
+    let ours = world.created(&world.note(RETRY)).await;
+    let amending = proposed(&world, eve, RETOLD).await;
+    let shown = async || proposals(&world.ctx, vec![record(&world, amending).await]).await.unwrap();
+    assert!(shown().await[0].amends.is_some());
+    let aside = format!("update memory_records set visibility = 'proposed' where id = '{ours}'");
+    execute(&world, &aside).await;
+    assert!(shown().await[0].amends.is_none());
+
+    let seen = Seen { version: 1, amends_version: None };
+    let counts = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
+    assert_eq!((counts.id, counts.standing.visibility), (amending, Visibility::Team));
+    let left = record(&world, ours).await;
+    assert_eq!((left.version, left.standing.visibility), (1, Visibility::Proposed));
+    assert_eq!(waiting(&world).await, [ours]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

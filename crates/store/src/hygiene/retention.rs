@@ -28,15 +28,17 @@ pub enum Kept {
 }
 
 impl Kept {
-    /// In the order in which it goes: what is told of a commit is kept for a record that names it.
+    /// In the order in which it goes: what is told of a commit is kept for a record that names it. What writes to the
+    /// project's audit goes last: a dry run is one transaction, and from there to its end nobody else can add to the chain,
+    /// which each save does.
     pub const ALL: &[Self] = &[
         Self::Bundles,
         Self::RemovedRecords,
-        Self::Holds,
         Self::DecidedHolds,
         Self::Deliveries,
         Self::Told,
         Self::Reports,
+        Self::Holds,
         Self::Events,
     ];
 

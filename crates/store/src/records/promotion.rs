@@ -1,5 +1,6 @@
 //! From a proposal, or a private note, to what counts for the team; and back to what a record said before.
 
+use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
 
 use super::{Record, fetch};
@@ -70,6 +71,19 @@ pub async fn same_proposal(
     .fetch_optional(&mut *tx.0)
     .await?;
     Ok(id.map(RecordId::from))
+}
+
+/// Has a proposal wait for a person at least until then: one that has expired is before nobody until it is taken out.
+pub async fn prolong(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_records set ttl = $2
+         where id = $1 and visibility = 'proposed' and state in ('active', 'stale') and ttl < $2",
+        id.0,
+        until
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }
 
 /// Lets more see a live record; `false` where it is not one any more, or is seen by the team already. What was set

@@ -167,9 +167,7 @@ impl Http {
         let mut url = request.url.clone();
         for _ in 0..=redirect::MOST {
             let answer = self.exchange(request, &url).await?;
-            match redirect::target(&answer, request, &url)
-                .map_err(|why| self.odd(request.action, why))?
-            {
+            match redirect::target(self, &answer, request, &url)? {
                 Some(target) => url = target,
                 None => return self.judged(answer, request, &url).await,
             }
@@ -237,6 +235,11 @@ impl Http {
 
     pub(super) fn unavailable(&self, reason: &str) -> Error {
         Error::Unavailable { system: self.system().to_owned(), reason: reason.to_owned() }
+    }
+
+    /// What was to be written to is elsewhere.
+    pub(super) fn moved(&self, action: &str) -> Error {
+        Error::Moved { system: self.system().to_owned(), action: action.to_owned() }
     }
 
     /// An answer that can't be understood.

@@ -78,6 +78,23 @@ struct Journal {
     updated_on: Option<DateTime<Utc>>,
 }
 
+/// An issue by the project that it is in.
+#[derive(Deserialize)]
+struct Placed {
+    issue: Within,
+}
+
+#[derive(Deserialize)]
+struct Within {
+    project: Identified,
+}
+
+/// A project. Issues name theirs by its id and not by its identifier.
+#[derive(Deserialize)]
+struct Identified {
+    id: u64,
+}
+
 #[derive(Deserialize)]
 struct Current {
     user: User,
@@ -159,6 +176,17 @@ impl Redmine {
         names::number(&self.http, external_id, "redmine#")
     }
 
+    /// An issue's number says nothing of where it is.
+    async fn is_in_the_project(&self, external_id: &str) -> Result<(), Error> {
+        let issue = self.number(external_id)?;
+        let (file, action) = (format!("{issue}.json"), format!("to comment on issue {issue}"));
+        let found: Placed = self.http.get(&["issues", &file], &[], &action).await?;
+        let file = format!("{}.json", self.project);
+        let here: Within = self.http.get(&["projects", &file], &[], &action).await?;
+        let is_here = found.issue.project.id == here.project.id;
+        if is_here { Ok(()) } else { Err(self.http.moved(&action)) }
+    }
+
     async fn journals(&self, issue: u64) -> Result<Vec<Journal>, Error> {
         let (file, action) = (format!("{issue}.json"), format!("to look at issue {issue}"));
         let query = [("include", "journals")];
@@ -233,6 +261,10 @@ impl Issues for Redmine {
             comment: None,
         };
         source::bounded(issue, &self.http)
+    }
+
+    fn stays<'a>(&'a self, external_id: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.is_in_the_project(external_id))
     }
 
     fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {

@@ -102,6 +102,13 @@ struct TimeZone {
     id: Option<String>,
 }
 
+/// An issue by the id that it has now.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identified {
+    id_readable: String,
+}
+
 /// A comment that was written.
 #[derive(Deserialize)]
 struct Written {
@@ -156,6 +163,16 @@ impl YouTrack {
     fn id(&self, external_id: &str) -> Result<String, Error> {
         let number = names::number(&self.http, external_id, &format!("{}-", self.project))?;
         Ok(format!("{}-{number}", self.project))
+    }
+
+    /// `YouTrack` answers to each id that an issue ever had.
+    async fn keeps_its_id(&self, external_id: &str) -> Result<(), Error> {
+        let id = self.id(external_id)?;
+        let action = format!("to comment on {id}");
+        let query = [("fields", "idReadable")];
+        let found: Identified = self.http.get(&["api", "issues", &id], &query, &action).await?;
+        let is_here = found.id_readable.eq_ignore_ascii_case(&id);
+        if is_here { Ok(()) } else { Err(self.http.moved(&action)) }
     }
 
     /// Who the credential is for.
@@ -213,6 +230,10 @@ impl Issues for YouTrack {
             comment: None,
         };
         source::bounded(issue, &self.http)
+    }
+
+    fn stays<'a>(&'a self, external_id: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.keeps_its_id(external_id))
     }
 
     fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {

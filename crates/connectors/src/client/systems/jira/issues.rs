@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::wire::{CloudSearch, Comments, Item, Said, Search, Written};
+use super::wire::{CloudSearch, Comments, Item, Keyed, Said, Search, Written};
 use super::{Flavour, Jira, User};
 use crate::client::http::Http;
 use crate::client::source::{self, Heard, Issues, Source, Wanted};
@@ -118,6 +118,16 @@ impl Jira {
         Ok(format!("{}-{number}", self.project.to_ascii_uppercase()))
     }
 
+    /// Jira answers to each key that an issue ever had.
+    async fn keeps_its_key(&self, external_id: &str) -> Result<(), Error> {
+        let (key, api) = (self.key(external_id)?, self.flavour().await?.api());
+        let action = format!("to comment on {key}");
+        let query = [("fields", "updated")];
+        let found: Keyed = self.get(&[api, "issue", &key], &query, &action).await?;
+        let is_here = found.key.eq_ignore_ascii_case(&key);
+        if is_here { Ok(()) } else { Err(self.http.moved(&action)) }
+    }
+
     async fn own(&self, external_id: &str) -> Result<Vec<Comment>, Error> {
         let (key, mut comments) = (self.key(external_id)?, Vec::new());
         let Some(me) = self.user().await? else { return Ok(comments) };
@@ -197,6 +207,10 @@ impl Issues for Jira {
             comment: None,
         };
         source::bounded(issue, &self.http)
+    }
+
+    fn stays<'a>(&'a self, external_id: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.keeps_its_key(external_id))
     }
 
     fn comments<'a>(&'a self, item: &'a Item) -> BoxFuture<'a, Result<Heard, Error>> {

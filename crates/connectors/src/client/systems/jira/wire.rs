@@ -87,6 +87,12 @@ pub(super) struct Said {
     pub(super) jsd_public: Option<bool>,
 }
 
+/// An issue by the key that it has now.
+#[derive(Deserialize)]
+pub(super) struct Keyed {
+    pub(super) key: String,
+}
+
 /// A comment that was written.
 #[derive(Deserialize)]
 pub(super) struct Written {
