@@ -46,11 +46,11 @@ demo: setup build ## Index a repository, save, recall and search (REPO=<path or 
 
 .PHONY: test
 test: setup ## Run every test (ARGS are passed to nextest)
-	@scripts/setup mcp-client oidc-provider vendors webhook-examples redis
+	@scripts/setup mcp-client mcp-client-typescript oidc-provider vendors webhook-examples redis bundle-source
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
-	@$(MAKE) --no-print-directory conformance rls fuzz-briefly
+	@$(MAKE) --no-print-directory conformance rls fuzz-briefly bench-tiny
 
 .PHONY: isolation
 # Each has its end: the attempts after an hour (ISOLATION_SECONDS), which fails.
@@ -91,7 +91,12 @@ fuzz-briefly: setup ## The same for less than a minute, and always the same requ
 	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot
 
-BENCH ?= vectors recall ingest queue webhooks
+.PHONY: bench-tiny
+bench-tiny: setup ## Run every benchmark as small as it gets, to see that it works (ARGS: names)
+	@$(BUILD_FOR_TESTS) --bin mc-bench
+	@scripts/bench-tiny $(CARGO_TARGET_DIR)/debug $(ARGS)
+
+BENCH ?= vectors recall writes ingest queue webhooks
 .PHONY: bench
 bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: one of them; ARGS)
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
@@ -99,6 +104,24 @@ bench: setup build ## Measure the service (QUICK=1: some minutes; BENCH=recall: 
 		MEMORY_COPILOT_BINARY=$(BINARY) \
 		$(CARGO_TARGET_DIR)/release/mc-bench $$benchmark $(if $(QUICK),--quick) $(ARGS); \
 	done
+
+# A million memories, and a project of half a million passages: hours for the vectors, once.
+.PHONY: bench-large
+bench-large: setup build ## Measure recall among a million memories, and one project of 500,000 passages (QUICK ARGS)
+	@$(OFFLINE) cargo build --release --locked --package mc-bench
+	@for size in '1000000 500' '500000 1'; do \
+		read -r memories projects <<< "$$size"; \
+		MEMORY_COPILOT_BINARY=$(BINARY) $(CARGO_TARGET_DIR)/release/mc-bench recall \
+		    --memories $$memories --projects $$projects --out bench-results/$$memories-$$projects \
+		    $(if $(QUICK),--quick) $(ARGS); \
+	done
+
+GATE_COMMIT ?= HEAD
+GATE_BASELINE ?= $(GATE_COMMIT)^
+.PHONY: bench-gate
+bench-gate: setup ## Fail where HEAD is slower than the commit before (GATE_COMMIT GATE_BASELINE ARGS='--rounds 15')
+	@$(OFFLINE) cargo build --release --locked --package mc-bench
+	@scripts/bench-gate $(CARGO_TARGET_DIR)/release/mc-bench '$(GATE_COMMIT)' '$(GATE_BASELINE)' -- $(ARGS)
 
 .PHONY: lint
 lint: deny ## Check format, clippy, licences and advisories

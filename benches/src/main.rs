@@ -1,10 +1,15 @@
 //! Benchmarks, one subcommand each: what `make bench` and `make bench-peers` run.
 
+#[path = "../../tests/bundles/mod.rs"]
+mod bundle_sets;
+mod bundles;
 mod crash;
 mod duplicates;
 mod endpoint;
+mod gate;
 mod harness;
 mod ingest;
+mod load;
 mod nodes;
 mod queue;
 mod recall;
@@ -27,6 +32,10 @@ struct Cli {
 enum Command {
     /// Recall, save, memory and start of a service with many memories
     Recall(recall::Args),
+    /// Notes written by one client and by several, and questions about them; of several commits in turn
+    Writes(load::Args),
+    /// Whether a commit is slower than the one before: both in turn in one run
+    Gate(gate::Args),
     /// A repository through the service: searchable, embedded, re-indexed after a push
     Ingest(ingest::Args),
     /// The queue of background work: jobs a second, and how soon one begins
@@ -43,6 +52,8 @@ enum Command {
     Sanitizer(sanitizer::Args),
     /// Records that say the same among made ones: how many are found, and how long it takes
     Duplicates(duplicates::Args),
+    /// What recall hands out, against sets of notes and questions
+    Bundles(bundles::Args),
     /// Serve the local embedding model as an OpenAI-compatible `/v1/embeddings`
     Endpoint(endpoint::Args),
 }
@@ -51,6 +62,8 @@ enum Command {
 async fn main() -> Result<()> {
     match Cli::parse().command {
         Command::Recall(args) => recall::run(args).await,
+        Command::Writes(args) => load::run(args).await,
+        Command::Gate(args) => gate::run(args).await,
         Command::Ingest(args) => ingest::run(args).await,
         Command::Queue(args) => queue::run(args).await,
         Command::Vectors(args) => vectors::run(args).await,
@@ -59,6 +72,7 @@ async fn main() -> Result<()> {
         Command::Nodes(args) => nodes::run(args).await,
         Command::Sanitizer(args) => sanitizer::run(&args),
         Command::Duplicates(args) => duplicates::run(&args),
+        Command::Bundles(args) => bundles::run(args).await,
         Command::Endpoint(args) => endpoint::run(args).await,
     }
 }

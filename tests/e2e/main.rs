@@ -3,15 +3,20 @@
 
 mod architecture;
 mod backup;
+#[path = "../bundles/mod.rs"]
+mod bundle_sets;
+mod bundles;
 #[path = "../cache.rs"]
 mod cache;
 mod commands;
 mod connections;
+mod costs;
 mod crash;
 mod credentials;
 mod encryption;
 mod full_disk;
 mod harness;
+mod history;
 mod logging;
 mod mcp;
 mod provider;

@@ -1,7 +1,10 @@
-//! The MCP server, driven by the official Python client over both transports.
+//! The MCP server, driven by the official Python client over both transports, and every outcome of every tool by
+//! the official clients for Python and TypeScript, which check each by its schema.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::json;
 
 use crate::cache::cache;
 use crate::harness::{Service, binary};
@@ -30,6 +33,64 @@ async fn the_official_client_does_its_work_over_http() {
     expect_success(client);
 }
 
+#[tokio::test]
+async fn every_outcome_fits_its_schema_in_the_python_client() {
+    let (service, folder) = indexed().await;
+    let packages = installed("mcp-client");
+    let mut client = Command::new("python3");
+    client.arg(script("outcomes.py")).env("PYTHONPATH", packages);
+    client.args(scenario(&service, folder.path()).await);
+    expect_success(client);
+}
+
+#[tokio::test]
+async fn every_outcome_fits_its_schema_in_the_typescript_client() {
+    let (service, folder) = indexed().await;
+    let packages = installed("mcp-client-typescript");
+    let mut client = Command::new(packages.join("bin/node"));
+    client.arg(script("typescript/outcomes.mjs")).env("MCP_PACKAGES", packages);
+    client.args(scenario(&service, folder.path()).await);
+    expect_success(client);
+}
+
+/// Where the server is, what is to be tried there, and what the steps are made of: a person's and an agent's
+/// token, a record to be replaced, a document that is too long to be shown whole.
+async fn scenario(service: &Service, folder: &Path) -> [String; 3] {
+    service.post("/users", &json!({"login": "bot", "is_agent": true})).await;
+    service.put("/projects/shop/members/bot", &json!({"role": "agent"})).await;
+    let scopes = ["memory:read", "memory:write"];
+    let agent = json!({"name": "outcomes", "scopes": scopes, "agent": "bot"});
+    let agent = service.post("/tokens", &agent).await;
+    let replaced = json!({"project_key": "shop", "kind": "rule",
+        "content": "Shipping fees are floating-point euros, rounded wherever they are shown."});
+    let replaced = service.post("/save", &replaced).await;
+    let parts: String = (1..=40)
+        .map(|n| format!("## Part {n}\n\n{}\n\n", "How the shop is run, step by step. ".repeat(20)))
+        .collect();
+    let handbook =
+        json!({"doc_id": "1", "title": "Handbook", "content": format!("# Handbook\n\n{parts}")});
+    let documents = json!({"project_key": "shop", "source": "wiki", "documents": [handbook]});
+    service.post("/ingest/docs", &documents).await;
+    let values = json!({
+        "project": "shop",
+        "tokens": {"person": service.token(), "agent": agent["token"]},
+        "kept": {"replaced": replaced["id"], "root": folder.join("shop")},
+    });
+    let scenario = script("outcomes.json").display().to_string();
+    [format!("{}/mcp", service.url), scenario, values.to_string()]
+}
+
+fn installed(piece: &str) -> PathBuf {
+    let packages = cache().join(piece);
+    assert!(packages.is_dir(), "{} is missing; run `make test`", packages.display());
+    packages
+}
+
+fn script(name: &str) -> PathBuf {
+    let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    Path::new(&package).join("../../tests/mcp").join(name)
+}
+
 async fn indexed() -> (Service, tempfile::TempDir) {
     let service = Service::embedded().await;
     let folder = tempfile::tempdir().unwrap();
@@ -42,12 +103,8 @@ async fn indexed() -> (Service, tempfile::TempDir) {
 
 /// The client with its expectations; how it reaches the server is the caller's.
 fn client(service: &Service) -> Command {
-    let packages = cache().join("mcp-client");
-    assert!(packages.is_dir(), "{} is missing; run `make test`", packages.display());
-    let package = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
-    let script = Path::new(&package).join("../../tests/mcp/drive.py");
     let mut command = Command::new("python3");
-    command.arg(script).env("PYTHONPATH", packages);
+    command.arg(script("drive.py")).env("PYTHONPATH", installed("mcp-client"));
     for (name, value) in service.environment() {
         command.env(name, value);
     }

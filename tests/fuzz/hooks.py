@@ -32,6 +32,8 @@ OWN_FORMATS = {
     "web-url": st.builds("https://example.org/{}?{}".format, WORD, WORD),
     "relative-path": st.lists(WORD, min_size=1, max_size=5).map("/".join),
     "glob": st.sampled_from(["**", "*.rs", "src/**/*.{py,rb}", "docs/[a-c]?.md"]),
+    "language": st.sampled_from(["ruby", "golang", "c++", ".rs", "ts", "Markdown"]),
+    "absolute-path": st.lists(WORD, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts)),
     "git-ref": st.sampled_from(["main", "v1.2.3", "feature/x", "0123abcd"]),
     "repository-part": WORD,
     "repository-location": st.sampled_from([REPOSITORY, NOWHERE]),

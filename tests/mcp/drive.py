@@ -26,7 +26,7 @@ import httpx2
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-TOOLS = {"recall", "save", "search", "search_code", "link_issue", "open_doc", "feedback"}
+TOOLS = {"recall", "save", "search", "search_code", "link_issue", "open_doc", "feedback", "forget"}
 HINTS = ("read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint")
 ERAS = {"sessions": "legacy", "stateless": "2026-07-28"}
 # How far down a description's file may stand; an exact symbol's must stand first.
@@ -49,6 +49,7 @@ class Drive:
         self.era = era
         self.nonce = uuid.uuid4().hex[:12]
         self.record_id = ""
+        self.handle = ""
         self.bundle_id = ""
 
     async def call(self, tool: str, **arguments):
@@ -112,16 +113,22 @@ class Drive:
 
     async def recall(self):
         bundle = await self.call("recall", query=f"drain the {self.nonce} exporter")
-        found = [fact["id"] for fact in bundle["facts"]]
-        expect(self.record_id in found, f"the saved fact is not in {shortened(bundle)}")
+        found = [fact["handle"] for fact in bundle["facts"] if self.nonce in fact["text"]]
+        expect(found, f"the saved fact is not in {shortened(bundle)}")
+        self.handle = found[0]
         expect(bundle["confidence"] > 0, "the confidence is 0")
         self.bundle_id = bundle["bundle_id"]
         return f"confidence {bundle['confidence']:.2f}"
 
     async def recall_dotted(self):
         bundle = await self.call("memory.recall", query=f"{self.nonce} exporter")
-        expect(self.record_id in [fact["id"] for fact in bundle["facts"]], shortened(bundle))
+        expect(any(self.nonce in fact["text"] for fact in bundle["facts"]), shortened(bundle))
         return "memory.recall"
+
+    async def open_by_handle(self):
+        opened = await self.call("open_doc", id=self.handle)
+        expect(opened["id"] == self.record_id, f"{self.handle} is {shortened(opened)}")
+        return self.handle
 
     async def feedback(self):
         done = await self.call_without_project("feedback", bundle_id=self.bundle_id, used=[self.record_id])
@@ -198,6 +205,7 @@ class Drive:
             ("query", "recall", {"query": "nul \0 inside"}),
             ("query", "recall", {"query": "x" * 10_000_000}),
             ("limit", "search", {"query": "x", "limit": -1}),
+            ("id", "forget", {"id": "no id"}),
             ("nonsense", "recall", {"nonsense": True}),
             ("content", "save", {"kind": "fact", "content": ""}),
             ("kind", "save", {"kind": "hunch", "content": "x"}),
@@ -229,7 +237,7 @@ class Drive:
     def checks(self):
         return [
             self.initialise, self.discover, self.list_tools, self.save, self.recall,
-            self.recall_dotted, self.feedback, self.search, self.search_symbol,
+            self.open_by_handle, self.recall_dotted, self.feedback, self.search, self.search_symbol,
             self.search_description, self.open_document, self.link_issue, self.resources,
             self.bad_calls, self.unknown_tool, self.still_there,
         ]  # fmt: skip

@@ -8,7 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use mc_store::embedded::{Embedded, EmbeddedSettings};
 use mc_store::{Store, logins, testing};
 
-use super::say;
+use super::{say, sealing};
 
 const CONNECTIONS: u32 = 16;
 /// Rows to a transaction.
@@ -26,7 +26,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// Starts the server of the service that keeps its state in `data_dir`, and migrates.
+    /// Starts the server of the service that keeps its state in `data_dir`, and migrates. What is written
+    /// here is signed with that service's key.
     pub async fn open(data_dir: &Path, cache_dir: &Path) -> Result<Self> {
         let settings = EmbeddedSettings {
             data_dir: data_dir.join("postgresql"),
@@ -35,8 +36,8 @@ impl Database {
         };
         let embedded = Embedded::start(settings).await.context("PostgreSQL did not start")?;
         let logins = logins::prepare(embedded.url()).await?;
-        let store =
-            Store::connect(&logins.worker, CONNECTIONS, mc_store::testing::chains()).await?;
+        let chains = sealing::chains(data_dir)?;
+        let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
         Ok(Self { store, embedded })
     }
 

@@ -6,6 +6,7 @@ pub mod embedding;
 pub mod machine;
 pub mod redis;
 pub mod report;
+mod sealing;
 pub mod service;
 pub mod stats;
 

@@ -47,8 +47,9 @@ async fn texts(store: &Store, window: &Window) -> Result<Vec<Sanitized>> {
         let page = passages::indexed_after(store, after, PAGE).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.id);
-        let text =
-            |p: &passages::IndexedPassage| embedding_text(&p.title, &p.place, &p.context, &p.text);
+        let text = |p: &passages::IndexedPassage| {
+            embedding_text(p.source, &p.title, &p.place, &p.context, &p.text)
+        };
         texts.extend(page.iter().map(|passage| Sanitized::stored(text(passage))));
     }
     Ok(texts.into_iter().skip(first).take(made).collect())

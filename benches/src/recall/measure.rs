@@ -109,6 +109,31 @@ async fn ask_one(api: &Api, question: &Question) -> Result<(Duration, Value)> {
     Ok((began.elapsed(), answer))
 }
 
+/// Filters that a search of each note's words is done under, in turn.
+const FILTERS: [&str; 5] = ["none", "scope", "tags", "kinds", "sources"];
+
+/// Searches for the first words of each note, under one filter after the other.
+pub async fn search(api: &Api, notes: &[Note]) -> Result<Times> {
+    let mut times = Vec::new();
+    for (note, filter) in notes.iter().zip(FILTERS.iter().cycle()) {
+        let Question { project, text } = question(note);
+        let mut body = json!({ "project_key": project, "query": text, "time_budget_ms": 20_000 });
+        match *filter {
+            "scope" => body["scope"] = json!([note.scope]),
+            "tags" => body["tags"] = json!([note.tag]),
+            "kinds" => body["kinds"] = json!(["gotcha", "rule"]),
+            "sources" => body["sources"] = json!(["memory"]),
+            _ => {}
+        }
+        let began = Instant::now();
+        let answer = api.post("/search", &body).await?;
+        times.push(began.elapsed());
+        let degraded = &answer["degraded"];
+        ensure!(degraded.as_array().is_none_or(Vec::is_empty), "/search left out {degraded}");
+    }
+    Ok(Times::of(times))
+}
+
 /// Saves the notes one after the other; answers the ids of new records, too.
 pub async fn save(api: &Api, notes: &[Note]) -> Result<(Times, Vec<String>)> {
     let (mut times, mut created) = (Vec::new(), Vec::new());

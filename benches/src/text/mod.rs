@@ -1,5 +1,6 @@
 //! Real text on any machine: the sources of the dependencies, as cargo fetched them to build this.
 
+pub mod decisions;
 mod notes;
 mod packages;
 mod prose;

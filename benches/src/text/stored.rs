@@ -1,7 +1,7 @@
 //! A note as the service stores it.
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::RecordKind;
+use mc_domain::{RecordKind, SourceKind};
 use mc_memory::normalise::content_hash;
 use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences};
@@ -58,9 +58,9 @@ pub fn passage(number: usize, note: &Note) -> NewPassage {
     }
 }
 
-/// What the service embeds of a record without a place.
+/// What the service embeds of a record.
 pub fn text_to_embed(note: &Note) -> String {
-    embedding_text(&title(note), "", "", &note.text)
+    embedding_text(SourceKind::Memory, &title(note), "", "", &note.text)
 }
 
 fn title(note: &Note) -> String {

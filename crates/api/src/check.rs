@@ -302,6 +302,13 @@ pub fn glob(field: &str, text: &str) -> Result<String, Invalid> {
     mc_search::glob::to_regex(&text).map_err(|e| Invalid::new(field, e))
 }
 
+/// A language by its name, an alias or an extension, as the indexer names it.
+pub fn language(field: &str, text: &str) -> Result<String, Invalid> {
+    let text = line(field, text, limits::WORD)?;
+    let name = mc_indexer::language::named(&text).map_err(|error| Invalid::new(field, error))?;
+    Ok(name.to_owned())
+}
+
 /// An `http` or `https` URL.
 pub fn http_url(field: &str, text: &str) -> Result<String, Invalid> {
     let text = line(field, text, limits::URL)?;

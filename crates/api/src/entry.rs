@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use mc_domain::{Action, ProjectKey, Role};
+use mc_domain::{Action, ProjectKey, Role, Scope};
 use mc_memory::MemoryContext;
+use mc_memory::uses::{Opened, note_opened};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::projects::{self, Belonging, Project};
 use mc_store::vectors::{self, Queue};
@@ -30,6 +31,14 @@ impl Here {
         let model = self.memory.search.models.current();
         Ok(vectors::queue(&self.store, Some(self.project.id), model.is_remote).await?)
     }
+
+    /// Notes that the caller opened something that a recall may have handed them. Of those who may only read nothing is
+    /// kept.
+    pub fn note_opened(&self, caller: &Principal, item: Opened) {
+        if self.project.role >= Role::Agent {
+            note_opened(&self.memory, self.project.id, caller.name(), item);
+        }
+    }
 }
 
 impl ApiState {
@@ -42,8 +51,18 @@ impl ApiState {
         action: Action,
     ) -> Result<Here, Problem> {
         caller.require(action.scope())?;
-        let project = projects::find(&self.store, caller.user, key).await?;
-        self.admit(caller, project.ok_or_else(|| unknown(key))?, action)
+        match projects::find(&self.store, caller.user, key).await? {
+            Some(project) => self.admit(caller, project, action),
+            None => Err(unknown(key, &self.own_projects(caller).await?)),
+        }
+    }
+
+    /// The projects that the caller may list; none for a token that may not read.
+    async fn own_projects(&self, caller: &Principal) -> Result<Vec<Project>, Problem> {
+        if caller.require(Scope::MemoryRead).is_err() {
+            return Ok(Vec::new());
+        }
+        Ok(projects::list(&self.store, caller.user).await?)
     }
 
     /// Lets the caller into the project that holds something; `None` where that does not exist, or
@@ -90,11 +109,24 @@ pub async fn commit(mut tx: Tx, caller: &Principal, event: NewEvent) -> Result<(
     Ok(tx.commit().await?)
 }
 
-fn unknown(key: &ProjectKey) -> Problem {
+/// Most projects that a refusal names.
+const NAMED_PROJECTS: usize = 20;
+
+/// A refusal that names the projects on which the caller has a role.
+fn unknown(key: &ProjectKey, own: &[Project]) -> Problem {
+    let mut keys: Vec<_> = own.iter().take(NAMED_PROJECTS).map(|own| own.key.as_str()).collect();
+    if own.len() > NAMED_PROJECTS {
+        keys.push("...");
+    }
+    let own = if keys.is_empty() {
+        String::new()
+    } else {
+        format!("use one of yours: {}, or ", keys.join(", "))
+    };
     Problem::not_found(format!("there is no project \"{key}\", or it is not yours to see"))
         .field("project_key")
         .hint(format!(
-            "create it with POST /projects {{\"key\": \"{key}\"}}, or index a repository into it: \
+            "{own}create it with POST /projects {{\"key\": \"{key}\"}}, or index a repository into it: \
              memory-copilot ingest --project {key} <path or URL>; if it exists, ask one of its \
              administrators for a role on it"
         ))

@@ -56,15 +56,19 @@ pub const PATH: usize = 1024;
 pub const URL: usize = 2048;
 /// A search or recall query.
 pub const QUERY: usize = 4_000;
-/// The text of a memory before it is distilled.
+/// The text of a memory as it is sent.
 pub const CONTENT: usize = 32_000;
+/// What a record says, or what a dialog comes to, where it has to fit.
+pub const STATEMENT: usize = mc_memory::CONTENT_MAX_CHARS;
 /// One step of a worked example, one comment on a bundle.
 pub const REMARK: usize = 4_000;
 /// One message of a dialog.
 pub const MESSAGE: usize = 200_000;
 /// The text of one document.
 pub const DOCUMENT: usize = 1_000_000;
-/// One tag, scope, label, signal or language.
+/// One mark of the trouble: an error's line, or the trace below it.
+pub const SIGNAL: usize = 2_000;
+/// One tag, scope, label or language.
 pub const WORD: usize = 120;
 
 /// Tags, scopes, labels, signals, symbols or languages in one list.
@@ -73,8 +77,10 @@ pub const WORDS: usize = 64;
 pub const STEPS: usize = 32;
 /// Citations of one record.
 pub const CITATIONS: usize = 32;
-/// Ids in one list (feedback, links to a task).
+/// Ids or handles in one list (feedback, links to a task).
 pub const IDS: usize = 200;
+/// Letters in a list of handles, commas included.
+pub const HANDLES: usize = 1_000;
 /// Messages of one dialog.
 pub const MESSAGES: usize = 500;
 /// Tasks in one synchronisation.

@@ -18,9 +18,9 @@ use crate::middleware::{around_everything, bounded, bounded_deliveries, guarded,
 use crate::problem::Problem;
 use crate::receive;
 use crate::routes::{
-    audit, changes, connections, dialogs, documents, duplicates, exports, feedback, hooks, hygiene,
-    ingest, ingest_docs, jobs, members, policy, projects, quarantine, recall, records, review,
-    save, search, status, task_links, tasks, tokens, users,
+    audit, changes, connections, dialogs, documents, duplicates, exports, feedback, handles, hooks,
+    hygiene, ingest, ingest_docs, jobs, members, passages, paths, policy, projects, quarantine,
+    recall, records, review, save, search, status, task_links, tasks, tokens, users,
 };
 use crate::sign_in::{browser, device, exchange};
 
@@ -31,6 +31,9 @@ fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(save::save))
         .routes(routes!(search::search))
         .routes(routes!(feedback::feedback))
+        .routes(routes!(handles::show))
+        .routes(routes!(passages::show))
+        .routes(routes!(paths::show))
         .routes(routes!(dialogs::create))
         .routes(routes!(tasks::sync))
         .routes(routes!(tasks::link))

@@ -94,6 +94,15 @@ shapes! {
     Word = line(limits::WORD);
     /// Words, each in one line.
     Words = list(line(limits::WORD), limits::WORDS);
+    /// Marks of the trouble, each of some lines.
+    Signals = list(prose(limits::SIGNAL), limits::WORDS);
+    /// Handles of a bundle's items, with commas between.
+    HandleList = ObjectBuilder::new().schema_type(Type::String)
+        .pattern(Some("^[mdtc][1-9][0-9]{0,2}(,[mdtc][1-9][0-9]{0,2})*$")).max_length(Some(limits::HANDLES));
+    /// A language by its name, an alias (`golang`, `c++`, `ts`) or an extension (`.rs`).
+    Language = special("language", limits::WORD);
+    /// A path from the root of a machine's file system, such as `/home/me/shop/app/cart.rb`.
+    AbsolutePath = special("absolute-path", limits::PATH);
     /// An address, path or id, in one line; blanks around it are dropped.
     Reference = line(limits::URL);
 
@@ -103,6 +112,8 @@ shapes! {
     ContentText = prose(limits::CONTENT);
     /// Steps, each of some lines.
     Steps = list(prose(limits::REMARK), limits::STEPS);
+    /// What a record says, or what a dialog comes to.
+    StatementText = prose(limits::STATEMENT);
     /// What somebody says about something.
     Remark = prose(limits::REMARK);
     /// What somebody said.

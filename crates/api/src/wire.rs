@@ -4,10 +4,10 @@
 use mc_domain::{
     Ability as DomainAbility, ChangeState as DomainChangeState, CiVerdict as DomainCiVerdict,
     Conclusion as DomainConclusion, DeliveryState as DomainDeliveryState,
-    HoldState as DomainHoldState, HygieneTask as DomainHygieneTask, IngestStatus,
-    JobState as DomainJobState, RecordKind, RecordState, ReviewState as DomainReviewState,
-    SourceKind, Trust as DomainTrust, Verdict, Visibility as DomainVisibility,
-    WebhookSource as DomainWebhookSource,
+    HeldEnds as DomainHeldEnds, HoldState as DomainHoldState, HygieneTask as DomainHygieneTask,
+    IngestStatus, JobState as DomainJobState, RecordKind, RecordState,
+    ReviewState as DomainReviewState, SourceKind, Trust as DomainTrust, Verdict,
+    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -213,6 +213,17 @@ mirror! {
 }
 
 mirror! {
+    /// What becomes of records whose end waits for a person, since too many would have ended at once.
+    #[serde(rename_all = "snake_case")]
+    HeldEnds of DomainHeldEnds {
+        /// They end.
+        Confirm,
+        /// They live on as if they were saved now.
+        Extend,
+    }
+}
+
+mirror! {
     /// Who vouches for a text.
     #[serde(rename_all = "snake_case")]
     Trust of DomainTrust {
@@ -312,6 +323,8 @@ mirror! {
         Doc,
         /// Source code.
         Code,
+        /// A commit of an indexed repository's history. Searched only where it is the one source asked for.
+        Change,
     }
 }
 
@@ -340,12 +353,18 @@ mirror! {
         Keyword,
         /// The leg of meaning.
         Vector,
+        /// Files that similar past changes touched, by the commit history of the repository.
+        History,
         /// Words of the text alone.
         Body,
         /// Words of the text with what it is read with: place, title, what was said before it.
         Window,
         /// Words of the place.
         Path,
+        /// Words of a memory record, where nothing but records is sought.
+        Record,
+        /// The question's meaning without the words that many of the project's records have.
+        Telling,
         /// Leaving out the words of a question that say nothing.
         StopWords,
         /// Passages of one file or document support each other.
@@ -354,6 +373,8 @@ mirror! {
         ExactSymbol,
         /// A passage lies at a path that the query names.
         ExactPath,
+        /// A file lies in the part of the system that the query names in front of its colon: `fix(jwt): ...`.
+        ScopePrefix,
         /// A note holds an identifier of the query.
         SameIdentifier,
         /// What people remember fades.

@@ -90,6 +90,7 @@ fn indexing(config: &Config) -> Result<Indexing> {
     Ok(Indexing {
         cache: config.data_dir.join("repositories"),
         inside: config.ingest.hosts()?,
+        history: config.ingest.history.limits(),
         node: worker_name(config),
     })
 }

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, ExportId, HookId, HygieneReportId,
-    HygieneTask, JobState, RecordId, UnknownValue, WebhookSource,
+    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, ExportId, HeldEnds, HookId,
+    HygieneReportId, HygieneTask, JobState, RecordId, UnknownValue, WebhookSource,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -481,6 +481,9 @@ pub enum HygieneCommand {
         /// Only look, and report what would be done.
         #[arg(long)]
         dry_run: bool,
+        /// With `expiry`: what becomes of the records whose end waits for a person.
+        #[arg(long, value_parser = word_of(HeldEnds::ALL, HeldEnds::as_str))]
+        held_ends: Option<HeldEnds>,
     },
     /// Show the records that say the same and wait for a person; for those who review, as `accept` and `dismiss`.
     Duplicates {

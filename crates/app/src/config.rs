@@ -67,6 +67,21 @@ pub struct Config {
 pub struct Ingest {
     /// Hosts inside the service's own network from which everybody may have them indexed.
     pub inside: Vec<String>,
+    /// How much of their commit history is read.
+    pub history: History,
+}
+
+/// The commit history of repositories.
+#[expect(clippy::struct_field_names, reason = "the names of the keys in the configuration")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct History {
+    /// Most commits of a repository; 0 reads none.
+    pub max_commits: u32,
+    /// Most seconds for fetching and reading.
+    pub max_seconds: u32,
+    /// Most megabytes that are fetched.
+    pub max_megabytes: u32,
 }
 
 /// Notices to whom projects' policies name.
@@ -316,6 +331,7 @@ impl Config {
         );
         self.server.door()?;
         self.ingest.hosts()?;
+        self.ingest.history.check()?;
         self.connectors.check()
     }
 
@@ -441,6 +457,29 @@ impl Ingest {
     /// The hosts, as the indexer takes them.
     pub fn hosts(&self) -> Result<Vec<InsideHost>> {
         all("ingest.inside", &self.inside)
+    }
+}
+
+impl History {
+    /// The limits, as the indexer takes them.
+    pub fn limits(&self) -> mc_indexer::history::Limits {
+        mc_indexer::history::Limits {
+            commits: self.max_commits as usize,
+            time: Duration::from_secs(self.max_seconds.into()),
+            bytes: u64::from(self.max_megabytes) << 20,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let is_off = self.max_commits == 0;
+        ensure!(
+            is_off || (self.max_seconds > 0 && self.max_megabytes > 0),
+            "ingest.history has max_seconds {} and max_megabytes {}; set both to 1 or more, or max_commits to 0 to \
+             read no history",
+            self.max_seconds,
+            self.max_megabytes
+        );
+        Ok(())
     }
 }
 
@@ -619,10 +658,23 @@ mod tests {
 
     #[test]
     fn what_is_no_host_to_index_from_is_refused_by_its_key() {
-        let hosts = |text: &str| Ingest { inside: vec![text.to_owned()] }.hosts();
+        let defaults = Config::defaults().ingest;
+        let hosts =
+            |text: &str| Ingest { inside: vec![text.to_owned()], ..defaults.clone() }.hosts();
         assert_eq!(hosts("git.corp.example:8443").expect("a host").len(), 1);
         let said = format!("{:#}", hosts("https://git.corp.example").expect_err("a URL"));
         assert!(said.starts_with("ingest.inside: ") && said.contains("write it as"), "{said}");
+    }
+
+    #[test]
+    fn limits_of_the_history_that_leave_nothing_to_read_are_refused_with_the_way_out() {
+        let mut history = Config::defaults().ingest.history;
+        assert_eq!(history.limits(), mc_indexer::history::Limits::default(), "one set of defaults");
+        history.max_seconds = 0;
+        let said = history.check().expect_err("no time").to_string();
+        assert!(said.contains("ingest.history") && said.contains("max_commits to 0"), "{said}");
+        history.max_commits = 0;
+        history.check().expect("history is off");
     }
 
     #[test]

@@ -73,6 +73,10 @@ id!(
     ChangeId
 );
 id!(
+    /// A commit of an indexed repository's history.
+    CommitId
+);
+id!(
     /// What came of keeping a project's memory in order, once.
     HygieneReportId
 );

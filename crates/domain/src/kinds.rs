@@ -237,8 +237,16 @@ vocabulary!(
         Doc = "doc",
         /// A chunk of source code.
         Code = "code",
+        /// A commit of a repository's history: its message, and which files it touched.
+        Change = "change",
     }
 );
+
+impl SourceKind {
+    /// What a search that names no source looks through. Changes are asked for by name: they tell which files belong
+    /// to a task rather than answer a question.
+    pub const SEARCHED: &'static [Self] = &[Self::Memory, Self::Dialog, Self::Doc, Self::Code];
+}
 
 vocabulary!(
     /// Who vouches for a text, the least first: the order of the members is the order of trust.
@@ -405,6 +413,16 @@ vocabulary!(
         Embedding = "embedding",
         /// Deletes what is older than the policy keeps it.
         Retention = "retention",
+    }
+);
+
+vocabulary!(
+    /// What becomes of records whose end waits for a person, since too many would have ended at once.
+    HeldEnds, "decision", {
+        /// They end.
+        Confirm = "confirm",
+        /// They live on as if they were saved now.
+        Extend = "extend",
     }
 );
 

@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod error;
+pub mod handle;
 pub mod ids;
 pub mod kinds;
 pub mod policy;
@@ -12,14 +13,15 @@ pub mod text;
 
 pub use address::{is_loopback, is_outside};
 pub use error::{Classified, ErrorKind};
+pub use handle::{Handle, HandleKind, InvalidHandle};
 pub use ids::{
-    BundleId, ChangeId, CitationId, ClusterId, ConnectionId, DeliveryId, DialogId, DocId, ExportId,
-    FileId, HoldId, HookId, HygieneReportId, IngestId, PassageId, ProjectId, RecordId,
+    BundleId, ChangeId, CitationId, ClusterId, CommitId, ConnectionId, DeliveryId, DialogId, DocId,
+    ExportId, FileId, HoldId, HookId, HygieneReportId, IngestId, PassageId, ProjectId, RecordId,
     RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
 };
 pub use kinds::{
     Ability, Act, BundleSection, ChangeState, CiVerdict, ClusterState, Conclusion, DeliveryState,
-    HoldState, HygieneTask, IngestStatus, JobState, RecordKind, RecordState, ReviewState,
+    HeldEnds, HoldState, HygieneTask, IngestStatus, JobState, RecordKind, RecordState, ReviewState,
     SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
 };
 pub use policy::{FindAction, HygieneAction, InvalidPolicy, NoiseAction, Policy};

@@ -91,7 +91,8 @@ pub struct Policy {
     pub trackers: Trackers,
 }
 
-/// Days that a record of each kind lives: 1 to 3,650.
+/// Days that a record of each kind lives: 1 to 3,650. Without a number those of a kind live until somebody says
+/// otherwise, as what does not age by itself does unless the policy has it otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -104,17 +105,17 @@ pub struct TtlDays {
     #[serde(deserialize_with = "whole")]
     pub fewshot: u16,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
-    #[serde(deserialize_with = "whole")]
-    pub pattern: u16,
+    #[serde(deserialize_with = "whole_or_none")]
+    pub pattern: Option<u16>,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
-    #[serde(deserialize_with = "whole")]
-    pub adr_link: u16,
+    #[serde(deserialize_with = "whole_or_none")]
+    pub adr_link: Option<u16>,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
-    #[serde(deserialize_with = "whole")]
-    pub gotcha: u16,
+    #[serde(deserialize_with = "whole_or_none")]
+    pub gotcha: Option<u16>,
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
-    #[serde(deserialize_with = "whole")]
-    pub rule: u16,
+    #[serde(deserialize_with = "whole_or_none")]
+    pub rule: Option<u16>,
 }
 
 /// What is done with what the sanitizer and the guard find in texts that come in.
@@ -286,7 +287,9 @@ impl Policy {
     /// exist is the sanitizer's to say.
     pub fn check(&self) -> Result<(), InvalidPolicy> {
         for kind in RecordKind::ALL {
-            days(&format!("ttl_days.{kind}"), self.ttl_days.of(*kind), 1)?;
+            if let Some(lives) = self.ttl_days.of(*kind) {
+                days(&format!("ttl_days.{kind}"), lives, 1)?;
+            }
         }
         let retention = &self.retention_days;
         days("retention_days.bundles", retention.bundles, 1)?;
@@ -367,11 +370,11 @@ impl Providers {
 }
 
 impl TtlDays {
-    /// Days that a record of this kind lives.
-    pub fn of(&self, kind: RecordKind) -> u16 {
+    /// Days that a record of this kind lives; `None` where it has no end by itself.
+    pub fn of(&self, kind: RecordKind) -> Option<u16> {
         match kind {
-            RecordKind::Fact => self.fact,
-            RecordKind::Fewshot => self.fewshot,
+            RecordKind::Fact => Some(self.fact),
+            RecordKind::Fewshot => Some(self.fewshot),
             RecordKind::Pattern => self.pattern,
             RecordKind::AdrLink => self.adr_link,
             RecordKind::Gotcha => self.gotcha,
@@ -411,9 +414,9 @@ impl LeastRoles {
 }
 
 impl Default for TtlDays {
-    /// Half a year (seed 001, section 15).
+    /// Half a year for what ages (seed 001, section 15, has that for all kinds).
     fn default() -> Self {
-        Self { fact: 180, fewshot: 180, pattern: 180, adr_link: 180, gotcha: 180, rule: 180 }
+        Self { fact: 180, fewshot: 180, pattern: None, adr_link: None, gotcha: None, rule: None }
     }
 }
 
@@ -474,6 +477,15 @@ fn whole<'de, D: Deserializer<'de>, N: TryFrom<u32>>(deserializer: D) -> Result<
     )]
     let whole = fits.map(|float| float as u32).and_then(|whole| N::try_from(whole).ok());
     whole.ok_or_else(|| D::Error::custom(format!("must be a whole number, and not {number}")))
+}
+
+/// The same, or nothing.
+fn whole_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u16>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Whole(#[serde(deserialize_with = "whole")] u16);
+    let number = Option::<Whole>::deserialize(deserializer)?;
+    Ok(number.map(|Whole(number)| number))
 }
 
 fn invalid<T>(field: &str, rule: impl Into<String>) -> Result<T, InvalidPolicy> {
@@ -575,6 +587,22 @@ mod tests {
             let refused = read(document.clone()).check().expect_err("breaks a rule");
             assert_eq!(refused.field, field, "{document}");
         }
+    }
+
+    #[test]
+    fn what_does_not_age_lives_until_the_policy_says_otherwise() {
+        let days = |document| {
+            let of = read(document).ttl_days;
+            RecordKind::ALL.iter().map(|kind| of.of(*kind)).collect::<Vec<_>>()
+        };
+        let default = days(json!({}));
+        assert_eq!(days(json!({"ttl_days": {"rule": null}})), default);
+        for (kind, lives) in RecordKind::ALL.iter().zip(default) {
+            let ages = matches!(kind, RecordKind::Fact | RecordKind::Fewshot);
+            assert_eq!(lives, ages.then_some(180), "{kind}");
+        }
+        let named = read(json!({"ttl_days": {"rule": 30.0}})).ttl_days;
+        assert_eq!(named.of(RecordKind::Rule), Some(30));
     }
 
     #[test]

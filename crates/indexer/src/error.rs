@@ -41,6 +41,11 @@ pub enum Error {
     /// `git` took too long.
     #[error("git did not finish within {0} s")]
     Timeout(u64),
+    /// The history of a repository is larger than the service may fetch.
+    #[error(
+        "the history takes more than {0} bytes; raise ingest.history.max_megabytes to have it read"
+    )]
+    HistoryTooLarge(u64),
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,
@@ -69,6 +74,7 @@ impl Classified for Error {
             Self::Unreachable(_) | Self::Timeout(_) | Self::Cancelled => ErrorKind::Unavailable,
             Self::NoGit(_) | Self::OldGit(_) | Self::Observer(_) => ErrorKind::Internal,
             Self::Inside(_) => ErrorKind::Forbidden,
+            Self::HistoryTooLarge(_) => ErrorKind::TooLarge,
             Self::Lost => ErrorKind::Conflict,
             Self::Store(error) => error.kind(),
             Self::NoRepository(_) => ErrorKind::NotFound,

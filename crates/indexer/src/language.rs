@@ -178,6 +178,116 @@ const BY_INTERPRETER: &[(&str, &str)] = &[
     ("fish", "fish"),
 ];
 
+/// What people and models call languages besides their names here and their extensions.
+const ALIASES: &[(&str, &str)] = &[
+    ("golang", "go"),
+    ("c#", "csharp"),
+    ("c-sharp", "csharp"),
+    ("dotnet", "csharp"),
+    ("f#", "fsharp"),
+    ("cplusplus", "cpp"),
+    ("c plus plus", "cpp"),
+    ("shell", "bash"),
+    ("shellscript", "bash"),
+    ("posix", "bash"),
+    ("nodejs", "javascript"),
+    ("node", "javascript"),
+    ("ecmascript", "javascript"),
+    ("javascriptreact", "javascript"),
+    ("typescriptreact", "tsx"),
+    ("python3", "python"),
+    ("rustlang", "rust"),
+    ("objc", "objective-c"),
+    ("objectivec", "objective-c"),
+    ("objective c", "objective-c"),
+    ("docker", "dockerfile"),
+    ("terraform", "hcl"),
+    ("protocol buffers", "protobuf"),
+    ("restructuredtext", "rst"),
+    ("plaintext", "text"),
+    ("plain", "text"),
+    ("visual basic", "visual-basic"),
+    ("makefile", "make"),
+    ("bazel", "starlark"),
+    ("jinja2", "template"),
+];
+
+/// How many near languages a refusal names.
+const NEAR: usize = 5;
+
+/// A word by which no language goes; the message names those that are near.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no language is called that; {}", advice(near))]
+pub struct UnknownLanguage {
+    /// Languages that are written nearly so, nearest first.
+    pub near: Vec<&'static str>,
+}
+
+fn advice(near: &[&str]) -> String {
+    match near {
+        [] => "use a name such as rust, go or typescript, or an extension such as .rs".to_owned(),
+        near => format!("near ones are {}", near.join(", ")),
+    }
+}
+
+/// The language that goes by this name, alias or extension (`ts`, `.rs`, `*.kt`, `golang`, `c++`), in any case.
+pub fn named(word: &str) -> Result<&'static str, UnknownLanguage> {
+    let lower = word.trim().to_lowercase();
+    let word = lower.trim_start_matches('*').trim_start_matches('.');
+    // A name goes before an extension: `d`, `r` and `c` are both, and the same language.
+    let by_name = all().find(|name| *name == word);
+    let found = by_name
+        .or_else(|| find(BY_EXTENSION, word))
+        .or_else(|| find(ALIASES, word))
+        .or_else(|| find(BY_INTERPRETER, word))
+        .or_else(|| find(BY_NAME, word));
+    found.ok_or_else(|| UnknownLanguage { near: near(word) })
+}
+
+/// Every language that a file can be of; some several times.
+fn all() -> impl Iterator<Item = &'static str> {
+    BY_EXTENSION.iter().chain(BY_NAME).chain(BY_INTERPRETER).map(|(_, language)| *language)
+}
+
+/// Languages of which a name is at most a third of its letters away, or that begin alike, nearest first.
+fn near(word: &str) -> Vec<&'static str> {
+    let names = all().map(|name| (name, name)).chain(ALIASES.iter().copied());
+    let mut found: Vec<(usize, &'static str)> = names
+        .filter_map(|(name, language)| {
+            let begins_alike = word.len() >= 2
+                && (name.starts_with(word) || word.starts_with(name) && name.len() > 2);
+            let steps = edits(word, name);
+            let is_near = begins_alike || steps <= name.chars().count().div_ceil(3).min(3);
+            is_near.then_some((if begins_alike { steps.min(1) } else { steps }, language))
+        })
+        .collect();
+    found.sort_unstable();
+    let mut near: Vec<&'static str> = Vec::new();
+    for (_, language) in found {
+        if !near.contains(&language) {
+            near.push(language);
+        }
+    }
+    near.truncate(NEAR);
+    near
+}
+
+/// How many letters have to be put in, taken out or changed to make one word of the other.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    // Longer ones are no language's name.
+    for (i, a) in one.chars().take(40).enumerate() {
+        let mut above_left = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.iter().enumerate() {
+            let changed = above_left + usize::from(a != *b);
+            above_left = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(above_left + 1);
+        }
+    }
+    row[other.len()]
+}
+
 /// The language of the file at `path` (`/`-separated) with this text, in lower case; `text` where
 /// nothing tells.
 pub fn detect(path: &str, text: &str) -> &'static str {
@@ -195,6 +305,17 @@ pub fn detect(path: &str, text: &str) -> &'static str {
         None if name.starts_with("dockerfile.") => "dockerfile",
         None => "text",
     }
+}
+
+/// Languages of prose, data and settings.
+const NO_CODE: &[&str] = &[
+    "asciidoc", "csv", "html", "ini", "json", "jsonl", "latex", "markdown", "org", "rst", "svg",
+    "text", "toml", "xml", "yaml",
+];
+
+/// Whether a file with this name holds code, rather than prose, data or settings.
+pub fn is_code(path: &str) -> bool {
+    !NO_CODE.contains(&detect(path, ""))
 }
 
 fn find(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
@@ -231,7 +352,48 @@ fn looks_like_cpp(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::detect;
+    #![allow(clippy::unwrap_used)]
+
+    use super::{detect, edits, named};
+
+    #[test]
+    fn a_language_goes_by_its_name_an_alias_or_an_extension() {
+        for (word, language) in [
+            ("rust", "rust"),
+            ("Rust", "rust"),
+            (".rs", "rust"),
+            ("rs", "rust"),
+            ("*.kt", "kotlin"),
+            ("ts", "typescript"),
+            ("tsx", "tsx"),
+            ("golang", "go"),
+            ("C++", "cpp"),
+            ("c#", "csharp"),
+            ("c", "c"),
+            ("h", "c"),
+            ("py", "python"),
+            ("shell", "bash"),
+            ("yml", "yaml"),
+            ("dockerfile", "dockerfile"),
+            ("markdown", "markdown"),
+        ] {
+            assert_eq!(named(word), Ok(language), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_language_is_refused_with_near_ones() {
+        for (word, near) in
+            [("typscript", "typescript"), ("pyhton", "python"), ("jav", "java"), ("golan", "go")]
+        {
+            let error = named(word).unwrap_err();
+            assert!(error.near.contains(&near), "{word}: {error}");
+        }
+        let error = named("klingon-dialect").unwrap_err();
+        assert!(error.to_string().contains("such as rust"), "{error}");
+        assert!(named("").is_err());
+        assert_eq!((edits("", "abc"), edits("abc", "abc"), edits("abd", "acd")), (3, 0, 1));
+    }
 
     #[test]
     fn the_name_tells_before_the_extension_and_the_first_line() {

@@ -9,6 +9,7 @@ mod error;
 mod grammar;
 pub mod graph;
 pub mod hash;
+pub mod history;
 pub mod index;
 pub mod language;
 pub mod markdown;

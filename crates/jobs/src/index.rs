@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use mc_domain::{IngestId, ProjectId};
 use mc_indexer::source::InsideHost;
 use mc_indexer::worker::{self, Worked};
-use mc_indexer::{cut, index, walk};
+use mc_indexer::{cut, history, index, walk};
 use mc_store::{Store, ingests};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -36,6 +36,8 @@ pub struct Indexing {
     pub cache: PathBuf,
     /// Hosts inside the service's network from which every repository may be fetched.
     pub inside: Vec<InsideHost>,
+    /// How much of the history of repositories is read.
+    pub history: history::Limits,
     /// Name of the node.
     pub node: String,
 }
@@ -50,6 +52,7 @@ impl Indexing {
             worker: self.node,
             walk: walk::Limits::default(),
             cut: cut::Limits::default(),
+            history: self.history,
         }
     }
 }

@@ -22,8 +22,8 @@ impl Work for Upkeep {
 pub async fn run(store: Store) -> Result<(), Failure> {
     let swept = upkeep::sweep(&store).await.map_err(|error| Failure::of(&error))?;
     if swept != Swept::default() {
-        let Swept { feed, expired, logins, events } = swept;
-        tracing::info!(feed, expired, logins, events, "deleted what is no longer needed");
+        let Swept { feed, held, expired, logins, events } = swept;
+        tracing::info!(feed, held, expired, logins, events, "deleted what is no longer needed");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mc_connectors::{Comment, Thread};
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    Act, HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource,
+    Act, HeldEnds, HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource,
 };
 use mc_jobs::{Connecting, Embedding, Request, Round, comments};
 use mc_memory::Looked;
@@ -286,15 +286,18 @@ async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
     world.execute(&format!(
         "update memory_records set hits = 3, last_hit_at = now() where id in ('{used}', '{passed}')"
     )).await;
-    world.execute(&format!(
-        "with shown as (
-             insert into bundles (id, project_id, principal, request, confidence, tokens)
-             select gen_random_uuid(), '{}', 'ann', '{{}}', 1, 1 from generate_series(1, 10) returning id, project_id)
+    world
+        .execute(&format!(
+            "with shown as (
+             insert into bundles (id, project_id, principal, request, confidence, tokens, judged_at)
+             select gen_random_uuid(), '{}', 'ann', '{{}}', 1, 1, now() from generate_series(1, 10)
+             returning id, project_id)
          insert into bundle_items (bundle_id, project_id, position, section, record_id, score, used)
          select id, project_id, 0, 'facts', '{used}'::uuid, 1, true from shown
          union all select id, project_id, 1, 'facts', '{passed}'::uuid, 1, null from shown",
-        world.project
-    )).await;
+            world.project
+        ))
+        .await;
 
     let looked = world.done(HygieneTask::Quality, true).await;
     assert_eq!((&looked.counts["records"], &looked.counts["noise"]), (&json!(3), &json!(2)));
@@ -612,6 +615,94 @@ async fn what_expired_long_ago_is_taken_out_and_what_the_policy_deletes_is_said_
         world.text("select detail::text from audit_events where action = 'records.retired'").await;
     assert!(told.contains(&long_ago.to_string()) && !told.contains(&private.to_string()), "{told}");
     assert_eq!(world.done(HygieneTask::Expiry, false).await.counts["expired_long_ago"], 0);
+}
+
+/// So many facts of which nobody named the end, which comes in so many hours.
+async fn ending(world: &World, count: usize, hours: i32) -> Vec<RecordId> {
+    let mut ids = Vec::new();
+    for n in 0..count {
+        ids.push(world.record(&format!("Shelf {n} of row {hours} holds spare parts")).await);
+    }
+    let all: Vec<_> = ids.iter().map(|id| format!("'{id}'")).collect();
+    world
+        .execute(&format!(
+            "update memory_records set ttl = now() + interval '{hours} hours' where id in ({})",
+            all.join(", ")
+        ))
+        .await;
+    ids
+}
+
+const FOUND: &str = "select count(*)::text from memory_records
+                     where state = 'active' and ttl > now() + interval '1 day'";
+
+impl World {
+    async fn decided(&self, decision: HeldEnds) -> Report {
+        let mut tx = self.db.service().enter(UserId::LOCAL, self.project).begin().await.unwrap();
+        let (project, task) = (self.project, HygieneTask::Expiry);
+        let asked = hygiene::ask_deciding(&mut tx, project, task, false, Some(decision)).await;
+        tx.commit().await.unwrap();
+        self.ended(asked.unwrap()).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mass_expiry_waits_for_a_person_who_lets_it_happen() {
+    let world = World::new().await;
+    let ids = ending(&world, 21, 3).await;
+    let looked = world.done(HygieneTask::Expiry, true).await;
+    assert_eq!((&looked.counts["held_now"], world.text(FOUND).await), (&json!(21), "0".into()));
+    assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().held, 21);
+    assert_eq!(world.text(FOUND).await, "21", "what waits is found on");
+
+    let done = world.done(HygieneTask::Expiry, false).await;
+    assert_eq!((&done.counts["held"], &done.counts["retired"]), (&json!(21), &Value::Null));
+    assert_eq!(done.findings[0], json!({"record": ids[0], "end": "held"}));
+    let used = ids[7];
+    world
+        .execute(&format!(
+            "update memory_records set last_hit_at = end_held_at + interval '1 second' where id = '{used}'"
+        ))
+        .await;
+    let decided = world.decided(HeldEnds::Confirm).await;
+    assert_eq!((&decided.counts["ended"], &decided.counts["held"]), (&json!(20), &json!(0)));
+    assert_eq!(world.text(FOUND).await, "1", "what was recalled meanwhile lives on");
+    assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().held, 0, "it is decided");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mass_expiry_that_nobody_wants_is_put_off() {
+    let world = World::new().await;
+    ending(&world, 30, 3).await;
+    assert_eq!(world.done(HygieneTask::Expiry, false).await.counts["held"], 30);
+    let decided = world.decided(HeldEnds::Extend).await;
+    assert_eq!((&decided.counts["extended"], &decided.counts["held"]), (&json!(30), &json!(0)));
+    let days =
+        "select string_agg(distinct extract(day from ttl - now())::text, ' ') from memory_records";
+    assert_eq!(world.text(days).await, "179", "as the policy has it, from now on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn few_ends_named_ends_and_a_small_share_of_a_project_come_as_they_are() {
+    let few = World::new().await;
+    ending(&few, 20, 3).await;
+    assert_eq!(upkeep::sweep(few.db.store()).await.unwrap().held, 0);
+    few.execute("update memory_records set ttl_given = true").await;
+    ending(&few, 20, 2).await;
+    assert_eq!(upkeep::sweep(few.db.store()).await.unwrap().held, 0, "a person named the others");
+    let large = World::new().await;
+    ending(&large, 22, 3).await;
+    ending(&large, 198, 900).await;
+    assert_eq!(upkeep::sweep(large.db.store()).await.unwrap().held, 0, "one in ten is not more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_expired_long_ago_all_at_once_waits_as_well() {
+    let world = World::new().await;
+    ending(&world, 25, -24 * 40).await;
+    let done = world.done(HygieneTask::Expiry, false).await;
+    assert_eq!((&done.counts["held"], &done.counts["retired"]), (&json!(25), &Value::Null));
+    assert_eq!(world.live().await, "25");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

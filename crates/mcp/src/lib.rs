@@ -10,6 +10,7 @@ mod resources;
 mod server;
 mod settings;
 mod stdio;
+mod tokens;
 mod tools;
 
 pub use core::CoreClient;

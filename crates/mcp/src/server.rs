@@ -1,6 +1,8 @@
 //! The MCP server itself: it holds settings and a way to the Core, and no state between calls.
 
 mod errors;
+mod lookups;
+mod opening;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -24,6 +26,7 @@ use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, Tool};
 use crate::{progress, render, resources};
 use errors::{CallError, invalid, no_resource, protocol_error, said};
+use lookups::Asker;
 
 /// Names the project of an HTTP client's calls, as `--project` does for a stdio server.
 const PROJECT_HEADER: &str = "x-memory-copilot-project";
@@ -70,12 +73,13 @@ impl MemoryServer {
     ) -> Result<CallToolResult, CallError> {
         let arguments = tool.check(arguments)?;
         let project = self.project(context)?;
-        let call = tools::core_call(tool, arguments.clone(), project.as_deref())?;
-        let answer = progress::run(tool, context, self.core.send(call, authorization(context)))
-            .await
-            .ok_or(CallError::Cancelled)?
-            .map_err(|error| tools::in_words_of(tool, error))?;
-        Ok(tools::answer(tool, &arguments, project.as_deref(), answer)?)
+        let ask = Asker {
+            core: &self.core,
+            authorization: authorization(context),
+            project: project.as_deref(),
+        };
+        let outcome = progress::run(tool, context, answered(&ask, tool, arguments)).await;
+        outcome.ok_or(CallError::Cancelled)?
     }
 
     /// The default project: what an HTTP client's header says, else the settings.
@@ -117,7 +121,7 @@ impl MemoryServer {
             })?;
         Ok(match target {
             resources::Target::Record(_) => render::record(&answer),
-            resources::Target::Document { .. } => render::document(&answer, None),
+            resources::Target::Document { .. } => render::document(&answer),
         })
     }
 }
@@ -233,6 +237,27 @@ impl ServerHandler for MemoryServer {
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
+}
+
+/// Makes the call that checked arguments stand for.
+async fn answered(
+    ask: &Asker<'_>,
+    tool: Tool,
+    mut arguments: JsonObject,
+) -> Result<CallToolResult, CallError> {
+    let given = arguments.clone();
+    let item = lookups::resolve(ask, tool, &mut arguments).await?;
+    if tool == Tool::OpenDoc {
+        return opening::open(ask, &arguments, item).await;
+    }
+    // A bundle, and a record, know their project.
+    if !matches!(tool, Tool::Feedback | Tool::Forget) {
+        let project = ask.project(&arguments).await?;
+        arguments.insert("project_key".into(), project.into());
+    }
+    let call = tools::core_call(tool, arguments)?;
+    let answer = ask.send(call).await.map_err(|error| tools::in_words_of(tool, error))?;
+    Ok(tools::answer(tool, &given, answer)?)
 }
 
 /// The HTTP request behind an MCP request; stdio has none.

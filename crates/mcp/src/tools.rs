@@ -4,6 +4,8 @@ mod answers;
 mod arguments;
 mod calls;
 mod definitions;
+mod schemas;
+mod sections;
 
 use std::sync::Arc;
 
@@ -11,9 +13,10 @@ use rmcp::model::{JsonObject, Tool as Listed};
 
 use crate::settings::Toolset;
 
-pub use answers::answer;
-pub use arguments::FieldError;
-pub use calls::{core_call, in_words_of};
+pub use answers::{answer, opened};
+pub use arguments::{FieldError, Reference, glob, put, references};
+pub use calls::{core_call, in_words_of, project_of};
+pub use sections::{NoSection, Piece};
 
 /// A tool of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +31,12 @@ pub enum Tool {
     SearchCode,
     /// Tie a dialog and records to a tracker's issue.
     LinkIssue,
-    /// A document's text.
+    /// A record's or a document's text.
     OpenDoc,
     /// What of a bundle was of use.
     Feedback,
+    /// Take a record or a proposal out.
+    Forget,
 }
 
 /// Prefixes that the seeds' dotted names carry. Cursor turns the dot into an underscore, so both
@@ -48,6 +53,7 @@ impl Tool {
         Self::LinkIssue,
         Self::OpenDoc,
         Self::Feedback,
+        Self::Forget,
     ];
 
     /// The name in `tools/list`.
@@ -60,6 +66,7 @@ impl Tool {
             Self::LinkIssue => "link_issue",
             Self::OpenDoc => "open_doc",
             Self::Feedback => "feedback",
+            Self::Forget => "forget",
         }
     }
 
@@ -85,8 +92,8 @@ impl Tool {
         definitions::listed(self)
     }
 
-    /// Checks `arguments` against the very schema that is listed, after dropping nulls, which many
-    /// models send for "not given".
+    /// Reads `arguments` as models mean them and checks them against the very schema that is listed. Nulls, which
+    /// many models send for "not given", are dropped.
     pub fn check(self, arguments: JsonObject) -> Result<JsonObject, FieldError> {
         let schema: Arc<JsonObject> = self.listed().input_schema;
         arguments::check(&schema, arguments)

@@ -1,14 +1,11 @@
 //! How sure it is that a passage helps with a question, and a bundle as a whole: similarity,
 //! words, names and place taken together as a probability.
 
-use mc_domain::SourceKind;
 use mc_search::Hit;
+use mc_search::names::has_name;
 use mc_store::passages::IndexedPassage;
 
 use crate::judge::Note;
-
-/// Evidence below which a hit is left out: nothing is better than a guess.
-pub const FLOOR: f32 = 0.35;
 
 /// Cosine at which a passage is as likely about the question as not. Measured with the int8
 /// all-MiniLM-L6-v2 on 20 notes of a web shop's team: 40 questions and the note that answers each
@@ -31,8 +28,10 @@ const WORDS_EXPONENT: f32 = 1.5;
 const SYMBOL_WEIGHT: f32 = 0.70;
 /// What a signal of the question (`nil-delay`), found in the passage, says.
 const SIGNAL_WEIGHT: f32 = 0.45;
-/// What it says that a record is about the part of the system that the question names.
-const SCOPE_WEIGHT: f32 = 0.45;
+/// Relevance at which a record is as likely wanted as not, and how fast certainty grows around that
+/// point: the reliability table of docs/retrieval.md.
+const RELEVANCE_EVEN: f32 = 0.38;
+const RELEVANCE_SLOPE: f32 = 0.12;
 /// A mark (number, identifier) among the words weighs as much as this many words.
 const MARK_WORDS: f32 = 2.5;
 
@@ -43,6 +42,8 @@ pub struct Question {
     pub texts: Vec<Note>,
     /// Symbols, in lower case: qualified names and the part after the last separator.
     pub symbols: Vec<String>,
+    /// Symbols as they were given.
+    pub named: Vec<String>,
     /// Signals, each taken apart.
     pub signals: Vec<Note>,
     /// Parts of the system, in lower case.
@@ -51,19 +52,19 @@ pub struct Question {
     pub path: Option<String>,
     /// Whether the texts are mostly in Latin script.
     pub is_latin: bool,
+    /// Whether it asks where something stands in code or documents, or how the code does it.
+    pub seeks_places: bool,
 }
 
-/// How sure it is that the hit is about the question, 0 to 1.
+/// How sure it is that a piece of code, a document or a dialog is about the question, 0 to 1.
 pub fn evidence(question: &Question, hit: &Hit) -> f32 {
     let indexed = &hit.passage.indexed;
     let text =
         format!("{} {} {} {}", indexed.title, indexed.text, indexed.place, indexed.tags.join(" "));
     let note = Note::read(&text);
-    let lower = text.to_lowercase();
     let words = question.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
     let signals = question.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
-    let names_symbol = names_symbol(question, indexed, &lower);
-    let in_scope = indexed.source == SourceKind::Memory && in_scope(question, indexed);
+    let names_symbol = names_symbol(question, indexed);
     let cosine_weight = if question.is_latin && is_latin(&indexed.text) {
         COSINE_WEIGHT
     } else {
@@ -74,31 +75,14 @@ pub fn evidence(question: &Question, hit: &Hit) -> f32 {
         WORDS_WEIGHT * words.powf(WORDS_EXPONENT),
         SIGNAL_WEIGHT * signals,
         if names_symbol { SYMBOL_WEIGHT } else { 0.0 },
-        if in_scope { SCOPE_WEIGHT } else { 0.0 },
     ])
 }
 
-/// Whether a record is about the asked place: a part of the system, a symbol, or the path itself.
-/// Where no place is asked about, every record is.
-pub fn is_about_place(question: &Question, indexed: &IndexedPassage) -> bool {
-    let asks_for_none = question.path.is_none() && question.symbols.is_empty();
-    let under_path = |path: &String| {
-        let below = indexed.place.strip_prefix(path.trim_end_matches('/'));
-        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    asks_for_none
-        || in_scope(question, indexed)
-        || question.path.as_ref().is_some_and(under_path)
-        || names_symbol(question, indexed, &indexed.text.to_lowercase())
-}
-
-fn names_symbol(question: &Question, indexed: &IndexedPassage, lower: &str) -> bool {
-    question.symbols.iter().any(|symbol| has_name(lower, symbol))
+/// Whether a passage speaks of a symbol of the question, or defines it.
+pub fn names_symbol(question: &Question, indexed: &IndexedPassage) -> bool {
+    let lower = indexed.text.to_lowercase();
+    question.symbols.iter().any(|symbol| has_name(&lower, symbol))
         || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()))
-}
-
-fn in_scope(question: &Question, indexed: &IndexedPassage) -> bool {
-    indexed.scope.iter().any(|own| question.scope.contains(&own.to_lowercase()))
 }
 
 /// Confidence of a bundle with this evidence behind its items: mostly the best, raised a little
@@ -107,6 +91,11 @@ pub fn confidence(mut evidence: Vec<f32>) -> f32 {
     const WEIGHTS: [f32; 3] = [0.95, 0.25, 0.15];
     evidence.sort_by(|a, b| b.total_cmp(a));
     any_of(evidence.iter().zip(WEIGHTS).map(|(one, weight)| one * weight)).min(0.99)
+}
+
+/// How likely a record of this relevance is one that the asker wants to read.
+pub fn likely_relevant(relevance: f32) -> f32 {
+    1.0 / (1.0 + (-(relevance - RELEVANCE_EVEN) / RELEVANCE_SLOPE).exp())
 }
 
 /// The probability that one of several independent signs is right.
@@ -131,16 +120,6 @@ fn coverage(question: &Note, passage: &Note) -> f32 {
     let marks = question.marks.iter().filter(|mark| passage.spelled.contains(*mark)).count();
     let all = weigh(question.words.len(), question.marks.len()).max(2.0);
     weigh(words, marks) / all
-}
-
-/// Whether `text` holds `name` with no letter, digit or underscore on either side.
-fn has_name(text: &str, name: &str) -> bool {
-    let outside = |c: char| !c.is_alphanumeric() && c != '_';
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, _)| {
-            text[..at].chars().next_back().is_none_or(outside)
-                && text[at + name.len()..].chars().next().is_none_or(outside)
-        })
 }
 
 /// Whether most letters are Latin.
@@ -179,10 +158,5 @@ mod tests {
         assert!(coverage(&Note::read("why does E0123 retry"), &passage) > 0.9);
         assert!(coverage(&Note::read("E0124 retries"), &passage) < 0.4);
         assert!(coverage(&Note::read("worker"), &passage) <= 0.5);
-    }
-
-    #[test]
-    fn names_are_found_whole() {
-        assert!(has_name("see cart#total here", "total") && !has_name("subtotal_x", "total"));
     }
 }

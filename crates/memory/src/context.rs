@@ -1,9 +1,9 @@
 //! What the use-cases work with.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mc_domain::{BundleId, Policy};
+use mc_domain::{BundleId, Policy, ProjectId, UserId};
 use mc_seal::Sealer;
 use mc_search::SearchContext;
 use mc_store::Store;
@@ -57,6 +57,19 @@ impl MemoryContext {
         self.journal.written(bundle).await;
     }
 
+    /// Returns when all bundles are written that this node handed out to the caller in the project; answers the
+    /// newest of them that it remembers.
+    pub(crate) async fn bundles_are_written(&self, project: ProjectId) -> Option<BundleId> {
+        let caller = self.caller(project);
+        self.journal.all_written(caller).await;
+        self.journal.newest(caller)
+    }
+
+    /// For whom bundles of the project are handed out.
+    pub(crate) fn caller(&self, project: ProjectId) -> Caller {
+        (self.store.principal(), project)
+    }
+
     /// Waits until everything is written that recalls left to be written after their answer. To
     /// be called when the service stops, before the store is closed.
     pub async fn finish(&self) {
@@ -65,13 +78,26 @@ impl MemoryContext {
     }
 }
 
+/// Who was answered, and of which project.
+pub(crate) type Caller = (Option<UserId>, ProjectId);
+
+/// Callers whose newest bundle is remembered; beyond that all are forgotten, which costs a little waiting.
+const CALLERS_REMEMBERED: usize = 10_000;
+
 /// Bundles whose record is still being written.
 #[derive(Clone)]
 pub(crate) struct Journal {
     tasks: TaskTracker,
     turns: Arc<Semaphore>,
-    open: Arc<Mutex<HashSet<BundleId>>>,
+    state: Arc<Mutex<State>>,
     closed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct State {
+    open: HashMap<BundleId, Caller>,
+    /// The last bundle that each caller was answered with here.
+    newest: HashMap<Caller, BundleId>,
 }
 
 impl Journal {
@@ -80,14 +106,19 @@ impl Journal {
         Self {
             tasks: TaskTracker::new(),
             turns: Arc::new(Semaphore::new(at_once)),
-            open: Arc::default(),
+            state: Arc::default(),
             closed: Arc::default(),
         }
     }
 
     /// Runs `write` after the answer; [`Journal::written`] waits for it.
-    pub(crate) fn spawn(&self, bundle: BundleId, write: impl Future<Output = ()> + Send + 'static) {
-        self.open().insert(bundle);
+    pub(crate) fn spawn(
+        &self,
+        bundle: BundleId,
+        caller: Caller,
+        write: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.state().begin(bundle, caller);
         // Dropped with the task, however that ends.
         let entry = Entry { journal: self.clone(), bundle };
         let turns = Arc::clone(&self.turns);
@@ -98,22 +129,59 @@ impl Journal {
         });
     }
 
+    /// Runs `look` after the answer, once the bundles are written that are being written now.
+    pub(crate) fn spawn_after(&self, look: impl Future<Output = ()> + Send + 'static) {
+        let journal = self.clone();
+        let open: Vec<BundleId> = self.state().open.keys().copied().collect();
+        self.tasks.spawn(async move {
+            for bundle in open {
+                journal.written(bundle).await;
+            }
+            let _turn = journal.turns.acquire().await.expect("the semaphore is never closed");
+            look.await;
+        });
+    }
+
     /// Returns when the bundle is no longer being written.
     pub(crate) async fn written(&self, bundle: BundleId) {
+        self.until(|state| !state.open.contains_key(&bundle)).await;
+    }
+
+    /// Returns when no bundle of the caller is being written any more.
+    async fn all_written(&self, caller: Caller) {
+        self.until(|state| state.open.values().all(|of| *of != caller)).await;
+    }
+
+    /// The last bundle that the caller was answered with here, if that is still known.
+    fn newest(&self, caller: Caller) -> Option<BundleId> {
+        self.state().newest.get(&caller).copied()
+    }
+
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
         loop {
             let closed = self.closed.notified();
             tokio::pin!(closed);
             // Registered before the look, so that no notice falls between the two.
             closed.as_mut().enable();
-            if !self.open().contains(&bundle) {
+            if holds(&self.state()) {
                 return;
             }
             closed.await;
         }
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashSet<BundleId>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn begin(&mut self, bundle: BundleId, caller: Caller) {
+        self.open.insert(bundle, caller);
+        if self.newest.len() >= CALLERS_REMEMBERED {
+            self.newest.clear();
+        }
+        self.newest.insert(caller, bundle);
     }
 }
 
@@ -125,7 +193,7 @@ struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.journal.open().remove(&self.bundle);
+        self.journal.state().open.remove(&self.bundle);
         self.journal.closed.notify_waiters();
     }
 }

@@ -9,7 +9,7 @@ use mc_store::{Tx, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::distil::{MAX_CHARS, condense};
+use crate::distil::{MAX_CHARS, WHOLE_MAX_CHARS, condense};
 use crate::gate::{Gate, Looked, Verdict, beside};
 use crate::judge::reject;
 use crate::quarantine::{self, Holding};
@@ -232,16 +232,16 @@ fn is_note(text: &str) -> bool {
     digits.parse::<usize>().is_ok_and(|characters| text == note(characters))
 }
 
-/// The caller's own summary, or what users and the assistant said, condensed; what tools and
-/// system prompts said is left out.
+/// The caller's own summary, whole; or what users and the assistant said, condensed, whose messages are kept as they
+/// are. What tools and system prompts said is left out.
 fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut Gate) -> Sanitized {
-    let text = if let Some(given) = &request.distilled {
-        gate.pass_text(given)
+    let (text, max) = if let Some(given) = &request.distilled {
+        (gate.pass_text(given), WHOLE_MAX_CHARS)
     } else {
         let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
-        said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
+        (said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n"), MAX_CHARS)
     };
-    gate.again(&condense(&text, MAX_CHARS))
+    gate.again(&condense(&text, max))
 }
 
 /// What search sees of a dialog that comes to this, and belongs to that task.

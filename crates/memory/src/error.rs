@@ -11,8 +11,31 @@ pub enum Error {
     )]
     NothingAsked,
     /// A time to live that is over.
-    #[error("ttl lies in the past; give a later date, or leave it out for 180 days")]
+    #[error(
+        "ttl lies in the past; give a later date, or leave it out for what the project's policy has"
+    )]
     TtlInThePast,
+    /// A private note that its record can't hold.
+    #[error(
+        "the note has {length} characters with its steps, and a private one may have {max}; shorten it, save it in parts, or \
+         save it for the team, for whom a longer text is kept as a document"
+    )]
+    TooLongForOne {
+        /// Characters that it has.
+        length: usize,
+        /// Characters that it may have.
+        max: usize,
+    },
+    /// A text that a reviewer would have a record say, and that it can't hold.
+    #[error(
+        "the text has {length} characters once it is masked, and a record at most {max}; shorten it"
+    )]
+    TooLong {
+        /// Characters that it has.
+        length: usize,
+        /// Characters that it may have.
+        max: usize,
+    },
     /// A record to be superseded that does not live in the project.
     #[error(
         "there is no live record {0} in this project; recall again and use an id from the bundle"
@@ -27,6 +50,9 @@ pub enum Error {
     /// A bundle that was never handed out, or so long ago that it is no longer kept.
     #[error("there is no bundle {0}; use the bundle_id of an earlier recall")]
     UnknownBundle(BundleId),
+    /// A handle of somebody to whom nothing was handed out in the project yet.
+    #[error("nothing was recalled for you in this project yet; call recall first, or give an id")]
+    NoBundle,
     /// A record that is not there, or not for whoever asks.
     #[error("there is no live record {0}; GET /records lists those of a project")]
     NoRecord(RecordId),
@@ -107,6 +133,8 @@ impl Classified for Error {
         match self {
             Self::NothingAsked
             | Self::TtlInThePast
+            | Self::TooLongForOne { .. }
+            | Self::TooLong { .. }
             | Self::UnknownVersion(_)
             | Self::NotInCluster(_)
             | Self::Forbidden(_) => ErrorKind::Invalid,
@@ -124,7 +152,8 @@ impl Classified for Error {
             | Self::NoCluster(_)
             | Self::UnknownRecord(_)
             | Self::UnknownDialog(_)
-            | Self::UnknownBundle(_) => ErrorKind::NotFound,
+            | Self::UnknownBundle(_)
+            | Self::NoBundle => ErrorKind::NotFound,
             Self::Store(error) => error.kind(),
             Self::Search(error) => error.kind(),
         }
@@ -146,11 +175,13 @@ impl Classified for Error {
             | Self::NotHeld(_)
             | Self::Overtaken(_)
             | Self::NothingToRollBack(_) => Some("id".into()),
-            Self::Forbidden(_) => Some("content".into()),
+            Self::Forbidden(_) | Self::TooLongForOne { .. } | Self::TooLong { .. } => {
+                Some("content".into())
+            }
             Self::Sealed | Self::Export(_) => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
-            Self::UnknownBundle(_) => Some("bundle_id".into()),
+            Self::UnknownBundle(_) | Self::NoBundle => Some("bundle_id".into()),
             Self::Store(error) => error.field(),
             Self::Search(error) => error.field(),
         }

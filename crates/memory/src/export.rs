@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use mc_domain::{ProjectId, RecordId, Visibility};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Record, RecordFilter};
-use mc_store::{Store, exports};
+use mc_store::{Store, docs, exports};
 use serde_json::{Value, json};
 
 use crate::Error;
@@ -85,10 +85,18 @@ pub async fn of_team(store: &Store, project: ProjectId) -> Result<Vec<Value>, Er
         for citation in citations::of_records(store, &ids).await? {
             cited.entry(citation.record).or_default().push(citation);
         }
-        all.extend(page.into_iter().map(|record| {
+        let documents = docs::behind(store, &ids).await?;
+        for record in page {
             let cited = cited.remove(&record.id).unwrap_or_default();
-            exported(shown(&record, &cited))
-        }));
+            let mut shown = shown(&record, &cited);
+            if let Some(document) = documents.get(&record.id)
+                && let Some(whole) = docs::by_id(store, project, *document).await?
+            {
+                // From which a save makes the statement and the document anew.
+                shown["content"] = whole.content.into();
+            }
+            all.push(exported(shown));
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod error;
 pub mod export;
 mod feedback;
 pub mod gate;
+mod handles;
 pub mod judge;
 pub mod normalise;
 pub mod quality;
@@ -25,14 +26,22 @@ pub mod task_links;
 pub mod text;
 pub mod tokens;
 mod turns;
+pub mod uses;
 
 pub use bundle::Bundle;
-pub use citations::{NewCitation, Rechecked, preview_recheck, recheck_files, recheck_records};
+pub use citations::{
+    NewCitation, Rechecked, UnknownCitation, preview_recheck, recheck_files, recheck_records,
+};
 pub use context::MemoryContext;
 pub use dialogs::{DialogKept, LinkIssue, Linked, SaveDialog, link_issue, save_dialog};
 pub use error::Error;
 pub use feedback::{Recorded, feedback};
 pub use gate::{Looked, MaskedCount};
-pub use recall::{DEFAULT_TIME_BUDGET, RecallRequest, recall};
-pub use save::{CONTENT_MAX_CHARS, Decision, SaveOutcome, SaveRequest, save, save_looked};
+pub use handles::{NamedBundle, named_bundle};
+pub use recall::{
+    DEFAULT_TIME_BUDGET, MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall,
+};
+pub use save::{
+    CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_looked,
+};
 pub use tokens::TokenBudget;

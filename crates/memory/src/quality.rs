@@ -107,7 +107,7 @@ fn noise(wear: &Wear, unused_days: u16, now: DateTime<Utc>) -> Vec<Noise> {
     let changed = days(wear.updated_at);
     let unused = wear.last_hit_at.map_or(changed, |hit| days(hit).min(changed));
     let broken = wear.broken_since.map_or(0, |since| days(since).min(changed));
-    let is_passed_over = wear.used == 0 && wear.passed_over >= PASSED_OVER_MIN;
+    let is_passed_over = wear.used == 0 && wear.seen == 0 && wear.passed_over >= PASSED_OVER_MIN;
     let all = [
         (unused >= least).then_some(Noise::Unused(unused)),
         is_passed_over.then_some(Noise::PassedOver(wear.passed_over)),
@@ -136,6 +136,7 @@ mod tests {
             ttl_given: false,
             hits: 0,
             used: 0,
+            seen: 0,
             last_hit_at: None,
             updated_at: ago(days),
             passed_over: 0,
@@ -176,6 +177,7 @@ mod tests {
         let passed = Wear { passed_over: 10, ..fact(1) };
         assert_eq!(of(&passed), [Noise::PassedOver(10)]);
         assert_eq!(of(&Wear { used: 1, ..passed.clone() }), []);
+        assert_eq!(of(&Wear { seen: 1, ..passed.clone() }), []);
         assert_eq!(of(&Wear { passed_over: 9, ..passed }), []);
     }
 

@@ -10,15 +10,15 @@ use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
     self, Change, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
 };
-use mc_store::{Tx, citations, quarantine, repositories};
+use mc_store::{Tx, citations, docs, quarantine, repositories};
 use serde_json::json;
 
 use crate::gate::{Gate, Looked, Verdict};
 use crate::normalise::content_hash;
 use crate::save::{CITATIONS_MAX, is_same_place};
-use crate::save::{CONTENT_MAX_CHARS, mask_distilled, passage_of, united};
+use crate::save::{CONTENT_MAX_CHARS, default_end, passage_of, united};
 use crate::simhash::simhash;
-use crate::{Error, MemoryContext, distil};
+use crate::{Error, MemoryContext};
 
 /// What a reviewer would have a proposal say instead.
 #[derive(Debug, Clone, Default)]
@@ -127,6 +127,7 @@ pub async fn accept(
         target.id
     } else {
         count(&mut tx, &proposal, &body, reviewer).await?;
+        records::live_until(&mut tx, id, default_end(&ctx.policy, body.kind)).await?;
         id
     };
     let detail = json!({ "into": into, "edited": edit.title.is_some() || edit.content.is_some() });
@@ -440,11 +441,15 @@ fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordB
     let mut gate = Gate::new(&ctx.policy, Looked::Person);
     if let Some(title) = &edit.title {
         gate.pass(title);
-        body.title = mask_distilled(&mut gate, title, distil::TITLE_MAX_CHARS);
+        body.title = gate.again(title);
     }
     if let Some(content) = &edit.content {
         gate.pass(content);
-        body.content = mask_distilled(&mut gate, content, CONTENT_MAX_CHARS);
+        body.content = gate.again(content);
+        let (length, max) = (body.content.as_str().chars().count(), CONTENT_MAX_CHARS);
+        if length > max {
+            return Err(Error::TooLong { length, max });
+        }
         body.content_hash = content_hash(body.content.as_str()).to_vec();
         body.simhash = simhash(body.content.as_str());
     }
@@ -466,6 +471,7 @@ async fn amend(
         return Err(Error::NotProposed(proposal.id));
     }
     let body = amended(target, body);
+    docs::hand_on(tx, proposal.id, target.id).await?;
     let known = citations::of_record_in(tx, target.id).await?;
     let brought = citations::of_record_in(tx, proposal.id).await?;
     let cited = if brought.is_empty() { None } else { Some(joined(known, brought)) };

@@ -3,6 +3,7 @@
 pub mod analyser;
 mod error;
 pub mod glob;
+mod history;
 pub mod index;
 pub mod legs;
 pub mod models;

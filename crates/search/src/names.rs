@@ -57,6 +57,21 @@ pub fn is_tail(name: &str, of: &str, separator: char) -> bool {
     of.strip_suffix(name).is_some_and(|head| head.is_empty() || head.ends_with(separator))
 }
 
+/// Whether `path` is `directory` or lies below it.
+pub fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether `name` stands in `text` with no letter, digit or underscore on either side.
+pub fn has_name(text: &str, name: &str) -> bool {
+    let outside = |c: char| !c.is_alphanumeric() && c != '_';
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            text[..at].chars().next_back().is_none_or(outside)
+                && text[at + name.len()..].chars().next().is_none_or(outside)
+        })
+}
+
 /// Cuts `:12` or `:12:3` off the end, as compilers and stack traces write it.
 fn without_position(path: &str) -> &str {
     let mut path = path;
@@ -72,6 +87,11 @@ fn without_position(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_found_whole() {
+        assert!(has_name("see cart#total here", "total") && !has_name("subtotal_x", "total"));
+    }
 
     #[test]
     fn spellings_of_one_symbol_meet() {

@@ -29,8 +29,19 @@ pub struct Hit {
     pub similarity: Option<f32>,
     /// BM25 score, where the keyword leg found it. Grows with the number of query terms.
     pub keyword: Option<f32>,
+    /// How much of the query's words a record has, each as rare as it is among the project's records:
+    /// about 1 where it has all, more where it repeats them. Where nothing but records was sought, and
+    /// the keyword leg found it.
+    pub coverage: Option<f32>,
     /// Why it ranks where it does, where that was asked for.
     pub explain: Option<Explain>,
+}
+
+impl Hit {
+    /// A passage that was looked up, and not found by what it says.
+    pub fn looked_up(passage: Passage) -> Self {
+        Self { passage, score: 0.0, similarity: None, keyword: None, coverage: None, explain: None }
+    }
 }
 
 /// How a score came about: `fused` times every factor is `product`, and the hit's score is

@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use chrono::Utc;
 use futures::future::try_join_all;
-use mc_sanitizer::{Policy, mask_with};
+use mc_sanitizer::{Policy, Sanitized, mask_with};
 use mc_store::{Store, passages};
+use tantivy::TantivyError;
 use tokio::time::{Instant, timeout_at};
 
-use crate::Error;
+use crate::index::schema::Corpus;
 use crate::index::{Freshness, KeywordIndex};
 use crate::legs::vector::VectorLeg;
 use crate::legs::{Leg, Ranked, keyword};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
-use crate::query::{Options, Query, Understood, all_terms, telling_terms, understand};
+use crate::query::{Options, Query, Understood, all_terms, stem_terms, telling_terms, understand};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{Situation, rerank};
 use crate::rank::step::Step;
 use crate::rank::{Candidate, thin::thin};
+use crate::{Error, history};
 
 /// Hits asked of each leg, at least.
 pub const MIN_DEPTH: usize = 200;
@@ -85,23 +87,35 @@ async fn search_with(
     let names = understand(query);
     let mut degraded = Vec::new();
 
-    let text = mask_with(&query.embedding_text(), &context.sanitizing).text;
-    let (keyword, vector) = tokio::join!(
-        timeout_at(legs_end, keyword_leg(context, query, &names, options, depth)),
-        timeout_at(legs_end, vectors.search(text, &query.filter, depth)),
+    let texts = embedded_texts(context, query, options).await;
+    let has_history = options.without.takes(Step::History) && history::applies(&query.filter);
+    let (keyword, vector, changes) = tokio::join!(
+        timeout_at(legs_end, keyword_leg(context, query, &names, options, depth, has_history)),
+        timeout_at(legs_end, vectors.search(&texts, &query.filter, depth)),
+        timeout_at(legs_end, nearest_changes(vectors, &texts, query, has_history)),
     );
+    let mut attainable = None;
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
+    let mut commits: Vec<(Leg, Ranked)> = Vec::new();
     if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
         degraded.extend(note.map(str::to_owned));
+        attainable = found.attainable;
         lists.push((Leg::Exact, found.exact));
-        lists.push((Leg::Keyword, found.keyword));
+        lists.push((Leg::Keyword, found.words));
+        commits.push((Leg::Keyword, found.changes));
+    }
+    // Why there are no vectors of commits, the vector leg says; their words are enough.
+    if let Ok(Ok(list)) = changes {
+        commits.push((Leg::Vector, list));
     }
     if let Some(list) = arrived(Leg::Vector, vector, &mut degraded) {
         lists.push((Leg::Vector, list));
     }
     lists.retain(|(leg, _)| options.without.takes(leg.step()));
 
-    let fused = shortlist(fuse(&lists), options.limit);
+    let fused = fuse(&lists);
+    let fused = with_history(context, query, options, fused, &commits, deadline, &mut degraded);
+    let fused = shortlist(fused.await, options.limit);
     let mut candidates =
         if let Ok(candidates) = timeout_at(deadline, hydrate(context, query, fused)).await {
             candidates?
@@ -117,8 +131,64 @@ async fn search_with(
     };
     rerank(&mut candidates, &situation);
     let kept = thin(candidates, options.limit, options.max_per_file);
-    let hits = kept.into_iter().map(|candidate| hit(candidate, options.explain)).collect();
+    let hit = |candidate| hit(candidate, attainable, options.explain);
+    let hits = kept.into_iter().map(hit).collect();
     Ok(Outcome { hits, degraded, took: began.elapsed() })
+}
+
+/// The texts whose meaning is sought: the query, and where nothing but records is sought, the query without what many
+/// of the project's records say.
+async fn embedded_texts(
+    context: &SearchContext,
+    query: &Query,
+    options: &Options,
+) -> Vec<Sanitized> {
+    let masked = |text: &str| mask_with(text, &context.sanitizing).text;
+    let mut texts = vec![masked(&query.embedding_text())];
+    if keyword::corpus(&query.filter, &options.without) == Corpus::Records
+        && options.without.takes(Step::Telling) {
+        texts.extend(telling_text(context, query).await.map(|text| masked(&text)));
+    }
+    texts
+}
+
+/// Makes do without where the index can't tell: the keyword leg reports that.
+async fn telling_text(context: &SearchContext, query: &Query) -> Option<String> {
+    let view = context.keyword.view()?;
+    let (project, text) = (query.filter.project, query.text.clone());
+    let looked_up = move || keyword::telling_text(&view, project, &text);
+    tokio::task::spawn_blocking(looked_up).await.ok()?.ok()?
+}
+
+/// The commits nearest in meaning, where history has a say.
+async fn nearest_changes(
+    vectors: &VectorLeg<'_>,
+    texts: &[Sanitized],
+    query: &Query,
+    has_history: bool,
+) -> Result<Ranked, Error> {
+    if !has_history {
+        return Ok(Ranked::new());
+    }
+    vectors.search(texts, &history::changes_of(query.filter.project), MIN_DEPTH).await
+}
+
+/// The fused list with what the files of the nearest commits give, if that can be had in time.
+async fn with_history(
+    context: &SearchContext,
+    query: &Query,
+    options: &Options,
+    fused: Vec<Fused>,
+    commits: &[(Leg, Ranked)],
+    deadline: Instant,
+    degraded: &mut Vec<String>,
+) -> Vec<Fused> {
+    if commits.iter().all(|(_, list)| list.is_empty()) {
+        return fused;
+    }
+    let limit = hydrated(options.limit);
+    let added = history::add_to(fused.clone(), &context.store, &query.filter, commits, limit);
+    arrived(Leg::History, timeout_at(deadline, added).await, degraded).unwrap_or(fused)
 }
 
 /// What a leg brought in time; otherwise its name and the reason are noted.
@@ -148,6 +218,17 @@ fn arrived<T>(
     None
 }
 
+/// What the keyword index found.
+#[derive(Default)]
+struct Keyword {
+    exact: Ranked,
+    words: Ranked,
+    /// Commits by their words.
+    changes: Ranked,
+    /// See [`keyword::Found`].
+    attainable: Option<f32>,
+}
+
 /// Brings the index up to date, then searches it; answers what is left to be said about it, too.
 async fn keyword_leg(
     context: &SearchContext,
@@ -155,7 +236,8 @@ async fn keyword_leg(
     names: &Understood,
     options: &Options,
     depth: usize,
-) -> Result<(keyword::Found, Option<&'static str>), Error> {
+    has_history: bool,
+) -> Result<(Keyword, Option<&'static str>), Error> {
     let note = match context.keyword.refresh(options.time_budget.mul_f64(REFRESH_SHARE)).await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
@@ -164,21 +246,39 @@ async fn keyword_leg(
         Freshness::Unbuilt => Some("keyword index can't be built, it has only a part"),
     };
     let Some(view) = context.keyword.view() else {
-        return Ok((keyword::Found::default(), note));
+        return Ok((Keyword::default(), note));
     };
     let id = view.id;
     let without = options.without.clone();
-    let terms = if without.takes(Step::StopWords) { telling_terms } else { all_terms };
+    let terms = match keyword::corpus(&query.filter, &without) {
+        _ if !without.takes(Step::StopWords) => all_terms,
+        Corpus::Records => stem_terms,
+        Corpus::Passages | Corpus::Changes => telling_terms,
+    };
+    let terms = terms(&query.text);
+    let changes = has_history.then(|| keyword::Wanted {
+        terms: terms.clone(),
+        names: Understood::default(),
+        filter: history::changes_of(query.filter.project),
+        reader: None,
+        limit: MIN_DEPTH,
+        without: without.clone(),
+    });
     let wanted = keyword::Wanted {
-        terms: terms(&query.text),
+        terms,
         names: names.clone(),
         filter: query.filter.clone(),
         reader: context.store.principal(),
         limit: depth,
         without,
     };
-    let found = tokio::task::spawn_blocking(move || keyword::search(&view, wanted)).await;
-    match found {
+    let look_up = move || {
+        let keyword::Found { exact, keyword, attainable } = keyword::search(&view, wanted)?;
+        let changes = changes.map(|wanted| keyword::search(&view, wanted)).transpose()?;
+        let changes = changes.map(|found| found.keyword).unwrap_or_default();
+        Ok::<_, TantivyError>(Keyword { exact, words: keyword, changes, attainable })
+    };
+    match tokio::task::spawn_blocking(look_up).await {
         Ok(Ok(found)) => Ok((found, note)),
         // A file that went bad after the start: what tantivy reports, or asserts.
         Ok(Err(error)) => {
@@ -194,10 +294,15 @@ async fn keyword_leg(
 
 /// The best of the fused list, and every exact hit: those are to come first wherever they stand.
 fn shortlist(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
-    let hydrated = MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_HIT));
+    let hydrated = hydrated(limit);
     let is_exact = |fused: &Fused| fused.legs.iter().any(|found| found.leg == Leg::Exact);
     let numbered = fused.into_iter().enumerate();
     numbered.filter(|(i, f)| *i < hydrated || is_exact(f)).map(|(_, f)| f).collect()
+}
+
+/// How many passages are read for so many hits.
+fn hydrated(limit: usize) -> usize {
+    MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_HIT))
 }
 
 /// Reads the passages; those that are gone, expired or superseded drop out here.
@@ -220,7 +325,7 @@ async fn hydrate(
     Ok(passages.into_iter().filter_map(candidate).collect())
 }
 
-fn hit(candidate: Candidate, explain: bool) -> Hit {
+fn hit(candidate: Candidate, attainable: Option<f32>, explain: bool) -> Hit {
     let (similarity, keyword) =
         (candidate.leg_score(Leg::Vector), candidate.leg_score(Leg::Keyword));
     let product = candidate.score;
@@ -229,6 +334,7 @@ fn hit(candidate: Candidate, explain: bool) -> Hit {
         score: product / (1.0 + product),
         similarity,
         keyword,
+        coverage: keyword.zip(attainable).map(|(score, all)| score / all.max(f32::EPSILON)),
         explain: explain.then_some(Explain {
             legs: candidate.legs,
             fused: candidate.fused,

@@ -1,11 +1,13 @@
 //! Bundles: what was recalled, for whom, and what of it was used.
 
-use mc_domain::{Act, BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId};
+use mc_domain::{
+    Act, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
+};
 use serde_json::json;
 
 use crate::audit::NewEvent;
-use crate::records::{self, DEFAULT_TTL_DAYS};
-use crate::{Error, Store, audit};
+use crate::records::{self, DEFAULT_TTL_DAYS, NO_END};
+use crate::{Error, Store, Tx, audit};
 
 /// A bundle to keep.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub struct NewBundle {
     pub degraded: Vec<String>,
     /// Contents in the order shown.
     pub items: Vec<BundleItem>,
+    /// What each of the items is called in this bundle.
+    pub handles: Vec<Handle>,
 }
 
 /// One thing in a bundle.
@@ -54,6 +58,9 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     let docs: Vec<_> = items.iter().map(|i| i.doc.map(|d| d.0)).collect();
     let passages: Vec<_> = items.iter().map(|i| i.passage.0).collect();
     let scores: Vec<_> = items.iter().map(|i| i.score).collect();
+    let handles: Vec<_> = bundle.handles.iter().map(ToString::to_string).collect();
+    // Whose handles they are.
+    let caller = store.principal().map(|user| user.0);
     // The records are locked in one order everywhere before any is changed, and the references of
     // the items to them, which lock them too, are checked at the end: two recalls of the same
     // records don't wait for each other in a circle. The end of a record is indexed and moves by
@@ -61,24 +68,25 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let is_new = sqlx::query_scalar!(
         r#"with kept as (
-             insert into bundles (id, project_id, principal, request, confidence, tokens, degraded)
-             select $1, p.id, $3, $4, $5, $6, $7 from projects p where p.id = $2
+             insert into bundles (id, project_id, principal, request, confidence, tokens, degraded, user_id)
+             select $1, p.id, $3, $4, $5, $6, $7, $16 from projects p where p.id = $2
              on conflict (id) do nothing returning id),
          held as materialized (
-             select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int, $14) as days
+             select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int,
+                                   case when r.kind in ('fact', 'fewshot') then $14::int end) as days
              from memory_records r, projects p
              where r.id = any($10) and p.id = $2 and exists (select 1 from kept)
              order by r.id for no key update of r),
          hit as (
              update memory_records r set hits = hits + 1, last_hit_at = now(),
                  ttl = case when ttl_given or ttl > now() + make_interval(days => held.days - 1) then ttl
-                       else now() + make_interval(days => held.days) end
+                       else coalesce(now() + make_interval(days => held.days), $17) end
              from held where r.id = held.id),
          items as (
              insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
-                 passage_id, score)
+                 passage_id, score, handle)
              select kept.id, $2, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
-                 $12::uuid[], $13::real[]) i)
+                 $12::uuid[], $13::real[], $15::text[]) i)
          select exists (select from kept) as "is_new!""#,
         bundle.id.0,
         bundle.project.0,
@@ -93,7 +101,10 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
         &docs as &[Option<uuid::Uuid>],
         &passages,
         &scores,
-        DEFAULT_TTL_DAYS
+        DEFAULT_TTL_DAYS,
+        &handles,
+        caller,
+        NO_END
     )
     .fetch_one(&mut *tx.0)
     .await?;
@@ -112,6 +123,60 @@ fn recalled(bundle: &NewBundle) -> NewEvent {
     let items: Vec<_> = bundle.items.iter().map(part).collect();
     let detail = json!({ "items": items, "tokens": bundle.tokens, "by": bundle.principal });
     NewEvent::new(Act::Recalled, bundle.id).with(detail)
+}
+
+/// An item of a bundle under its handle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedItem {
+    /// What the bundle calls it.
+    pub handle: Handle,
+    /// The record, if it is one and still there.
+    pub record: Option<RecordId>,
+    /// The document, if it is one and still there.
+    pub doc: Option<DocId>,
+    /// The dialog, if it is a piece of one and still there.
+    pub dialog: Option<DialogId>,
+    /// The passage it was found through; it may be gone by now.
+    pub passage: Option<PassageId>,
+}
+
+/// A bundle and its items by their handles, in the order shown: the one with this id, else the newest with
+/// anything in it, of those that were handed out in the project to whom the store was entered for. `None`
+/// where there is none; another caller's is none.
+pub async fn named_items(
+    store: &Store,
+    project: ProjectId,
+    bundle: Option<BundleId>,
+) -> Result<Option<(BundleId, Vec<NamedItem>)>, Error> {
+    let caller = store.principal().map(|user| user.0);
+    let rows = sqlx::query!(
+        r#"with b as (
+             select id from bundles
+             where project_id = $1 and user_id = $2 and ($3::uuid is null or id = $3)
+               and ($3 is not null or exists (select from bundle_items i where i.bundle_id = bundles.id))
+             order by id desc limit 1)
+           select b.id, i.handle as "handle?", i.record_id, i.doc_id, i.passage_id,
+                  p.dialog_id as "dialog_id?"
+           from b left join bundle_items i on i.bundle_id = b.id left join passages p on p.id = i.passage_id
+           order by i.position"#,
+        project.0,
+        caller,
+        bundle.map(|id| id.0)
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let Some(id) = rows.first().map(|row| BundleId(row.id)) else { return Ok(None) };
+    let item = |handle: Option<String>| handle.and_then(|handle| handle.parse().ok());
+    let items = rows.into_iter().filter_map(|row| {
+        Some(NamedItem {
+            handle: item(row.handle)?,
+            record: row.record_id.map(RecordId),
+            doc: row.doc_id.map(DocId),
+            dialog: row.dialog_id.map(DialogId),
+            passage: row.passage_id.map(PassageId),
+        })
+    });
+    Ok(Some((id, items.collect())))
 }
 
 /// Marks items of a bundle as used, by the id of their record, document or passage, and counts the
@@ -142,15 +207,7 @@ pub async fn mark_used(
     let positions: Vec<_> = held.iter().map(|i| i.position).collect();
     let newly_used: Vec<_> =
         held.iter().filter(|i| !i.used).filter_map(|i| i.record_id.map(RecordId)).collect();
-    sqlx::query!(
-        "update bundle_items set used = true, used_at = now()
-         where bundle_id = $1 and position = any($2) and used is not true",
-        bundle.0,
-        &positions
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    records::used(&mut tx, &newly_used).await?;
+    count_used(&mut tx, bundle, &positions, &newly_used).await?;
     // What the bundle does not hold is nothing that was used: the audit does not repeat what it is told.
     let found: Vec<_> = ids
         .iter()
@@ -164,4 +221,63 @@ pub async fn mark_used(
     audit::note(&mut tx, event).await?;
     tx.commit().await?;
     Ok(Some(found))
+}
+
+/// Counts what was used of a bundle; what was not is passed over from the first word about the bundle on, until somebody
+/// says otherwise.
+async fn count_used(
+    tx: &mut Tx,
+    bundle: BundleId,
+    positions: &[i32],
+    newly_used: &[RecordId],
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update bundle_items set used = true, used_at = now()
+         where bundle_id = $1 and position = any($2) and used is not true",
+        bundle.0,
+        positions
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    sqlx::query!(
+        "insert into uses (project_id, bundle_id, record_id, doc_id, kind)
+         select project_id, bundle_id, record_id, case when record_id is null then doc_id end, 'feedback'
+         from bundle_items
+         where bundle_id = $1 and position = any($2) and coalesce(record_id, doc_id) is not null
+         on conflict do nothing",
+        bundle.0,
+        positions
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    let is_first = sqlx::query!(
+        "update bundles set judged_at = now() where id = $1 and judged_at is null",
+        bundle.0
+    )
+    .execute(&mut *tx.0)
+    .await?
+    .rows_affected()
+        == 1;
+    let held = sqlx::query_scalar!(
+        r#"select record_id as "id!" from bundle_items where bundle_id = $1 and record_id is not null"#,
+        bundle.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    records::lock(tx, &held.iter().map(|id| RecordId(*id)).collect::<Vec<_>>()).await?;
+    let used: Vec<_> = newly_used.iter().map(|id| id.0).collect();
+    sqlx::query!(
+        "update memory_records r set
+             used = used + case when r.id = any($2) then 1 else 0 end,
+             last_used_at = case when r.id = any($2) then now() else last_used_at end,
+             passed_over = case when not $3 then greatest(passed_over - 1, 0)
+                                when r.id = any($2) then passed_over else passed_over + 1 end
+         where r.id = any($1) and (r.id = any($2) or $3)",
+        &held,
+        &used,
+        is_first
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
 }

@@ -8,7 +8,7 @@ use mc_sanitizer::Sanitized;
 use serde::Deserialize;
 
 use crate::error::word;
-use crate::{Error, Store, Tx};
+use crate::{Error, Store, Tx, uses};
 
 /// Reviewers of one change whose word is kept.
 const REVIEWERS: i64 = 100;
@@ -122,6 +122,9 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, change: &NewChange) -> Resu
     .fetch_optional(&mut *tx.0)
     .await?;
     add_commits(tx, project, change).await?;
+    if let (ChangeState::Merged, Some(sha)) = (change.state, &change.merge_sha) {
+        uses::merged(tx, project, sha).await?;
+    }
     match told {
         Some(id) => put_tasks(tx, project, id, &change.tasks).await?,
         None => name_author(tx, project, change).await?,

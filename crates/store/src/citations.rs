@@ -407,6 +407,64 @@ pub async fn symbol_spans(
     .await?)
 }
 
+/// Whether the project's code is indexed: it has a repository, and each was read whole at least once.
+pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select coalesce(bool_and(indexed_at is not null), false) as "is_indexed!"
+           from repositories where project_id = $1"#,
+        project.0
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?)
+}
+
+/// Paths of the project that hold the beginning of a file's name, in any case, or stand in a folder; at most `limit`,
+/// those of that name first.
+pub async fn paths_like(
+    store: &Store,
+    project: ProjectId,
+    folder: &str,
+    stem: &str,
+    limit: i64,
+) -> Result<Vec<String>, Error> {
+    Ok(sqlx::query_scalar!(
+        "select path from files
+         where project_id = $1
+             and (position(lower($3) in lower(path)) > 0 or ($2 <> '' and starts_with(path, $2 || '/')))
+         order by position(lower($3) in lower(path)) > 0 desc, length(path), path limit $4",
+        project.0,
+        folder,
+        stem,
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?)
+}
+
+/// Qualified names that the project defines which hold `part`, in any case, or stand in the file `path`, each with its
+/// file; at most `limit`, those of the file first.
+pub async fn symbols_like(
+    store: &Store,
+    project: ProjectId,
+    part: &str,
+    path: &str,
+    limit: i64,
+) -> Result<Vec<(String, String)>, Error> {
+    let rows = sqlx::query!(
+        "select s.name, min(f.path) as \"path!\"
+         from code_symbols s join files f on f.id = s.file_id
+         where s.project_id = $1 and (position(lower($2) in lower(s.name)) > 0 or f.path = $3)
+         group by s.name order by bool_or(f.path = $3) desc, length(s.name), s.name limit $4",
+        project.0,
+        part,
+        path,
+        limit
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.name, row.path)).collect())
+}
+
 struct Row {
     id: uuid::Uuid,
     record_id: uuid::Uuid,

@@ -1,7 +1,9 @@
 //! Documents: ADRs, wiki pages, the Markdown of indexed repositories.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
-use mc_domain::{DocId, FileId, HoldId, ProjectId, Trust, UserId};
+use mc_domain::{DocId, FileId, HoldId, ProjectId, RecordId, Trust, UserId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -138,6 +140,38 @@ pub async fn upsert(
     Ok((id.into(), outcome))
 }
 
+/// Has a document stand behind a record: it is found while that is, and goes with it.
+pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
+    sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Has what stands behind a record stand behind the one that it went into.
+pub async fn hand_on(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
+    sqlx::query!("update docs set record_id = $2 where record_id = $1", from.0, to.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// The newest document behind each of these records that has one.
+pub async fn behind(
+    store: &Store,
+    records: &[RecordId],
+) -> Result<HashMap<RecordId, DocId>, Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select distinct on (record_id) record_id as "record_id!", id from docs
+           where record_id = any($1) order by record_id, id desc"#,
+        &ids
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.record_id.into(), row.id.into())).collect())
+}
+
 /// Notes of which messages the text is that was just written, oldest first, so that it can be cut again as it was.
 pub async fn keep_turns(tx: &mut Tx, id: DocId, turns: &[Turn]) -> Result<(), Error> {
     sqlx::query!("update docs set turns = $2 where id = $1", id.0, json!(turns))
@@ -236,7 +270,7 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
     let row = sqlx::query_as!(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
-         from docs where project_id = $1 and (url = $2 or doc_id = $2)
+         from docs where project_id = $1 and (url = $2 or doc_id = $2) and mc.is_found(record_id)
          order by (url = $2) desc, updated_at desc limit 1",
         project.0,
         url
@@ -257,6 +291,7 @@ pub async fn by_title(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
          from docs where project_id = $1 and (lower(title) = lower($2) or doc_id = $2)
+             and mc.is_found(record_id)
          order by (lower(title) = lower($2)) desc, updated_at desc limit 1",
         project.0,
         title
@@ -275,7 +310,7 @@ pub async fn titles_like(
 ) -> Result<Vec<String>, Error> {
     Ok(sqlx::query_scalar!(
         "select title from docs
-         where project_id = $1 and position(lower($2) in lower(title)) > 0
+         where project_id = $1 and position(lower($2) in lower(title)) > 0 and mc.is_found(record_id)
          group by title order by length(title), title limit $3",
         project.0,
         part,
@@ -295,7 +330,7 @@ pub async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, trust, updated_at
-           from docs where project_id = $1 and id > $2 order by id limit $3"#,
+           from docs where project_id = $1 and id > $2 and mc.is_found(record_id) order by id limit $3"#,
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit

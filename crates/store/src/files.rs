@@ -267,6 +267,31 @@ pub async fn definitions(
         .collect())
 }
 
+/// The first of `paths` that is an indexed file of the project, else the first that is a folder of one.
+pub async fn first_indexed(
+    store: &Store,
+    project: ProjectId,
+    paths: &[String],
+) -> Result<Option<String>, Error> {
+    let found = sqlx::query_scalar!(
+        r#"with given as (select * from unnest($2::text[]) with ordinality as t (path, place))
+           select g.path as "path!" from given g
+           cross join lateral (
+               select 0 as rank where exists (
+                   select from files f where f.project_id = $1 and f.path = g.path)
+               union all
+               select 1 where exists (
+                   select from files f where f.project_id = $1 and starts_with(f.path, g.path || '/'))
+           ) found
+           order by found.rank, g.place limit 1"#,
+        project.0,
+        paths
+    )
+    .fetch_optional(&mut *store.read().await?)
+    .await?;
+    Ok(found)
+}
+
 /// Removes files with all that was cut from them.
 pub async fn delete(tx: &mut Tx, files: &[FileId]) -> Result<(), Error> {
     let ids: Vec<_> = files.iter().map(|f| f.0).collect();

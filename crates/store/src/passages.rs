@@ -16,7 +16,7 @@ use crate::{Error, Store, Tx};
 pub struct PassageFilter {
     /// The project; there is no search across projects.
     pub project: ProjectId,
-    /// What the passages were cut from.
+    /// What the passages were cut from; "any" are those of [`SourceKind::SEARCHED`].
     pub sources: Vec<SourceKind>,
     /// Kinds of memory record.
     pub record_kinds: Vec<RecordKind>,
@@ -70,7 +70,7 @@ pub struct IndexedPassage {
     pub record_kind: String,
     /// Record title, heading path or enclosing symbol.
     pub title: String,
-    /// File path or URL.
+    /// File path or URL; of a commit its name, where it is loaded for showing.
     pub place: String,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
@@ -103,6 +103,8 @@ pub struct Passage {
     pub doc: Option<DocFacet>,
     /// Set for dialogs.
     pub dialog: Option<DialogId>,
+    /// Set for commits of a history.
+    pub commit: Option<CommitFacet>,
 }
 
 /// A memory record as ranking needs it.
@@ -124,10 +126,18 @@ pub struct RecordFacet {
     pub hits: i32,
     /// How often feedback said it was used.
     pub used: i32,
+    /// How often it was opened after a recall.
+    pub opened: i32,
+    /// How often a save that followed a recall cited it.
+    pub cited: i32,
+    /// How often a change that was merged after a recall touched what it cites.
+    pub merged: i32,
+    /// Recalls of which it is known what was used, and this was not.
+    pub passed_over: i32,
     /// How often it was changed, from 1.
     pub version: i32,
-    /// Last recall.
-    pub last_hit_at: Option<DateTime<Utc>>,
+    /// When it was last known to be of use.
+    pub last_used_at: Option<DateTime<Utc>>,
     /// Creation.
     pub created_at: DateTime<Utc>,
     /// Last change.
@@ -186,6 +196,15 @@ pub struct DocFacet {
     pub lines: Option<(i32, i32)>,
 }
 
+/// A commit as results show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitFacet {
+    /// Full object name, in hex.
+    pub sha: String,
+    /// Who vouches for it.
+    pub trust: Trust,
+}
+
 /// What a passage was cut from, by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassageSource {
@@ -229,18 +248,30 @@ pub struct NewPassage {
 
 /// The text that stands for a passage in front of an embedding model: where it is, what it is
 /// called, what it says. Of a message, what was said before tells more of where it is than its
-/// address does. A title that the text begins with says nothing besides, and would be half of a
-/// short note's time in the model.
-pub fn embedding_text(title: &str, place: &str, context: &str, text: &str) -> String {
+/// address does. A record is about more than the file that it cites, so its place says nothing here,
+/// and its steps come last. A title that the text begins with says nothing besides, and would be half
+/// of a short note's time in the model.
+pub fn embedding_text(
+    source: SourceKind,
+    title: &str,
+    place: &str,
+    context: &str,
+    text: &str,
+) -> String {
     let title = if text.starts_with(title.trim_end_matches('…')) { "" } else { title };
-    let parts = if context.is_empty() { [place, title, text] } else { [title, context, text] };
+    let parts = match source {
+        SourceKind::Memory => [title, text, context],
+        _ if context.is_empty() => [place, title, text],
+        _ => [title, context, text],
+    };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 impl NewPassage {
     /// Its [`embedding_text`].
     pub fn embedding_text(&self) -> String {
-        embedding_text(&self.title, &self.place, self.context.as_str(), self.text.as_str())
+        let source = self.record_kind.map_or(SourceKind::Doc, |_| SourceKind::Memory);
+        embedding_text(source, &self.title, &self.place, self.context.as_str(), self.text.as_str())
     }
 }
 
@@ -320,10 +351,11 @@ pub async fn load(
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
         r#"select p.id, p.project_id, p.private_to, p.source_kind as "source_kind!", p.record_kind, p.title,
-                  p.place, p.symbols, p.scope, p.tags, p.language, p.author, p.context, p.text, p.updated_at,
+                  coalesce(h.sha, p.place) as "place!", p.symbols, p.scope, p.tags, p.language, p.author, p.context, p.text, p.updated_at,
                   p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
-                  r.trust as "trust?", r.hits as "hits?", r.used as "used?", r.version as "version?", r.last_hit_at,
+                  r.trust as "trust?", r.hits as "hits?", r.used as "used?", r.opened as "opened?",
+                  r.cited as "cited?", r.merged as "merged?", r.passed_over as "passed_over?", r.version as "version?", r.last_used_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
                   case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci,
@@ -337,13 +369,19 @@ pub async fn load(
                   c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
                   c.summary as "summary?", c.parent_symbol, c.source_ref as "source_ref?",
                   d.id as "doc_id?", d.title as "doc_title?", d.url as "doc_url?",
-                  d.source as "doc_source?", d.trust as "doc_trust?"
+                  d.source as "doc_source?", coalesce(b.trust, d.trust) as "doc_trust?",
+                  h.sha as "sha?", h.trust as "commit_trust?"
            from passages p
            left join memory_records r on r.id = p.record_id
            left join code_chunks c on c.passage_id = p.id
            left join docs d on d.id = p.doc_id
+           -- The record that the document stands behind.
+           left join memory_records b on b.id = d.record_id
+           left join history_commits h on h.id = p.commit_id
            where p.id = any($1) and p.project_id = $2
-             and (r.id is null or (r.state in ('active', 'stale') and r.ttl > now()))"#,
+             and (r.id is null or (r.state in ('active', 'stale') and r.ttl > now()))
+             and (d.record_id is null
+                  or (b.state in ('active', 'stale') and b.ttl > now() and b.visibility <> 'proposed'))"#,
         &ids,
         project.0
     )
@@ -361,8 +399,12 @@ pub async fn load(
                     ttl,
                     hits: r.hits.unwrap_or_default(),
                     used: r.used.unwrap_or_default(),
+                    opened: r.opened.unwrap_or_default(),
+                    cited: r.cited.unwrap_or_default(),
+                    merged: r.merged.unwrap_or_default(),
+                    passed_over: r.passed_over.unwrap_or_default(),
                     version: r.version.unwrap_or(1),
-                    last_hit_at: r.last_hit_at,
+                    last_used_at: r.last_used_at,
                     created_at: r.record_created.unwrap_or(r.updated_at),
                     updated_at: r.record_updated.unwrap_or(r.updated_at),
                     meta: r.meta.unwrap_or_default(),
@@ -421,6 +463,10 @@ pub async fn load(
                 code,
                 doc,
                 dialog: r.dialog_id.map(DialogId::from),
+                commit: match r.sha.zip(r.commit_trust) {
+                    Some((sha, trust)) => Some(CommitFacet { sha, trust: word(&trust)? }),
+                    None => None,
+                },
             })
         })
         .collect()

@@ -5,7 +5,7 @@ mod promotion;
 mod provenance;
 mod versions;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use mc_domain::{
     CiVerdict, DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, UserId,
     Visibility,
@@ -19,8 +19,8 @@ use crate::{Error, Store, Tx};
 
 pub use create::{NewRecord, create};
 pub use promotion::{
-    Decided, Promotion, RESTORED_DAYS, confirm, decide, prolong, proposals, restore, same_proposal,
-    share,
+    Decided, Promotion, RESTORED_DAYS, confirm, decide, is_own_proposal, live_until, prolong,
+    proposals, restore, same_proposal, share,
 };
 pub use provenance::{
     Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,
@@ -29,9 +29,14 @@ pub use provenance::{
 };
 pub use versions::{Version, last_version, version, versions};
 
-/// Days that a record lives after it was saved or last recalled, unless its end was named, or the policy
-/// has others.
+/// Days that a fact or a worked example lives after it was saved or last recalled, unless its end was named, or the
+/// policy has others.
 pub const DEFAULT_TTL_DAYS: i32 = 180;
+/// Days that a proposal waits for a person.
+pub const PROPOSAL_DAYS: u16 = 180;
+/// The end of what has none: a time that no clock reaches, so that whoever compares an end with now need not know of it.
+pub const NO_END: DateTime<Utc> =
+    NaiveDate::from_ymd_opt(9999, 12, 31).expect("a day").and_time(NaiveTime::MIN).and_utc();
 
 /// A record as stored.
 #[derive(Debug, Clone)]
@@ -50,7 +55,7 @@ pub struct Record {
     pub kind: RecordKind,
     /// Title; may be empty.
     pub title: String,
-    /// At most 2,000 characters.
+    /// At most 4,000 characters.
     pub content: String,
     /// Parts of the system it is about.
     pub scope: Vec<String>,
@@ -58,7 +63,7 @@ pub struct Record {
     pub tags: Vec<String>,
     /// Who answers for it.
     pub owner: Option<String>,
-    /// When it expires.
+    /// When it expires; [`NO_END`] for never.
     pub ttl: DateTime<Utc>,
     /// Whether that end was named by a person; a recall does not move it then.
     pub ttl_given: bool,
@@ -121,7 +126,7 @@ pub struct RecordBody {
     pub kind: RecordKind,
     /// Title; may be empty.
     pub title: Sanitized,
-    /// At most 2,000 characters.
+    /// At most 4,000 characters.
     pub content: Sanitized,
     /// Parts of the system it is about.
     pub scope: Vec<String>,
@@ -354,16 +359,6 @@ pub async fn lock(tx: &mut Tx, records: &[RecordId]) -> Result<(), Error> {
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    Ok(())
-}
-
-/// Counts a use of these records.
-pub async fn used(tx: &mut Tx, ids: &[RecordId]) -> Result<(), Error> {
-    lock(tx, ids).await?;
-    let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-    sqlx::query!("update memory_records set used = used + 1 where id = any($1)", &ids)
-        .execute(&mut *tx.0)
-        .await?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use sqlx::PgExecutor;
 
 use crate::audit::{self, Chain, NewEvent};
-use crate::{Error, Store, Tx, files};
+use crate::{Error, Store, Tx, files, uses};
 
 /// A repository as stored.
 #[derive(Debug, Clone)]
@@ -257,12 +257,16 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
 
 /// Notes that all of the repository is in, as of a commit.
 pub async fn indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
-    sqlx::query!(
-        "update repositories set source_ref = $2, indexed_at = now() where id = $1",
+    let mut tx = store.begin().await?;
+    let project = sqlx::query_scalar!(
+        "update repositories set source_ref = $2, indexed_at = now() where id = $1 returning project_id",
         id.0,
         source_ref
     )
-    .execute(&store.pool)
+    .fetch_optional(&mut *tx.0)
     .await?;
-    Ok(())
+    if let Some(project) = project.filter(|_| !source_ref.is_empty()) {
+        uses::merged(&mut tx, project.into(), source_ref).await?;
+    }
+    tx.commit().await
 }

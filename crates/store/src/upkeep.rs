@@ -2,6 +2,7 @@
 
 use mc_domain::policy::RetentionDays;
 
+use crate::hygiene::mass_expiry;
 use crate::{Error, Store, audit, hooks, hygiene, vectors};
 
 /// Days that the change feed is kept: a keyword index that was not followed for longer is rebuilt.
@@ -14,6 +15,8 @@ const SESSION_DAYS: i32 = 30;
 pub struct Swept {
     /// Entries of the change feed.
     pub feed: u64,
+    /// Records whose end waits for a person from now on: too many of their project would have ended at once.
+    pub held: u64,
     /// Passages of records whose time is over; the records stay, and a save of the same revives
     /// them.
     pub expired: u64,
@@ -29,6 +32,9 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     let feed = prune_feed(store).await?;
     vectors::drop_graphs(store).await?;
     let logins = sweep_logins(store).await?;
+    let mut tx = store.begin().await?;
+    let held = mass_expiry::hold(&mut tx, None).await?;
+    tx.commit().await?;
     let expired = sqlx::query!(
         "delete from passages where record_id in (
              select id from memory_records where state in ('active', 'stale') and ttl < now())"
@@ -39,7 +45,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     hooks::forget_former_secrets(store).await?;
     hygiene::end_abandoned(store).await?;
     let events = prune_audits(store).await?;
-    Ok(Swept { feed, expired, logins, events })
+    Ok(Swept { feed, held, expired, logins, events })
 }
 
 /// Drops what is old of the audits of no project, one transaction each.

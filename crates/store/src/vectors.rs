@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::again::past_deadlocks;
 use crate::error::word;
+use crate::history::EMBEDDING_PRIORITY;
 use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
@@ -174,15 +175,17 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
 /// deletes another, still waits for this while this waits for them.
 async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "insert into embedding_queue (passage_id, project_id, private_to)
-         select p.id, p.project_id, p.private_to from passages p
+        "insert into embedding_queue (passage_id, project_id, private_to, priority)
+         select p.id, p.project_id, p.private_to, case when p.commit_id is null then 0 else $3::smallint end
+         from passages p
          where p.id = any($2) and not exists (select 1 from embeddings e where e.model_id = $1
              and e.passage_id = p.id and e.text_hash = p.content_hash)
          order by p.id
          for key share of p skip locked
          on conflict do nothing",
         model.id,
-        passages
+        passages,
+        EMBEDDING_PRIORITY
     )
     .execute(&store.pool)
     .await?;
@@ -250,7 +253,7 @@ pub async fn queue_length(
     Ok(queue(store, project, is_remote).await?.pending)
 }
 
-/// The next passages to embed, those that wait longest first, claimed for a minute so that two nodes
+/// The next passages to embed, code and notes before the commits of a history and then those that wait longest first, claimed for a minute so that two nodes
 /// don't do the same work. Those that the model (on another machine: `is_remote`) may not see by the policy
 /// of their project are put off for an hour, a thousand at a time, or until the policy changes.
 pub async fn take_backlog(
@@ -272,7 +275,7 @@ pub async fn take_backlog(
                where q.run_at <= now() and exists (
                    select from projects p
                    where p.id = q.project_id and mc.may_embed(p.embedding_providers, $2))
-               order by q.run_at, q.passage_id limit $1
+               order by q.priority, q.run_at, q.passage_id limit $1
                for update skip locked),
            claimed as (
                update embedding_queue q set run_at = now() + interval '1 minute'
@@ -288,11 +291,13 @@ pub async fn take_backlog(
     .await?;
     rows.into_iter()
         .map(|r| {
+            let source = word(&r.source_kind)?;
+            let text = embedding_text(source, &r.title, &r.place, &r.context, &r.text);
             Ok(Backlog {
                 passage: r.id.into(),
                 project: r.project_id.into(),
-                source: word(&r.source_kind)?,
-                text: Sanitized::stored(embedding_text(&r.title, &r.place, &r.context, &r.text)),
+                source,
+                text: Sanitized::stored(text),
                 text_hash: r.content_hash,
             })
         })

@@ -68,5 +68,6 @@ fn unheard(project: ProjectId) -> NewBundle {
         tokens: 0,
         degraded: Vec::new(),
         items: Vec::new(),
+        handles: Vec::new(),
     }
 }

@@ -161,6 +161,7 @@ async fn recall(db: &mut Watched) {
         tokens: 100,
         degraded: vec![],
         items: found.iter().map(|record| item(*record)).collect(),
+        handles: Vec::new(),
     };
     let keep = async |store: &Store| {
         let bundle = NewBundle { id: BundleId::generate(), ..bundle.clone() };

@@ -44,7 +44,7 @@ pub struct DialogEntry {
     #[schema(min_items = 1, max_items = 500)]
     messages: Vec<MessageEntry>,
     /// What is worth finding of it; only this is searched. Condensed from what was said when absent.
-    #[schema(value_type = Option<shapes::ContentText>)]
+    #[schema(value_type = Option<shapes::StatementText>)]
     distilled: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Check for DialogEntry {
             task: check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
             developer: check::optional_line("developer", self.developer, limits::NAME)?,
             messages: check::filled_records("messages", self.messages, limits::MESSAGES)?,
-            distilled: check::optional_text("distilled", self.distilled, limits::CONTENT)?,
+            distilled: check::optional_text("distilled", self.distilled, limits::STATEMENT)?,
         })
     }
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use mc_domain::{Action, DocId, ProjectId, ProjectKey};
+use mc_memory::uses::Opened;
 use mc_store::Store;
 use mc_store::docs::{self, Doc};
 use serde::{Deserialize, Serialize};
@@ -178,7 +179,10 @@ pub async fn open(
         DocumentName::Url(url) => docs::by_url(&here.store, here.project.id, url).await?,
     };
     match found {
-        Some(doc) => Ok(Json(doc.into())),
+        Some(doc) => {
+            here.note_opened(&caller, Opened::Doc(doc.id));
+            Ok(Json(doc.into()))
+        }
         None => Err(unknown(&here.store, here.project.id, &query.name).await?),
     }
 }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, HygieneReportId, HygieneTask, ProjectKey};
+use mc_domain::{Act, Action, HeldEnds, HygieneReportId, HygieneTask, ProjectKey};
 use mc_store::audit::{self, NewEvent};
 use mc_store::hygiene::{self, Report, ReportFilter};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
 use crate::problem::Problem;
 use crate::shapes;
-use crate::wire::HygieneTask as HygieneTaskView;
+use crate::wire::{HeldEnds as HeldEndsView, HygieneTask as HygieneTaskView};
 
 /// A report, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -80,13 +80,20 @@ pub struct HygieneRequest {
     /// Whether it only looks, and reports what it would do; `false` when absent.
     #[serde(default)]
     dry_run: bool,
+    /// With the task `expiry`: what becomes of the records whose end waits for a person, since too many would have ended
+    /// at once. Reports of the task count them as `held`.
+    held_ends: Option<HeldEndsView>,
 }
 
 impl Check for HygieneRequest {
-    type Checked = (HygieneTask, bool);
+    type Checked = (HygieneTask, bool, Option<HeldEnds>);
 
     fn check(self) -> Result<Self::Checked, Invalid> {
-        Ok((self.task.into(), self.dry_run))
+        let task = self.task.into();
+        if self.held_ends.is_some() && task != HygieneTask::Expiry {
+            return Err(Invalid::new("held_ends", "is for the task expiry; leave it out"));
+        }
+        Ok((task, self.dry_run, self.held_ends.map(Into::into)))
     }
 }
 
@@ -168,12 +175,12 @@ pub async fn run(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
-    ValidJson((task, is_dry_run)): ValidJson<HygieneRequest>,
+    ValidJson((task, is_dry_run, held_ends)): ValidJson<HygieneRequest>,
 ) -> Result<(StatusCode, Json<ReportView>), Problem> {
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::Curate).await?;
     let mut tx = store.begin().await?;
-    let id = hygiene::ask(&mut tx, project.id, task, is_dry_run).await?;
-    let detail = json!({ "task": task, "dry_run": is_dry_run });
+    let id = hygiene::ask_deciding(&mut tx, project.id, task, is_dry_run, held_ends).await?;
+    let detail = json!({ "task": task, "dry_run": is_dry_run, "held_ends": held_ends });
     audit::note(&mut tx, NewEvent::new(Act::HygieneAsked, id).with(detail)).await?;
     tx.commit().await?;
     let report = hygiene::find(&store, project.id, id).await?;

@@ -1,14 +1,16 @@
 //! `/recall`: what the team knows about a place, before work on it begins.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use mc_domain::{Action, ProjectId, ProjectKey};
-use mc_memory::TokenBudget;
+use chrono::{DateTime, Utc};
+use mc_domain::{Action, BundleSection, Handle, ProjectId, ProjectKey};
 use mc_memory::bundle::{
-    Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk, TaskHead,
+    Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk, TaskHead, handles,
 };
+use mc_memory::{PastChange, PastChanges, TokenBudget, past_changes};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -50,9 +52,10 @@ pub struct RecallRequest {
     #[serde(default)]
     #[schema(value_type = shapes::Symbols)]
     symbols: Vec<String>,
-    /// Short marks of the trouble.
+    /// Marks of the trouble: a word, an error's line, a trace. Of a long one its message counts, without times,
+    /// ids and folders.
     #[serde(default)]
-    #[schema(value_type = shapes::Words)]
+    #[schema(value_type = shapes::Signals)]
     signals: Vec<String>,
     /// Size of the bundle in tokens: 96 to 32,000; 2,000 when absent.
     #[serde(default, deserialize_with = "whole")]
@@ -65,6 +68,18 @@ pub struct RecallRequest {
     /// Who asks, for the record of what was handed out.
     #[schema(value_type = Option<shapes::Name>)]
     developer: Option<String>,
+    /// Sections beside the bundle; none when empty.
+    #[serde(default)]
+    #[schema(max_items = 64)]
+    include: Vec<Section>,
+}
+
+/// A section beside the bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// Similar past changes: the commits of indexed repositories that are nearest to the task.
+    Changes,
 }
 
 /// A [`RecallRequest`] as checked.
@@ -79,6 +94,7 @@ pub struct CheckedRecall {
     limit: TokenBudget,
     time_budget: Duration,
     developer: Option<String>,
+    include: Vec<Section>,
 }
 
 impl Check for RecallRequest {
@@ -98,11 +114,14 @@ impl Check for RecallRequest {
             symbols: check::list("symbols", self.symbols, limits::WORDS, |field, symbol| {
                 check::line(field, &symbol, limits::SYMBOL)
             })?,
-            signals: check::words("signals", self.signals)?,
+            signals: check::list("signals", self.signals, limits::WORDS, |field, signal| {
+                check::text(field, &signal, limits::SIGNAL)
+            })?,
             limit: TokenBudget::new(check::range("limit_tokens", tokens, &limits::LIMIT_TOKENS)?)
                 .map_err(|error| Invalid::new("limit_tokens", error))?,
             time_budget: check::milliseconds("time_budget_ms", budget)?,
             developer: check::optional_masked("developer", self.developer, limits::NAME)?,
+            include: check::list("include", self.include, limits::WORDS, |_, section| Ok(section))?,
         };
         if checked.asks_for_nothing() {
             return Err(Invalid::new(
@@ -146,7 +165,7 @@ impl CheckedRecall {
 /// What the team knows about the place, within the token limit.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RecallAnswer {
-    /// Short statements, at most 300 characters each, best first.
+    /// Short statements, best first, each whole where the token limit allows it.
     facts: Vec<FactView>,
     /// Worked examples, at most 3.
     few_shots: Vec<FewShotView>,
@@ -158,6 +177,10 @@ pub struct RecallAnswer {
     dialogs: Vec<TalkView>,
     /// Places in the code.
     code: Vec<CodeView>,
+    /// Similar past changes, nearest first, at most 3; there where `include` asks for `changes`. They are not counted
+    /// in `tokens` and `confidence`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<PastChangeView>>,
     /// How sure it is that this helps, from 0 to 1.
     confidence: f64,
     /// What `POST /feedback` wants to know about.
@@ -176,8 +199,14 @@ pub struct RecallAnswer {
 /// A fact, gotcha or rule.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FactView {
+    /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
+    handle: String,
     id: Uuid,
     text: String,
+    /// How many characters the whole text has, where the token limit left room for its most telling
+    /// sentences only; `GET /records/{id}` has all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_chars: Option<usize>,
     kind: Kind,
     scope: Vec<String>,
     tags: Vec<String>,
@@ -200,6 +229,8 @@ pub struct FactView {
 /// A worked example.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FewShotView {
+    /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
+    handle: String,
     id: Uuid,
     title: String,
     steps: Vec<String>,
@@ -207,6 +238,9 @@ pub struct FewShotView {
     patch_ref: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// As in a fact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_chars: Option<usize>,
     scope: Vec<String>,
     trust: Trust,
     /// What it was taken from, in at most 120 characters; absent for what somebody just said.
@@ -224,17 +258,36 @@ pub struct FewShotView {
 /// A decision or document to read.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LinkView {
+    /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
+    handle: String,
     title: String,
     /// Address, or the path of a file of a repository that has none.
     url: String,
     /// The record or document that it leads to.
     id: Uuid,
     trust: Trust,
+    /// What was decided; absent for a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// As in a fact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_chars: Option<usize>,
+    /// The heading of the document's section that is nearest to the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    section: Option<String>,
+    /// The section's first line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_start: Option<i32>,
+    /// The section's last line, inclusive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_end: Option<i32>,
 }
 
 /// What came out of a conversation that nobody made a record of.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TalkView {
+    /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
+    handle: String,
     /// The dialog.
     id: Uuid,
     /// At most 300 characters.
@@ -246,6 +299,8 @@ pub struct TalkView {
 /// A place in the code.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CodeView {
+    /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
+    handle: String,
     /// Path within the repository.
     place: String,
     line_start: i32,
@@ -253,6 +308,19 @@ pub struct CodeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     symbol: Option<String>,
     summary: String,
+    trust: Trust,
+}
+
+/// A past change that resembles the task.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PastChangeView {
+    /// First digits of the commit's name.
+    commit: String,
+    /// First line of its message.
+    subject: String,
+    date: DateTime<Utc>,
+    /// The indexed files of code that it touched, by their names now.
+    files: Vec<String>,
     trust: Trust,
 }
 
@@ -277,19 +345,27 @@ pub async fn recall(
     let here = api.enter(&caller, &request.project, Action::Read).await?;
     let most = usize::try_from(here.project.policy.tokens.recall).unwrap_or(TokenBudget::MAX);
     let most = TokenBudget::new(most).unwrap_or_default();
+    let wants_changes = request.include.contains(&Section::Changes);
     let request = request.into_domain(here.project.id, caller.name(), most);
-    Ok(Json(mc_memory::recall(&here.memory, &request).await?.into()))
+    let changes = async {
+        if wants_changes { past_changes(&here.memory, &request).await.map(Some) } else { Ok(None) }
+    };
+    let (bundle, changes) = tokio::try_join!(mc_memory::recall(&here.memory, &request), changes)?;
+    Ok(Json(RecallAnswer::from(bundle).with(changes)))
 }
 
 impl From<Bundle> for RecallAnswer {
     fn from(bundle: Bundle) -> Self {
+        let handles = handles(&bundle);
+        let of = |section| handles.of(section);
         Self {
-            facts: all(bundle.facts),
-            few_shots: all(bundle.few_shots),
-            links: all(bundle.links),
-            gotchas: all(bundle.gotchas),
-            dialogs: all(bundle.dialogs),
-            code: all(bundle.code),
+            facts: named(of(BundleSection::Facts), bundle.facts),
+            few_shots: named(of(BundleSection::FewShots), bundle.few_shots),
+            links: named(of(BundleSection::Links), bundle.links),
+            gotchas: named(of(BundleSection::Gotchas), bundle.gotchas),
+            dialogs: named(of(BundleSection::Dialogs), bundle.dialogs),
+            code: named(of(BundleSection::Code), bundle.code),
+            changes: None,
             confidence: rounded(bundle.confidence),
             bundle_id: bundle.id.into(),
             tokens: bundle.tokens,
@@ -300,15 +376,46 @@ impl From<Bundle> for RecallAnswer {
     }
 }
 
+/// Items with their handles.
+fn named<T, U: From<(Handle, T)>>(handles: &[Handle], items: Vec<T>) -> Vec<U> {
+    handles.iter().copied().zip(items).map(Into::into).collect()
+}
+
+impl RecallAnswer {
+    /// The same with the section of past changes, where that was asked for.
+    fn with(mut self, changes: Option<PastChanges>) -> Self {
+        let Some(PastChanges { changes, degraded }) = changes else { return self };
+        self.changes = Some(all(changes));
+        self.degraded.extend(degraded);
+        let mut seen = HashSet::new();
+        self.degraded.retain(|note| seen.insert(note.clone()));
+        self
+    }
+}
+
+impl From<PastChange> for PastChangeView {
+    fn from(change: PastChange) -> Self {
+        Self {
+            commit: change.commit,
+            subject: change.subject,
+            date: change.committed_at,
+            files: change.files,
+            trust: change.trust.into(),
+        }
+    }
+}
+
 fn all<T: Into<U>, U>(items: Vec<T>) -> Vec<U> {
     items.into_iter().map(Into::into).collect()
 }
 
-impl From<Statement> for FactView {
-    fn from(statement: Statement) -> Self {
+impl From<(Handle, Statement)> for FactView {
+    fn from((handle, statement): (Handle, Statement)) -> Self {
         Self {
+            handle: handle.to_string(),
             id: statement.id.into(),
             text: statement.text,
+            full_chars: statement.full_chars,
             kind: statement.kind.into(),
             scope: statement.scope,
             tags: statement.tags,
@@ -337,14 +444,16 @@ impl From<CitedPlace> for CitationView {
     }
 }
 
-impl From<FewShot> for FewShotView {
-    fn from(shot: FewShot) -> Self {
+impl From<(Handle, FewShot)> for FewShotView {
+    fn from((handle, shot): (Handle, FewShot)) -> Self {
         Self {
+            handle: handle.to_string(),
             id: shot.id.into(),
             title: shot.title,
             steps: shot.steps,
             patch_ref: shot.patch_ref,
             text: shot.text,
+            full_chars: shot.full_chars,
             scope: shot.scope,
             trust: shot.trust.into(),
             source: shot.source,
@@ -355,19 +464,31 @@ impl From<FewShot> for FewShotView {
     }
 }
 
-impl From<Link> for LinkView {
-    fn from(link: Link) -> Self {
+impl From<(Handle, Link)> for LinkView {
+    fn from((handle, link): (Handle, Link)) -> Self {
         let id = match link.target {
             LinkTarget::Record(id) => id.into(),
             LinkTarget::Doc(id) => id.into(),
         };
-        Self { title: link.title, url: link.url, id, trust: link.trust.into() }
+        Self {
+            handle: handle.to_string(),
+            title: link.title,
+            url: link.url,
+            id,
+            trust: link.trust.into(),
+            text: link.text,
+            full_chars: link.full_chars,
+            section: link.section,
+            line_start: link.lines.map(|(start, _)| start),
+            line_end: link.lines.map(|(_, end)| end),
+        }
     }
 }
 
-impl From<Talk> for TalkView {
-    fn from(talk: Talk) -> Self {
+impl From<(Handle, Talk)> for TalkView {
+    fn from((handle, talk): (Handle, Talk)) -> Self {
         Self {
+            handle: handle.to_string(),
             id: talk.id.into(),
             text: talk.text,
             trust: talk.trust.into(),
@@ -376,9 +497,10 @@ impl From<Talk> for TalkView {
     }
 }
 
-impl From<CodePlace> for CodeView {
-    fn from(place: CodePlace) -> Self {
+impl From<(Handle, CodePlace)> for CodeView {
+    fn from((handle, place): (Handle, CodePlace)) -> Self {
         Self {
+            handle: handle.to_string(),
             place: place.place,
             line_start: place.line_start,
             line_end: place.line_end,

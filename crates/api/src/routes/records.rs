@@ -7,13 +7,16 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_domain::{Act, Action, ProjectKey, RecordId, RecordKind};
-use mc_store::Store;
+use mc_memory::uses::Opened;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::{self, Citation};
+use mc_store::docs;
 use mc_store::passages::{self, PassageSource};
 use mc_store::projects::Belonging;
-use mc_store::records::{self, Contribution, Record, RecordFilter, Version};
+use mc_store::records::{self, Contribution, Decided, Record, RecordFilter, Version};
+use mc_store::{Store, Tx};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -114,8 +117,9 @@ pub struct RecordView {
     /// Who vouches for it.
     trust: Trust,
     owner: Option<String>,
-    /// When it expires.
-    ttl: DateTime<Utc>,
+    /// When it expires; absent for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<DateTime<Utc>>,
     /// Whether that end was named when it was saved; otherwise every recall moves it.
     ttl_given: bool,
     #[schema(value_type = Object)]
@@ -168,8 +172,9 @@ pub struct VersionView {
     /// Who vouched for it.
     trust: Trust,
     owner: Option<String>,
-    /// When it was to expire.
-    ttl: DateTime<Utc>,
+    /// When it was to expire; absent for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<DateTime<Utc>>,
     /// Whether that end was named.
     ttl_given: bool,
     #[schema(value_type = Object)]
@@ -187,6 +192,9 @@ pub struct VersionView {
 pub struct CitedRecord {
     #[serde(flatten)]
     record: RecordView,
+    /// The document that holds the whole text, of which the content is a statement: `GET /documents/open`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document_id: Option<Uuid>,
     citations: Vec<CitationView>,
 }
 
@@ -260,8 +268,10 @@ pub async fn show(
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<Json<RecordDetails>, Problem> {
     let here = api.enter_holding(&caller, Belonging::Record(id), Action::Read).await?;
-    let store = here.ok_or_else(|| unknown(id))?.store;
-    let record = records::find(&store, id).await?.ok_or_else(|| unknown(id))?;
+    let here = here.ok_or_else(|| unknown(id))?;
+    let record = records::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
+    here.note_opened(&caller, Opened::Record(id));
+    let store = here.store;
     let versions = versions(&store, id).await?;
     let sources = records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
     let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
@@ -291,14 +301,16 @@ pub(super) async fn cited(
     for citation in citations::of_records(store, &ids).await? {
         by_record.entry(citation.record).or_default().push(citation.into());
     }
+    let documents = docs::behind(store, &ids).await?;
     let with_citations = |record: Record| CitedRecord {
+        document_id: documents.get(&record.id).map(|id| id.0),
         citations: by_record.remove(&record.id).unwrap_or_default(),
         record: record.into(),
     };
     Ok(records.into_iter().map(with_citations).collect())
 }
 
-/// Take a record out of memory. A private one takes no more than saving it did.
+/// Take a record out of memory. A private one, and a proposal of one's own, take no more than saving them did.
 #[utoipa::path(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
     responses((status = 204, description = "No longer recalled"))
@@ -314,6 +326,11 @@ pub async fn remove(
     // Held, or it could be shared between the look and the removal.
     records::lock(&mut tx, &[id]).await?;
     let record = records::find_in(&mut tx, id).await?.ok_or_else(|| unknown(id))?;
+    if records::is_own_proposal(&mut tx, id, caller.user).await? {
+        withdraw(&mut tx, id).await?;
+        tx.commit().await?;
+        return Ok(StatusCode::NO_CONTENT);
+    }
     if record.standing.private_to != Some(caller.user) {
         api.require(&caller, &here.project, Action::Write)?;
     }
@@ -332,10 +349,24 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Takes a proposal back, as whoever made it may.
+async fn withdraw(tx: &mut Tx, id: RecordId) -> Result<(), Problem> {
+    if !records::decide(tx, id, Decided::Rejected).await? {
+        return Err(unknown(id));
+    }
+    let event = NewEvent::new(Act::ProposalRejected, id).with(json!({ "withdrawn": true }));
+    Ok(audit::note(tx, event).await?)
+}
+
 pub(super) fn unknown(id: RecordId) -> Problem {
     Problem::not_found(format!("there is no such record: {id}"))
         .field("id")
         .hint("GET /records lists those of a project")
+}
+
+/// An end that comes.
+fn end(ttl: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    (ttl < records::NO_END).then_some(ttl)
 }
 
 impl From<Record> for RecordView {
@@ -351,7 +382,7 @@ impl From<Record> for RecordView {
             visibility: record.standing.visibility.into(),
             trust: record.standing.trust.into(),
             owner: record.owner,
-            ttl: record.ttl,
+            ttl: end(record.ttl),
             ttl_given: record.ttl_given,
             quality: record.quality,
             meta: record.meta,
@@ -404,7 +435,7 @@ impl VersionView {
             tags: version.tags,
             trust: version.trust.into(),
             owner: version.owner,
-            ttl: version.ttl,
+            ttl: end(version.ttl),
             ttl_given: version.ttl_given,
             meta: version.meta,
             citations,

@@ -70,8 +70,8 @@ pub struct AcceptEntry {
     /// As proposed when absent.
     #[schema(value_type = Option<shapes::Title>)]
     title: Option<String>,
-    /// As proposed when absent; at most 2,000 characters are kept.
-    #[schema(value_type = Option<shapes::ContentText>)]
+    /// As proposed when absent; at most 4,000 characters.
+    #[schema(value_type = Option<shapes::StatementText>)]
     content: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Check for AcceptEntry {
         };
         let edit = Edit {
             title: check::optional_line("title", self.title, limits::TITLE)?,
-            content: check::optional_text("content", self.content, limits::CONTENT)?,
+            content: check::optional_text("content", self.content, limits::STATEMENT)?,
         };
         Ok((seen, edit))
     }

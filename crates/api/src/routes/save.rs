@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use mc_domain::{Action, DialogId, ProjectKey, RecordId, RecordKind, Role};
-use mc_memory::{Decision, NewCitation, SaveOutcome};
+use mc_memory::{Contradicted, Decision, NewCitation, SaveOutcome, UnknownCitation};
 use mc_store::projects::Project;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -45,7 +45,8 @@ pub struct SaveRequest {
     #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
     kind: Kind,
-    /// Distilled to at most 2,000 characters before it is kept.
+    /// Kept as it is but for greetings and markup: in up to 4,000 characters, steps included, by the record; what is longer
+    /// in a document behind it, and the record holds a statement of that. A private one has to fit.
     #[schema(value_type = shapes::ContentText)]
     content: String,
     #[schema(value_type = Option<shapes::Title>)]
@@ -63,7 +64,8 @@ pub struct SaveRequest {
     #[schema(value_type = Option<shapes::Name>)]
     owner: Option<String>,
     quality: Option<QualityEntry>,
-    /// A date (through that day) or an RFC 3339 time, at most 10 years ahead; 180 days when absent.
+    /// A date (through that day) or an RFC 3339 time, at most 10 years ahead. When absent, as the project's policy has it:
+    /// facts and worked examples 180 days after the last recall, other kinds never.
     #[schema(value_type = Option<shapes::EndOfLife>)]
     ttl: Option<String>,
     /// `patch_sha`, `source_dialog_id` and whatever else belongs to it; at most 16 KiB of JSON.
@@ -103,10 +105,13 @@ pub struct SaveRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QualityEntry {
+    /// Taken and ignored: the service finds by itself what is new, and answers that in `scores`.
     #[schema(value_type = Option<shapes::Share>)]
     novelty: Option<f64>,
+    /// Taken and ignored: the service finds by itself what says the same, and answers that in `scores`.
     #[schema(value_type = Option<shapes::Share>)]
     dup: Option<f64>,
+    /// Used: the score that is kept is the mean of this and the service's own.
     #[schema(value_type = Option<shapes::Share>)]
     usefulness: Option<f64>,
 }
@@ -288,6 +293,24 @@ pub struct SaveAnswer {
     flags: Vec<&'static str>,
     /// The places that the record cites, with verdicts.
     citations: Vec<CitationView>,
+    /// Those that it was to cite and does not: they are in no indexed repository.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    citations_left_out: Vec<UnknownCitationView>,
+    /// What became of the text: the record says `whole` of it; a `document` behind the record does, of which the record
+    /// holds a statement; the `existing` text of the record that says the same stays; or `nothing` of it is in memory.
+    kept: &'static str,
+    /// The document that holds the whole text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document_id: Option<Uuid>,
+    /// What of the text is kept nowhere: greetings, thanks, comments that nobody is shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
+    /// What else of the request was not taken as it came, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    /// The known record that it seems to contradict, where it replaces none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contradicts: Option<ContradictedView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<RecordView>,
     /// Why it can't be found by meaning yet; by its words it can.
@@ -301,6 +324,34 @@ pub struct ScoresView {
     novelty: f64,
     dup: f64,
     usefulness: f64,
+}
+
+/// A citation that was left out.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UnknownCitationView {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_start: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_end: Option<i32>,
+    /// What there is not.
+    reason: String,
+    /// What may have been meant: paths, or `path#name`; the nearest first.
+    near: Vec<String>,
+}
+
+/// A record that a note seems to contradict.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ContradictedView {
+    id: Uuid,
+    /// What it says, or the beginning of that.
+    text: String,
+    /// What sets the two apart.
+    difference: String,
+    /// How to say which of them holds.
+    hint: String,
 }
 
 /// A kind of secret that was masked.
@@ -408,8 +459,41 @@ impl From<SaveOutcome> for SaveAnswer {
                 .map(|masked| MaskedView { category: masked.category, count: masked.count })
                 .collect(),
             citations: saved.citations.into_iter().map(Into::into).collect(),
+            citations_left_out: saved.unknown_citations.into_iter().map(Into::into).collect(),
+            kept: saved.kept.as_str(),
+            document_id: saved.document.map(Into::into),
+            left_out: saved.left_out,
+            notes: saved.notes,
+            contradicts: saved.contradicts.map(Into::into),
             record: saved.record.map(Into::into),
             vector_pending: saved.vector_pending,
+        }
+    }
+}
+
+impl From<UnknownCitation> for UnknownCitationView {
+    fn from(unknown: UnknownCitation) -> Self {
+        Self {
+            file: unknown.file,
+            symbol: unknown.symbol,
+            line_start: unknown.lines.map(|(start, _)| start),
+            line_end: unknown.lines.map(|(_, end)| end),
+            reason: unknown.reason,
+            near: unknown.near,
+        }
+    }
+}
+
+impl From<Contradicted> for ContradictedView {
+    fn from(contradicted: Contradicted) -> Self {
+        let id = contradicted.id;
+        Self {
+            id: id.into(),
+            text: contradicted.text,
+            difference: contradicted.difference,
+            hint: format!(
+                "both are kept; if yours replaces it, save yours again with \"supersedes\": \"{id}\""
+            ),
         }
     }
 }

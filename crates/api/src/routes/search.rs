@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, ProjectId, ProjectKey};
+use mc_domain::{Action, ProjectId, ProjectKey, SourceKind};
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ pub struct SearchRequest {
     project_key: String,
     #[schema(value_type = shapes::QueryText)]
     query: String,
-    /// Any when empty.
+    /// Any but `change` when empty. Changes are commits of indexed repositories; they are searched alone. A search
+    /// over `code` alone ranks files higher that similar changes touched.
     #[serde(default)]
     #[schema(max_items = 64)]
     sources: Vec<Source>,
@@ -54,8 +55,8 @@ pub struct SearchRequest {
     /// A glob that the place must match, such as `app/**/*.rb`.
     #[schema(value_type = Option<shapes::Glob>)]
     path: Option<String>,
-    /// Such as `ruby`.
-    #[schema(value_type = Option<shapes::Word>)]
+    /// Such as `ruby`; an alias (`golang`, `c++`) or an extension (`.rs`, `ts`) will do.
+    #[schema(value_type = Option<shapes::Language>)]
     language: Option<String>,
     /// 1 to 100; 10 when absent.
     #[serde(default, deserialize_with = "whole")]
@@ -89,16 +90,18 @@ impl Check for SearchRequest {
     fn check(self) -> Result<CheckedSearch, Invalid> {
         let limit = self.limit.unwrap_or(limits::DEFAULT_SEARCH_LIMIT);
         let budget = self.time_budget_ms.unwrap_or(limits::DEFAULT_SEARCH_BUDGET_MS);
-        let language = check::optional_line("language", self.language, limits::WORD)?;
+        let language = check::optional("language", self.language, |field, name| {
+            check::language(field, &name)
+        })?;
         Ok(CheckedSearch {
             project: check::project_key("project_key", &self.project_key)?,
             text: check::text("query", &self.query, limits::QUERY)?,
             filter: PassageFilter {
-                sources: check::list("sources", self.sources, limits::WORDS, into)?,
+                sources: sources(self.sources)?,
                 record_kinds: check::list("kinds", self.kinds, limits::WORDS, into)?,
                 scope: check::words("scope", self.scope)?,
                 tags: check::words("tags", self.tags)?,
-                languages: language.map(|name| name.to_lowercase()).into_iter().collect(),
+                languages: language.into_iter().collect(),
                 path_regex: check::optional("path", self.path, |f, glob| check::glob(f, &glob))?,
                 ..PassageFilter::project(ProjectId(Uuid::nil()))
             },
@@ -116,6 +119,19 @@ impl Check for SearchRequest {
 #[expect(clippy::unnecessary_wraps, reason = "the form that check::list takes")]
 fn into<T: Into<U>, U>(_field: &str, value: T) -> Result<U, Invalid> {
     Ok(value.into())
+}
+
+/// Commits are ranked among themselves, so they are asked for alone.
+fn sources(sources: Vec<Source>) -> Result<Vec<SourceKind>, Invalid> {
+    let mut sources: Vec<SourceKind> = check::list("sources", sources, limits::WORDS, into)?;
+    sources.dedup();
+    if sources.len() > 1 && sources.contains(&SourceKind::Change) {
+        return Err(Invalid::new(
+            "sources",
+            "\"change\" can't be combined with other sources; search for changes in a request of their own",
+        ));
+    }
+    Ok(sources)
 }
 
 /// What was found, best first.
@@ -138,7 +154,7 @@ pub struct ResultView {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
     title: String,
-    /// File path or URL.
+    /// File path or URL; of a change the commit.
     place: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -188,11 +204,12 @@ pub struct ExplainView {
 /// Where a leg put a result.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LegView {
-    /// `exact`, `keyword` or `vector`.
+    /// `exact`, `keyword`, `vector` or `history`.
     leg: &'static str,
     /// From 1.
     rank: usize,
-    /// The leg's own: weight of names, BM25, or cosine similarity.
+    /// The leg's own: weight of names, BM25, cosine similarity, or how much similar past changes touched the file
+    /// (1 for the file that they touched most).
     score: f32,
     /// What it gave to `fused`.
     share: f32,
@@ -234,7 +251,7 @@ pub async fn search(
 impl From<Hit> for ResultView {
     fn from(hit: Hit) -> Self {
         let trust = mc_memory::bundle::trust(&hit.passage).into();
-        let Passage { indexed, updated_at, record, code, doc, dialog: _ } = hit.passage;
+        let Passage { indexed, updated_at, record, code, doc, dialog: _, commit: _ } = hit.passage;
         let of_code = code.as_ref().map(|code| (code.line_start, code.line_end));
         let lines = of_code.or(doc.as_ref().and_then(|doc| doc.lines));
         Self {

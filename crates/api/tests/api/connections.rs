@@ -128,8 +128,9 @@ async fn a_connection_shows_how_far_it_is_and_what_came_last() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
     let api = TestApi::start().await;
-    let _work = api.work();
+    // Only then: the first sync may otherwise have failed before the answer is made of the row.
     let made = connected(&api, "carts").await;
+    let _work = api.work();
     let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
     let failed = loop {
         let view = api.get(&path).await.ok();

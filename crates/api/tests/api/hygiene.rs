@@ -213,3 +213,21 @@ async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes
     let unknown = "/projects/shop/exports/019a0000-0000-7000-8000-000000000001";
     assert_eq!(api.get(unknown).await.fault(404), "id");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_becomes_of_ends_that_wait_is_asked_for_with_the_task_that_holds_them() {
+    let api = TestApi::start().await;
+    let path = "/projects/shop/hygiene";
+    let asked = json!({"task": "expiry", "held_ends": "extend"});
+    assert_eq!(api.post(path, asked).await.ok()["task"], "expiry");
+    let noted =
+        "select detail::jsonb ->> 'held_ends' from audit_events where action = 'hygiene.asked'";
+    assert_eq!(api.text(noted).await, "extend");
+    for (field, asked) in [
+        ("held_ends", json!({"task": "duplicates", "held_ends": "extend"})),
+        ("held_ends", json!({"task": "expiry", "held_ends": "perhaps"})),
+    ] {
+        let refused = api.post(path, asked).await;
+        assert_eq!(refused.fault(refused.status.as_u16()), field, "{}", refused.body);
+    }
+}

@@ -9,6 +9,7 @@ mod client;
 mod connections;
 mod documents;
 mod door;
+mod handles;
 mod hooks;
 mod hostile;
 mod hygiene;

@@ -106,12 +106,13 @@ async fn who_keeps_a_note_to_themselves_takes_it_out_whatever_they_may_do_to_the
         assert_eq!(caller.get(&path).await.ok()["state"], "deleted");
         assert_eq!(caller.delete(&path).await.fault(404), "id", "it is out already");
         assert_eq!(caller.delete(&ours).await.status, 403);
-        // What is put before the reviewers is theirs to decide about.
+        // What is put before the reviewers is theirs to decide about, or is taken back by who put it there.
         let saved = caller.post("/save", note.clone()).await.ok();
         let path = format!("/records/{}", id(&saved));
         caller.post(&format!("{path}/share"), json!({})).await.ok();
-        assert_eq!(caller.delete(&path).await.status, 403);
-        api.post(&format!("/proposals/{}/reject", id(&saved)), json!({"reason": "no"})).await.ok();
+        assert_eq!(other.delete(&path).await.status, 403);
+        assert_eq!(caller.delete(&path).await.status, 204);
+        assert_eq!(caller.get(&path).await.ok()["state"], "deleted");
     }
     assert_eq!(api.get(&ours).await.ok()["state"], "active");
 }

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use mc_memory::export::exported;
+use serde_json::Value;
 
 use crate::cli::ExportArgs;
 use crate::output::{Format, line, list};
@@ -22,7 +23,9 @@ pub async fn run(args: ExportArgs, remote: &Remote, format: Format) -> Result<()
         let page = remote.get("/records", &query).await?;
         let page = list(&page, "records");
         let Some(last) = page.last() else { break };
-        records.extend(page.iter().cloned().map(exported));
+        for record in page {
+            records.push(exported(whole(record, &args.project.project, remote).await?));
+        }
         last["id"].as_str().unwrap_or_default().clone_into(&mut after);
     }
     let written = match format {
@@ -35,4 +38,15 @@ pub async fn run(args: ExportArgs, remote: &Remote, format: Format) -> Result<()
             .with_context(|| format!("{} can't be written", path.display()))?,
     }
     Ok(())
+}
+
+/// The record, with the whole text where it holds a statement of that.
+async fn whole(record: &Value, project: &str, remote: &Remote) -> Result<Value> {
+    let mut record = record.clone();
+    if let Some(id) = record["document_id"].as_str() {
+        let query = [("project_key", project), ("id", id)];
+        let document = remote.get("/documents/open", &query).await?;
+        record["content"] = document["content"].clone();
+    }
+    Ok(record)
 }

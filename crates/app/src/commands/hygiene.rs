@@ -26,8 +26,11 @@ pub async fn run(command: HygieneCommand, remote: &Remote, format: Format) -> Re
             let report = remote.get(&path(&project, &format!("hygiene/{id}"))?, &[]).await?;
             format.print(&report, pretty);
         }
-        HygieneCommand::Run { task, project, dry_run } => {
-            let request = json!({ "task": task, "dry_run": dry_run });
+        HygieneCommand::Run { task, project, dry_run, held_ends } => {
+            let mut request = json!({ "task": task, "dry_run": dry_run });
+            if let Some(decision) = held_ends {
+                request["held_ends"] = json!(decision);
+            }
             let report = remote.post(&path(&project, "hygiene")?, request).await?;
             format.print(&report, |report: &Value| {
                 let id = text(report, "id");

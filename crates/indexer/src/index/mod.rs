@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::source::{InsideHost, Reach};
 use crate::walk::{self, Root, Tree};
-use crate::{Error, cut, source};
+use crate::{Error, cut, history, source};
 use prepare::{Looked, Seen};
 use progress::Tracker;
 use write::Writer;
@@ -44,6 +44,8 @@ pub struct Context {
     pub walk: walk::Limits,
     /// How large chunks may be.
     pub cut: cut::Limits,
+    /// How much of the history of repositories is read.
+    pub history: history::Limits,
     /// Who hears of changed files.
     pub observer: Arc<dyn FilesObserver>,
 }
@@ -134,12 +136,20 @@ async fn index(
         return Err(Error::Cancelled);
     }
     let mut changed = writer.finish().await?;
+    let rules = history::Rules {
+        sanitizing: &job.sanitizing,
+        masked_by: job.masked_by,
+        is_guarded: job.is_guarded,
+    };
+    let update = history::read(ctx, &repository, &checkout, rules, stop).await?;
     let gone: Vec<(&String, FileId)> = job
         .known
         .iter()
         .filter(|(path, _)| !kept.contains(*path) && !job.tree.is_out_of_sight(path))
         .map(|(path, file)| (path, file.id))
         .collect();
+    // Before the files go that were renamed, and what is known of them with them.
+    update.follow_renames(&ctx.store, &repository, &job.known).await?;
     delete(&ctx.store, &gone.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     tracker.deleted(gone.len());
     changed.extend(gone.into_iter().map(|(path, _)| path.clone()));
@@ -148,6 +158,7 @@ async fn index(
         changed.extend(kept);
     }
     tell(ctx, &repository, changed).await?;
+    update.store(&ctx.store, &repository).await?;
     // What was set while this run was at work is for the next one.
     let mut tx = ctx.store.begin().await?;
     let policy = projects::settled_policy(&mut tx, repository.project_id).await?;

@@ -36,8 +36,7 @@ pub(super) async fn checkout(
     cache: &Path,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
-    let key = hash::of(url.as_str().as_bytes());
-    let copy = cache.join(hex::encode(&key[..12]));
+    let copy = copy(url, cache);
     create(&copy)?;
     let lock = lock(&copy.with_extension("lock"), cancel).await?;
     for stale in STALE_LOCKS {
@@ -63,7 +62,14 @@ pub(super) async fn checkout(
     }
     git.run(&["clean", "--quiet", "-ffdx"], STEP_LIMIT, cancel).await?;
     let root = inside(&copy, below, requested_ref)?;
-    Ok(Checkout { root, source_ref: sha.unwrap_or_default(), _lock: Some(lock) })
+    let source_ref = sha.unwrap_or_default();
+    Ok(Checkout { root, source_ref, history: None, _lock: Some(lock) })
+}
+
+/// The folder of the copy of `url`.
+pub(super) fn copy(url: &Url, cache: &Path) -> PathBuf {
+    let key = hash::of(url.as_str().as_bytes());
+    cache.join(hex::encode(&key[..12]))
 }
 
 /// The folder `below` in the copy. The commit says what stands there: a link could lead anywhere.
@@ -172,7 +178,7 @@ async fn commit(git: &Git, name: &str, cancel: &CancellationToken) -> Result<Str
         .await
 }
 
-fn create(copy: &PathBuf) -> Result<(), Error> {
+pub(super) fn create(copy: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(copy)
         .map_err(|cause| Error::Io { path: copy.display().to_string(), cause })
 }

@@ -16,6 +16,9 @@ use crate::Error;
 /// Most of git's output that is kept.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
+/// Most bytes of one field of git's output, such as a commit message.
+const MAX_FIELD: usize = 64 * 1024;
+
 /// Settings that a repository's own configuration can't undo: no code of its own is run, and no
 /// transport but these is spoken.
 const SETTINGS: &[&str] = &[
@@ -89,11 +92,25 @@ pub(super) struct Git {
     is_ssh: bool,
     /// Whether it asks over the web, where anything may answer in place of git.
     is_web: bool,
+    /// Whether it must not fetch anything, whatever the repository lacks.
+    is_offline: bool,
 }
 
 impl Git {
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), settings: Vec::new(), is_ssh: false, is_web: false }
+        Self {
+            folder: folder.to_owned(),
+            settings: Vec::new(),
+            is_ssh: false,
+            is_web: false,
+            is_offline: false,
+        }
+    }
+
+    /// The same without any transport: what a partial clone lacks is not fetched, from wherever its own configuration
+    /// says, but an error.
+    pub fn offline(self) -> Self {
+        Self { is_offline: true, ..self }
     }
 
     /// The same with what it needs to fetch from there.
@@ -129,6 +146,33 @@ impl Git {
     ) -> Result<String, Error> {
         let (output, _) = finish(self.command(arguments), limit, cancel).await?;
         Ok(output)
+    }
+
+    /// Like [`Git::run`], but returns what git printed on its error stream beside the result.
+    pub async fn run_with_warnings(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<String, Error> {
+        let (_, warnings) = finish(self.command(arguments), limit, cancel).await?;
+        Ok(warnings)
+    }
+
+    /// Runs git and hands over its output of any size, field by field, as the NUL bytes end them. A field is cut at
+    /// [`MAX_FIELD`] bytes. `take` runs on this task, between reads.
+    pub async fn fields(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        cancel: &CancellationToken,
+        take: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        let mut child = self.command(arguments).spawn().map_err(Error::NoGit)?;
+        let (output, complaint) = (child.stdout.take(), child.stderr.take());
+        let reading = async { tokio::try_join!(split(output, take), read(complaint)) };
+        let (is_success, ((), complaint)) = ended(child, reading, limit, cancel).await?;
+        if is_success { Ok(()) } else { Err(failure(&complaint)) }
     }
 
     /// Runs `git ls-remote` with these arguments. That there is nothing is believed of a git server alone: over the web
@@ -174,10 +218,11 @@ impl Git {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ALLOW_PROTOCOL", "https:ssh:file")
+            .env("GIT_ALLOW_PROTOCOL", if self.is_offline { "" } else { "https:ssh:file" })
             .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", if self.is_offline { "1" } else { "0" })
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -195,19 +240,33 @@ async fn finish(
     cancel: &CancellationToken,
 ) -> Result<(String, String), Error> {
     let mut child = command.spawn().map_err(Error::NoGit)?;
-    let finished = tokio::select! {
-        finished = tokio::time::timeout(limit, outcome(&mut child)) => finished,
-        () = cancel.cancelled() => {
-            kill(&mut child).await;
-            return Err(Error::Cancelled);
-        }
-    };
-    let Ok(finished) = finished else {
-        kill(&mut child).await;
-        return Err(Error::Timeout(limit.as_secs()));
-    };
-    let (is_success, output, complaint) = finished.map_err(Error::NoGit)?;
+    let (output, complaint) = (child.stdout.take(), child.stderr.take());
+    let reading = async { tokio::try_join!(read(output), read(complaint)) };
+    let (is_success, (output, complaint)) = ended(child, reading, limit, cancel).await?;
     if is_success { Ok((output.trim().to_owned(), complaint)) } else { Err(failure(&complaint)) }
+}
+
+/// Whether a program succeeded and what was read of it, to the end. It is killed, with all that it started, where it
+/// takes longer or is cancelled.
+async fn ended<T>(
+    mut child: Child,
+    reading: impl Future<Output = std::io::Result<T>>,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> Result<(bool, T), Error> {
+    let ending = async {
+        let read = reading.await?;
+        Ok((child.wait().await?.success(), read))
+    };
+    let cut_short = tokio::select! {
+        finished = tokio::time::timeout(limit, ending) => match finished {
+            Ok(finished) => return finished.map_err(Error::NoGit),
+            Err(_) => Error::Timeout(limit.as_secs()),
+        },
+        () = cancel.cancelled() => Error::Cancelled,
+    };
+    kill(&mut child).await;
+    Err(cut_short)
 }
 
 /// Whether git heard a git server, by what it told of that.
@@ -221,10 +280,34 @@ fn version(told: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-async fn outcome(child: &mut Child) -> std::io::Result<(bool, String, String)> {
-    let (output, complaint) = (child.stdout.take(), child.stderr.take());
-    let (output, complaint) = tokio::try_join!(read(output), read(complaint))?;
-    Ok((child.wait().await?.success(), output, complaint))
+/// Reads to the end, field by field.
+async fn split(
+    stream: Option<impl AsyncRead + Unpin>,
+    mut take: impl FnMut(&[u8]),
+) -> std::io::Result<()> {
+    let Some(mut stream) = stream else { return Ok(()) };
+    let mut field = Vec::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = stream.read(&mut buffer).await?;
+        if read == 0 {
+            return Ok(());
+        }
+        let mut rest = &buffer[..read];
+        while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+            keep(&mut field, &rest[..end]);
+            take(&field);
+            field.clear();
+            rest = &rest[end + 1..];
+        }
+        keep(&mut field, rest);
+    }
+}
+
+/// Appends as much as a field may hold.
+fn keep(field: &mut Vec<u8>, bytes: &[u8]) {
+    let room = MAX_FIELD.saturating_sub(field.len());
+    field.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 /// Reads to the end and keeps the beginning, so that the program never waits for a reader.

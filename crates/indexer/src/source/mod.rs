@@ -2,6 +2,7 @@
 
 mod cache;
 mod git;
+pub(crate) mod history;
 mod reach;
 mod state;
 
@@ -14,6 +15,7 @@ use url::Url;
 use crate::{Error, walk};
 use cache::Lock;
 use git::Git;
+use history::HistoryOrigin;
 
 pub use reach::{InsideHost, NoInsideHost, Reach, check_outside};
 pub use state::{is_empty_folder, state};
@@ -63,6 +65,8 @@ pub struct Checkout {
     /// The commit of the tree; empty for a folder outside of git, and for a repository without a commit. A work tree
     /// may hold changes on top of it.
     pub source_ref: String,
+    /// Where the history of that commit can be had; `None` where there is no commit.
+    pub(crate) history: Option<HistoryOrigin>,
     _lock: Option<Lock>,
 }
 
@@ -109,7 +113,15 @@ pub async fn checkout(
     match &origin.location {
         Location::Url(url) => {
             let settings = reach::settings(url, reach).await?;
-            cache::checkout(url, requested_ref, "", settings, cache, cancel).await
+            let mut checkout =
+                cache::checkout(url, requested_ref, "", settings.clone(), cache, cancel).await?;
+            checkout.history = Some(HistoryOrigin::Remote {
+                url: url.clone(),
+                requested_ref: requested_ref.to_owned(),
+                settings,
+                copy: cache::copy(url, cache).with_extension("history"),
+            });
+            Ok(checkout)
         }
         Location::Folder(folder) => of_folder(folder, requested_ref, cache, cancel).await,
     }
@@ -123,11 +135,25 @@ async fn of_folder(
 ) -> Result<Checkout, Error> {
     match way(folder, requested_ref, cancel).await? {
         Way::AsItLies(root) => {
-            let source_ref = head(&Git::in_folder(&root), cancel).await?;
-            Ok(Checkout { root, source_ref, _lock: None })
+            let git = Git::in_folder(&root);
+            let source_ref = head(&git, cancel).await?;
+            let history = if source_ref.is_empty() {
+                None
+            } else {
+                let below = git.run(&["rev-parse", "--show-prefix"], LOCAL_LIMIT, cancel).await?;
+                Some(HistoryOrigin::Local { repository: root.clone(), below })
+            };
+            Ok(Checkout { root, source_ref, history, _lock: None })
         }
         Way::Fetched { repository, below } => {
-            cache::checkout(&repository, requested_ref, &below, Vec::new(), cache, cancel).await
+            let mut checkout =
+                cache::checkout(&repository, requested_ref, &below, Vec::new(), cache, cancel)
+                    .await?;
+            // It is on this disk: what was fetched has one commit, but there all of them are.
+            let repository = repository.to_file_path().ok();
+            checkout.history =
+                repository.map(|repository| HistoryOrigin::Local { repository, below });
+            Ok(checkout)
         }
     }
 }

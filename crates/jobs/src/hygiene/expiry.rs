@@ -1,11 +1,13 @@
-//! Records whose time was over long ago are taken out; what the policy deletes for good before long is counted.
+//! Records whose time was over long ago are taken out; what the policy deletes for good before long is counted. Where too
+//! many would end or go at once, that waits for a person.
 
-use mc_domain::{Act, RecordId};
+use mc_domain::{Act, HeldEnds, RecordId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::expiry::{self, Due, Expired};
-use mc_store::hygiene::{Given, Outcome};
+use mc_store::hygiene::mass_expiry::{self, Held};
+use mc_store::hygiene::{FINDINGS_MAX, Given, Outcome};
 use serde_json::json;
 
 /// Days for which an expired record, which nobody finds any more, is revived by whoever saves the same.
@@ -17,6 +19,7 @@ const PAGE: i64 = 500;
 
 pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
+    hold_back(store, given, &mut outcome).await?;
     let Expired { all, long_ago } = expiry::count(store, given.project, GRACE_DAYS).await?;
     outcome.count("expired", all.unsigned_abs());
     outcome.count("expired_long_ago", long_ago.unsigned_abs());
@@ -30,6 +33,34 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
     outcome.count("holds_destroyed_within_7_days", holds.unsigned_abs());
     outcome.count("reports_deleted_within_7_days", reports.unsigned_abs());
     Ok(outcome)
+}
+
+/// Does what a maintainer decided about ends that wait, has more of them wait where too many come at once, and says
+/// which do. A dry run takes it back.
+async fn hold_back(store: &Store, given: &Given, outcome: &mut Outcome) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    match given.held_ends {
+        Some(HeldEnds::Confirm) => {
+            outcome.count("ended", mass_expiry::confirm(&mut tx, given.project).await?);
+        }
+        Some(HeldEnds::Extend) => {
+            outcome.count("extended", mass_expiry::extend(&mut tx, given.project).await?);
+        }
+        None => {}
+    }
+    let soon = mass_expiry::hold(&mut tx, Some(given.project)).await?;
+    let expired = mass_expiry::hold_expired(&mut tx, given.project, GRACE_DAYS).await?;
+    outcome.count("held_now", soon + expired);
+    if !given.is_dry_run {
+        tx.commit().await?;
+    }
+    let most = i64::try_from(FINDINGS_MAX).unwrap_or(i64::MAX);
+    let Held { count, shared } = mass_expiry::held(store, given.project, most).await?;
+    outcome.count("held", count.unsigned_abs());
+    for id in shared {
+        outcome.found(json!({ "record": id, "end": "held" }));
+    }
+    Ok(())
 }
 
 /// One transaction of it; `false` once nothing is left.

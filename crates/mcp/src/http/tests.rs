@@ -17,8 +17,8 @@ const TOKEN: &str = "Bearer secret";
 fn fake_api() -> Router {
     async fn recall(headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
         let token = headers[header::AUTHORIZATION].to_str().expect("text");
-        Json(json!({"facts": [], "few_shots": [], "links": [], "confidence": 0.0,
-            "token": token, "project": body["project_key"]}))
+        let asked = json!({"token": token, "project": body["project_key"]});
+        Json(json!({"facts": [asked], "few_shots": [], "links": [], "confidence": 0.0}))
     }
     Router::new().route("/recall", post(recall))
 }
@@ -97,16 +97,17 @@ async fn a_call_without_a_token_is_refused_even_past_the_layers_around() {
 async fn a_stateless_call_forwards_its_callers_token() {
     let answer =
         send(&mounted(), &STATELESS, &stateless_recall(&json!({"project_key": "shop"}))).await;
-    let result = &answer.message()["result"];
-    assert_eq!(result["structuredContent"]["token"], TOKEN, "{}", answer.body);
-    assert_eq!(result["structuredContent"]["project"], "shop");
+    let asked = &answer.message()["result"]["structuredContent"]["facts"][0];
+    assert_eq!(asked["token"], TOKEN, "{}", answer.body);
+    assert_eq!(asked["project"], "shop");
 }
 
 #[tokio::test]
 async fn a_header_names_the_default_project() {
     let with = |project| [STATELESS.as_slice(), &[("x-memory-copilot-project", project)]].concat();
     let answer = send(&mounted(), &with("Shop"), &stateless_recall(&json!({}))).await;
-    assert_eq!(answer.message()["result"]["structuredContent"]["project"], "shop");
+    let asked = &answer.message()["result"]["structuredContent"]["facts"][0];
+    assert_eq!(asked["project"], "shop");
     let answer = send(&mounted(), &with("../etc"), &stateless_recall(&json!({}))).await;
     assert_eq!(answer.message()["result"]["isError"], true, "{}", answer.body);
 }

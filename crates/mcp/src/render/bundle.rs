@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::data::{Data, one_line};
 use super::{CAUTION, SENTENCE, append, cited, items, joined, lines, sentence, string};
@@ -33,9 +33,52 @@ pub fn bundle(answer: &Value) -> String {
     }
     append(&mut text, "\nleft out for time: ", &one_line(&joined(answer, "degraded"), SENTENCE));
     if memory > 0 {
-        append(&mut text, "\nbundle_id for feedback: ", string(answer, "bundle_id"));
+        append(&mut text, "\nbundle_id of these handles: ", string(answer, "bundle_id"));
     }
     text
+}
+
+/// What an item has for REST alone: a program that speaks MCP names it by its handle.
+const FOR_REST: [&str; 4] = ["id", "score", "tags", "updated_at"];
+
+/// The bundle for a program: each item by its handle, with what the text says of it, once.
+pub fn slim(answer: &Value) -> Value {
+    let mut slim = json!({ "confidence": answer.get("confidence").and_then(Value::as_f64).unwrap_or_default() });
+    for name in ["bundle_id", "reason", "task"] {
+        if let Some(value) = answer.get(name).filter(|value| !value.is_null()) {
+            slim[name] = value.clone();
+        }
+    }
+    if !items(answer, "degraded").is_empty() {
+        slim["degraded"] = answer["degraded"].clone();
+    }
+    for (section, _) in SECTIONS {
+        let items: Vec<Value> = items(answer, section).iter().map(program).collect();
+        if !items.is_empty() || REQUIRED.contains(section) {
+            slim[*section] = json!(items);
+        }
+    }
+    slim
+}
+
+/// Sections that a bundle has even where they are empty.
+const REQUIRED: [&str; 3] = ["facts", "few_shots", "links"];
+
+fn program(item: &Value) -> Value {
+    let is_said = |name: &str, value: &Value| {
+        let is_empty = matches!(value, Value::Null) || *value == json!([]) || *value == json!("");
+        let is_usual = name == "state" && *value == json!("active");
+        !is_empty && !is_usual && !FOR_REST.contains(&name)
+    };
+    let fields = item.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, value)| is_said(name, value)).map(|(name, value)| {
+        let value = match name.as_str() {
+            "citations" => items(item, "citations").iter().map(cited).collect(),
+            _ => value.clone(),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(fields.collect::<Map<_, _>>())
 }
 
 type WriteItem = fn(&mut Data, &Value);
@@ -62,12 +105,20 @@ fn write_section(data: &mut Data, title: &'static str, items: &[Value], item: Wr
 /// What the item is and where it comes from.
 fn head(data: &mut Data, kind: &str, item: &Value) {
     let state = Some(string(item, "state")).filter(|state| *state != "active").unwrap_or("");
-    data.item("-", &[kind, string(item, "id"), string(item, "trust"), state]);
+    data.item("-", &[string(item, "handle"), kind, string(item, "trust"), state]);
+}
+
+/// What an item says, and that this is not all of it where the token limit had no room for more.
+fn say(data: &mut Data, item: &Value) {
+    data.text(string(item, "text"));
+    if let Some(chars) = item.get("full_chars").and_then(Value::as_u64) {
+        data.field("shortened", &format!("from {chars} characters; open_doc has all of it"));
+    }
 }
 
 fn statement(data: &mut Data, item: &Value) {
     head(data, string(item, "kind"), item);
-    data.text(string(item, "text"));
+    say(data, item);
     data.field("source", string(item, "source"));
     data.field("ci", string(item, "ci"));
     data.field("scope", &joined(item, "scope"));
@@ -84,7 +135,7 @@ fn example(data: &mut Data, item: &Value) {
     data.field("patch", string(item, "patch_ref"));
     data.field("ci", string(item, "ci"));
     data.field("warning", string(item, "warning"));
-    data.text(string(item, "text"));
+    say(data, item);
     for step in items(item, "steps").iter().filter_map(Value::as_str) {
         data.field("step", step);
     }
@@ -100,7 +151,11 @@ fn issue(data: &mut Data, item: &Value) {
 fn link(data: &mut Data, item: &Value) {
     head(data, "link", item);
     data.field("title", string(item, "title"));
+    say(data, item);
     data.field("url", string(item, "url"));
+    let mut section = string(item, "section").to_owned();
+    append(&mut section, "", &lines(item));
+    data.field("section", &section);
 }
 
 fn talk(data: &mut Data, item: &Value) {
@@ -128,16 +183,16 @@ mod tests {
         let text = bundle(&json!({
             "bundle_id": "b1", "confidence": 0.82, "degraded": [],
             "task": {"external_id": "CS-214", "title": "Nil delay", "status": "open"},
-            "gotchas": [{"id": "g1", "kind": "gotcha", "text": "Units differ", "scope": ["cart"], "trust": "team",
+            "gotchas": [{"id": "g1", "handle": "m1", "kind": "gotcha", "text": "Units differ", "scope": ["cart"], "trust": "team",
                          "state": "stale", "warning": "the cited code changed",
                          "citations": [{"file": "app/cart.rb", "line_start": 3, "line_end": 5,
                                         "verdict": "drifted"}]}],
-            "facts": [{"id": "f1", "kind": "fact", "text": "First line\n- not an item", "scope": [],
+            "facts": [{"id": "f1", "handle": "m2", "kind": "fact", "text": "First line\n- not an item", "scope": [],
                        "state": "active", "source": "https://wiki.example/timing"}],
-            "few_shots": [{"id": "s1", "title": "Fix nil delay", "steps": ["read", "patch"],
+            "few_shots": [{"id": "s1", "handle": "m3", "title": "Fix nil delay", "steps": ["read", "patch"],
                            "patch_ref": "abc123", "source": "confirmed"}],
-            "links": [{"title": "ADR Timing Rules", "url": "https://wiki.example/adr/7", "id": "d1"}],
-            "code": [{"place": "app/cart.rb", "line_start": 3, "line_end": 5,
+            "links": [{"title": "ADR Timing Rules", "url": "https://wiki.example/adr/7", "id": "d1", "handle": "d1"}],
+            "code": [{"handle": "c1", "place": "app/cart.rb", "line_start": 3, "line_end": 5,
                       "symbol": "Cart#total", "summary": "def total", "trust": "untrusted"}],
         }));
         insta::assert_snapshot!(shown(&text), @r"
@@ -149,34 +204,51 @@ mod tests {
         title| Nil delay
         status| open
         gotchas:
-        - gotcha g1 team stale
+        - m1 gotcha team stale
         | Units differ
         scope| cart
         cites| app/cart.rb:3-5 (drifted)
         warning| the cited code changed
         facts:
-        - fact f1
+        - m2 fact
         | First line
         | - not an item
         source| https://wiki.example/timing
         few_shots:
-        - fewshot s1
+        - m3 fewshot
         title| Fix nil delay
         source| confirmed
         patch| abc123
         step| read
         step| patch
         links:
-        - link d1
+        - d1 link
         title| ADR Timing Rules
         url| https://wiki.example/adr/7
         code:
-        - code untrusted
+        - c1 code untrusted
         at| app/cart.rb:3-5 Cart#total
         | def total
         </recalled NONCE>
-        bundle_id for feedback: b1
+        bundle_id of these handles: b1
         ");
+    }
+
+    #[test]
+    fn a_program_gets_handles_and_what_is_said_once() {
+        let slim = slim(&json!({
+            "bundle_id": "b1", "confidence": 0.82, "degraded": [], "tokens": 120,
+            "gotchas": [], "few_shots": [], "links": [], "code": [],
+            "facts": [{"handle": "m1", "id": "f1", "kind": "fact", "text": "Units differ", "scope": [], "tags": ["x"],
+                       "score": 0.5, "state": "active", "trust": "team",
+                       "citations": [{"file": "a.rb", "line_start": 3, "line_end": 5, "verdict": "drifted"}]}],
+        }));
+        assert_eq!(
+            slim,
+            json!({"bundle_id": "b1", "confidence": 0.82, "few_shots": [], "links": [], "facts": [
+                {"handle": "m1", "kind": "fact", "text": "Units differ", "trust": "team",
+                 "citations": ["a.rb:3-5 (drifted)"]}]})
+        );
     }
 
     #[test]

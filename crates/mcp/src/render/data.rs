@@ -3,7 +3,7 @@
 //! ```text
 //! <recalled 3fq7x2mzk5wc9d1b>
 //! gotchas:
-//! - gotcha 0198c2… team stale
+//! - m1 gotcha team stale
 //! | Units differ
 //! scope| cart
 //! </recalled 3fq7x2mzk5wc9d1b>
@@ -43,8 +43,8 @@ impl Data {
         let _ = writeln!(self.lines, "{title}:");
     }
 
-    /// Begins an item, behind `sign` (`-`, `1.`), with what it is and where it comes from: kind, id, trust,
-    /// state. They may come from the store, so only words pass.
+    /// Begins an item, behind `sign` (`-`, `1.`), with what it is and where it comes from: handle or id, kind,
+    /// trust, state. They may come from the store, so only words pass.
     pub fn item(&mut self, sign: &str, head: &[&str]) {
         self.lines.push_str(sign);
         for word in head {

@@ -14,6 +14,8 @@ pub struct Excerpt<'a> {
     pub lines: Vec<&'a str>,
     /// Lines of the text below it.
     pub after: usize,
+    /// Whether the last line is not whole.
+    pub is_cut: bool,
 }
 
 impl<'a> Excerpt<'a> {
@@ -28,8 +30,44 @@ impl<'a> Excerpt<'a> {
         let blank = lines[before..].iter().take_while(|line| line.trim().is_empty()).count();
         let before = if before > 0 { before + blank } else { 0 };
         let end = lines.len().min(before + most);
-        Self { before, lines: lines[before..end].to_vec(), after: lines.len() - end }
+        Self { before, lines: lines[before..end].to_vec(), after: lines.len() - end, is_cut: false }
     }
+
+    /// As many of the lines as have at most `most` characters together; of the first that has more, a beginning.
+    pub fn within(mut self, most: usize) -> Self {
+        let mut left = most;
+        for (index, line) in self.lines.clone().into_iter().enumerate() {
+            let length = line.chars().count();
+            if length <= left {
+                left -= length;
+                continue;
+            }
+            // A few letters of a line say nothing; of the first line they are all there is.
+            let cut = begun(line, left);
+            let kept = if index == 0 || cut.len() * 2 >= line.len() { index + 1 } else { index };
+            self.after += self.lines.len() - kept;
+            self.is_cut = kept > index;
+            self.lines.truncate(kept);
+            if let Some(last) = self.lines.last_mut().filter(|_| kept > index) {
+                *last = cut;
+            }
+            break;
+        }
+        self
+    }
+
+    /// The lines, as they are shown.
+    pub fn text(&self) -> String {
+        let end = if self.is_cut { " ..." } else { "" };
+        format!("{}{end}", self.lines.join("\n"))
+    }
+}
+
+/// The beginning of a line of at most `most` characters, up to the end of a word where there is one.
+fn begun(line: &str, most: usize) -> &str {
+    let end = line.char_indices().nth(most).map_or(line.len(), |(byte, _)| byte);
+    let words = line[..end].rfind(' ').filter(|at| *at * 2 > end).unwrap_or(end);
+    line[..words].trim_end()
 }
 
 fn before_match(result: &Value, most: usize) -> usize {
@@ -57,6 +95,24 @@ mod tests {
         let excerpt = Excerpt::of(&result, 20);
         assert_eq!((excerpt.before, excerpt.lines.len(), excerpt.after), (47, 20, 13));
         assert_eq!(excerpt.lines[LEAD], "line 150");
+    }
+
+    #[test]
+    fn long_lines_are_cut_at_a_word_and_said_to_be() {
+        let long = "word ".repeat(100);
+        let result = json!({ "text": format!("{long}\nsecond") });
+        let excerpt = Excerpt::of(&result, 20).within(52);
+        assert_eq!(excerpt.text(), format!("{}word ...", "word ".repeat(9)));
+        assert_eq!((excerpt.lines.len(), excerpt.after, excerpt.is_cut), (1, 1, true));
+        let result = json!({ "text": format!("first\n{long}\nthird") });
+        let excerpt = Excerpt::of(&result, 20).within(52);
+        assert_eq!(
+            (excerpt.text().as_str(), excerpt.after),
+            ("first", 2),
+            "a tenth of a line says nothing"
+        );
+        let whole = Excerpt::of(&result, 20);
+        assert_eq!(whole.clone().within(10_000), whole);
     }
 
     #[test]

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use super::data::{one_line, quoted, structured};
 use super::*;
+use crate::tools::{NoSection, Piece};
 
 const SEED: u64 = 0x005E_EDED;
 const SECTIONS: &[&str] = &["task", "gotchas", "facts", "few_shots", "links", "dialogs", "code"];
 /// All that a line of data may begin with.
 const LABELS: &[&str] = &[
-    "", "at", "cites", "id", "patch", "scope", "source", "status", "step", "tags", "title",
-    "updated", "url", "warning", "why",
+    "", "at", "ci", "cites", "id", "issue", "patch", "replaced", "scope", "section", "shown",
+    "source", "status", "step", "tags", "title", "updated", "url", "warning", "why",
 ];
 
 /// An item as the format has it.
@@ -97,7 +98,7 @@ fn no_payload_breaks_out_of_a_bundle() {
     for poison in poisons() {
         let raw = |at| poison.raw(at);
         let statement = |id: &str, at: usize| {
-            json!({"id": id, "kind": "fact", "text": raw(at), "scope": [raw(at + 1)], "state": "active",
+            json!({"handle": id, "kind": "fact", "text": raw(at), "scope": [raw(at + 1)], "state": "active",
                 "trust": "untrusted", "citations": [{"file": raw(at), "symbol": raw(at + 1), "verdict": "fresh"}],
                 "warning": raw(at), "source": raw(at + 1)})
         };
@@ -105,10 +106,10 @@ fn no_payload_breaks_out_of_a_bundle() {
             "bundle_id": "b1", "confidence": 0.5,
             "task": {"external_id": raw(0), "title": raw(1), "status": raw(2)},
             "gotchas": [statement("g1", 0), statement("g2", 1)], "facts": [statement("f1", 2), statement("f2", 3)],
-            "few_shots": [{"id": "s1", "title": raw(0), "patch_ref": raw(1), "text": raw(2), "steps": [raw(0), raw(1)],
+            "few_shots": [{"handle": "s1", "title": raw(0), "patch_ref": raw(1), "text": raw(2), "steps": [raw(0), raw(1)],
                 "source": raw(1)}],
-            "links": [{"id": "l1", "title": raw(0), "url": raw(1)}, {"id": "l2", "title": raw(2), "url": raw(3)}],
-            "dialogs": [{"id": "d1", "text": raw(0)}, {"id": "d2", "text": raw(1)}],
+            "links": [{"handle": "l1", "title": raw(0), "url": raw(1)}, {"handle": "l2", "title": raw(2), "url": raw(3)}],
+            "dialogs": [{"handle": "d1", "text": raw(0)}, {"handle": "d2", "text": raw(1)}],
             "code": [{"place": raw(0), "line_start": 3, "line_end": 5, "symbol": raw(1), "summary": raw(2),
                 "trust": "untrusted"}],
         }));
@@ -119,15 +120,15 @@ fn no_payload_breaks_out_of_a_bundle() {
             heads,
             [
                 "task: issue",
-                "gotchas: fact g1 untrusted",
-                "gotchas: fact g2 untrusted",
-                "facts: fact f1 untrusted",
-                "facts: fact f2 untrusted",
-                "few_shots: fewshot s1",
-                "links: link l1",
-                "links: link l2",
-                "dialogs: dialog d1",
-                "dialogs: dialog d2",
+                "gotchas: g1 fact untrusted",
+                "gotchas: g2 fact untrusted",
+                "facts: f1 fact untrusted",
+                "facts: f2 fact untrusted",
+                "few_shots: s1 fewshot",
+                "links: l1 link",
+                "links: l2 link",
+                "dialogs: d1 dialog",
+                "dialogs: d2 dialog",
                 "code: code untrusted",
             ],
             "{text}"
@@ -156,17 +157,20 @@ fn no_payload_breaks_out_of_results() {
         let raw = |at| poison.raw(at);
         let result = |id: &str, at: usize| {
             json!({"source": "memory", "kind": "rule", "record_id": id, "state": "active", "title": raw(at),
-                "place": raw(at + 1), "symbol": raw(at), "url": raw(at + 1), "text": raw(at)})
+                "place": raw(at + 2), "symbol": raw(at), "url": raw(at + 1), "text": raw(at)})
         };
-        let text =
-            results(&json!({"results": [result("r1", 0), result("r2", 1), result("r3", 2)]}));
+        let answer = json!({"results": [result("r1", 0), result("r2", 1), result("r3", 2)]});
+        let text = results(&answer, 100_000).text;
         let (items, outside) = read(&text);
         let heads: Vec<String> = items.iter().map(|item| item.head.join(" ")).collect();
         assert_eq!(heads, ["rule r1", "rule r2", "rule r3"], "{text}");
         for (item, at) in items.iter().zip(0..) {
             let url: Vec<_> =
                 texts(item).into_iter().filter(|(label, _)| *label == "url").collect();
-            assert_eq!(url, lines_of("url", poison.shown(at + 1)));
+            // A payload of one or two parts has the place and the address the same.
+            let is_place = raw(at + 1) == raw(at + 2);
+            let expected = if is_place { vec![] } else { lines_of("url", poison.shown(at + 1)) };
+            assert_eq!(url, expected);
         }
         assert_eq!(outside.len(), 1, "{outside:?}");
     }
@@ -182,21 +186,30 @@ fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
             "citations": [{"file": raw(0), "verdict": raw(1)}]}));
         let (items, outside) = read(&text);
         assert_eq!((items.len(), outside.len()), (1, 1), "{text}");
-        assert_eq!(items[0].head, ["gotcha", "r1", "untrusted", "active"]);
+        assert_eq!(items[0].head, ["gotcha", "r1", "untrusted"]);
         let title = lines_of("title", poison.shown(0));
         assert_eq!(texts(&items[0])[..title.len()], title);
 
-        let text = document(
-            &json!({"id": "d1", "title": raw(0), "url": raw(1), "updated_at": raw(2), "content": raw(0),
-                "trust": "untrusted"}),
-            Some(7),
+        let text = piece(
+            &json!({"id": "d1", "title": raw(0), "url": raw(1), "updated_at": raw(2), "trust": "untrusted"}),
+            &Piece {
+                text: raw(0).to_owned(),
+                outline: vec![raw(1).to_owned()],
+                section: Some(raw(2).to_owned()),
+                next: Some(7),
+                ..Piece::default()
+            },
         );
         let (items, outside) = read(&text);
-        assert_eq!((items.len(), outside.len()), (1, 2), "{text}");
+        assert_eq!((items.len(), outside.len()), (1, 3), "{text}");
         assert_eq!(items[0].head, ["document", "d1", "untrusted"]);
         let content: Vec<_> =
             texts(&items[0]).into_iter().filter(|(label, _)| label.is_empty()).collect();
         assert_eq!(content, lines_of("", poison.shown(0)));
+
+        let near = vec![raw(0).to_owned(), raw(1).to_owned()];
+        let (items, outside) = read(&no_section(&NoSection { near, is_ambiguous: true }));
+        assert_eq!((items.len(), outside.len()), (1, 1));
 
         let task = json!({"external_id": "CS-1", "title": raw(0), "status": raw(1)});
         let (items, outside) = read(&linked(&json!({"task": task})));
@@ -208,8 +221,7 @@ fn no_payload_breaks_out_of_a_record_a_document_or_an_issue() {
 fn no_payload_forges_a_head() {
     for poison in poisons() {
         let raw = |at| poison.raw(at);
-        let hostile =
-            json!({"id": raw(0), "kind": raw(1), "state": raw(2), "trust": raw(0), "text": "x"});
+        let hostile = json!({"handle": raw(0), "kind": raw(1), "state": raw(2), "trust": raw(0), "text": "x"});
         let (items, _) = read(&bundle(&json!({"facts": [hostile], "confidence": 0.5})));
         assert_eq!(items.len(), 1);
         assert!(items[0].head.len() <= 4 && items[0].head.iter().all(|word| word.len() <= 40));
@@ -244,6 +256,6 @@ fn a_reader_without_marks_would_be_broken_out_of() {
 #[test]
 fn each_answer_has_marks_of_its_own() {
     let answer: Value =
-        json!({"facts": [{"id": "f1", "kind": "fact", "text": "x"}], "confidence": 0.5});
+        json!({"facts": [{"handle": "m1", "kind": "fact", "text": "x"}], "confidence": 0.5});
     assert_ne!(bundle(&answer), bundle(&answer));
 }

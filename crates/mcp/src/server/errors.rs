@@ -22,6 +22,9 @@ pub(super) enum CallError {
     Away(CoreError),
     #[error(transparent)]
     Core(CoreError),
+    /// A section that a document does not have; the words are rendered already, headings in them.
+    #[error("{0}")]
+    NoSection(String),
     #[error("cancelled by the client")]
     Cancelled,
 }

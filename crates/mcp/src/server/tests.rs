@@ -45,9 +45,10 @@ fn fake_core(script: Script) -> Router {
             script.release.notified().await;
         }
         Json(json!({
-            "facts": [{"id": ID, "kind": "fact", "text": "Units must match", "scope": ["cart"]}],
+            "facts": [{"id": ID, "handle": "m1", "kind": "fact", "text": "Units must match", "scope": ["cart"],
+                "added_later": true}],
             "few_shots": [], "links": [], "gotchas": [], "code": [],
-            "confidence": 0.82, "bundle_id": ID, "added_later": true,
+            "confidence": 0.82, "bundle_id": ID,
         }))
     }
     async fn save(
@@ -85,13 +86,36 @@ fn fake_core(script: Script) -> Router {
     async fn garbage() -> &'static str {
         "<html>not the core</html>"
     }
+    async fn handles(State(script): State<Script>, Query(query): Query<Value>) -> Json<Value> {
+        script.record(query);
+        Json(json!({"bundle_id": ID, "known": ["m1", "d1"], "items": [
+            {"handle": "m1", "record_id": ID, "passage_id": ID}, {"handle": "d1", "doc_id": ID}]}))
+    }
+    async fn forget(State(script): State<Script>) -> StatusCode {
+        script.record(json!("deleted"));
+        StatusCode::NO_CONTENT
+    }
+    async fn projects() -> Json<Value> {
+        Json(json!({"projects": [{"key": "bank"}, {"key": "shop"}]}))
+    }
+    async fn paths(
+        Query(query): Query<std::collections::HashMap<String, String>>,
+    ) -> (StatusCode, Json<Value>) {
+        match query["path"].strip_prefix("/home/me/shop/") {
+            Some(inside) => (StatusCode::OK, Json(json!({ "path": inside }))),
+            None => (StatusCode::NOT_FOUND, Json(json!({"detail": "not there", "field": "path"}))),
+        }
+    }
     Router::new()
+        .route("/handles", get(handles))
+        .route("/paths", get(paths))
+        .route("/projects", get(projects))
         .route("/recall", post(recall))
         .route("/save", post(save))
         .route("/search", post(search))
         .route("/documents/open", get(document))
         .route("/records", get(records))
-        .route("/records/{id}", get(record))
+        .route("/records/{id}", get(record).delete(forget))
         .route("/feedback", post(garbage))
         .route("/tasks/link", post(link))
         .with_state(script)
@@ -188,7 +212,11 @@ async fn both_eras_of_the_protocol_list_and_call() {
         assert_eq!(result.is_error, Some(false), "{result:?}");
         assert!(text(&result).contains("Units must match"), "{result:?}");
         let structured = result.structured_content.expect("structured content");
-        assert_eq!(structured["added_later"], true, "additions of the Core pass through");
+        assert_eq!(
+            structured["facts"][0]["added_later"], true,
+            "additions of the Core pass through"
+        );
+        assert!(structured["facts"][0].get("id").is_none(), "a handle is enough");
         assert_eq!(session.script.bodies(), [json!({"query": "delay", "project_key": "shop"})]);
     }
 }
@@ -229,7 +257,7 @@ async fn broken_arguments_never_reach_the_core() {
         ("recall", json!({"query": "x".repeat(10_000_000)}), "recall failed: query: is 10000000 "),
         ("recall", json!({"project_key": "../etc"}), "recall failed: project_key: a project key "),
         ("feedback", json!({"bundle_id": "7", "used": []}), "feedback failed: bundle_id: must be"),
-        ("open_doc", json!({}), "open_doc failed: title: give exactly one of id, url, title"),
+        ("open_doc", json!({}), "open_doc failed: id: give exactly one of id, title, url"),
     ];
     for (tool, arguments, expected) in cases {
         let result = session.call(tool, arguments).await;
@@ -378,10 +406,52 @@ async fn what_is_not_offered_is_no_method() {
 }
 
 #[tokio::test]
+async fn a_handle_stands_for_what_its_bundle_has() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    let saved =
+        session.call("save", json!({"kind": "fact", "content": "x", "supersedes": "m1"})).await;
+    assert_eq!(saved.is_error, Some(false), "{}", text(&saved));
+    assert_eq!(session.script.bodies()[0], json!({"project_key": "shop", "handles": "m1"}));
+    assert_eq!(session.script.bodies()[1]["supersedes"], ID);
+    let read = session.call("open_doc", json!({"id": "m1", "bundle_id": ID})).await;
+    assert!(text(&read).contains("Units must match"), "{}", text(&read));
+    assert_eq!(session.script.bodies()[2]["bundle_id"], ID);
+    let forgotten = session.call("forget", json!({"id": "m1"})).await;
+    assert_eq!(text(&forgotten), "forgotten: m1. It is recalled no more.");
+    assert_eq!(session.script.bodies().last(), Some(&json!("deleted")));
+    let refused = session.call("forget", json!({"id": "d1"})).await;
+    assert!(
+        text(&refused).starts_with("forget failed: id: d1 is no memory record"),
+        "{}",
+        text(&refused)
+    );
+    let refused = session.call("open_doc", json!({"id": "c7"})).await;
+    assert!(text(&refused).contains("has no c7; it has m1, d1."), "{}", text(&refused));
+}
+
+#[tokio::test]
+async fn an_absolute_path_is_taken_below_its_repository() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    session.call("recall", json!({"path": "/home/me/shop/app/cart.rb"})).await;
+    assert_eq!(session.script.bodies()[0]["repo_path"], "app/cart.rb");
+    session.call("search_code", json!({"query": "x", "path": "/home/me/shop/app/**/*.rb"})).await;
+    assert_eq!(session.script.bodies()[1]["path"], "app/**/*.rb");
+    session.call("search_code", json!({"query": "x", "path": "/app/models"})).await;
+    assert_eq!(session.script.bodies()[2]["path"], "{app/models,app/models/**}");
+    let refused = session.call("recall", json!({"path": "/etc/passwd"})).await;
+    assert!(
+        text(&refused).starts_with("recall failed: repo_path: lies in none of"),
+        "{}",
+        text(&refused)
+    );
+}
+
+#[tokio::test]
 async fn without_a_project_the_error_says_how_to_set_one() {
     let session = session(ClientLifecycleMode::Initialize, ServerSettings::default()).await;
     let result = session.call("recall", json!({})).await;
     assert!(text(&result).contains("memory-copilot mcp --project KEY"), "{}", text(&result));
+    assert!(text(&result).contains("You may use: bank, shop"), "{}", text(&result));
     assert!(session.client.list_all_resources().await.expect("a page").is_empty());
 }
 

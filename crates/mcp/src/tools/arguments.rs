@@ -1,9 +1,20 @@
-//! Checks arguments against the schema that the client was shown, so that what is listed is what
-//! is enforced, and answers with the field and the rule in words instead of a protocol error.
+//! Reads arguments: first as models mean them ([`understand`]), then checked against the schema that the client
+//! was shown, so that what is listed is what is enforced. What breaks it is answered with the field and the rule
+//! in words instead of a protocol error.
 
-use mc_domain::{check_text, text::ForbiddenCharacter};
+mod references;
+mod understand;
+
+use mc_domain::{Handle, check_text, text::ForbiddenCharacter};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value};
+
+pub use references::{Reference, put, references};
+pub use understand::glob;
+use understand::is_absolute;
+
+/// Arguments that are ids, of UUIDs; where [`is_handle_too`] says so, a handle of a bundle will do.
+const IDS: [&str; 6] = ["id", "bundle_id", "dialog_id", "supersedes", "record_ids", "used"];
 
 /// Longest string in an argument, in bytes: far above anything worth saving or asking, far below
 /// what would make the Core refuse the whole body without naming a field.
@@ -28,13 +39,15 @@ impl FieldError {
     }
 }
 
-/// Returns `arguments` without nulls when they fit `schema`.
+/// Returns `arguments` as `schema` has them, without nulls, when they fit it.
 pub(super) fn check(
     schema: &JsonObject,
     mut arguments: JsonObject,
 ) -> Result<JsonObject, FieldError> {
     drop_nulls(&mut arguments);
+    let arguments = understand::understand(schema, arguments);
     check_object("", schema, &arguments)?;
+    check_ids(&arguments)?;
     Ok(arguments)
 }
 
@@ -75,6 +88,36 @@ fn check_object(path: &str, schema: &JsonObject, object: &JsonObject) -> Result<
     Ok(())
 }
 
+/// What is no id and no handle would find nothing, and is refused where it stands.
+fn check_ids(arguments: &JsonObject) -> Result<(), FieldError> {
+    let ids = IDS.into_iter().filter_map(|name| Some((name, arguments.get(name)?)));
+    for (name, value) in ids {
+        let items = value.as_array().into_iter().flatten().enumerate();
+        let items = items.map(|(index, item)| (format!("{name}[{index}]"), item));
+        for (path, item) in items.chain(value.is_string().then(|| (name.to_owned(), value))) {
+            check_id(&path, name, item.as_str().unwrap_or_default())?;
+        }
+    }
+    Ok(())
+}
+
+fn check_id(path: &str, name: &str, text: &str) -> Result<(), FieldError> {
+    if text.parse::<mc_domain::RecordId>().is_ok() {
+        return Ok(());
+    }
+    if !is_handle_too(name) {
+        return Err(FieldError::new(path, "must be a UUID, as recall gave it"));
+    }
+    let rule =
+        "must be a handle of a recalled bundle (m1, d1) or a UUID, as search or save gave it";
+    text.parse::<Handle>().map(|_| ()).map_err(|_| FieldError::new(path, rule))
+}
+
+/// Whether a handle will do where this argument wants an id. A bundle has none.
+fn is_handle_too(name: &str) -> bool {
+    IDS.contains(&name) && name != "bundle_id"
+}
+
 fn check_value(path: &str, schema: &JsonObject, value: &Value) -> Result<(), FieldError> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return if words.contains(value) {
@@ -85,7 +128,7 @@ fn check_value(path: &str, schema: &JsonObject, value: &Value) -> Result<(), Fie
         };
     }
     match (schema.get("type").and_then(Value::as_str), value) {
-        (Some("string"), Value::String(text)) => check_string(path, schema, text),
+        (Some("string"), Value::String(text)) => check_length_and_characters(path, text),
         (Some("integer"), Value::Number(number)) if !number.is_f64() => {
             check_range(path, schema, value)
         }
@@ -96,15 +139,6 @@ fn check_value(path: &str, schema: &JsonObject, value: &Value) -> Result<(), Fie
             Err(FieldError::new(path, format!("must be {}", with_article(expected))))
         }
     }
-}
-
-fn check_string(path: &str, schema: &JsonObject, text: &str) -> Result<(), FieldError> {
-    check_length_and_characters(path, text)?;
-    let wants_uuid = schema.get("format").is_some_and(|format| format == "uuid");
-    if wants_uuid && text.parse::<mc_domain::RecordId>().is_err() {
-        return Err(FieldError::new(path, "must be a UUID, as recall, save or search gave it"));
-    }
-    Ok(())
 }
 
 fn check_length_and_characters(path: &str, text: &str) -> Result<(), FieldError> {

@@ -1,6 +1,7 @@
 //! From a tool's checked arguments to the Core call they stand for.
 
-use mc_domain::ProjectKey;
+use http::Method;
+use mc_domain::{ProjectKey, RecordId};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
@@ -11,27 +12,26 @@ use crate::core::{CoreCall, CoreError};
 const TASK: &str = "task_external_id";
 const ISSUE: &str = "issue_id";
 
-/// The Core call for `arguments`, which [`Tool::check`] has accepted. `default_project` stands in
-/// for a `project_key` that was not given.
-pub fn core_call(
-    tool: Tool,
-    mut arguments: JsonObject,
-    default_project: Option<&ProjectKey>,
-) -> Result<CoreCall, FieldError> {
-    if tool == Tool::Feedback {
-        return Ok(CoreCall::post("/feedback", Value::Object(arguments)));
-    }
-    let project = project(&arguments, default_project)?;
-    if tool == Tool::OpenDoc {
-        return open_doc(&arguments, project);
-    }
-    arguments.insert("project_key".into(), json!(project));
+/// The Core call for `arguments`, which [`Tool::check`] has accepted, and in which every handle and the project
+/// are what they stand for. What `open_doc` reads is found by more than one call.
+pub fn core_call(tool: Tool, mut arguments: JsonObject) -> Result<CoreCall, FieldError> {
     let path = match tool {
         Tool::Recall => "/recall",
         Tool::Save => "/save",
         Tool::Search | Tool::SearchCode => "/search",
-        _ => "/tasks/link",
+        Tool::Feedback => "/feedback",
+        Tool::LinkIssue => "/tasks/link",
+        Tool::Forget | Tool::OpenDoc => return forget(&arguments),
     };
+    // What only this server, or only a handle, needs.
+    let dropped: &[&str] = match tool {
+        Tool::Search | Tool::SearchCode => &["limit_tokens"],
+        Tool::Feedback => &["project_key"],
+        _ => &["bundle_id"],
+    };
+    for name in dropped {
+        arguments.remove(*name);
+    }
     if tool == Tool::SearchCode {
         arguments.insert("sources".into(), json!(["code"]));
     }
@@ -39,6 +39,14 @@ pub fn core_call(
         arguments.insert(TASK.into(), issue);
     }
     Ok(CoreCall::post(path, Value::Object(arguments)))
+}
+
+fn forget(arguments: &JsonObject) -> Result<CoreCall, FieldError> {
+    let id = arguments.get("id").and_then(Value::as_str).unwrap_or_default();
+    let id: RecordId =
+        id.parse().map_err(|_| FieldError::new("id", "must be the handle or id of a record"))?;
+    let path = format!("/records/{id}");
+    Ok(CoreCall { method: Method::DELETE, ..CoreCall::get(path, Vec::new()) })
 }
 
 /// The Core's refusal of a call of `tool`, with the field as the tool has it.
@@ -52,7 +60,8 @@ pub fn in_words_of(tool: Tool, error: CoreError) -> CoreError {
     }
 }
 
-fn project(
+/// The key of the project that `arguments` are about; `default_project` stands in where they name none.
+pub fn project_of(
     arguments: &JsonObject,
     default_project: Option<&ProjectKey>,
 ) -> Result<String, FieldError> {
@@ -70,74 +79,61 @@ fn project(
     }
 }
 
-fn open_doc(arguments: &JsonObject, project: String) -> Result<CoreCall, FieldError> {
-    let given: Vec<(&'static str, String)> = ["id", "url", "title"]
-        .into_iter()
-        .filter_map(|name| Some((name, arguments.get(name)?.as_str()?.to_owned())))
-        .collect();
-    let [selector] = <[_; 1]>::try_from(given).map_err(|given| {
-        let field = given.get(1).map_or("title", |(name, _)| name);
-        FieldError::new(field, "give exactly one of id, url, title")
-    })?;
-    Ok(CoreCall::get("/documents/open", vec![("project_key", project), selector]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn call(tool: Tool, arguments: Value) -> Result<CoreCall, FieldError> {
+    const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+    fn object(arguments: Value) -> JsonObject {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        let shop = ProjectKey::parse("shop").ok();
-        core_call(tool, arguments, shop.as_ref())
+        arguments
+    }
+
+    fn call(tool: Tool, arguments: Value) -> CoreCall {
+        core_call(tool, object(arguments)).expect("a call")
     }
 
     #[test]
     fn the_default_project_stands_in_and_the_argument_wins() {
-        let default = call(Tool::Recall, json!({"query": "x"})).expect("a call");
-        assert_eq!(default.body, Some(json!({"query": "x", "project_key": "shop"})));
-        let given = call(Tool::Recall, json!({"project_key": "Bank"})).expect("a call");
-        assert_eq!(given.body, Some(json!({"project_key": "bank"})));
+        let shop = ProjectKey::parse("shop").ok();
+        let of = |arguments: Value| project_of(&object(arguments), shop.as_ref());
+        assert_eq!(of(json!({"query": "x"})).as_deref(), Ok("shop"));
+        assert_eq!(of(json!({"project_key": "Bank"})).as_deref(), Ok("bank"));
     }
 
     #[test]
     fn without_any_project_the_error_says_how_to_set_one() {
-        let error = core_call(Tool::Recall, JsonObject::new(), None).expect_err("no project");
+        let error = project_of(&JsonObject::new(), None).expect_err("no project");
         assert_eq!(error.field, "project_key");
         assert!(error.rule.contains("--project"), "{error}");
     }
 
     #[test]
     fn code_search_is_a_search_of_code() {
-        let call = call(Tool::SearchCode, json!({"query": "Cart#total"})).expect("a call");
+        let call = call(Tool::SearchCode, json!({"query": "Cart#total", "limit_tokens": 400}));
         assert_eq!(call.path, "/search");
-        assert_eq!(
-            call.body,
-            Some(json!({"query": "Cart#total", "project_key": "shop", "sources": ["code"]}))
-        );
+        assert_eq!(call.body, Some(json!({"query": "Cart#total", "sources": ["code"]})));
     }
 
     #[test]
     fn an_issue_is_linked_under_the_cores_name_for_it() {
-        let call = call(Tool::LinkIssue, json!({"issue_id": "CS-214"})).expect("a call");
+        let call = call(Tool::LinkIssue, json!({"issue_id": "CS-214", "bundle_id": ID}));
         assert_eq!(call.path, "/tasks/link");
-        assert_eq!(call.body, Some(json!({"task_external_id": "CS-214", "project_key": "shop"})));
+        assert_eq!(call.body, Some(json!({"task_external_id": "CS-214"})));
     }
 
     #[test]
-    fn a_document_is_opened_by_exactly_one_selector() {
-        let opened = call(Tool::OpenDoc, json!({"title": "Timing"})).expect("a call");
-        assert_eq!(
-            opened.query,
-            vec![("project_key", "shop".to_owned()), ("title", "Timing".to_owned())]
-        );
-        assert!(call(Tool::OpenDoc, json!({})).is_err());
-        assert!(call(Tool::OpenDoc, json!({"title": "a", "url": "b"})).is_err());
+    fn a_record_is_forgotten_by_its_id() {
+        let call = call(Tool::Forget, json!({"id": ID}));
+        assert_eq!((call.method, call.path), (Method::DELETE, format!("/records/{ID}")));
+        assert!(core_call(Tool::Forget, object(json!({"id": "../projects/shop"}))).is_err());
     }
 
     #[test]
     fn a_bundle_knows_its_project() {
-        let call = call(Tool::Feedback, json!({"bundle_id": "b", "used": []})).expect("a call");
-        assert_eq!(call.body, Some(json!({"bundle_id": "b", "used": []})));
+        let call =
+            call(Tool::Feedback, json!({"bundle_id": ID, "used": [], "project_key": "shop"}));
+        assert_eq!(call.body, Some(json!({"bundle_id": ID, "used": []})));
     }
 }

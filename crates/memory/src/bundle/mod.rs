@@ -1,5 +1,6 @@
 //! The answer to a recall: what the team knows about a place, small enough for a prompt.
 
+mod handles;
 mod pack;
 mod render;
 mod trust;
@@ -10,11 +11,13 @@ use mc_domain::{
     Verdict,
 };
 
+pub use handles::{Handles, handles};
 pub use pack::{Contents, Envelope, pack};
 pub use render::as_json;
 pub use trust::{admits, trust, vouched_first};
 
-/// Longest statement in a bundle, in characters (seed 001, section 6).
+/// Longest statement where the token limit is too small for all of it, and longest quote of a dialog, in
+/// characters (seed 001, section 6).
 pub const STATEMENT_MAX_CHARS: usize = 300;
 /// Most worked examples in a bundle (seed 001, section 6).
 pub const FEW_SHOTS_MAX: usize = 3;
@@ -28,10 +31,6 @@ pub const LINKS_MAX: usize = 5;
 pub const DIALOGS_MAX: usize = 2;
 /// Most places in the code.
 pub const CODE_MAX: usize = 5;
-/// Most steps of a worked example.
-pub const STEPS_MAX: usize = 8;
-/// Longest step of a worked example, in characters.
-pub const STEP_MAX_CHARS: usize = 160;
 /// Longest name of what a record was taken from, in characters: most addresses of pages are shorter.
 pub const SOURCE_MAX_CHARS: usize = 120;
 
@@ -83,8 +82,10 @@ pub struct Statement {
     pub id: RecordId,
     /// The passage it was found through.
     pub passage: PassageId,
-    /// At most [`STATEMENT_MAX_CHARS`] characters.
+    /// The whole text, or the sentences of it that tell most.
     pub text: String,
+    /// How many characters the whole text has, where this is not it.
+    pub full_chars: Option<usize>,
     /// Kind.
     pub kind: RecordKind,
     /// Parts of the system it is about.
@@ -134,12 +135,14 @@ pub struct FewShot {
     pub passage: PassageId,
     /// Title.
     pub title: String,
-    /// What was done, in order; at most [`STEPS_MAX`].
+    /// What was done, in order.
     pub steps: Vec<String>,
     /// The patch that did it.
     pub patch_ref: Option<String>,
-    /// What it is about, when it has no steps.
+    /// What it is about.
     pub text: Option<String>,
+    /// How many characters the whole text has, where this is not it.
+    pub full_chars: Option<usize>,
     /// Parts of the system it is about.
     pub scope: Vec<String>,
     /// Who vouches for it.
@@ -161,6 +164,14 @@ pub struct Link {
     pub title: String,
     /// Address; a file of a repository that has none is named by its path.
     pub url: String,
+    /// What a decision says; a document is there to be opened.
+    pub text: Option<String>,
+    /// How many characters the whole text has, where this is not it.
+    pub full_chars: Option<usize>,
+    /// The section of a document that is nearest to the question.
+    pub section: Option<String>,
+    /// Its first and last line, from 1, inclusive.
+    pub lines: Option<(i32, i32)>,
     /// What it leads to.
     pub target: LinkTarget,
     /// The passage it was found through.
@@ -208,7 +219,7 @@ pub struct CodePlace {
     pub line_end: i32,
     /// Enclosing definition.
     pub symbol: Option<String>,
-    /// Short description.
+    /// The lines that matter: the signature with its doc comment.
     pub summary: String,
     /// Who vouches for the code, and so for its description.
     pub trust: Trust,

@@ -5,8 +5,9 @@ use mc_domain::{BundleId, BundleSection as Section, Trust};
 use super::render::{self, as_json};
 use super::{
     Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, FACTS_MAX, FEW_SHOTS_MAX, FewShot, GOTCHAS_MAX,
-    LINKS_MAX, Link, Statement, Talk, TaskHead, vouched_first,
+    LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, Talk, TaskHead, vouched_first,
 };
+use crate::distil::condense;
 use crate::text::cut;
 use crate::tokens::{self, TokenBudget};
 
@@ -48,9 +49,8 @@ const NO_ROOM: &str = "limit_tokens is too small for what was found";
 /// Digits that `tokens` itself may take, counted before its value is known.
 const TOKENS_PLACEHOLDER: usize = TokenBudget::MAX;
 
-/// A bundle whose JSON costs at most `budget` tokens. Rounds go through the sections in the order
-/// of their worth, each taking its best that is left, so that a small budget still holds the best
-/// of each: gotchas first, then facts, examples, links, dialogs, code. What nobody vouches for is tried
+/// A bundle whose JSON costs at most `budget` tokens: records first, the most relevant first, each whole
+/// where it fits; what else there is takes the room that they leave. What nobody vouches for is tried
 /// when all else has been.
 pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bundle {
     let had_contents = !is_empty(&contents);
@@ -59,13 +59,12 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     let mut spent = size(&bundle);
     let mut taken = Vec::new();
     while let Some(item) = queues.next() {
-        let cost = cost(&item);
-        if spent + cost <= budget.get() {
-            spent += cost;
-            queues.took(&item);
-            taken.push(section(&item));
-            put(&mut bundle, item);
-        }
+        let room = budget.get().saturating_sub(spent);
+        let Some((item, cost)) = fitted(item, room) else { continue };
+        spent += cost;
+        queues.took(&item);
+        taken.push(section(&item));
+        put(&mut bundle, item);
     }
     // Tokens of parts need not add up to the tokens of the whole; the whole is what counts.
     let mut whole = size(&bundle);
@@ -85,6 +84,39 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     }
     bundle.tokens = exact(whole);
     bundle
+}
+
+/// The item and its cost: whole where there is room for it, else shortened to the sentences that tell
+/// most, which says so; `None` where not even that fits.
+fn fitted(item: Item, room: usize) -> Option<(Item, usize)> {
+    let whole = cost(&item);
+    if whole <= room {
+        return Some((item, whole));
+    }
+    let short = shortened(item)?;
+    let cost = cost(&short);
+    (cost <= room).then_some((short, cost))
+}
+
+/// The item with a shorter text; `None` where its text is no longer than that.
+fn shortened(item: Item) -> Option<Item> {
+    let shorten = |text: &mut String, full_chars: &mut Option<usize>| {
+        let chars = text.chars().count();
+        let is_longer = chars > STATEMENT_MAX_CHARS;
+        if is_longer {
+            *text = condense(text, STATEMENT_MAX_CHARS);
+            *full_chars = Some(chars);
+        }
+        is_longer
+    };
+    let mut item = item;
+    let is_shorter = match &mut item {
+        Item::Gotcha(item) | Item::Fact(item) => shorten(&mut item.text, &mut item.full_chars),
+        Item::FewShot(FewShot { text: Some(text), full_chars, .. })
+        | Item::Link(Link { text: Some(text), full_chars, .. }) => shorten(text, full_chars),
+        _ => false,
+    };
+    is_shorter.then_some(item)
 }
 
 /// Tokens of the bundle as it may be handed out, with room for its own `tokens` field.
@@ -164,6 +196,9 @@ fn take_back(bundle: &mut Bundle, section: Section) {
     }
 }
 
+/// Tokens of an item's handle, which it gets when all are there.
+const HANDLE_TOKENS: usize = 6;
+
 /// Tokens of an item alone, with the comma that parts it from the next.
 fn cost(item: &Item) -> usize {
     let json = match item {
@@ -173,7 +208,7 @@ fn cost(item: &Item) -> usize {
         Item::Talk(item) => render::talk(item),
         Item::Code(item) => render::code(item),
     };
-    tokens::count(&json.to_string()) + 1
+    tokens::count(&json.to_string()) + HANDLE_TOKENS + 1
 }
 
 fn is_empty(contents: &Contents) -> bool {
@@ -185,7 +220,7 @@ fn is_empty(contents: &Contents) -> bool {
         && contents.code.is_empty()
 }
 
-/// The order in which items are tried: two gotchas and two facts a round for one of the others.
+/// The order in which items are tried.
 struct Queues {
     order: std::vec::IntoIter<Item>,
     counts: [usize; Section::ALL.len()],
@@ -193,25 +228,16 @@ struct Queues {
 
 impl Queues {
     fn new(contents: Contents) -> Self {
-        let mut gotchas = queue(contents.gotchas, Item::Gotcha);
-        let mut facts = queue(contents.facts, Item::Fact);
-        let mut shots = queue(contents.few_shots, Item::FewShot);
-        let mut links = queue(contents.links, Item::Link);
-        let mut dialogs = queue(contents.dialogs, Item::Talk);
-        let mut code = queue(contents.code, Item::Code);
-        let mut order = Vec::new();
-        loop {
-            let before = order.len();
-            order.extend(gotchas.by_ref().take(2));
-            order.extend(facts.by_ref().take(2));
-            order.extend(shots.by_ref().take(1));
-            order.extend(links.by_ref().take(1));
-            order.extend(dialogs.by_ref().take(1));
-            order.extend(code.by_ref().take(1));
-            if order.len() == before {
-                break;
-            }
-        }
+        let gotchas = contents.gotchas.into_iter().map(Item::Gotcha);
+        let facts = contents.facts.into_iter().map(Item::Fact);
+        let shots = contents.few_shots.into_iter().map(Item::FewShot);
+        let links = contents.links.into_iter().map(Item::Link);
+        let dialogs = contents.dialogs.into_iter().map(Item::Talk);
+        let code = contents.code.into_iter().map(Item::Code);
+        let mut order: Vec<Item> =
+            gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect();
+        // Stable: items of one score keep the order of the sections.
+        order.sort_by(|a, b| is_record(b).cmp(&is_record(a)).then(score(b).total_cmp(&score(a))));
         vouched_first(&mut order, trust);
         Self { order: order.into_iter(), counts: [0; Section::ALL.len()] }
     }
@@ -227,12 +253,22 @@ impl Queues {
     }
 }
 
-/// A section's items. What nobody vouches for stands behind the others here already: in front of them it
-/// would take their turn in a round.
-fn queue<T>(items: Vec<T>, item: fn(T) -> Item) -> std::vec::IntoIter<Item> {
-    let mut items: Vec<_> = items.into_iter().map(item).collect();
-    vouched_first(&mut items, trust);
-    items.into_iter()
+fn is_record(item: &Item) -> bool {
+    match item {
+        Item::Gotcha(_) | Item::Fact(_) | Item::FewShot(_) => true,
+        Item::Link(link) => matches!(link.target, LinkTarget::Record(_)),
+        Item::Talk(_) | Item::Code(_) => false,
+    }
+}
+
+fn score(item: &Item) -> f32 {
+    match item {
+        Item::Gotcha(item) | Item::Fact(item) => item.score,
+        Item::FewShot(item) => item.score,
+        Item::Link(item) => item.score,
+        Item::Talk(item) => item.score,
+        Item::Code(item) => item.score,
+    }
 }
 
 fn trust(item: &Item) -> Trust {

@@ -3,7 +3,9 @@
 use mc_domain::CiVerdict;
 use serde_json::{Map, Value, json};
 
-use super::{Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk};
+use super::{
+    Bundle, CitedPlace, CodePlace, FewShot, Handles, Link, LinkTarget, Statement, Talk, handles,
+};
 
 /// The bundle in the shape of `POST /recall`; what the token limit is counted on.
 pub fn as_json(bundle: &Bundle) -> Value {
@@ -19,6 +21,7 @@ pub fn as_json(bundle: &Bundle) -> Value {
         "tokens": bundle.tokens,
         "degraded": bundle.degraded,
     });
+    name(&mut json, &handles(bundle));
     if let Some(map) = json.as_object_mut() {
         insert_some(map, "reason", bundle.reason.as_deref());
         insert_some(map, "task", bundle.task.as_ref().map(|task| {
@@ -26,6 +29,16 @@ pub fn as_json(bundle: &Bundle) -> Value {
         }));
     }
     json
+}
+
+/// Puts the items' handles beside what they are.
+fn name(json: &mut Value, handles: &Handles) {
+    for (section, handles) in handles.by_section() {
+        let items = json[section.as_str()].as_array_mut().into_iter().flatten();
+        for (item, handle) in items.zip(handles) {
+            item["handle"] = json!(handle.to_string());
+        }
+    }
 }
 
 /// A score with two decimals: more would cost tokens and say nothing.
@@ -54,6 +67,7 @@ pub(super) fn statement(statement: &Statement) -> Value {
         if !statement.citations.is_empty() {
             map.insert("citations".to_owned(), statement.citations.iter().map(cited).collect());
         }
+        insert_some(map, "full_chars", statement.full_chars);
         insert_some(map, "source", statement.source.as_deref());
         insert_some(map, "ci", statement.ci.map(CiVerdict::as_str));
         insert_some(map, "warning", statement.warning.as_deref());
@@ -84,6 +98,7 @@ pub(super) fn few_shot(shot: &FewShot) -> Value {
     if let Some(map) = json.as_object_mut() {
         insert_some(map, "patch_ref", shot.patch_ref.as_deref());
         insert_some(map, "text", shot.text.as_deref());
+        insert_some(map, "full_chars", shot.full_chars);
         insert_some(map, "source", shot.source.as_deref());
         insert_some(map, "ci", shot.ci.map(CiVerdict::as_str));
         insert_some(map, "warning", shot.warning.as_deref());
@@ -96,7 +111,16 @@ pub(super) fn link(link: &Link) -> Value {
         LinkTarget::Record(id) => id.0,
         LinkTarget::Doc(id) => id.0,
     };
-    json!({ "title": link.title, "url": link.url, "id": id, "trust": link.trust.as_str() })
+    let mut json =
+        json!({ "title": link.title, "url": link.url, "id": id, "trust": link.trust.as_str() });
+    if let Some(map) = json.as_object_mut() {
+        insert_some(map, "text", link.text.as_deref());
+        insert_some(map, "full_chars", link.full_chars);
+        insert_some(map, "section", link.section.as_deref());
+        insert_some(map, "line_start", link.lines.map(|lines| lines.0));
+        insert_some(map, "line_end", link.lines.map(|lines| lines.1));
+    }
+    json
 }
 
 pub(super) fn talk(talk: &Talk) -> Value {

@@ -10,6 +10,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
         id: RecordId::generate(),
         passage: PassageId::generate(),
         text: text.to_owned(),
+        full_chars: None,
         kind,
         scope: vec!["cart_sessions".into()],
         tags: vec!["bugfix".into(), "unit".into()],
@@ -48,6 +49,7 @@ fn contents() -> Contents {
                 steps: vec!["find nil".into(), "check units".into()],
                 patch_ref: Some("sha1".into()),
                 text: None,
+                full_chars: None,
                 scope: vec![],
                 trust: Trust::Team,
                 source: None,
@@ -59,6 +61,10 @@ fn contents() -> Contents {
         links: vec![Link {
             title: "ADR Timing Rules".into(),
             url: "https://wiki.example/adr/7".into(),
+            text: None,
+            full_chars: None,
+            section: None,
+            lines: None,
             target: LinkTarget::Doc(DocId::generate()),
             passage: PassageId::generate(),
             trust: Trust::Imported,
@@ -202,6 +208,22 @@ fn a_small_budget_holds_the_gotcha_first() {
     let bundle = pack(envelope(), contents(), TokenBudget::new(180).unwrap());
     assert_eq!(bundle.gotchas.len(), 1);
     assert!(bundle.facts.len() < 3 && bundle.tokens <= 180, "{}", bundle.tokens);
+}
+
+#[test]
+fn a_long_statement_is_whole_where_it_fits_and_says_so_where_it_does_not() {
+    let story =
+        "We looked at the logs and at the queue for two days and saw nothing of use. ".repeat(10);
+    let text = format!("{story}Never retry a charge without its key.");
+    let contents =
+        || Contents { facts: vec![statement(RecordKind::Fact, &text)], ..Contents::default() };
+    let whole = pack(envelope(), contents(), TokenBudget::new(1000).unwrap());
+    assert_eq!((whole.facts[0].text.as_str(), whole.facts[0].full_chars), (text.as_str(), None));
+    let short = pack(envelope(), contents(), TokenBudget::new(270).unwrap());
+    let fact = &short.facts[0];
+    assert_eq!(fact.full_chars, Some(text.chars().count()));
+    assert!(fact.text.ends_with("Never retry a charge without its key."), "{}", fact.text);
+    assert!(fact.text.chars().count() <= STATEMENT_MAX_CHARS);
 }
 
 #[test]

@@ -9,7 +9,8 @@ pub fn trust(passage: &Passage) -> Trust {
     let doc = passage.doc.as_ref().map(|doc| doc.trust);
     let code = passage.code.as_ref().map(|code| code.trust);
     let talk = passage.dialog.map(|_| Trust::Team);
-    record.or(doc).or(code).or(talk).unwrap_or(Trust::Imported)
+    let commit = passage.commit.as_ref().map(|commit| commit.trust);
+    record.or(doc).or(code).or(talk).or(commit).unwrap_or(Trust::Imported)
 }
 
 /// Whether a record may be recalled at all. What nobody vouches for may inform, but tells nobody what to

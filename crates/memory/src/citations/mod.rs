@@ -1,6 +1,7 @@
 //! Whether what a record cites is still there: at save, at recall and after a re-index.
 
 mod check;
+mod unknown;
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +13,7 @@ use mc_store::records;
 use serde::{Deserialize, Serialize};
 
 pub use check::{CodeView, check, hash_lines};
+pub use unknown::UnknownCitation;
 
 use crate::Error;
 
@@ -41,19 +43,63 @@ pub struct Rechecked {
     pub turned_active: usize,
 }
 
+/// New citations, held against the indexed code.
+#[derive(Debug, Default)]
+pub(crate) struct CheckedNew {
+    /// Those that hold, and those that nothing is known of yet.
+    pub citations: Vec<Citation>,
+    /// Those of what is in no indexed repository.
+    pub unknown: Vec<UnknownCitation>,
+}
+
 /// Holds new citations against the indexed code; nothing is written.
 pub(crate) async fn check_new(
     store: &Store,
     project: ProjectId,
     new: &[NewCitation],
-) -> Result<Vec<Citation>, Error> {
-    let drafts: Vec<_> = new.iter().map(draft).collect();
+) -> Result<CheckedNew, Error> {
     let mut code = Code::default();
-    let mut checked = Vec::with_capacity(drafts.len());
-    for citation in &drafts {
-        checked.push(code.check(store, project, citation).await?);
+    let mut checked = CheckedNew::default();
+    let mut is_indexed: Option<bool> = None;
+    for draft in new.iter().map(draft) {
+        let found = code.check(store, project, &draft).await?;
+        if found.verdict != Verdict::Fresh {
+            let known = match is_indexed {
+                Some(known) => known,
+                None => *is_indexed.insert(citations::is_indexed(store, project).await?),
+            };
+            if known {
+                match second_look(&mut code, store, project, &draft, found).await? {
+                    Ok(citation) => checked.citations.push(citation),
+                    Err(unknown) => checked.unknown.push(unknown),
+                }
+                continue;
+            }
+        }
+        checked.citations.push(found);
     }
     Ok(checked)
+}
+
+/// A citation that the index does not bear out as it was written: as it was meant, where that is plain, else as it is
+/// kept, or left out.
+async fn second_look(
+    code: &mut Code,
+    store: &Store,
+    project: ProjectId,
+    draft: &Citation,
+    found: Citation,
+) -> Result<Result<Citation, UnknownCitation>, Error> {
+    let Some(unknown) = unknown::tell(store, project, draft, &found).await? else {
+        return Ok(Ok(found));
+    };
+    if let Some(meant) = unknown::meant(store, project, draft).await? {
+        let found = code.check(store, project, &meant).await?;
+        if found.verdict == Verdict::Fresh {
+            return Ok(Ok(found));
+        }
+    }
+    Ok(Err(unknown))
 }
 
 fn draft(new: &NewCitation) -> Citation {

@@ -15,19 +15,21 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a checked expression")
 });
 
-/// The units as text of at most `max` characters: all of them when they fit, else those that
-/// tell most for their length, in their order.
+/// The units as text of at most `max` characters: all of them when they fit, else the last sentence, where the rule
+/// often stands, and those that tell most for their length, in their order.
 pub fn within(units: &[Unit], max: usize) -> String {
-    let whole = join(units.iter());
+    let whole = join(units);
     if whole.chars().count() <= max {
         return whole;
     }
+    let last = units.iter().rposition(|unit| !unit.is_code);
     let mut ranked: Vec<_> =
         units.iter().enumerate().map(|(at, unit)| (at, score(at, unit))).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let others = ranked.into_iter().map(|(at, _)| at).filter(|at| Some(*at) != last);
     let mut kept: Vec<usize> = Vec::new();
     let mut room = max;
-    for (at, _) in ranked {
+    for at in last.into_iter().chain(others) {
         // One character parts a unit from the one before.
         let cost = units[at].text.chars().count() + 1;
         if cost <= room {
@@ -42,7 +44,8 @@ pub fn within(units: &[Unit], max: usize) -> String {
     join(kept.into_iter().map(|at| &units[at]))
 }
 
-fn join<'a>(units: impl Iterator<Item = &'a Unit>) -> String {
+/// The units as text.
+pub fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
     let mut text = String::new();
     for unit in units {
         if !text.is_empty() {

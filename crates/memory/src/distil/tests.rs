@@ -32,7 +32,7 @@ fn code_and_lists_keep_their_shape() {
     let text = "Please note that the order matters:\n* run `a __b__ *c*`\n* [ ] then\n```ruby\n  x = *y*\n\n  z\n```\n";
     assert_eq!(
         distil(&raw(text)).content,
-        "the order matters:\n- run `a __b__ *c*`\n- [ ] then\n```\n  x = *y*\n\n  z\n```"
+        "the order matters:\n- run `a __b__ *c*`\n- [ ] then\n```ruby\n  x = *y*\n\n  z\n```"
     );
 }
 
@@ -42,14 +42,62 @@ fn nothing_but_chatter_leaves_nothing() {
 }
 
 #[test]
-fn a_long_note_keeps_the_sentences_that_tell_most() {
+fn every_sentence_of_a_note_is_kept_above_all_the_last() {
+    let sentences = [
+        "The nightly export began to fail in March.",
+        "Hello World example needs the trailing newline, and so does the export.",
+        "We looked at the disk first; it was fine!",
+        "Should it be retried? No.",
+        "- [x] the importer is done",
+        "- [ ] the exporter waits",
+        "Values >= 5 are refused, 1 != 2.",
+        "`<!-- keep -->` has to precede the table.",
+        "Never write the footer before the body is flushed",
+    ];
+    let distilled = distil(&raw(&format!("Hi team,\n\n{}", sentences.join("\n\n"))));
+    for sentence in sentences {
+        assert!(distilled.content.contains(sentence), "{sentence:?} of {}", distilled.content);
+    }
+    assert!(distilled.is_whole);
+    assert_eq!(distilled.left_out, ["Hi team,"]);
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let distilled = distil(&raw(
+        "Thanks!\n<!-- for the\nreviewer -->\nPlease note that retries are off.\nI hope this helps.",
+    ));
+    assert_eq!(distilled.content, "retries are off.");
+    let left_out =
+        ["Thanks!", "<!-- for the\nreviewer -->", "Please note that", "I hope this helps."];
+    assert_eq!(distilled.left_out, left_out);
+}
+
+#[test]
+fn comments_and_pictures_within_what_is_said_stay() {
+    let text = "```xml\n<a>\n<!-- order matters -->\n</a>\n```\nSee ![the flow](https://x.example/f.png).\n\
+                The marker <!-- x --> precedes it.\n<!-- never closed";
+    let content = distil(&raw(text)).content;
+    for said in
+        ["order matters", "the flow (https://x.example/f.png)", "<!-- x -->", "never closed"]
+    {
+        assert!(content.contains(said), "{said:?} of {content}");
+    }
+}
+
+#[test]
+fn a_note_that_is_too_long_for_a_record_gives_it_what_tells_most_and_the_last_sentence() {
     let filler = "It was a long day and people talked about many different things at some length. "
         .repeat(60);
     let text = format!(
-        "{filler}The root cause is `Cart#total` in app/models/cart.rb: it must use BigDecimal, never Float. {filler}"
+        "{filler}The root cause is `Cart#total` in app/models/cart.rb: it must use BigDecimal, never Float. {filler}\
+         So the sum is made before the tax."
     );
-    let content = distil(&raw(&text)).content;
+    let distilled = distil(&raw(&text));
+    let content = &distilled.content;
+    assert!(!distilled.is_whole);
     assert!(content.contains("`Cart#total` in app/models/cart.rb"), "{content}");
+    assert!(content.ends_with("So the sum is made before the tax."), "{content}");
     assert!(content.chars().count() <= MAX_CHARS);
 }
 
@@ -81,7 +129,7 @@ proptest! {
         name in "[a-z]{3,8}_[a-z]{3,8}",
     ) {
         let distilled = distil(&raw(&text));
-        prop_assert!(distilled.content.chars().count() <= MAX_CHARS);
+        prop_assert!(distilled.content.chars().count() <= WHOLE_MAX_CHARS);
         prop_assert!(distilled.title.chars().count() <= TITLE_MAX_CHARS);
         let again = condense(&distilled.content, MAX_CHARS);
         prop_assert!(again.chars().count() <= MAX_CHARS);

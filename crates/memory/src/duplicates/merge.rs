@@ -1,11 +1,11 @@
 //! One record in the place of others that say the same.
 
 use mc_domain::{ProjectId, Visibility};
-use mc_store::Tx;
 use mc_store::citations::{self, Citation};
 use mc_store::duplicates::Member;
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{self, Change, Record, RecordBody};
+use mc_store::{Tx, docs};
 
 use crate::Error;
 use crate::normalise::content_hash;
@@ -62,6 +62,7 @@ pub(super) async fn into_first(
         // Before the other is changed: two live ones never say the same with the same words.
         records::supersede(tx, record.project, record.id, kept.id).await?;
         passages::remove(tx, PassageSource::Record(record.id)).await?;
+        docs::hand_on(tx, record.id, kept.id).await?;
     }
     let heard = replaced.iter().filter(|other| is_heard(other));
     let mut body = heard.fold(body_of(kept), gathered);

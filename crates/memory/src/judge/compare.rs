@@ -8,6 +8,9 @@ use crate::tokens;
 
 /// A near duplicate may say this share of words more than the other.
 const EXTRA_WORDS_SHARE: f32 = 0.15;
+/// Two notes that have more words than this that the other has not say something else, whichever of them are misspelt:
+/// to pair them would take long.
+const UNSHARED_MAX: usize = 100;
 /// A near duplicate may have typos in this share of its words (and in one word always).
 const TYPO_SHARE: f32 = 0.2;
 
@@ -96,6 +99,9 @@ fn align<'a>(a: &'a Note, b: &'a Note) -> Alignment<'a> {
     let mut only_b: Vec<_> = b.words.iter().filter(|w| missing(w, &stems_a, a)).collect();
     let shared = a.words.len() - only_a.len();
     let mut typos = Vec::new();
+    if only_a.len().min(only_b.len()) > UNSHARED_MAX {
+        return Alignment { shared, typos, only_a, only_b };
+    }
     only_a.retain(|left| match only_b.iter().position(|right| is_typo(left, right)) {
         Some(at) => {
             typos.push((*left, only_b.remove(at)));
@@ -212,7 +218,7 @@ fn are_opposites(a: &str, b: &str) -> bool {
 }
 
 /// Damerau-Levenshtein distance (adjacent letters may change places), in characters.
-fn slips(a: &str, b: &str) -> usize {
+pub(crate) fn slips(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for i in 1..=a.len() {

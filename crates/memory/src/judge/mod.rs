@@ -25,6 +25,9 @@ const CONTRADICTION_SIMILARITY_MIN: f32 = 0.35;
 /// about the same part of the system.
 const CONTRADICTION_WORDS_MIN: f32 = 0.1;
 
+/// Notes that share this much of their words are about the same.
+const NEAR_WORDS_MIN: f32 = 0.5;
+
 /// How many bits of simhash may lie between a note and a candidate worth comparing (two
 /// unrelated texts differ in 32 on average; four standard deviations are 16).
 pub const CANDIDATE_DISTANCE_MAX: u32 = 20;
@@ -82,6 +85,8 @@ pub struct Judgement {
     pub action: Action,
     /// Records that the note replaces.
     pub supersede: Vec<RecordId>,
+    /// The nearest record that it may contradict without replacing it.
+    pub contradicts: Option<Contradiction>,
     /// Why, in a sentence for people.
     pub reason: String,
     /// The scores that led there.
@@ -97,6 +102,17 @@ impl Judgement {
         };
         merged.into_iter().chain(self.supersede.iter().copied()).collect()
     }
+}
+
+/// A known record that a note seems to contradict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The record.
+    pub id: RecordId,
+    /// What it says.
+    pub content: String,
+    /// What sets the two apart.
+    pub difference: Difference,
 }
 
 /// Scores of a note, each 0 to 1.
@@ -147,13 +163,14 @@ pub fn judge(incoming: &Incoming<'_>, known: &[Known]) -> Judgement {
         .filter(|pair| pair.exact || incoming.supersedes != Some(pair.known.id))
         .filter(|pair| pair.exact || !incoming.contradicts);
     let replaced = replaced(incoming, &pairs, twin.map(|pair| pair.known.id));
+    let contradicts = contradicted(incoming.kind, &note, &pairs, twin, &replaced);
     let scores = scores(&pairs, twin, incoming.usefulness);
     let reason = reason(incoming, &pairs, twin, &replaced);
     let action = match twin {
         Some(pair) => Action::Merge { into: pair.known.id, exact: pair.exact },
         None => Action::Create,
     };
-    Judgement { action, supersede: replaced, reason, scores }
+    Judgement { action, supersede: replaced, contradicts, reason, scores }
 }
 
 /// How near two notes are, 0 to 1: the mean of shared words and cosine, where there is one.
@@ -193,6 +210,48 @@ fn replaced(incoming: &Incoming<'_>, pairs: &[Pair<'_>], twin: Option<RecordId>)
         .map(|pair| pair.known.id)
         .next();
     named.into_iter().chain(nearest).filter(|id| Some(*id) != twin).collect()
+}
+
+/// The nearest record of the note's sort that says the same of the same but for a number, an identifier, a denial, an
+/// operator or who does what to whom, and that is neither merged into nor replaced.
+fn contradicted(
+    kind: RecordKind,
+    note: &Note,
+    pairs: &[Pair<'_>],
+    twin: Option<&Pair<'_>>,
+    replaced: &[RecordId],
+) -> Option<Contradiction> {
+    let mut others = pairs.iter().filter(|pair| {
+        let id = pair.known.id;
+        mergeable(kind, pair.known.kind)
+            && twin.is_none_or(|twin| twin.known.id != id)
+            && !replaced.contains(&id)
+            && pair.comparison.jaccard >= NEAR_WORDS_MIN
+    });
+    others.find_map(|pair| {
+        let difference = pair.comparison.difference.clone()?;
+        is_contradiction(&difference, note, &pair.known.content).then(|| Contradiction {
+            id: pair.known.id,
+            content: pair.known.content.clone(),
+            difference,
+        })
+    })
+}
+
+/// Whether two notes that are near each other can't both hold. A number that only one of them has is a detail; one in
+/// the place of another is not.
+fn is_contradiction(difference: &Difference, note: &Note, known: &str) -> bool {
+    match difference {
+        Difference::Frame(_) | Difference::Symbol(_) | Difference::Swapped(..) => true,
+        Difference::Mark(_) => {
+            let known = Note::read(known);
+            let lacks = |one: &Note, other: &Note| {
+                one.marks.iter().any(|mark| !other.spelled.contains(mark))
+            };
+            lacks(note, &known) && lacks(&known, note)
+        }
+        Difference::Quote(_) | Difference::Words(..) | Difference::Extent => false,
+    }
 }
 
 fn scores(pairs: &[Pair<'_>], twin: Option<&Pair<'_>>, usefulness: f32) -> Scores {
@@ -239,7 +298,7 @@ fn reason(
     let nearest = match pairs.first() {
         None => "nothing like it is known".to_owned(),
         Some(Pair { known, comparison, .. }) => match &comparison.difference {
-            Some(difference) if comparison.jaccard >= 0.5 => {
+            Some(difference) if comparison.jaccard >= NEAR_WORDS_MIN => {
                 format!("record {} is near, but {difference}", known.id)
             }
             _ => "nothing that says the same is known".to_owned(),

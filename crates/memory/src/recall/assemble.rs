@@ -1,69 +1,67 @@
 //! From hits to the sections of a bundle.
 
-use mc_domain::{DialogId, RecordId, RecordKind, RecordState};
+use std::collections::HashSet;
+
+use mc_domain::{DialogId, PassageId, RecordKind, RecordState};
 use mc_search::Hit;
 use mc_store::citations::Citation;
 use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
 use serde_json::Value;
 
-use super::is_warning;
+use super::aside;
+use super::excerpt::excerpt;
+use super::relevance::Note;
 use crate::bundle::{
     CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, SOURCE_MAX_CHARS,
-    STATEMENT_MAX_CHARS, STEP_MAX_CHARS, STEPS_MAX, Statement, Talk, admits, staleness_warning,
-    trust,
+    STATEMENT_MAX_CHARS, Statement, Talk, admits, staleness_warning, trust,
 };
-use crate::citations::is_stale;
-use crate::confidence::{FLOOR, Question, evidence, is_about_place};
+use crate::confidence::{self, Question, evidence, names_symbol};
 use crate::text::cut;
 
-/// How much of a score the search's own rank makes; the rest is evidence.
-const RANK_SHARE: f32 = 0.4;
-/// Code, documents and dialogs are there to read on; memory comes first, so they must be surer.
-const PLACE_FLOOR: f32 = 0.45;
+/// Code, documents and dialogs are there to read on; they must be surer than records.
+const PLACE_FLOOR: f32 = 0.6;
+/// The same for what people said, where no record answers: the next best thing to one.
+const DIALOG_FLOOR: f32 = 0.45;
+/// Most of them where no record is good enough.
+const PLACES_MAX: usize = 3;
+/// The same beside a record that may answer: what is only near would be noise.
+const BESIDE_NOTES_FLOOR: f32 = 0.85;
+const BESIDE_NOTES_MAX: usize = 1;
+/// The same for a question that seeks places.
+const SOUGHT_FLOOR: f32 = 0.4;
+const SOUGHT_MAX: usize = 2;
+/// Relevance from which a record is taken to answer.
+const ANSWERS: f32 = 0.55;
+/// Places that are named are shown, at most this many.
+const NAMED_PLACES: usize = 2;
 
-/// A hit that is good enough.
+/// Code, a document or a dialog that is good enough.
 #[derive(Debug, Clone)]
-pub struct Scored {
+pub struct Place {
     hit: Hit,
-    /// How sure it is that it helps, 0 to 1.
-    pub evidence: f32,
-    score: f32,
-    about_place: bool,
-    citations: Vec<CitedPlace>,
-    state: RecordState,
+    evidence: f32,
+    /// Whether it defines a symbol that is asked about.
+    is_named: bool,
 }
 
-impl Scored {
-    /// The record that was hit, if it is one that cites code.
-    pub fn citing_record(&self) -> Option<RecordId> {
-        self.hit.passage.record.as_ref().filter(|record| record.cites).map(|record| record.id)
-    }
-
-    /// Takes over what the record cites, and what follows from it.
-    pub fn cite(&mut self, citations: &[Citation]) {
-        self.state = match is_stale(citations) {
-            Some(true) => RecordState::Stale,
-            Some(false) => RecordState::Active,
-            None => self.state,
-        };
-        self.citations = citations.iter().map(place).collect();
-    }
-
-    fn warning(&self) -> Option<String> {
-        let stale =
-            || "cited code changed since this was saved; check before you rely on it".to_owned();
-        staleness_warning(&self.citations)
-            .or_else(|| (self.state == RecordState::Stale).then(stale))
+impl Place {
+    fn new(question: &Question, hit: Hit) -> Self {
+        let indexed = &hit.passage.indexed;
+        let is_named = hit.passage.code.is_some() && names_symbol(question, indexed);
+        let aside = if question.seeks_places { 1.0 } else { aside::factor(question, indexed) };
+        Self { evidence: evidence(question, &hit) * aside, is_named, hit }
     }
 }
 
-pub(crate) fn place(citation: &Citation) -> CitedPlace {
-    CitedPlace {
-        file: citation.file_path.clone(),
-        symbol: citation.symbol.clone(),
-        lines: citation.lines,
-        commit: citation.commit.clone(),
-        verdict: citation.verdict,
+impl From<&Citation> for CitedPlace {
+    fn from(citation: &Citation) -> Self {
+        Self {
+            file: citation.file_path.clone(),
+            symbol: citation.symbol.clone(),
+            lines: citation.lines,
+            commit: citation.commit.clone(),
+            verdict: citation.verdict,
+        }
     }
 }
 
@@ -73,130 +71,154 @@ fn is_admitted(hit: &Hit) -> bool {
     hit.passage.record.as_ref().is_none_or(|record| admits(record.kind, trust))
 }
 
-/// The hits that are good enough, best first.
-pub fn score(question: &Question, hits: Vec<Hit>) -> Vec<Scored> {
-    let best = hits.iter().map(|hit| hit.score).fold(f32::EPSILON, f32::max);
-    let mut scored: Vec<_> = hits
-        .into_iter()
-        .filter(is_admitted)
-        .filter_map(|hit| {
-            let evidence = evidence(question, &hit);
-            let floor = if hit.passage.record.is_some() { FLOOR } else { PLACE_FLOOR };
-            let score = RANK_SHARE * hit.score / best + (1.0 - RANK_SHARE) * evidence;
-            let state =
-                hit.passage.record.as_ref().map_or(RecordState::Active, |record| record.state);
-            (evidence >= floor).then(|| Scored {
-                about_place: is_about_place(question, &hit.passage.indexed),
-                hit,
-                evidence,
-                score,
-                citations: Vec::new(),
-                state,
-            })
-        })
-        .collect();
-    scored.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| b.hit.passage.indexed.id.cmp(&a.hit.passage.indexed.id))
-    });
-    scored
+/// Records, and what else was found.
+pub fn part(hits: Vec<Hit>, of_task: &HashSet<PassageId>) -> (Vec<Note>, Vec<Hit>) {
+    let (records, others): (Vec<_>, Vec<_>) =
+        hits.into_iter().filter(is_admitted).partition(|hit| hit.passage.record.is_some());
+    let note = |hit: Hit| {
+        let is_of_task = of_task.contains(&hit.passage.indexed.id);
+        Note::new(hit, is_of_task)
+    };
+    (records.into_iter().filter_map(note).collect(), others)
 }
 
-/// Sorts hits into the sections of a bundle. What is fresh comes before what is stale.
-pub fn contents(mut scored: Vec<Scored>) -> Contents {
-    scored.sort_by_key(|one| one.state == RecordState::Stale);
+/// Of the rest what is good enough beside the records, best first. A place that is named is shown
+/// whatever else is, and places that are sought stand in the order of the search, which knows code
+/// best; for the others, the surer the records answer, the less room there is.
+pub fn others(question: &Question, hits: Vec<Hit>, notes: &[Note]) -> Vec<Place> {
+    let answer = notes.first().map_or(0.0, |note| note.relevance);
+    let (floor, most) = match answer {
+        _ if question.seeks_places => (SOUGHT_FLOOR, SOUGHT_MAX),
+        answer if answer >= ANSWERS => (f32::INFINITY, 0),
+        answer if answer > 0.0 => (BESIDE_NOTES_FLOOR, BESIDE_NOTES_MAX),
+        _ => (PLACE_FLOOR, PLACES_MAX),
+    };
+    let mut places: Vec<_> = hits.into_iter().map(|hit| Place::new(question, hit)).collect();
+    let key = |place: &Place| if question.seeks_places { place.hit.score } else { place.evidence };
+    places.sort_by(|a, b| {
+        let newest_first = || b.hit.passage.indexed.id.cmp(&a.hit.passage.indexed.id);
+        key(b).total_cmp(&key(a)).then_with(newest_first)
+    });
+    let (mut named, mut others) = (0, 0);
+    places.retain(|place| {
+        let (count, limit) =
+            if place.is_named { (&mut named, NAMED_PLACES) } else { (&mut others, most) };
+        let is_said = place.hit.passage.dialog.is_some() && notes.is_empty();
+        let floor = if is_said { floor.min(DIALOG_FLOOR) } else { floor };
+        let is_kept = *count < limit && (place.is_named || place.evidence >= floor);
+        *count += usize::from(is_kept);
+        is_kept
+    });
+    places
+}
+
+/// How sure it is that all of it helps, 0 to 1.
+pub fn confidence(notes: &[Note], others: &[Place]) -> f32 {
+    let notes = notes.iter().map(|note| confidence::likely_relevant(note.relevance));
+    confidence::confidence(notes.chain(others.iter().map(|place| place.evidence)).collect())
+}
+
+/// Sorts notes and places into the sections of a bundle, each best first. What is fresh comes before
+/// what is stale. Warnings that lead stand before the statements; one that is less to the point stands
+/// where it ranks.
+pub fn contents(question: &Question, mut notes: Vec<Note>, others: &[Place]) -> Contents {
+    notes.sort_by_key(|note| note.state == RecordState::Stale);
     let mut contents = Contents::default();
-    for one in &scored {
-        let passage = &one.hit.passage;
-        match (&passage.record, &passage.doc, &passage.code, passage.dialog) {
-            (Some(record), ..) => add_record(&mut contents, one, record),
-            (_, Some(doc), ..) => add_doc(&mut contents, one, doc),
-            (_, _, Some(code), _) => contents.code.push(code_place(one, code)),
-            (.., Some(dialog)) => contents.dialogs.push(talk(one, dialog)),
+    for note in &notes {
+        add_record(&mut contents, note);
+    }
+    for place in others {
+        let passage = &place.hit.passage;
+        match (&passage.doc, &passage.code, passage.dialog) {
+            (Some(doc), ..) => add_doc(&mut contents, place, doc),
+            (_, Some(code), _) => contents.code.push(code_place(question, place, code)),
+            (.., Some(dialog)) => contents.dialogs.push(talk(place, dialog)),
             _ => {}
         }
     }
     contents
 }
 
-fn add_record(contents: &mut Contents, one: &Scored, record: &RecordFacet) {
-    match record.kind {
-        RecordKind::Fewshot => contents.few_shots.push(few_shot(one, record)),
-        RecordKind::AdrLink => match record.meta.get("url").and_then(Value::as_str) {
-            Some(url) => contents.links.push(link(
-                one,
-                &one.hit.passage.indexed.title,
-                url,
-                LinkTarget::Record(record.id),
-            )),
-            None => contents.facts.push(statement(one, record)),
-        },
-        kind if is_warning(kind) && one.about_place => {
-            contents.gotchas.push(statement(one, record));
+fn add_record(contents: &mut Contents, note: &Note) {
+    let url = || note.record.meta.get("url").and_then(Value::as_str);
+    match note.record.kind {
+        RecordKind::Fewshot => contents.few_shots.push(few_shot(note)),
+        RecordKind::AdrLink if let Some(url) = url() => contents.links.push(decision(note, url)),
+        _ if note.is_warning() && contents.facts.is_empty() => {
+            contents.gotchas.push(statement(note));
         }
-        RecordKind::Fact | RecordKind::Pattern | RecordKind::Gotcha | RecordKind::Rule => {
-            contents.facts.push(statement(one, record));
-        }
+        _ => contents.facts.push(statement(note)),
     }
 }
 
-fn add_doc(contents: &mut Contents, one: &Scored, doc: &DocFacet) {
+fn add_doc(contents: &mut Contents, place: &Place, doc: &DocFacet) {
     let target = LinkTarget::Doc(doc.id);
-    // Several passages of a document are one link.
-    if !contents.links.iter().any(|link| link.target == target) {
-        // A file of a repository that has no web address is named by its path.
-        let url = if doc.url.is_empty() { &one.hit.passage.indexed.place } else { &doc.url };
-        contents.links.push(link(one, &doc.title, url, target));
+    // Several passages of a document are one link: to the section that is nearest.
+    if contents.links.iter().any(|link| link.target == target) {
+        return;
     }
+    let indexed = &place.hit.passage.indexed;
+    // A file of a repository that has no web address is named by its path.
+    let url = if doc.url.is_empty() { &indexed.place } else { &doc.url };
+    contents.links.push(Link {
+        title: doc.title.clone(),
+        url: url.clone(),
+        text: None,
+        full_chars: None,
+        section: Some(indexed.title.clone()).filter(|section| *section != doc.title),
+        lines: doc.lines,
+        target,
+        passage: indexed.id,
+        trust: trust(&place.hit.passage),
+        score: place.evidence,
+    });
 }
 
-fn statement(one: &Scored, record: &RecordFacet) -> Statement {
-    let indexed = &one.hit.passage.indexed;
+fn warning(note: &Note) -> Option<String> {
+    let stale =
+        || "cited code changed since this was saved; check before you rely on it".to_owned();
+    staleness_warning(&note.citations).or_else(|| (note.state == RecordState::Stale).then(stale))
+}
+
+fn statement(note: &Note) -> Statement {
+    let indexed = &note.hit.passage.indexed;
     Statement {
-        id: record.id,
+        id: note.record.id,
         passage: indexed.id,
-        text: cut(&indexed.text, STATEMENT_MAX_CHARS),
-        kind: record.kind,
+        text: indexed.text.clone(),
+        full_chars: None,
+        kind: note.record.kind,
         scope: indexed.scope.clone(),
         tags: indexed.tags.clone(),
-        trust: trust(&one.hit.passage),
-        source: source(record),
-        ci: record.ci,
-        score: one.score,
-        state: one.state,
-        citations: one.citations.clone(),
-        warning: one.warning(),
-        updated_at: record.updated_at,
+        trust: trust(&note.hit.passage),
+        source: source(&note.record),
+        ci: note.record.ci,
+        score: note.relevance.min(1.0),
+        state: note.state,
+        citations: note.citations.clone(),
+        warning: warning(note),
+        updated_at: note.record.updated_at,
     }
 }
 
-fn few_shot(one: &Scored, record: &RecordFacet) -> FewShot {
-    let indexed = &one.hit.passage.indexed;
-    let text = |key: &str| record.meta.get(key).and_then(Value::as_str).map(str::to_owned);
-    let steps: Vec<String> = record
-        .meta
-        .get("steps")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .take(STEPS_MAX)
-        .map(|step| cut(step, STEP_MAX_CHARS))
-        .collect();
+fn few_shot(note: &Note) -> FewShot {
+    let indexed = &note.hit.passage.indexed;
+    let text = |key: &str| note.record.meta.get(key).and_then(Value::as_str).map(str::to_owned);
+    let steps = note.record.meta.get("steps").and_then(Value::as_array).into_iter().flatten();
     FewShot {
-        id: record.id,
+        id: note.record.id,
         passage: indexed.id,
         title: indexed.title.clone(),
-        text: steps.is_empty().then(|| cut(&indexed.text, STATEMENT_MAX_CHARS)),
-        steps,
+        text: Some(indexed.text.clone()),
+        full_chars: None,
+        steps: steps.filter_map(Value::as_str).map(str::to_owned).collect(),
         patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
         scope: indexed.scope.clone(),
-        trust: trust(&one.hit.passage),
-        source: source(record),
-        ci: record.ci,
-        score: one.score,
-        warning: one.warning(),
+        trust: trust(&note.hit.passage),
+        source: source(&note.record),
+        ci: note.record.ci,
+        score: note.relevance.min(1.0),
+        warning: warning(note),
     }
 }
 
@@ -205,38 +227,49 @@ fn source(record: &RecordFacet) -> Option<String> {
     record.source.as_ref().map(|source| cut(source, SOURCE_MAX_CHARS))
 }
 
-fn link(one: &Scored, title: &str, url: &str, target: LinkTarget) -> Link {
+/// A decision: what was decided, and where to read on.
+fn decision(note: &Note, url: &str) -> Link {
+    let indexed = &note.hit.passage.indexed;
     Link {
-        title: title.to_owned(),
+        title: indexed.title.clone(),
         url: url.to_owned(),
-        target,
-        passage: one.hit.passage.indexed.id,
-        trust: trust(&one.hit.passage),
-        score: one.score,
+        text: Some(indexed.text.clone()),
+        full_chars: None,
+        section: None,
+        lines: None,
+        target: LinkTarget::Record(note.record.id),
+        passage: indexed.id,
+        trust: trust(&note.hit.passage),
+        score: note.relevance.min(1.0),
     }
 }
 
-fn talk(one: &Scored, id: DialogId) -> Talk {
-    let indexed = &one.hit.passage.indexed;
+fn talk(place: &Place, id: DialogId) -> Talk {
+    let indexed = &place.hit.passage.indexed;
     Talk {
         id,
         passage: indexed.id,
         text: cut(&indexed.text, STATEMENT_MAX_CHARS),
-        trust: trust(&one.hit.passage),
-        score: one.score,
+        trust: trust(&place.hit.passage),
+        score: place.evidence,
     }
 }
 
-fn code_place(one: &Scored, code: &CodeFacet) -> CodePlace {
-    let indexed = &one.hit.passage.indexed;
+fn code_place(question: &Question, place: &Place, code: &CodeFacet) -> CodePlace {
+    let indexed = &place.hit.passage.indexed;
+    let asked = indexed.symbols.iter().find(|own| question.symbols.contains(&own.to_lowercase()));
+    let symbol = asked
+        .cloned()
+        .or_else(|| code.parent_symbol.clone())
+        .or_else(|| indexed.symbols.first().cloned());
     CodePlace {
         passage: indexed.id,
         place: indexed.place.clone(),
         line_start: code.line_start,
         line_end: code.line_end,
-        symbol: code.parent_symbol.clone().or_else(|| indexed.symbols.first().cloned()),
-        summary: cut(&code.summary, STEP_MAX_CHARS),
-        trust: trust(&one.hit.passage),
-        score: one.score,
+        summary: excerpt(&indexed.text, symbol.as_deref()),
+        symbol,
+        trust: trust(&place.hit.passage),
+        score: place.evidence,
     }
 }

@@ -1,24 +1,32 @@
 //! Before an answer is generated: what does the team know about this place?
 
+mod aside;
 mod assemble;
+mod changes;
+mod excerpt;
 mod question;
+mod relevance;
+mod select;
+mod signals;
+mod task_ids;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use mc_domain::{BundleId, BundleSection, ProjectId, RecordId, RecordKind, SourceKind};
+use mc_domain::{BundleId, BundleSection, PassageId, ProjectId, RecordId, SourceKind};
 use mc_search::{Hit, Options, Outcome, Query, search_all};
 use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::passages::PassageFilter;
-use mc_store::{bundles, tasks};
-use tokio::time::{Instant, timeout_at};
+use mc_store::{bundles, passages, tasks, ties};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::bundle::{Bundle, Envelope, LinkTarget, TaskHead, pack};
-use crate::confidence::{self};
+use crate::bundle::{Bundle, Envelope, LinkTarget, TaskHead, handles, pack};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
-use assemble::Scored;
+pub use changes::{MAX_CHANGES, PastChange, PastChanges, past_changes};
 use question::Asked;
+use relevance::Note;
 
 /// How long a recall may take, unless it says otherwise.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
@@ -27,6 +35,8 @@ pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
 const SEARCH_SHARE: f64 = 0.8;
 /// Records looked at.
 const MEMORY_LIMIT: usize = 40;
+/// Of these, records that are held against what they cite.
+const JUDGED_LIMIT: usize = 24;
 /// Records of the asked part of the system looked at besides.
 const SCOPED_LIMIT: usize = 20;
 /// Documents looked at.
@@ -86,14 +96,21 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
     let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
     let asked = asked.ok_or(Error::NothingAsked)?;
-    let (hits, left_out) = find(ctx, request, &asked, deadline).await?;
-    degraded.extend(left_out);
-    let found = hits.len();
-    let mut scored = assemble::score(&asked.question, hits);
-    check_citations(ctx, request.project, &mut scored, deadline, &mut degraded).await?;
+    let found = find(ctx, request, &asked, deadline).await?;
+    degraded.extend(found.degraded);
+    let candidates = found.hits.len();
+    let (mut notes, others) = assemble::part(found.hits, &found.of_task);
+    relevance::judge(&asked.question, &mut notes);
+    notes.truncate(JUDGED_LIMIT);
+    check_citations(ctx, request.project, &mut notes, deadline, &mut degraded).await?;
+    // Once more, with what the best ones cite.
+    relevance::judge(&asked.question, &mut notes);
+    let notes = select::select(notes);
+    let others = assemble::others(&asked.question, others, &notes);
 
-    let confidence = confidence::confidence(scored.iter().map(|s| s.evidence).collect());
-    let reason = scored.is_empty().then(|| why_empty(found, &degraded));
+    let confidence = assemble::confidence(&notes, &others);
+    let reason =
+        (notes.is_empty() && others.is_empty()).then(|| why_empty(candidates, &asked, &degraded));
     let envelope = Envelope {
         id: BundleId::generate(),
         confidence,
@@ -101,7 +118,8 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
         reason,
         task: request.task_external_id.as_ref().map(|id| head(id, task.as_ref())),
     };
-    let bundle = pack(envelope, assemble::contents(scored), request.limit);
+    let contents = assemble::contents(&asked.question, notes, &others);
+    let bundle = pack(envelope, contents, request.limit);
     journal(ctx, request, &asked, &bundle);
     Ok(bundle)
 }
@@ -127,44 +145,92 @@ fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskHead {
     }
 }
 
-fn why_empty(found: usize, degraded: &[String]) -> String {
+fn why_empty(candidates: usize, asked: &Asked, degraded: &[String]) -> String {
     let late =
         if degraded.is_empty() { "" } else { "; parts of the search were left out, so try again" };
-    match found {
-        0 => format!("the project's memory holds nothing about this{late}"),
-        n => format!("{n} candidates were found, none of them close enough to rely on{late}"),
+    match (candidates, asked.is_searchable()) {
+        (0, true) => format!("the project's memory holds nothing about this{late}"),
+        (0, false) => {
+            format!("nothing is linked to {}; ask in words, too{late}", asked.task_ids.join(", "))
+        }
+        (n, _) => format!("{n} candidates were found, none of them close enough to rely on{late}"),
     }
 }
 
-/// Searches records, records of the asked part of the system, documents, dialogs and code, all at
-/// once.
+/// What the searches and look-ups brought.
+struct Found {
+    hits: Vec<Hit>,
+    /// Passages that are linked to a task that is asked about.
+    of_task: HashSet<PassageId>,
+    degraded: Vec<String>,
+}
+
+/// Searches records, records of the asked part of the system, documents, dialogs and code, and looks
+/// up what is tied to the tasks and the place, all at once.
 async fn find(
     ctx: &MemoryContext,
     request: &RecallRequest,
     asked: &Asked,
     deadline: Instant,
-) -> Result<(Vec<Hit>, Vec<String>), Error> {
+) -> Result<Found, Error> {
     let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
+    let searches = searches(request.project, asked, budget);
+    let paths = asked.paths();
+    let tied = timeout(budget, tied(ctx, request.project, &asked.task_ids, &paths));
+    let (outcomes, tied) = tokio::join!(search_all(&ctx.search, &searches), tied);
+    let (mut hits, mut degraded) = gather(outcomes?);
+    let Ok(tied) = tied else {
+        degraded.push("links to tasks and places: late".to_owned());
+        return Ok(Found { hits, of_task: HashSet::new(), degraded });
+    };
+    let (tied, of_task) = tied?;
+    let is_new =
+        |hit: &Hit| !hits.iter().any(|have| have.passage.indexed.id == hit.passage.indexed.id);
+    let new: Vec<_> = tied.into_iter().filter(is_new).collect();
+    hits.extend(new);
+    Ok(Found { hits, of_task, degraded })
+}
+
+/// What is looked for, each with its limits.
+fn searches(project: ProjectId, asked: &Asked, time_budget: Duration) -> Vec<(Query, Options)> {
+    if !asked.is_searchable() {
+        return Vec::new();
+    }
     let within = |source| {
-        let mut filter = PassageFilter::project(request.project);
+        let mut filter = PassageFilter::project(project);
         filter.sources = vec![source];
-        Query { filter, ..asked.query(request.project) }
+        filter
     };
     let mut searches = vec![
-        (within(SourceKind::Memory), MEMORY_LIMIT),
-        (within(SourceKind::Doc), DOC_LIMIT),
-        (within(SourceKind::Dialog), DIALOG_LIMIT),
-        (within(SourceKind::Code), CODE_LIMIT),
+        (asked.of_records(within(SourceKind::Memory)), MEMORY_LIMIT),
+        (asked.of_places(within(SourceKind::Doc)), DOC_LIMIT),
+        (asked.of_places(within(SourceKind::Dialog)), DIALOG_LIMIT),
+        (asked.of_places(within(SourceKind::Code)), CODE_LIMIT),
     ];
-    if !asked.scope.is_empty() {
-        let mut scoped = within(SourceKind::Memory);
-        scoped.filter.scope.clone_from(&asked.scope);
-        searches.push((scoped, SCOPED_LIMIT));
+    if !asked.question.scope.is_empty() {
+        let mut filter = within(SourceKind::Memory);
+        filter.scope.clone_from(&asked.question.scope);
+        searches.push((asked.of_records(filter), SCOPED_LIMIT));
     }
-    let limited =
-        |(query, limit)| (query, Options { limit, time_budget: budget, ..Options::default() });
-    let searches: Vec<_> = searches.into_iter().map(limited).collect();
-    Ok(gather(search_all(&ctx.search, &searches).await?))
+    let limited = |(query, limit)| (query, Options { limit, time_budget, ..Options::default() });
+    searches.into_iter().map(limited).collect()
+}
+
+/// What is tied to these tasks and paths, as hits of no search, and which of it is the tasks'.
+async fn tied(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    task_ids: &[String],
+    paths: &[String],
+) -> Result<(Vec<Hit>, HashSet<PassageId>), mc_store::Error> {
+    let tied = ties::find(&ctx.store, project, task_ids, paths).await?;
+    if tied.is_empty() {
+        return Ok((Vec::new(), HashSet::new()));
+    }
+    let ids: Vec<_> = tied.iter().map(|tied| tied.passage).collect();
+    let of_task = tied.iter().filter(|tied| tied.is_of_task).map(|tied| tied.passage).collect();
+    let passages = passages::load(&ctx.store, project, &ids).await?;
+    Ok((passages.into_iter().map(Hit::looked_up).collect(), of_task))
 }
 
 /// Hits of several searches, each passage once, and what any of them left out.
@@ -179,6 +245,7 @@ fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
                 Some(have) => {
                     have.similarity = have.similarity.or(hit.similarity);
                     have.keyword = have.keyword.or(hit.keyword);
+                    have.coverage = have.coverage.or(hit.coverage);
                     have.score = have.score.max(hit.score);
                 }
                 None => hits.push(hit),
@@ -197,11 +264,11 @@ fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
 async fn check_citations(
     ctx: &MemoryContext,
     project: ProjectId,
-    scored: &mut [Scored],
+    notes: &mut [Note],
     deadline: Instant,
     degraded: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let ids: Vec<RecordId> = scored.iter().filter_map(Scored::citing_record).collect();
+    let ids: Vec<RecordId> = notes.iter().filter_map(Note::citing).collect();
     if ids.is_empty() {
         return Ok(());
     }
@@ -212,9 +279,9 @@ async fn check_citations(
         degraded.push("citations: late, verdicts are those of the last check".to_owned());
         citations::last_known(&ctx.store, &ids).await?
     };
-    for one in scored.iter_mut() {
-        if let Some(found) = one.citing_record().and_then(|id| by_record.get(&id)) {
-            one.cite(found);
+    for note in notes {
+        if let Some(found) = note.citing().and_then(|id| by_record.get(&id)) {
+            note.cite(found);
         }
     }
     Ok(())
@@ -232,9 +299,10 @@ fn journal(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, bundle: 
         tokens: i32::try_from(bundle.tokens).unwrap_or(i32::MAX),
         degraded: bundle.degraded.clone(),
         items: items(bundle),
+        handles: handles(bundle).in_order(),
     };
     let store = ctx.store.clone();
-    ctx.journal.spawn(bundle.id, async move {
+    ctx.journal.spawn(bundle.id, ctx.caller(request.project), async move {
         for attempt in 1..=JOURNAL_ATTEMPTS {
             let Err(error) = bundles::insert(&store, &record).await else { return };
             if attempt == JOURNAL_ATTEMPTS {
@@ -292,9 +360,4 @@ fn items(bundle: &Bundle) -> Vec<BundleItem> {
         score: place.score,
     });
     gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect()
-}
-
-/// Whether a kind goes first where it is about the asked place.
-fn is_warning(kind: RecordKind) -> bool {
-    matches!(kind, RecordKind::Gotcha | RecordKind::Rule)
 }

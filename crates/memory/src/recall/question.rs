@@ -1,13 +1,16 @@
 //! From task, path, symbols and signals to a query.
 
-use mc_domain::ProjectId;
+use std::sync::LazyLock;
+
 use mc_sanitizer::{Policy, mask_with};
 use mc_search::Query;
 use mc_store::passages::PassageFilter;
 use mc_store::tasks::Task;
+use regex::Regex;
 use serde_json::{Value, json};
 
-use super::RecallRequest;
+use super::signals::essence;
+use super::{RecallRequest, task_ids};
 use crate::confidence::{Question, is_latin};
 use crate::distil::{scope_of_path, scope_of_symbol};
 use crate::judge::Note;
@@ -17,8 +20,8 @@ use crate::judge::Note;
 pub struct Asked {
     /// For ranking.
     pub question: Question,
-    /// Parts of the system that path and symbols name.
-    pub scope: Vec<String>,
+    /// Issues that are asked about, by the tracker's ids: the task at hand, and those that the texts name.
+    pub task_ids: Vec<String>,
     text: String,
     symbols: Vec<String>,
     path: Option<String>,
@@ -26,14 +29,31 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The query, over all that a project has.
-    pub fn query(&self, project: ProjectId) -> Query {
-        Query {
-            text: self.text.clone(),
-            symbols: self.symbols.clone(),
-            paths: self.path.iter().cloned().collect(),
-            filter: PassageFilter::project(project),
-        }
+    /// The query for records: words, and the symbols as words. Ids of issues are no words.
+    pub fn of_records(&self, filter: PassageFilter) -> Query {
+        let parts = std::iter::once(&self.text).chain(&self.symbols);
+        let text = parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ");
+        self.query(text, filter)
+    }
+
+    /// The query for anything else.
+    pub fn of_places(&self, filter: PassageFilter) -> Query {
+        self.query(self.text.clone(), filter)
+    }
+
+    fn query(&self, text: String, filter: PassageFilter) -> Query {
+        let paths = self.path.iter().cloned().collect();
+        Query { text, symbols: self.symbols.clone(), paths, filter }
+    }
+
+    /// Whether anything is asked that can be searched for; an issue alone is looked up.
+    pub fn is_searchable(&self) -> bool {
+        !self.text.is_empty() || !self.symbols.is_empty() || self.path.is_some()
+    }
+
+    /// The file or directory that is asked about.
+    pub fn paths(&self) -> Vec<String> {
+        self.path.iter().map(|path| path.trim_matches('/').to_owned()).collect()
     }
 
     /// The request as it may be kept.
@@ -53,37 +73,66 @@ pub fn read(request: &RecallRequest, task: Option<&Task>, sanitizing: &Policy) -
     let task_id = request.task_external_id.as_deref().and_then(clean);
     let path = request.repo_path.as_deref().and_then(clean);
     let symbols: Vec<String> = request.symbols.iter().filter_map(|s| clean(s)).collect();
-    let signals: Vec<String> = request.signals.iter().filter_map(|s| clean(s)).collect();
-    // Titles and labels come from our own database, where only clean text is.
+    let signals = request.signals.iter().filter_map(|s| clean(s));
+    let signals: Vec<String> = signals.map(|signal| essence(&signal)).collect();
+    // Titles come from our own database, where only clean text is.
     let title = task.map(|task| task.title.clone()).filter(|title| !title.is_empty());
-    let labels = task.map(|task| task.labels.clone()).unwrap_or_default();
 
-    let scope = scope(path.as_deref(), &symbols);
-    let parts =
-        [&query, &title].into_iter().flatten().chain(&signals).chain(&labels).chain(&task_id);
-    let text = parts.chain(&scope).cloned().collect::<Vec<_>>().join(" ");
-    if text.is_empty() && symbols.is_empty() && path.is_none() {
+    let named_ids = [&query, &title].into_iter().flatten().chain(&signals);
+    let named_ids = named_ids.flat_map(|text| task_ids::find(text));
+    let mut task_ids: Vec<String> = task_id.iter().cloned().chain(named_ids).collect();
+    task_ids.dedup();
+    let stripped = |text: &String| Some(task_ids::strip(text)).filter(|text| !text.is_empty());
+    let texts: Vec<String> = [&query, &title].into_iter().flatten().filter_map(stripped).collect();
+    let noticed: Vec<String> = signals.iter().filter_map(stripped).collect();
+    let text = [texts.as_slice(), noticed.as_slice()].concat().join(" ");
+    if text.is_empty() && symbols.is_empty() && path.is_none() && task_ids.is_empty() {
         return None;
     }
-    let texts: Vec<_> =
-        [&query, &title, &task_id].into_iter().flatten().map(|t| Note::read(t)).collect();
     let question = Question {
-        texts,
+        texts: texts.iter().map(|text| Note::read(text)).collect(),
         symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
-        signals: signals
-            .iter()
-            .map(|signal| Note::read(&signal.replace(['-', '_'], " ")))
-            .collect(),
-        scope: scope.clone(),
+        named: symbols.clone(),
+        signals: noticed.iter().map(|signal| Note::read(&signal.replace(['-', '_'], " "))).collect(),
+        scope: scope(path.as_deref(), &symbols),
         path: path.clone(),
         is_latin: is_latin(&text),
+        seeks_places: query.as_deref().is_some_and(seeks_places),
     };
     let request = json!({
         "query": query, "task_external_id": task_id, "repo_path": path, "symbols": symbols,
         "signals": signals, "limit_tokens": request.limit.get(),
         "time_budget_ms": u64::try_from(request.time_budget.as_millis()).unwrap_or(u64::MAX),
     });
-    Some(Asked { question, scope, text, symbols, path, request })
+    Some(Asked { question, task_ids, text, symbols, path, request })
+}
+
+/// Names code or documents as what is sought.
+static NAMES_PLACES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix)
+        \b(in|of)\ the\ (code|source|repo|repository|codebase)\b
+        | \b(which|what)\ (file|function|class|method|module|struct|type)s?\b
+        | \b(according\ to|in)\ the\ (manual|docs?|documentation|guide|readme)\b
+        | \bв\ (коде|документации|какой\ функции|каком\ (файле|классе|методе))",
+    )
+    .expect("a checked expression")
+});
+
+/// Asks where something is, or how something works.
+static ASKS_OF_THINGS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|описан)")
+        .expect("a checked expression")
+});
+
+/// What people ask of each other is answered by notes: how *we* do it, where do *I* put it.
+static ASKS_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(we|i|our|us|my|мы|нас|наш\w*|я|мне)\b").expect("a checked expression")
+});
+
+fn seeks_places(query: &str) -> bool {
+    NAMES_PLACES.is_match(query)
+        || (ASKS_OF_THINGS.is_match(query.trim_start()) && !ASKS_PEOPLE.is_match(query))
 }
 
 fn scope(path: Option<&str>, symbols: &[String]) -> Vec<String> {
@@ -106,6 +155,8 @@ fn names(symbol: &str) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use mc_domain::ProjectId;
+
     use super::*;
 
     fn request() -> RecallRequest {
@@ -122,9 +173,30 @@ mod tests {
             ..request()
         };
         let asked = read(&request, None, &Policy::default()).unwrap();
-        assert_eq!(asked.scope, ["cart_sessions", "setting"]);
-        assert_eq!(asked.text, "nil-delay CS-214 cart_sessions setting");
+        assert_eq!(asked.question.scope, ["cart_sessions", "setting"]);
+        assert_eq!(asked.text, "nil-delay");
+        assert_eq!(asked.task_ids, ["CS-214"]);
         assert_eq!(asked.question.symbols[1], "trigger_delay_time_in_minutes");
+    }
+
+    #[test]
+    fn questions_about_code_are_told_from_those_about_people() {
+        for query in [
+            "Where are flag names suggested?",
+            "how does it decide, in the code",
+            "which function parses the header",
+            "how is the cache keyed",
+        ] {
+            assert!(seeks_places(query), "{query}");
+        }
+        for query in [
+            "where do I put translations",
+            "how do we rotate keys",
+            "why does the build fail",
+            "what is our defined process",
+        ] {
+            assert!(!seeks_places(query), "{query}");
+        }
     }
 
     #[test]

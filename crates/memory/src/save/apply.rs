@@ -11,6 +11,7 @@ use mc_store::records::{self, Change, NewRecord, Origin, Record, RecordBody, Sta
 use mc_store::{Tx, vectors};
 use serde_json::{Value, json};
 
+use super::report::{Kept, Report};
 use super::{Prepared, SaveRequest};
 use crate::Error;
 use crate::judge::{Judgement, Scores};
@@ -44,6 +45,7 @@ pub(super) struct Twin {
 pub(super) struct Applied {
     pub record: Record,
     pub citations: Vec<Citation>,
+    pub report: Report,
     pub has_vector: bool,
 }
 
@@ -114,8 +116,26 @@ async fn add(
             record.state = RecordState::Stale;
         }
     }
+    let mut report = Report { kept: Kept::Whole, ..Report::default() };
+    keep_whole(tx, request, prepared, &record, &mut report).await?;
     let citations = prepared.citations.clone();
-    Ok(Applied { record, citations, has_vector: vector.is_some() })
+    Ok(Applied { record, citations, report, has_vector: vector.is_some() })
+}
+
+/// Puts the whole text behind the record, where that holds but a statement of it.
+async fn keep_whole(
+    tx: &mut Tx,
+    request: &SaveRequest,
+    prepared: &Prepared,
+    record: &Record,
+    report: &mut Report,
+) -> Result<(), Error> {
+    if let Some(whole) = &prepared.whole {
+        let (project, trust) = (record.project, prepared.trust);
+        report.document = Some(whole.write(tx, project, record.id, request, trust).await?);
+        report.kept = Kept::Document;
+    }
+    Ok(())
 }
 
 /// Brings the twin up to date: unites tags, scope, meta and citations, extends its life, moves it
@@ -130,15 +150,25 @@ pub(super) async fn merge(
 ) -> Result<Applied, Error> {
     let old = records::find_in(tx, twin.id).await?.ok_or(Error::UnknownRecord(twin.id))?;
     let (title, content) = merged_text(&old, prepared, twin.exact, request.title.is_some());
+    let mut report = Report { kept: Kept::Whole, ..Report::default() };
+    if content.as_str() == old.content {
+        report.kept = Kept::Existing;
+    }
+    let scope = gathered(&old.scope, &prepared.distilled.scope, "scopes", &mut report);
+    let tags = gathered(&old.tags, &prepared.distilled.tags, "tags", &mut report);
     let (ttl, ttl_given) = merged_end(&old, request, prepared);
+    // Of a text that stands whole in a document, all is what the same is known by.
+    let is_ours = prepared.whole.is_some() && content == prepared.content;
+    let hash =
+        if is_ours || twin.exact { prepared.content_hash } else { content_hash(content.as_str()) };
     let body = RecordBody {
         kind: merged_kind(old.kind, request.kind),
-        content_hash: content_hash(content.as_str()).to_vec(),
+        content_hash: hash.to_vec(),
         simhash: simhash(content.as_str()),
         title,
         content,
-        scope: united(&old.scope, &prepared.distilled.scope),
-        tags: united(&old.tags, &prepared.distilled.tags),
+        scope,
+        tags,
         owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
         ttl,
         ttl_given,
@@ -149,7 +179,8 @@ pub(super) async fn merge(
     };
     let trust = merged_trust(&old, &body, prepared.trust);
     let known = citations::of_record_in(tx, old.id).await?;
-    let citations = united_citations(known, &prepared.citations);
+    let (citations, gone) = united_citations(known, &prepared.citations);
+    report.left_out(gone, "of the oldest citations", CITATIONS_MAX);
     let change = Change {
         body: &body,
         citations: (!prepared.citations.is_empty()).then_some(citations.as_slice()),
@@ -161,8 +192,9 @@ pub(super) async fn merge(
     records::update(tx, &old, &change).await?;
     let has_vector = index(tx, &old, &body, prepared, &citations).await?;
     citations::derive_states(tx, &[old.id]).await?;
+    keep_whole(tx, request, prepared, &old, &mut report).await?;
     let record = records::find_in(tx, old.id).await?.ok_or(Error::UnknownRecord(old.id))?;
-    Ok(Applied { record, citations, has_vector })
+    Ok(Applied { record, citations, report, has_vector })
 }
 
 /// Takes a replaced record out of the search; its row and history stay.
@@ -229,7 +261,7 @@ pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
         tags: prepared.distilled.tags.clone(),
         language: String::new(),
         author: prepared.clean.owner.clone().unwrap_or_default(),
-        context: Sanitized::default(),
+        context: steps(prepared.clean.meta.get("steps")),
         text: prepared.content.clone(),
         lines: None,
     }
@@ -246,10 +278,16 @@ pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassag
         tags: body.tags.clone(),
         language: String::new(),
         author: body.owner.clone().unwrap_or_default(),
-        context: Sanitized::default(),
+        context: steps(body.meta.get("steps")),
         text: body.content.clone(),
         lines: None,
     }
+}
+
+/// The steps of a worked example, which it is found by.
+fn steps(steps: Option<&Value>) -> Sanitized {
+    let steps = steps.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    Sanitized::stored(steps.collect::<Vec<_>>().join("\n"))
 }
 
 /// Where a record leads: its address, else the first file that it cites.
@@ -302,6 +340,14 @@ pub(crate) fn merged_kind(old: RecordKind, new: RecordKind) -> RecordKind {
     if old == RecordKind::Fact && is_statement(new) { new } else { old }
 }
 
+/// [`united`], with a word about what there was no room for.
+fn gathered(old: &[String], new: &[String], what: &str, report: &mut Report) -> Vec<String> {
+    let all = united(old, new);
+    let has = |word: &&String| all.iter().any(|have| have.to_lowercase() == word.to_lowercase());
+    report.left_out(new.len() - new.iter().filter(has).count(), what, WORDS_MAX);
+    all
+}
+
 /// At most [`WORDS_MAX`] of both, the old ones first.
 pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
     let mut all = old.to_vec();
@@ -316,8 +362,8 @@ pub(crate) fn united(old: &[String], new: &[String]) -> Vec<String> {
 }
 
 /// The old citations with the new ones, each of which stands where an old one named the same place.
-/// Whoever says where it stands now settles what had drifted.
-fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
+/// Whoever says where it stands now settles what had drifted. Answers how many there was no room for, too.
+fn united_citations(old: Vec<Citation>, new: &[Citation]) -> (Vec<Citation>, usize) {
     let is_bad = |one: &Citation| matches!(one.verdict, Verdict::Drifted | Verdict::Orphaned);
     let is_named = |one: &Citation| new.iter().any(|other| is_same_place(one, other));
     let mut left = new.to_vec();
@@ -331,13 +377,15 @@ fn united_citations(old: Vec<Citation>, new: &[Citation]) -> Vec<Citation> {
     }
     all.append(&mut left);
     // The first go, but for what is named just now.
-    let mut excess = all.len().saturating_sub(CITATIONS_MAX);
+    let before = all.len();
+    let mut excess = before.saturating_sub(CITATIONS_MAX);
     all.retain(|one| {
         let goes = excess > 0 && !is_named(one);
         excess -= usize::from(goes);
         !goes
     });
-    all
+    let gone = before - all.len();
+    (all, gone)
 }
 
 /// Whether two citations name the same place.

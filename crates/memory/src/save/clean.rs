@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::SaveRequest;
 use crate::citations::NewCitation;
-use crate::distil::{Distilled, MAX_CHARS, Raw, condense, distil};
+use crate::distil::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distil};
 use crate::gate::Gate;
 use crate::text::cut;
 
@@ -97,7 +97,7 @@ fn whole_text(content: &str, steps: &[String], url: Option<&str>) -> String {
     let mut text = content.trim_end().to_owned();
     // A record that comes back from an export has its steps in its content already, distilled.
     let is_said =
-        |step: &str| content.contains(step) || content.contains(&condense(step, MAX_CHARS));
+        |step: &str| content.contains(step) || content.contains(&condense(step, WHOLE_MAX_CHARS));
     for (at, step) in steps.iter().enumerate().filter(|(_, step)| !is_said(step)) {
         text.push_str(&format!("\n{}. {}", at + 1, step.trim()));
     }

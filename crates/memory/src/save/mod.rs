@@ -2,25 +2,28 @@
 
 mod apply;
 mod clean;
+mod report;
+mod whole;
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{
-    Act, DialogId, HoldId, ProjectId, RecordId, RecordKind, Trust, UserId, Visibility,
+    Act, DialogId, DocId, HoldId, Policy, ProjectId, RecordId, RecordKind, Trust, UserId,
+    Visibility,
 };
 use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
-use mc_store::records::{Fingerprint, Record};
+use mc_store::records::{Fingerprint, NO_END, PROPOSAL_DAYS, Record};
 use mc_store::{Tx, dialogs, records, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::citations::{NewCitation, check_new};
-use crate::distil::{self, Distilled};
+use crate::citations::{CheckedNew, NewCitation, UnknownCitation, check_new};
+use crate::distil::{self, Distilled, condense};
 use crate::gate::{Gate, Looked, MaskedCount, Verdict, beside};
 use crate::judge::{
     self, Action, CANDIDATE_DISTANCE_MAX, Evidence, Incoming, Known, Reject, Scores, judge,
@@ -28,10 +31,13 @@ use crate::judge::{
 use crate::normalise::content_hash;
 use crate::quarantine::{self, Holding};
 use crate::simhash::simhash;
-use crate::{Error, MemoryContext};
+use crate::{Error, MemoryContext, uses};
 pub(crate) use apply::{CITATIONS_MAX, is_same_place, merged_kind, passage_of, united};
 use clean::Clean;
 pub(crate) use clean::mask_distilled;
+use report::Report;
+pub use report::{Contradicted, Kept};
+use whole::Whole;
 
 /// How long a save waits for its vector; later ones come from the queue.
 const EMBEDDING_WAIT: Duration = Duration::from_secs(2);
@@ -69,7 +75,7 @@ pub struct SaveRequest {
     pub owner: Option<String>,
     /// What the caller's own judge thinks of its use, 0 to 1.
     pub usefulness: Option<f32>,
-    /// When it expires; by default after as many days as the project's policy says.
+    /// When it expires; by default after as many days as the project's policy says, or never.
     pub ttl: Option<DateTime<Utc>>,
     /// Anything else (`patch_sha`, `source_dialog_id`).
     pub meta: Map<String, Value>,
@@ -195,6 +201,18 @@ pub struct SaveOutcome {
     pub flags: Vec<&'static str>,
     /// What the record cites now, with verdicts.
     pub citations: Vec<Citation>,
+    /// What it was to cite and is in no indexed repository.
+    pub unknown_citations: Vec<UnknownCitation>,
+    /// What became of the text.
+    pub kept: Kept,
+    /// The document behind the record that holds the whole text, where the record doesn't.
+    pub document: Option<DocId>,
+    /// What of the text is kept nowhere: greetings, thanks, comments that nobody is shown.
+    pub left_out: Vec<String>,
+    /// What else of the request was not taken as it came, and why; for people.
+    pub notes: Vec<String>,
+    /// The known record that it seems to contradict and does not replace.
+    pub contradicts: Option<Contradicted>,
     /// The record as it is now; none when it was rejected.
     pub record: Option<Record>,
     /// Why the record can't be found by meaning yet (its vector follows from the queue).
@@ -212,6 +230,9 @@ pub(crate) struct Prepared {
     pub ttl: DateTime<Utc>,
     pub usefulness: f32,
     pub citations: Vec<Citation>,
+    pub unknown_citations: Vec<UnknownCitation>,
+    /// The whole text, where the content is a statement of it.
+    pub whole: Option<Whole>,
     pub trust: Trust,
     pub looked: Looked,
     pub vector: Option<(ActiveModel, Vec<f32>)>,
@@ -229,12 +250,7 @@ pub async fn save_looked(
     request: &SaveRequest,
     looked: Looked,
 ) -> Result<SaveOutcome, Error> {
-    let now = Utc::now();
-    let days = i64::from(ctx.policy.ttl_days.of(request.kind));
-    let ttl = request.ttl.unwrap_or(now + TimeDelta::days(days));
-    if ttl <= now {
-        return Err(Error::TtlInThePast);
-    }
+    let ttl = end_of(ctx, request)?;
     let (clean, distilled, mut gate) = read(ctx, request, looked).await;
     let trust = match gate.verdict() {
         Verdict::Refuse(reasons) => {
@@ -263,6 +279,10 @@ pub async fn save_looked(
         Verdict::Take { .. } => {}
     }
     let written = write(ctx, request, &mut prepared, dialog).await?;
+    let cites = uses::cites(&prepared.clean.text, &prepared.clean.meta, &prepared.citations);
+    uses::note_cited(ctx, request.project, &request.principal, written.record.id, cites);
+    let Report { kept, document, mut notes } = written.report;
+    notes.extend(report::of_request(request, &prepared, document));
     Ok(SaveOutcome {
         message: message(&written.decision),
         decision: written.decision,
@@ -271,9 +291,28 @@ pub async fn save_looked(
         masked: gate.masked(),
         flags: gate.flags(),
         citations: written.citations,
+        unknown_citations: prepared.unknown_citations,
+        kept,
+        document,
+        left_out: prepared.distilled.left_out,
+        notes,
+        contradicts: written.contradicts,
         record: Some(written.record),
         vector_pending: vector_pending.filter(|_| !written.has_vector),
     })
+}
+
+/// When what is saved ends: as the request says, else as the project's policy has it for its kind.
+fn end_of(ctx: &MemoryContext, request: &SaveRequest) -> Result<DateTime<Utc>, Error> {
+    let now = Utc::now();
+    let ttl = request.ttl.unwrap_or_else(|| default_end(&ctx.policy, request.kind));
+    if ttl <= now { Err(Error::TtlInThePast) } else { Ok(ttl) }
+}
+
+/// When a record of this kind ends that counts from now on and whose end nobody named.
+pub(crate) fn default_end(policy: &Policy, kind: RecordKind) -> DateTime<Utc> {
+    let days = policy.ttl_days.of(kind);
+    days.map_or(NO_END, |days| Utc::now() + TimeDelta::days(i64::from(days)))
 }
 
 /// A request's texts, masked, and what they come to: with all its steps it may have some hundred kilobytes.
@@ -330,6 +369,12 @@ fn not_kept(decision: Decision, reason: String, gate: &Gate) -> SaveOutcome {
         masked: gate.masked(),
         flags: gate.flags(),
         citations: Vec::new(),
+        unknown_citations: Vec::new(),
+        kept: Kept::Nothing,
+        document: None,
+        left_out: Vec::new(),
+        notes: Vec::new(),
+        contradicts: None,
         record: None,
         vector_pending: None,
     }
@@ -373,9 +418,10 @@ async fn prepare(
     ttl: DateTime<Utc>,
     gate: &mut Gate,
 ) -> Result<(Prepared, Option<&'static str>), Error> {
-    let citations = check_new(&ctx.store, request.project, &clean.citations).await?;
-    let content = mask_distilled(gate, &distilled.content, CONTENT_MAX_CHARS);
-    let title = mask_distilled(gate, &distilled.title, distil::TITLE_MAX_CHARS);
+    let CheckedNew { citations, unknown } =
+        check_new(&ctx.store, request.project, &clean.citations).await?;
+    let (content, whole) = text_of(request, &clean, &distilled, gate)?;
+    let title = gate.again(&distilled.title);
     let usefulness = judge::usefulness(
         content.as_str(),
         &Evidence {
@@ -385,8 +431,10 @@ async fn prepare(
             callers_opinion: request.usefulness,
         },
     );
+    // Two texts may come to one statement: they are the same when all of them is.
+    let hashed = if whole.is_some() { clean.text.as_str() } else { content.as_str() };
     let mut prepared = Prepared {
-        content_hash: content_hash(content.as_str()),
+        content_hash: content_hash(hashed),
         simhash: simhash(content.as_str()),
         clean,
         distilled,
@@ -395,6 +443,8 @@ async fn prepare(
         ttl,
         usefulness,
         citations,
+        unknown_citations: unknown,
+        whole,
         trust: request.trust,
         looked: Looked::Nobody,
         vector: None,
@@ -407,6 +457,29 @@ async fn prepare(
         Err(reason) => Some(reason),
     };
     Ok((prepared, pending))
+}
+
+/// What the record is to hold, and the document behind it where that is not all. Nobody but its owner may find what is
+/// private, which documents are not, so a private note has to fit.
+fn text_of(
+    request: &SaveRequest,
+    clean: &Clean,
+    distilled: &Distilled,
+    gate: &mut Gate,
+) -> Result<(Sanitized, Option<Whole>), Error> {
+    let masked = gate.again(&distilled.content);
+    if distilled.is_whole && masked.as_str().chars().count() <= CONTENT_MAX_CHARS {
+        return Ok((masked, None));
+    }
+    if request.visibility == Visibility::Private {
+        let length = clean.text.chars().count();
+        return Err(Error::TooLongForOne { length, max: CONTENT_MAX_CHARS });
+    }
+    let statement = condense(&distilled.content, distil::MAX_CHARS);
+    let statement = mask_distilled(gate, &statement, CONTENT_MAX_CHARS);
+    let text = gate.again(&clean.text);
+    let whole = Whole::of(clean, distilled, request.kind, text, gate.sanitizing());
+    Ok((statement, Some(whole)))
 }
 
 /// The vector of the record as it would be found, or why there is none now.
@@ -439,6 +512,8 @@ pub(crate) struct Written {
     pub reason: String,
     pub scores: Scores,
     pub citations: Vec<Citation>,
+    pub report: Report,
+    pub contradicts: Option<Contradicted>,
     pub has_vector: bool,
 }
 
@@ -503,6 +578,7 @@ async fn write(
     for replaced in &judgement.supersede {
         apply::supersede(&mut tx, request.project, *replaced, id).await?;
     }
+    let contradicts = judgement.contradicts.map(Contradicted::from);
     let decision = match (judgement.action, judgement.supersede) {
         (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
@@ -517,6 +593,8 @@ async fn write(
         reason: judgement.reason,
         scores: judgement.scores,
         citations: applied.citations,
+        report: applied.report,
+        contradicts,
         has_vector: applied.has_vector,
     })
 }
@@ -562,6 +640,11 @@ async fn propose(
     links: apply::Links,
     judgement: judge::Judgement,
 ) -> Result<Written, Error> {
+    if request.ttl.is_none() {
+        // One that nobody decides about ends in any case.
+        let waits = Utc::now() + TimeDelta::days(i64::from(PROPOSAL_DAYS));
+        prepared.ttl = prepared.ttl.min(waits);
+    }
     let amends = match judgement.action {
         Action::Merge { into, exact: true } => {
             let record =
@@ -606,12 +689,25 @@ async fn propose(
         reason,
         scores: judgement.scores,
         citations: applied.citations,
+        report: applied.report,
+        contradicts: judgement.contradicts.map(Contradicted::from),
         has_vector: true,
     })
 }
 
 fn unchanged(record: Record, decision: Decision, reason: String, scores: Scores) -> Written {
-    Written { record, decision, reason, scores, citations: Vec::new(), has_vector: true }
+    let report = Report { kept: Kept::Existing, ..Report::default() };
+    let citations = Vec::new();
+    Written {
+        record,
+        decision,
+        reason,
+        scores,
+        citations,
+        report,
+        contradicts: None,
+        has_vector: true,
+    }
 }
 
 async fn note(
@@ -643,5 +739,5 @@ fn known(candidate: records::Candidate) -> Known {
     }
 }
 
-/// Longest content, for the edge to quote.
-pub const CONTENT_MAX_CHARS: usize = distil::MAX_CHARS;
+/// Longest content of a record, for the edge to quote.
+pub const CONTENT_MAX_CHARS: usize = distil::WHOLE_MAX_CHARS;

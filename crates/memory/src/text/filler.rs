@@ -4,47 +4,57 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Openings that carry nothing; what follows them is the sentence.
+/// Openings that carry nothing; what follows them is the sentence. Each ends in its punctuation or in a `that`: without
+/// it the same words may begin what is said ("In short transactions", "We found no reason to").
 const LEADS: &[&str] = &[
-    r"(?:hi|hello|hey|dear)(?:\s+(?:all|team|everyone|everybody|folks|guys|there|colleagues|copilot))?\s*[,!.:]+",
-    r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|right|alright|good question|great question|got it|understood)\s*[,!.:]+",
+    r"(?:hi|hello|hey|dear)\s+(?:all|team|everyone|everybody|folks|guys|there|colleagues|copilot)\s*[,!.:]+",
+    r"(?:hi|hello|hey)\s*[,!.]+",
+    r"(?:hi|dear)\s+(?-i:\p{Lu})\p{L}+\s*,",
+    r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|right|alright|good question|great question|got it|understood)\s*[,!.]+",
     r"(?:please\s+)?(?:note|remember|be aware|keep in mind|bear in mind|mind|be advised)\s+that",
     r"(?:please\s+)?(?:note|remember|reminder|important|attention|fyi|tl;?dr|summary|heads[- ]?up|nb|n\.b\.)\s*[:,!]",
     r"please",
-    r"(?:just\s+)?(?:a\s+)?(?:quick|small|friendly)\s+(?:note|reminder|heads[- ]?up)\s*[:,]?(?:\s+that)?",
+    r"(?:just\s+)?(?:a\s+)?(?:quick|small|friendly)\s+(?:note|reminder|heads[- ]?up)(?:\s*[:,]|\s+that)",
     r"(?:just\s+)?(?:as\s+)?(?:an?\s+)?(?:fyi|reminder|heads[- ]?up)\s*[:,]",
-    r"(?:for the record|by the way|btw|in case you missed it|good to know|worth noting|it is worth noting|it's worth noting|it turns out|it turned out|turns out|to be clear|in short|in summary|to summarize|to sum up)\s*[:,]?(?:\s+that)?",
-    r"(?:i think|i believe|i found|i found out|i noticed|i have found|i've found|we found|we found out|we noticed|we learned|we learnt|we have learned|i learned|as far as i know|afaik|imo|imho)\s*[:,]?(?:\s+that)?",
+    r"(?:for the record|by the way|btw|in case you missed it|good to know|worth noting|it is worth noting|it's worth noting|it turns out|it turned out|turns out|to be clear|in short|in summary|to summarize|to sum up)(?:\s*[:,](?:\s+that)?|\s+that)",
+    r"(?:i found|i found out|i noticed|i have found|i've found|we found|we found out|we noticed|we learned|we learnt|we have learned|i learned)(?:\s*[:,](?:\s+that)?|\s+that)",
+    r"(?:here is|here's|here are|below is|below are)(?: the| a| an| my| your)? (?:summary|answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)\s*:",
     r"(?:thanks|thank you)(?:\s+(?:all|everyone|so much|a lot|very much|in advance))?\s*[,!.:]+",
     r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер|коллеги|ребята|всем привет|привет всем)(?:,?\s+(?:всем|коллеги|ребята|команда))?\s*[,!.:]+",
-    r"(?:конечно|хорошо|понял|понятно|отлично|ок|ладно)\s*[,!.:]+",
-    r"(?:пожалуйста,?\s*)?(?:обрати(?:те)? внимание|учти(?:те)?|помни(?:те)?|имей(?:те)? в виду|не забывай(?:те)?|хочу отметить|стоит отметить|важно отметить|напоминаю|напомню)\s*[:,]?(?:\s*что)?",
+    r"(?:конечно|хорошо|понял|понятно|отлично|ок|ладно)\s*[,!.]+",
+    r"(?:пожалуйста,?\s*)?(?:обрати(?:те)? внимание|учти(?:те)?|помни(?:те)?|имей(?:те)? в виду|не забывай(?:те)?|хочу отметить|стоит отметить|важно отметить|напоминаю|напомню)(?:\s*[:,](?:\s*что)?|\s+что)",
     r"(?:важно|внимание|напоминание|кратко|итог|на заметку|к сведению|для справки)\s*[:!]",
-    r"пожалуйста\s*,?",
-    r"(?:кстати|между прочим|к слову|на всякий случай|в общем|короче|оказалось|выяснилось|как выяснилось|я думаю|мне кажется|мы выяснили|мы заметили)\s*[:,]?(?:\s*что)?",
+    r"пожалуйста\s*,",
+    r"(?:кстати|между прочим|к слову|на всякий случай|в общем|короче|оказалось|выяснилось|как выяснилось|мы выяснили|мы заметили)(?:\s*[:,](?:\s*что)?|\s+что)",
     r"(?:спасибо|благодарю)(?:\s+(?:всем|большое|заранее|за внимание))?\s*[,!.:]+",
 ];
 
-/// Sentences that carry nothing, as a whole.
+/// Sentences that carry nothing, as a whole. None has room for anything else: a rule that begins like a greeting or an
+/// offer is a rule.
 const CHATTER: &[&str] = &[
-    r"(?:hi|hello|hey|dear)\b[\w ,]{0,24}",
-    r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|got it|understood|good question|great question|no problem|sounds good|you're welcome|you are welcome|done|yes|no)",
-    r"(?:many )?(?:thanks|thank you)\b[\w ,]{0,40}",
-    r"(?:i )?hope (?:this|that|it) helps\b.{0,30}",
-    r"(?:please )?(?:let me know|feel free|don't hesitate|do not hesitate|happy to help|reach out|ping me)\b.{0,120}",
-    r"(?:is there anything else|anything else|would you like me to|do you want me to|shall i)\b.{0,120}",
-    r"(?:as an ai|as a language model)\b.{0,160}",
-    r"(?:i'll|i will|let me|i'm going to|i am going to) (?:now )?(?:take a look|look|check|explain|help|walk you|start|go ahead|summari[sz]e|save|remember)\b.{0,80}",
-    r"(?:here is|here's|here are|below is|below are)\b(?: the| a| an| my| your)? (?:summary|answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)\b.{0,60}",
-    r"(?:cheers|best|best regards|kind regards|regards|have a nice day|have a great day|good luck)\b[\w ,]{0,24}",
-    r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер)\b[\w ,]{0,24}",
-    r"(?:конечно|хорошо|понял|понятно|отлично|ладно|да|нет|готово|ок)",
-    r"(?:большое )?(?:спасибо|благодарю)\b[\w ,]{0,40}",
-    r"надеюсь,? (?:это|что это)? ?помо\w+.{0,40}",
-    r"(?:дайте знать|дай знать|обращайтесь|пишите|если (?:есть|будут|возникнут) вопрос\w*|буду рад)\b.{0,120}",
-    r"(?:вот|ниже)(?: краткий| краткое| краткая)? (?:ответ|объяснение|итог|сводка|резюме)\b.{0,60}",
-    r"(?:с уважением|хорошего дня|удачи)\b[\w ,]{0,24}",
+    r"(?:hi|hello|hey|dear)(?:[\s,]+(?:again|all|team|everyone|everybody|folks|guys|there|friends|colleagues|copilot))*",
+    r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|got it|understood|good question|great question|no problem|sounds good|you're welcome|you are welcome)",
+    r"(?:many )?(?:thanks|thank you)(?:[\s,]+(?:all|everyone|team|guys|so much|very much|a lot|again|in advance|for (?:your|the|all the|any) (?:help|time|attention|reading|support|answer|patience)))*",
+    r"(?:i )?hope (?:this|that|it) helps(?: you| everyone| someone| somebody| others| out)?",
+    r"(?:please )?(?:let me know|feel free to (?:ask|ping me|contact me|reach out)|(?:don't|do not) hesitate to (?:ask|contact me|reach out)|happy to help|reach out|ping me)(?: (?:if|should|when|in case)(?: [\w']+){1,6} (?:questions?|help|anything(?: else)?|more(?: info| details)?|details|unclear|problems?|issues?|clarification))?",
+    r"(?:is there anything else|anything else|would you like me to|do you want me to|shall i)\b[^`.:]{0,100}\?",
+    r"as an? (?:ai|language model|ai language model)\b,? i\b[^`:]{0,140}",
+    r"(?:i'll|i will|let me|i'm going to|i am going to) (?:now )?(?:take a look|look|check|explain|help|walk you|start|go ahead|summari[sz]e|save|remember)[\w ']{0,40}",
+    r"(?:here is|here's|here are|below is|below are)(?: the| a| an| my| your)? (?:summary|answer|explanation|note|notes|fact|facts|result|results|breakdown|overview)",
+    r"(?:cheers|best|best regards|kind regards|regards|have a nice day|have a great day|good luck)(?:\s*,\s*(?-i:\p{Lu})\p{L}+)?",
+    r"(?:привет|здравствуйте|добрый день|доброе утро|добрый вечер)(?:[\s,]+(?:всем|коллеги|ребята|команда|друзья))*",
+    r"(?:конечно|хорошо|понял|понятно|отлично|ладно|ок)",
+    r"(?:большое )?(?:спасибо|благодарю)(?:[\s,]+(?:всем|большое|огромное|заранее|за (?:внимание|помощь|ответ)))*",
+    r"надеюсь,? (?:это|что это)? ?помо\w+(?: вам| тебе)?",
+    r"(?:(?:дайте|дай)(?: мне)? знать|обращайтесь|пишите|спрашивайте),? если(?: \w+){0,3} вопрос\w*",
+    r"(?:дайте знать|дай знать|обращайтесь|буду рада? помочь)",
+    r"если (?:есть|будут|возникнут) вопрос\w*(?:[, ]+(?:пишите|обращайтесь|дайте знать|спрашивайте))?",
+    r"(?:вот|ниже)(?: краткий| краткое| краткая)? (?:ответ|объяснение|итог|сводка|резюме)",
+    r"(?:с уважением(?:,\s*[\w ]{1,30})?|хорошего дня|удачи)",
 ];
+
+/// What makes a greeting the name of a program: `Hello, World!` is one that everybody has written.
+const NOT_GREETED: &str = "world";
 
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)^(?:{})(?:\s+|$)", LEADS.join("|"))).expect("a checked expression")
@@ -59,9 +69,19 @@ static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
 pub fn strip_lead(sentence: &str) -> &str {
     let mut rest = sentence.trim();
     while let Some(found) = LEAD.find(rest) {
-        rest = rest[found.end()..].trim_start();
+        let said = rest[found.end()..].trim_start();
+        if begins_with_word(said, NOT_GREETED) {
+            break;
+        }
+        rest = said;
     }
     rest
+}
+
+/// Whether `text` begins with `word`, in any case.
+fn begins_with_word(text: &str, word: &str) -> bool {
+    let first = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    first.eq_ignore_ascii_case(word)
 }
 
 /// Whether the sentence says nothing about anything: a greeting, thanks, an offer to help.
@@ -77,12 +97,13 @@ mod tests {
     fn leads_go_and_statements_stay() {
         let cases = [
             ("Hi team, please note that retries are off", "retries are off"),
+            ("Hi, the cache is shared", "the cache is shared"),
+            ("Dear Maria, the cache is shared", "the cache is shared"),
             ("FYI: the queue is FIFO", "the queue is FIFO"),
+            ("Here is the result: never lock twice", "never lock twice"),
             ("Коллеги, обратите внимание, что кэш общий", "кэш общий"),
             ("Keep in mind that X", "X"),
             ("Please restart the worker", "restart the worker"),
-            ("Notes are kept", "Notes are kept"),
-            ("Sure-fire way", "Sure-fire way"),
             ("Важно: порядок", "порядок"),
         ];
         for (sentence, expected) in cases {
@@ -91,22 +112,58 @@ mod tests {
     }
 
     #[test]
+    fn a_sentence_that_begins_like_a_lead_stays_whole() {
+        for sentence in [
+            "Hello World example needs the trailing newline",
+            "Hello, World! is printed without a newline",
+            "Hi-Fi streams are not cached",
+            "Hello: the greeting key of the locale file",
+            "In short transactions the lock is not taken",
+            "We found no reason to keep the lock",
+            "I think that retries are off",
+            "Короче 120 символов строки не переносятся",
+            "В общем случае порядок не важен",
+            "Помните пароль только в памяти процесса",
+            "Notes are kept",
+            "Sure-fire way",
+        ] {
+            assert_eq!(strip_lead(sentence), sentence);
+        }
+    }
+
+    #[test]
     fn chatter_is_told_from_statements() {
         for chatter in [
+            "Hi all!",
             "Sure!",
             "I hope this helps.",
             "Let me know if you have questions!",
+            "Let me know if you have any further questions.",
+            "Shall I run the tests again?",
+            "Best regards, Maria",
             "Спасибо!",
             "Надеюсь, это поможет.",
             "Thanks for the help",
             "Here is the summary:",
             "Hello team",
+            "Если будут вопросы, пишите!",
         ] {
             assert!(is_chatter(chatter), "{chatter}");
         }
         for statement in [
             "Thanks to the index the query takes 3 ms and no lock is held on the table at all",
+            "Thanks to the index it is fast",
             "The hello endpoint is public",
+            "Hello endpoint is public",
+            "Hello World",
+            "Best practice is one lock",
+            "Feel free to delete the cache",
+            "Here is the result: never lock twice",
+            "Let me summarize: never lock twice",
+            "Пишите тесты на каждый баг",
+            "Обращайтесь к API через прокси",
+            "No",
+            "Yes.",
             "No retries on 429",
             "Да, индекс нужен",
             "Great care is needed with locks",

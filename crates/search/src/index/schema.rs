@@ -5,7 +5,7 @@
 //! however many others there are, and neither how rare a word is nor what a filter has to read
 //! depends on what strangers wrote. The one exception is [`Fields::id`], which no search looks up.
 
-use mc_domain::{PassageId, ProjectId};
+use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_store::passages::IndexedPassage;
 use tantivy::schema::{
     BytesOptions, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
@@ -18,7 +18,7 @@ use crate::names;
 
 /// Raised with every change of the schema, the analyser or the look-up spellings: an index of
 /// another format is built anew.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// The fields by name.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +28,8 @@ pub struct Fields {
     pub id: Field,
     /// The id's halves: all that a search reads of a hit.
     pub id_halves: (Field, Field),
-    /// Nothing but the project: what all its passages have. This and the filters that follow have
-    /// one term for each value.
+    /// Nothing but the project: what all its passages have, and, by another term, all its commits
+    /// ([`Corpus`]). This and the filters that follow have one term for each value.
     pub project: Field,
     /// The same, of passages that only one user may find.
     pub hidden: Field,
@@ -57,6 +57,13 @@ pub struct Fields {
     pub body: Field,
     /// Words of the text and of what it is read with: place, title and context.
     pub window: Field,
+    /// Words of a memory record with all that it is read with: title, steps, tags, and the places and
+    /// symbols that it cites. No other passage has it, so how rare a word is among the project's
+    /// records can be looked up.
+    pub record: Field,
+    /// Words of a commit's message. They are in no other field, so that neither how rare a word is in code and notes
+    /// nor how long those are depends on the history of a repository.
+    pub change: Field,
 }
 
 /// The schema and its fields.
@@ -80,6 +87,8 @@ pub fn schema() -> (Schema, Fields) {
         path: builder.add_text_field("path", words()),
         body: builder.add_text_field("body", words()),
         window: builder.add_text_field("window", words()),
+        record: builder.add_text_field("record", words()),
+        change: builder.add_text_field("change", words()),
     };
     (builder.build(), fields)
 }
@@ -106,6 +115,36 @@ fn words() -> TextOptions {
             .set_tokenizer("raw")
             .set_index_option(IndexRecordOption::WithFreqs),
     )
+}
+
+/// The sets of texts of a project, of which each has its own statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Corpus {
+    /// Memory, dialogs, documents and code.
+    Passages,
+    /// Memory records alone, which are among the passages, too.
+    Records,
+    /// Commits of its repositories.
+    Changes,
+}
+
+impl Corpus {
+    fn of(source: SourceKind) -> Self {
+        match source {
+            SourceKind::Change => Self::Changes,
+            SourceKind::Memory | SourceKind::Dialog | SourceKind::Doc | SourceKind::Code => {
+                Self::Passages
+            }
+        }
+    }
+
+    /// The value of [`Fields::project`].
+    fn marker(self) -> &'static str {
+        match self {
+            Self::Passages | Self::Records => "",
+            Self::Changes => "changes",
+        }
+    }
 }
 
 /// What stands before the terms of a project: the digits of its id, as many for each project, so
@@ -149,8 +188,8 @@ impl Scope {
 
 impl Fields {
     /// The fields of words.
-    pub fn words(&self) -> [Field; 3] {
-        [self.body, self.window, self.path]
+    pub fn words(&self) -> [Field; 5] {
+        [self.body, self.window, self.path, self.record, self.change]
     }
 
     /// The term that stands for one passage and no other.
@@ -158,9 +197,13 @@ impl Fields {
         Term::from_field_bytes(self.id, id.0.as_bytes())
     }
 
-    /// The term that every passage of a project has.
-    pub fn project_term(&self, project: ProjectId) -> Term {
-        Scope::of(project).term(self.project, "")
+    /// The term that everything of a project's corpus has.
+    pub fn corpus_term(&self, project: ProjectId, corpus: Corpus) -> Term {
+        let scope = Scope::of(project);
+        match corpus {
+            Corpus::Passages | Corpus::Changes => scope.term(self.project, corpus.marker()),
+            Corpus::Records => scope.term(self.source, SourceKind::Memory.as_str()),
+        }
     }
 
     /// The document of a passage.
@@ -172,7 +215,14 @@ impl Fields {
         document.add_u64(self.id_halves.0, high);
         document.add_u64(self.id_halves.1, low);
         let mut add = |field: Field, value: &str| document.add_text(field, scope.own(value));
-        add(self.project, "");
+        let corpus = Corpus::of(passage.source);
+        add(self.project, corpus.marker());
+        if corpus == Corpus::Changes {
+            add(self.source, passage.source.as_str());
+            let text = analyse(&passage.text);
+            document.add_pre_tokenized_text(self.change, scope.tokens(&text));
+            return document;
+        }
         if let Some(owner) = passage.private_to {
             add(self.hidden, "");
             add(self.private_to, &owner.to_string());
@@ -202,6 +252,16 @@ impl Fields {
         document.add_pre_tokenized_text(self.body, scope.tokens(&text));
         let window = place.iter().chain(&title).chain(&context).chain(&text);
         document.add_pre_tokenized_text(self.window, scope.tokens(window));
+        if passage.source == SourceKind::Memory {
+            let names: Vec<_> = passage
+                .tags
+                .iter()
+                .chain(&passage.symbols)
+                .flat_map(|name| analyse(name))
+                .collect();
+            let record = title.iter().chain(&context).chain(&text).chain(&place).chain(&names);
+            document.add_pre_tokenized_text(self.record, scope.tokens(record));
+        }
     }
 }
 

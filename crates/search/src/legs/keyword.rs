@@ -4,7 +4,7 @@
 mod exact;
 mod filter;
 
-use mc_domain::{PassageId, UserId};
+use mc_domain::{PassageId, ProjectId, SourceKind, UserId};
 use mc_store::passages::PassageFilter;
 use tantivy::collector::TopDocs;
 use tantivy::columnar::Column;
@@ -14,10 +14,11 @@ use tantivy::{DocAddress, Searcher, TantivyError, Term};
 use uuid::Uuid;
 
 use super::Ranked;
+use crate::analyser::is_stop_word;
 use crate::index::generation::View;
-use crate::index::schema::{Fields, ID_HIGH, ID_LOW, Scope};
+use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
-use crate::query::{QueryTerm, Understood};
+use crate::query::{QueryTerm, Understood, telling_terms};
 use crate::rank::step::{Step, Without};
 
 /// What a match counts in the text alone, in the text with what it is read with, and in the words
@@ -25,6 +26,15 @@ use crate::rank::step::{Step, Without};
 const BODY_WEIGHT: f32 = 0.5;
 const WINDOW_WEIGHT: f32 = 1.0;
 const PATH_WEIGHT: f32 = 0.5;
+/// A word is common that so large a part of a project's records has, and so many of them at least.
+const COMMON_SHARE: f32 = 0.15;
+const COMMON_RECORDS: f32 = 5.0;
+/// A question that says less than this says little, however much of it a record has: two rare words.
+const ATTAINABLE_MIN: f32 = 7.0;
+/// Letters from here on are of other scripts.
+const LATIN_END: char = '\u{250}';
+/// Terms that a question is to keep without its common words; fewer say too little.
+const TELLING_WORDS: usize = 2;
 /// Terms of one query; of a longer text the rarest ones are kept, which decide anyway.
 const MAX_TERMS: usize = 48;
 
@@ -35,6 +45,10 @@ pub struct Found {
     pub exact: Ranked,
     /// Passages by BM25.
     pub keyword: Ranked,
+    /// What a record would score that has each word of the query once, at the average length;
+    /// `None` where not only records were sought. A score over this is the share of the query that
+    /// a record covers.
+    pub attainable: Option<f32>,
 }
 
 /// What to look up.
@@ -58,9 +72,12 @@ pub struct Wanted {
 pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
     let Wanted { terms, names, filter, reader, limit, without } = wanted;
     let searcher = view.reader.searcher();
-    let statistics = view.statistics.of(&searcher, &view.fields, filter.project)?;
-    let lookup = Lookup { searcher: &searcher, fields: &view.fields, statistics, limit };
+    let corpus = corpus(&filter, &without);
+    let statistics = view.statistics.of(&searcher, &view.fields, filter.project, corpus)?;
+    let lookup = Lookup { searcher: &searcher, fields: &view.fields, corpus, statistics, limit };
     let scope = Scope::of(filter.project);
+    let attainable =
+        (corpus == Corpus::Records).then(|| lookup.attainable(&scope, &terms)).transpose()?;
     let mut filters = filter::clauses(&filter, &scope, &view.fields)?;
     filters.extend(filter::others_private(&searcher, &scope, reader, &view.fields)?);
     let words = lookup.words(&scope, terms, &without)?;
@@ -84,13 +101,58 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         clauses.push((Occur::Must, Box::new(BooleanQuery::union(words))));
         lookup.top(&BooleanQuery::new(clauses))?
     };
-    Ok(Found { exact, keyword })
+    Ok(Found { exact, keyword, attainable })
+}
+
+/// The text without the words that many of the project's records have (its own name, above all): those say what the
+/// project is about, not what the question is. `None` where that leaves all of it, or next to nothing.
+pub fn telling_text(
+    view: &View,
+    project: ProjectId,
+    text: &str,
+) -> Result<Option<String>, TantivyError> {
+    let searcher = view.reader.searcher();
+    let scope = Scope::of(project);
+    let records = searcher.doc_freq(&view.fields.corpus_term(project, Corpus::Records))?;
+    let most = (records as f32 * COMMON_SHARE).max(COMMON_RECORDS);
+    let is_common = |word: &&str| {
+        let terms = telling_terms(word);
+        let mut counts = terms
+            .iter()
+            .map(|term| Ok(searcher.doc_freq(&scope.term(view.fields.record, &term.text))? as f32));
+        let common = counts.try_fold(false, |common, count: Result<f32, TantivyError>| {
+            Ok::<_, TantivyError>(common || count? >= most)
+        });
+        common.map(|common| common && !terms.is_empty())
+    };
+    let mut kept = Vec::new();
+    let mut words = 0;
+    for word in text.split_whitespace() {
+        words += 1;
+        if !is_common(&word)? {
+            kept.push(word);
+        }
+    }
+    let kept_all = kept.len() == words;
+    let kept = kept.join(" ");
+    let telling = telling_terms(&kept).iter().filter(|term| !is_stop_word(&term.text)).count();
+    Ok((!kept_all && telling >= TELLING_WORDS).then_some(kept))
+}
+
+/// What is searched: commits or records where they are asked for alone.
+pub fn corpus(filter: &PassageFilter, without: &Without) -> Corpus {
+    match filter.sources.as_slice() {
+        [SourceKind::Change] => Corpus::Changes,
+        [SourceKind::Memory] if without.takes(Step::Record) => Corpus::Records,
+        _ => Corpus::Passages,
+    }
 }
 
 /// One project's part of the index, for one search.
 struct Lookup<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
+    corpus: Corpus,
     statistics: ProjectStatistics<'a>,
     limit: usize,
 }
@@ -104,11 +166,18 @@ impl Lookup<'_> {
         without: &Without,
     ) -> Result<Vec<Box<dyn Query>>, TantivyError> {
         let terms = if terms.len() > MAX_TERMS { self.rarest(scope, terms)? } else { terms };
-        let weighed = [
+        let of_passages = [
             (Step::Body, self.fields.body, BODY_WEIGHT),
             (Step::Window, self.fields.window, WINDOW_WEIGHT),
             (Step::Path, self.fields.path, PATH_WEIGHT),
         ];
+        let of_records = [(Step::Record, self.fields.record, 1.0)];
+        let of_changes = [(Step::Keyword, self.fields.change, 1.0)];
+        let weighed: &[_] = match self.corpus {
+            Corpus::Passages => &of_passages,
+            Corpus::Records => &of_records,
+            Corpus::Changes => &of_changes,
+        };
         let fields = weighed.iter().filter(|(step, ..)| without.takes(*step));
         let queries = fields.flat_map(|&(_, field, weight)| {
             let query =
@@ -118,13 +187,37 @@ impl Lookup<'_> {
         Ok(queries.collect())
     }
 
+    /// The score of a record of average length that has each of the terms once. Words of a script in
+    /// which no record has any of them are left out: of a question in another language its names are
+    /// what there is to compare.
+    fn attainable(&self, scope: &Scope, terms: &[QueryTerm]) -> Result<f32, TantivyError> {
+        let (mut latin, mut other, mut knows_other) = (0.0, 0.0, false);
+        for term in terms {
+            let own = scope.term(self.fields.record, &term.text);
+            let worth = term.weight * self.statistics.idf(&own)?;
+            if term.text.chars().any(|c| c.is_alphabetic() && c >= LATIN_END) {
+                other += worth;
+                knows_other |= self.searcher.doc_freq(&own)? > 0;
+            } else {
+                latin += worth;
+            }
+        }
+        let sum = if knows_other { latin + other } else { latin };
+        Ok(sum.max(ATTAINABLE_MIN))
+    }
+
     /// Keeps the terms that tell most: rare in the project, heavy in the query, and there at all.
     fn rarest(&self, scope: &Scope, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
         let all = self.statistics.docs() as f32;
         let mut weighed = Vec::with_capacity(terms.len());
         for term in terms {
-            // The window holds every word of the other fields.
-            let frequency = self.searcher.doc_freq(&scope.term(self.fields.window, &term.text))?;
+            // The window holds every word of a passage's other fields.
+            let field = match self.corpus {
+                Corpus::Passages => self.fields.window,
+                Corpus::Records => self.fields.record,
+                Corpus::Changes => self.fields.change,
+            };
+            let frequency = self.searcher.doc_freq(&scope.term(field, &term.text))?;
             if frequency > 0 {
                 let rarity = (1.0_f32 + all / frequency as f32).ln();
                 weighed.push((rarity * term.weight, term));

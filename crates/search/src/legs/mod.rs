@@ -16,6 +16,8 @@ pub enum Leg {
     Keyword,
     /// Nearness of meaning.
     Vector,
+    /// Files that similar past changes touched.
+    History,
 }
 
 impl Leg {
@@ -30,6 +32,7 @@ impl Leg {
             Self::Exact => Step::Exact,
             Self::Keyword => Step::Keyword,
             Self::Vector => Step::Vector,
+            Self::History => Step::History,
         }
     }
 }

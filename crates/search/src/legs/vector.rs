@@ -35,35 +35,45 @@ impl<'a> VectorLeg<'a> {
         Self { store, project, models: models.all().into_iter().map(asked).collect() }
     }
 
-    /// The passages nearest in meaning, with their cosine similarity.
+    /// The passages nearest in meaning to the mean of these texts, with their cosine similarity.
     pub async fn search(
         &self,
-        text: Sanitized,
+        texts: &[Sanitized],
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Ranked, Error> {
-        let each = |asked| self.nearest(asked, text.clone(), filter, limit);
+        let each = |asked| self.nearest(asked, texts.to_vec(), filter, limit);
         Ok(merge(try_join_all(self.models.iter().map(each)).await?, limit))
     }
 
     async fn nearest(
         &self,
         asked: &Asked,
-        text: Sanitized,
+        texts: Vec<Sanitized>,
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Ranked, Error> {
         let ActiveModel { model, embedder, .. } = &asked.active;
         let purpose = Purpose::Query(self.project);
-        let embedded = async { Ok::<_, Error>(embedder.embed(vec![text], purpose).await?) };
+        let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
         let looked_up = async { Ok(vectors::extents(self.store, model, self.project).await?) };
         let (embedded, extents) =
             tokio::try_join!(embedded, asked.extents.get_or_try_init(|| looked_up))?;
-        let Some(query) = embedded.into_iter().next() else { return Ok(Ranked::new()) };
+        let Some(query) = mean(embedded) else { return Ok(Ranked::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let extent = extents.of(filter);
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
     }
+}
+
+/// The direction between several of unit length; `None` of none.
+fn mean(vectors: Vec<Vec<f32>>) -> Option<Vec<f32>> {
+    let sum = vectors.into_iter().reduce(|mut sum, vector| {
+        sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+        sum
+    })?;
+    let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+    Some(sum.into_iter().map(|value| value / length.max(f32::EPSILON)).collect())
 }
 
 /// Merges lists of several models by rank, for similarities of different models don't compare. A

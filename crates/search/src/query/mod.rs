@@ -1,5 +1,6 @@
 //! What a search is asked, and what is understood of it.
 
+mod prefix;
 mod terms;
 mod understand;
 
@@ -9,7 +10,8 @@ use mc_store::passages::PassageFilter;
 
 use crate::rank::step::Without;
 
-pub use terms::{QueryTerm, all_terms, telling_terms};
+pub use prefix::stems;
+pub use terms::{QueryTerm, all_terms, stem_terms, telling_terms};
 pub use understand::{Certainty, Name, Understood, understand};
 
 /// What to look for.

@@ -1,6 +1,6 @@
 //! The terms of a query and how much each counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::analyser::{TermKind, analyse, is_stop_word};
 
@@ -41,6 +41,16 @@ pub fn telling_terms(text: &str) -> Vec<QueryTerm> {
     });
     let terms = merged(telling);
     if terms.is_empty() { merged(lexemes.iter()) } else { terms }
+}
+
+/// Those of [`telling_terms`] that a text is compared by with others, however each inflects its words.
+pub fn stem_terms(text: &str) -> Vec<QueryTerm> {
+    let lexemes = analyse(text);
+    let stems = lexemes.iter().filter(|lexeme| lexeme.kind != TermKind::Surface);
+    let known: HashSet<&str> = stems.map(|lexeme| lexeme.text.as_str()).collect();
+    let mut terms = telling_terms(text);
+    terms.retain(|term| known.contains(term.text.as_str()));
+    terms
 }
 
 /// Those of [`telling_terms`] and the stop words.

@@ -1,6 +1,6 @@
 //! Which symbols and paths a query names.
 
-use super::Query;
+use super::{Query, prefix};
 use crate::names;
 
 /// Names taken from one query; a longer list is a dump, and its words are searched anyway.
@@ -35,12 +35,16 @@ pub struct Understood {
     pub paths: Vec<Name>,
     /// Words that name one thing among many alike (`E0123`, `CS-214`, `trigger_delay`), lower-cased.
     pub identifiers: Vec<String>,
+    /// Stems of the words by which the text names a part of the system in front of its colon
+    /// (`fix(jwt): ...`).
+    pub scope_prefix: Vec<String>,
 }
 
 /// Finds the names: those that were given as such, and words of the text that look like code or
 /// like a file.
 pub fn understand(query: &Query) -> Understood {
-    let mut found = Understood::default();
+    let mut found =
+        Understood { scope_prefix: prefix::terms(&query.text), ..Understood::default() };
     for symbol in &query.symbols {
         add(&mut found.symbols, names::symbol_key(symbol), symbol, Certainty::Named);
     }

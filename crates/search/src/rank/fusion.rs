@@ -17,6 +17,8 @@ pub const fn leg_weight(leg: Leg) -> f32 {
         Leg::Vector => 0.5,
         // A name in passing; for one that is meant the rerank sees to its place.
         Leg::Exact => 0.3,
+        // Of the best score that the others give together.
+        Leg::History => 0.4,
     }
 }
 
@@ -49,8 +51,13 @@ pub fn fuse(lists: &[(Leg, Ranked)]) -> Vec<Fused> {
         }
     }
     let mut fused: Vec<Fused> = fused.into_values().collect();
-    fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.id.cmp(&a.id)));
+    sort(&mut fused);
     fused
+}
+
+/// Best first; equal scores are ordered by id, newest first.
+pub fn sort(fused: &mut [Fused]) {
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.id.cmp(&a.id)));
 }
 
 /// From a leg's own scores to 0 .. 1.
@@ -69,7 +76,7 @@ impl Scale {
         let best = scores().fold(f32::NEG_INFINITY, f32::max);
         let (zero, least) = match leg {
             // No word in common is 0.
-            Leg::Keyword => (0.0, 0.0),
+            Leg::Keyword | Leg::History => (0.0, 0.0),
             // Where unlike texts lie depends on the model: the farthest of the list are it.
             Leg::Vector => (scores().fold(f32::INFINITY, f32::min), 0.0),
             Leg::Exact => (0.0, LEAST_EXACT),

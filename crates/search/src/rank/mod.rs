@@ -19,7 +19,8 @@ pub struct LegRank {
     pub leg: Leg,
     /// Position in its list, from 1.
     pub rank: usize,
-    /// Its own score: cosine similarity, BM25, or the weight of the names that matched.
+    /// Its own score: cosine similarity, BM25, the weight of the names that matched, or the share of the file that
+    /// similar changes touched most.
     pub score: f32,
     /// What it gave to the fused score.
     pub share: f32,
@@ -50,6 +51,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// What the legs gave to it for its text, and not for the history of its file.
+    pub fn text_score(&self) -> f32 {
+        let history = self.legs.iter().filter(|found| found.leg == Leg::History);
+        self.fused - history.map(|found| found.share).sum::<f32>()
+    }
+
     /// A leg's own score for it.
     pub fn leg_score(&self, leg: Leg) -> Option<f32> {
         self.legs.iter().find(|found| found.leg == leg).map(|found| found.score)

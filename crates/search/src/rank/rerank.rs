@@ -1,6 +1,7 @@
 //! What the legs can't know: names, age, use, scope, state. Each step is a factor with a name.
 
 mod exactness;
+mod prefix;
 mod siblings;
 mod signals;
 
@@ -32,6 +33,7 @@ type Factor = fn(&Candidate, &Situation) -> Option<f32>;
 const STEPS: &[(Step, Factor)] = &[
     (Step::ExactSymbol, exactness::symbol),
     (Step::ExactPath, exactness::path),
+    (Step::ScopePrefix, prefix::factor),
     (Step::SameIdentifier, exactness::identifier),
     (Step::Recency, signals::recency),
     (Step::Usefulness, signals::usefulness),

@@ -28,8 +28,15 @@ pub(super) fn doc(text: &str) -> Candidate {
         context: String::new(),
         text: text.to_owned(),
     };
-    let passage =
-        Passage { indexed, updated_at: now(), record: None, code: None, doc: None, dialog: None };
+    let passage = Passage {
+        indexed,
+        updated_at: now(),
+        record: None,
+        code: None,
+        doc: None,
+        dialog: None,
+        commit: None,
+    };
     Candidate { passage, legs: Vec::new(), fused: 1.0, adjustments: Vec::new(), score: 1.0 }
 }
 
@@ -46,9 +53,13 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         source: None,
         ttl: now() + TimeDelta::days(180),
         hits: 0,
+        opened: 0,
+        cited: 0,
+        merged: 0,
+        passed_over: 0,
         used: 0,
         version: 1,
-        last_hit_at: None,
+        last_used_at: None,
         created_at: saved,
         updated_at: saved,
         meta: serde_json::Value::Null,

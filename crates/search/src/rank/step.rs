@@ -10,12 +10,19 @@ pub enum Step {
     Keyword,
     /// The leg of meaning.
     Vector,
+    /// Files that similar past changes touched.
+    History,
     /// Words of the text alone.
     Body,
     /// Words of the text with what it is read with: place, title, what was said before it.
     Window,
     /// Words of the place.
     Path,
+    /// Words of a memory record, where nothing but records is sought.
+    Record,
+    /// The question's meaning without the words that many of the project's records have, where nothing
+    /// but records is sought.
+    Telling,
     /// Leaving out the words of a question that say nothing.
     StopWords,
     /// Passages of one file or document support each other.
@@ -24,6 +31,8 @@ pub enum Step {
     ExactSymbol,
     /// A passage lies at a path that the query names.
     ExactPath,
+    /// A file lies in the part of the system that the query names in front of its colon.
+    ScopePrefix,
     /// A note holds an identifier of the query.
     SameIdentifier,
     /// What people remember fades.
@@ -47,10 +56,14 @@ impl Step {
         Self::Body,
         Self::Window,
         Self::Path,
+        Self::Record,
         Self::Vector,
+        Self::Telling,
+        Self::History,
         Self::Siblings,
         Self::ExactSymbol,
         Self::ExactPath,
+        Self::ScopePrefix,
         Self::SameIdentifier,
         Self::Recency,
         Self::Usefulness,
@@ -65,13 +78,17 @@ impl Step {
             Self::Exact => "exact",
             Self::Keyword => "keyword",
             Self::Vector => "vector",
+            Self::History => "history",
             Self::Body => "body",
             Self::Window => "window",
             Self::Path => "path",
+            Self::Record => "record",
+            Self::Telling => "telling",
             Self::StopWords => "stop_words",
             Self::Siblings => "siblings",
             Self::ExactSymbol => "exact_symbol",
             Self::ExactPath => "exact_path",
+            Self::ScopePrefix => "scope_prefix",
             Self::SameIdentifier => "same_identifier",
             Self::Recency => "recency",
             Self::Usefulness => "usefulness",

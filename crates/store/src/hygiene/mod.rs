@@ -1,6 +1,7 @@
 //! What keeps a project's memory in order, as rows: asked for, begun, and what came of it.
 
 pub mod expiry;
+pub mod mass_expiry;
 pub mod retention;
 pub mod wear;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{HygieneReportId, HygieneTask, Policy, ProjectId};
+use mc_domain::{HeldEnds, HygieneReportId, HygieneTask, Policy, ProjectId};
 use serde_json::{Value, json};
 
 use crate::error::word;
@@ -58,6 +59,8 @@ pub struct Given {
     pub task: HygieneTask,
     /// Whether it only looks.
     pub is_dry_run: bool,
+    /// What whoever asked would have become of ends that wait for a person.
+    pub held_ends: Option<HeldEnds>,
     /// The project's policy.
     pub policy: Policy,
 }
@@ -103,15 +106,27 @@ pub async fn ask(
     task: HygieneTask,
     is_dry_run: bool,
 ) -> Result<HygieneReportId, Error> {
+    ask_deciding(tx, project, task, is_dry_run, None).await
+}
+
+/// The same, with a decision about ends that wait for a person: for [`HygieneTask::Expiry`].
+pub async fn ask_deciding(
+    tx: &mut Tx,
+    project: ProjectId,
+    task: HygieneTask,
+    is_dry_run: bool,
+    held_ends: Option<HeldEnds>,
+) -> Result<HygieneReportId, Error> {
     let id = HygieneReportId::generate();
     sqlx::query!(
-        "insert into hygiene_reports (id, project_id, task, is_dry_run, asked_by)
-         values ($1, $2, $3, $4, $5)",
+        "insert into hygiene_reports (id, project_id, task, is_dry_run, asked_by, held_ends)
+         values ($1, $2, $3, $4, $5, $6)",
         id.0,
         project.0,
         task.as_str(),
         is_dry_run,
-        tx.1.entry.map(|entry| entry.principal.0)
+        tx.1.entry.map(|entry| entry.principal.0),
+        held_ends.map(HeldEnds::as_str)
     )
     .execute(&mut *tx.0)
     .await?;
@@ -155,7 +170,7 @@ pub async fn begin(store: &Store, id: HygieneReportId) -> Result<Option<Given>, 
         "update hygiene_reports r set started_at = now(), ended_at = null, error = null
          from projects p
          where r.id = $1 and p.id = r.project_id and (r.ended_at is null or r.error is not null)
-         returning r.project_id, r.task, r.is_dry_run, p.policy",
+         returning r.project_id, r.task, r.is_dry_run, r.held_ends, p.policy",
         id.0
     )
     .fetch_optional(&store.pool)
@@ -165,6 +180,7 @@ pub async fn begin(store: &Store, id: HygieneReportId) -> Result<Option<Given>, 
             project: row.project_id.into(),
             task: word(&row.task)?,
             is_dry_run: row.is_dry_run,
+            held_ends: row.held_ends.as_deref().map(word).transpose()?,
             policy: policies::read(row.policy)?,
         })
     })

@@ -27,6 +27,8 @@ pub struct Wear {
     pub hits: i32,
     /// How often feedback said it was used.
     pub used: i32,
+    /// How often its use was seen without a word: opened, cited, or touched by a merged change.
+    pub seen: i32,
     /// Last recall.
     pub last_hit_at: Option<DateTime<Utc>>,
     /// Last change.
@@ -57,8 +59,10 @@ pub async fn of_team(
 ) -> Result<Vec<Wear>, Error> {
     let rows = sqlx::query!(
         r#"select r.id, p.id as "passage?", r.kind, r.trust, r.ttl_given, r.hits, r.used, r.last_hit_at, r.updated_at,
+                  r.opened + r.cited + r.merged as "seen!",
                   (select count(*) from bundle_items i join bundles b on b.id = i.bundle_id
                    where i.record_id = r.id and i.used is not true and b.created_at > r.updated_at
+                     and b.judged_at is not null
                      and exists (select from bundle_items o where o.bundle_id = b.id and o.used))
                       as "passed_over!",
                   (select max(c.checked_at) from memory_citations c
@@ -84,6 +88,7 @@ pub async fn of_team(
                 ttl_given: row.ttl_given,
                 hits: row.hits,
                 used: row.used,
+                seen: row.seen,
                 last_hit_at: row.last_hit_at,
                 updated_at: row.updated_at,
                 passed_over: row.passed_over,

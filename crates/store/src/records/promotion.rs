@@ -1,7 +1,7 @@
 //! From a proposal, or a private note, to what counts for the team; and back to what a record said before.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ProjectId, RecordId, RecordKind, Trust};
+use mc_domain::{ProjectId, RecordId, RecordKind, Trust, UserId};
 
 use super::{Record, fetch};
 use crate::{Error, Store, Tx};
@@ -86,6 +86,18 @@ pub async fn prolong(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Result<
     Ok(())
 }
 
+/// Has a record that counts now live at least until then, unless its end was named.
+pub async fn live_until(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_records set ttl = greatest(ttl, $2) where id = $1 and not ttl_given",
+        id.0,
+        until
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
 /// Lets more see a live record; `false` where it is not one any more, or is seen by the team already. What was set
 /// aside lives on like what was brought back. The caller makes its passage.
 pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Error> {
@@ -158,4 +170,20 @@ pub async fn confirm(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     .execute(&mut *tx.0)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Whether the record is a proposal, decided about or not, that nobody but `user` made: what hygiene set aside was
+/// the team's, and what others proposed as well is theirs, too.
+pub async fn is_own_proposal(tx: &mut Tx, id: RecordId, user: UserId) -> Result<bool, Error> {
+    let is_own = sqlx::query_scalar!(
+        r#"select exists (select from memory_records
+                          where id = $1 and visibility = 'proposed' and set_aside is null)
+               and (select coalesce(bool_and(saved_by is not distinct from $2), false)
+                    from record_sources where record_id = $1) as "is_own!""#,
+        id.0,
+        user.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    Ok(is_own)
 }

@@ -4,6 +4,7 @@
 //! milliseconds, no filter falls into a hole of the graph, and neither a new record nor an ingest pays
 //! for an entry in it (a third of a save's work in the database). Where a project's heap of one source
 //! grows too large for that, it is moved into the graph, in the background and in small steps.
+//! The commits of a history stay outside: their number is limited, and code and notes would be found among them.
 //! Private vectors stay outside: how long a walk through the graph takes would tell others of them.
 
 use mc_domain::{ProjectId, SourceKind};
@@ -28,7 +29,7 @@ pub struct Heap {
 pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<Heap>, Error> {
     let rows = sqlx::query!(
         r#"select project_id, source_kind, count(*) as "vectors!" from embeddings
-           where model_id = $1 and not in_graph and private_to is null
+           where model_id = $1 and not in_graph and private_to is null and source_kind <> 'change'
            group by project_id, source_kind having count(*) > $2"#,
         model.id,
         more_than

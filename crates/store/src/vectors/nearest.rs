@@ -92,7 +92,7 @@ pub async fn extents(store: &Store, model: &Model, project: ProjectId) -> Result
 /// Never empty: the index on model, project and source is read where the sources are known.
 fn sources(filter: &PassageFilter) -> &[SourceKind] {
     match filter.sources.as_slice() {
-        [] => SourceKind::ALL,
+        [] => SourceKind::SEARCHED,
         asked => asked,
     }
 }

@@ -12,6 +12,10 @@ insert into repositories (id, project_id, owner, name, location)
 values (gen_random_uuid(), :project, 'o', 'n', '/tmp/n');
 insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
 select gen_random_uuid(), id, project_id, 'a.rs', '\x00', 1, 'rust', 1, 1 from repositories where project_id = :project;
+insert into history_commits (id, project_id, repository_id, sha, subject, committed_at)
+select gen_random_uuid(), project_id, id, 'a', 'secret commit', now() from repositories where project_id = :project;
+insert into history_commit_files (commit_id, file_id, project_id)
+select c.id, f.id, f.project_id from history_commits c join files f using (repository_id) where f.project_id = :project;
 insert into docs (id, project_id, source, doc_id, title, content)
 values (gen_random_uuid(), :project, 'wiki', 'd', 'secret doc', 'text');
 insert into passages (id, project_id, file_id, text, content_hash)
@@ -29,6 +33,9 @@ insert into bundles (id, project_id, principal, request, confidence, tokens)
 values (gen_random_uuid(), :project, 'x', '{}', 1, 1);
 insert into bundle_items (bundle_id, project_id, position, section, score)
 select id, project_id, 0, 'facts', 1 from bundles where project_id = :project;
+insert into uses (project_id, bundle_id, record_id, kind)
+select b.project_id, b.id, r.id, 'opened' from bundles b join memory_records r using (project_id)
+where b.project_id = :project limit 1;
 insert into ingest_runs (id, project_id, repository_id) select gen_random_uuid(), project_id, id
 from repositories where project_id = :project;
 insert into policy_versions (project_id, version, policy) values (:project, 1, '{}');

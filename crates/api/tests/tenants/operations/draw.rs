@@ -254,11 +254,23 @@ impl<'a> Draw<'a> {
         target: Target<'a>,
     ) -> Attempt {
         let attempt = self.with_scope(attempt, scope);
+        // A project that is not there is answered with those that are the caller's.
+        let own = self.own_places();
         let (Target::Of(project), true) = (target, attempt.is_allowed()) else {
-            return if attempt.is_allowed() { nowhere(attempt) } else { attempt };
+            return if attempt.is_allowed() { nowhere(attempt).places(own) } else { attempt };
         };
         let missing = self.name();
-        self.admitted(attempt, least, project, (project.key.clone(), missing))
+        let attempt = self.admitted(attempt, least, project, (project.key.clone(), missing));
+        if oracle::role(self.who, project).is_none() { attempt.places(own) } else { attempt }
+    }
+
+    /// Those of the projects that the caller may list.
+    fn own_places(&self) -> Places {
+        if self.who.administers_service() {
+            return Places::ALL;
+        }
+        let own = self.world.projects.iter().filter(|one| oracle::role(self.who, one).is_some());
+        Places::all(own.map(|project| Places::one(project.place)))
     }
 
     /// What is done with a thing that the request names by its id alone; `None` where there is no such.

@@ -21,6 +21,9 @@ pub fn recall(d: &mut Draw<'_>) -> Attempt {
     if d.one_in(3) {
         body["symbols"] = json!([d.words()]);
     }
+    if d.one_in(3) {
+        body["include"] = json!(["changes"]);
+    }
     d.in_project(Attempt::post("/recall", &body), READ, target).check(not_degraded)
 }
 
@@ -34,7 +37,12 @@ pub fn search(d: &mut Draw<'_>) -> Attempt {
     } else if narrowed_by == "path" {
         body["path"] = format!("{}*", d.named(|project| &project.files)).into();
     } else if narrowed_by == "sources" {
-        body["sources"] = d.pick(&[json!(["code"]), json!(["memory"]), json!(["doc", "dialog"])]);
+        body["sources"] = d.pick(&[
+            json!(["code"]),
+            json!(["memory"]),
+            json!(["doc", "dialog"]),
+            json!(["change"]),
+        ]);
     }
     let own = match target {
         Target::Of(project) => d.of(project, |project| &project.passages).mark.clone(),
@@ -57,9 +65,10 @@ pub fn search(d: &mut Draw<'_>) -> Attempt {
     attempt
 }
 
-/// A leg that is left out could hide what it would have shown.
+/// A leg that is left out could hide what it would have shown. A tool's result names those alone that were.
 fn not_degraded(answer: &Answer) -> Result<(), String> {
-    let is_whole = !answer.is_success() || answer.body["degraded"] == json!([]);
+    let left_out = answer.body["degraded"].as_array().map_or(0, Vec::len);
+    let is_whole = !answer.is_success() || left_out == 0;
     is_whole.then_some(()).ok_or_else(|| "an answer with a leg left out".to_owned())
 }
 
@@ -202,6 +211,54 @@ pub fn feedback(d: &mut Draw<'_>) -> Attempt {
         let is_right = !answer.is_success() || answer.body["recorded"] == recorded;
         is_right.then_some(()).ok_or_else(|| format!("{recorded} of them are the bundle's"))
     })
+}
+
+/// Handles are the caller's to whom they were handed out: those of the seeded bundles are nobody's.
+pub fn handles(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let mut query = format!("/handles?project_key={}", d.key(target));
+    if d.one_in(3) {
+        query.push_str("&handles=m1,d1");
+    }
+    let of_a_bundle = d.one_in(4);
+    if of_a_bundle {
+        let bundle = d.thing(|project| &project.bundles);
+        let id = bundle.map_or_else(|| d.id(), |(_, thing)| thing.id);
+        query.push_str(&format!("&bundle_id={id}"));
+    }
+    let attempt = d.in_project(Attempt::get(query), READ, target);
+    match (attempt.is_allowed(), of_a_bundle) {
+        (false, _) => attempt,
+        (true, true) => attempt.expect(404),
+        // Others of this caller's attempts may have recalled something.
+        (true, false) => attempt.or(404),
+    }
+}
+
+pub fn passage(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let thing = d.thing(|project| &project.passages);
+    let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
+    let attempt = Attempt::get(format!("/passages/{id}?project_key={}", d.key(target)));
+    let attempt = d.in_project(attempt, READ, target);
+    let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
+    if let Some(own) = project.passages.iter().find(|one| one.id == id) {
+        return attempt.shows(&own.mark);
+    }
+    let missing = d.id().to_string();
+    Attempt { twin: Some((id.to_string(), missing)), ..attempt.expect(404) }
+}
+
+pub fn path(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let name = d.named(|project| &project.files);
+    let query = format!("/paths?project_key={}&path=/home/me/{name}.rs", d.key(target));
+    let attempt = d.in_project(Attempt::get(query), READ, target);
+    let (Target::Of(project), true) = (target, attempt.is_allowed()) else { return attempt };
+    match project.files.iter().find(|one| one.name == name) {
+        Some(own) => attempt.shows(&own.name),
+        None => attempt.expect(404),
+    }
 }
 
 pub fn dialog(d: &mut Draw<'_>) -> Attempt {

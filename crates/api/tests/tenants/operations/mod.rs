@@ -38,6 +38,9 @@ pub const OPERATIONS: &[(&str, Generator)] = &[
     ("post_save", memory::save),
     ("post_search", memory::search),
     ("post_feedback", memory::feedback),
+    ("get_handles", memory::handles),
+    ("get_passages_id", memory::passage),
+    ("get_paths", memory::path),
     ("post_dialogs", memory::dialog),
     ("get_records", memory::records),
     ("get_records_id", memory::record),
@@ -149,6 +152,7 @@ pub const TOOLS: &[(&str, Generator)] = &[
     ("link_issue", tools::link_issue),
     ("open_doc", tools::open_doc),
     ("feedback", tools::feedback),
+    ("forget", tools::forget),
 ];
 pub const RESOURCES: &[(&str, Generator)] =
     &[("resources/list", tools::resources), ("resources/read", tools::resource)];

@@ -33,8 +33,16 @@ pub fn save(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn search(d: &mut Draw<'_>) -> Attempt {
-    let call = memory::search(d);
-    tool("search", call, &["project_key", "query", "sources", "limit", "tags", "path"])
+    let mut call = memory::search(d);
+    let mut body = call.sent();
+    // As much of each as the API shows.
+    body["limit_tokens"] = 32_000.into();
+    call.body = Some(body.to_string());
+    tool(
+        "search",
+        call,
+        &["project_key", "query", "sources", "limit", "limit_tokens", "tags", "path"],
+    )
 }
 
 pub fn search_code(d: &mut Draw<'_>) -> Attempt {
@@ -65,6 +73,14 @@ pub fn open_doc(d: &mut Draw<'_>) -> Attempt {
 pub fn feedback(d: &mut Draw<'_>) -> Attempt {
     let call = memory::feedback(d);
     tool("feedback", call, &["bundle_id", "used"])
+}
+
+pub fn forget(d: &mut Draw<'_>) -> Attempt {
+    let mut call = memory::forget(d);
+    let id = call.target.rsplit('/').next().unwrap_or_default().to_owned();
+    call.body = Some(json!({ "id": id }).to_string());
+    call.checks.clear();
+    tool("forget", call, &["id"])
 }
 
 pub fn resources(d: &mut Draw<'_>) -> Attempt {

@@ -201,7 +201,7 @@ async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
         ours.dialogs.len(),
         ours.tasks.len(),
         ours.files.len(),
-        ours.passages.len() + private,
+        ours.passages.len() + ours.commit_passages.len() + private,
     ];
     let counted = [held.records, held.docs, held.dialogs, held.tasks, held.files, held.passages];
     if counted.map(|count| usize::try_from(count).unwrap_or(usize::MAX)) != seeded {

@@ -24,7 +24,7 @@ const CURATED: [&str; 8] = [
     "hygiene_reports",
 ];
 /// What the service may only read: a function of the database writes it, or the background.
-pub const READ_ONLY: [&str; 10] = [
+pub const READ_ONLY: [&str; 12] = [
     "policy_versions",
     "audit_checkpoints",
     "changes",
@@ -35,6 +35,8 @@ pub const READ_ONLY: [&str; 10] = [
     "told_texts",
     "unlisted",
     "exports",
+    "history_commits",
+    "history_commit_files",
 ];
 /// What the service may change, and neither add nor remove: the background does.
 pub const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];

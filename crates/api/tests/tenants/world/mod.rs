@@ -80,6 +80,10 @@ pub struct Project {
     pub files: Vec<Thing>,
     /// Ids of what search finds, with the marks of their texts.
     pub passages: Vec<Thing>,
+    /// Commits of its first repository; the n-th touched the n-th file.
+    pub commits: Vec<Thing>,
+    /// Ids of their passages, which are searched alone.
+    pub commit_passages: Vec<Thing>,
     /// Records that wait for a person.
     pub proposals: Vec<Thing>,
     /// What is in quarantine.
@@ -309,6 +313,8 @@ fn owners(projects: &[Project], teams: &[Team], people: &[Person]) -> Owners {
             &project.runs,
             &project.files,
             &project.passages,
+            &project.commits,
+            &project.commit_passages,
             &project.proposals,
             &project.holds,
             &project.hooks,

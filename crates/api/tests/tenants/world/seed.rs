@@ -53,10 +53,12 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
     let clusters = things(2, "Cluster", " ");
     let reports = things(3, "Report", " ");
     let exports = things(2, "Export", " ");
+    let commits = things(size / 2, "Commit", " ");
     let mut texts = |of: &[Thing]| -> Vec<Thing> {
         of.iter().map(|one| Thing { id: id(rng), ..one.clone() }).collect()
     };
     let passages = [texts(&records), texts(&docs), texts(&dialogs), texts(&files)].concat();
+    let commit_passages = texts(&commits);
     let hooks = SOURCES.map(|source| {
         let mark = mark(rng, place);
         Thing { id: id(rng), name: source.to_owned(), mark }
@@ -76,6 +78,8 @@ fn project(rng: &mut StdRng, number: usize, tenant: usize, is_main: bool) -> Pro
         runs,
         files,
         passages,
+        commits,
+        commit_passages,
         proposals,
         holds,
         hooks: hooks.into(),
@@ -108,6 +112,7 @@ pub fn sql(rng: &mut StdRng, projects: &[Project], teams: &[Team], model: i16) -
         worked_on(&mut rows, project);
         indexed(&mut rows, rng, project);
         passages(&mut rows, project, model);
+        history(&mut rows, project, model);
         used(&mut rows, project);
         changed(&mut rows, project);
     }
@@ -345,6 +350,11 @@ fn used(rows: &mut Rows, project: &Project) {
         },
     );
     rows.each(
+        "uses (project_id, bundle_id, record_id, kind)",
+        &project.bundles,
+        |n, Thing { id, .. }| row![p, *id, project.records[n].id, "opened"],
+    );
+    rows.each(
         "ingest_runs (id, project_id, repository_id, status, files_total, last_error)",
         &project.runs,
         |n, Thing { id, mark, .. }| {
@@ -414,6 +424,42 @@ fn passages(rows: &mut Rows, project: &Project, model: i16) {
     rows.add(
         "embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)",
         &vectors,
+    );
+    rows.0.push_str(
+        "delete from embedding_queue q using embeddings e where e.passage_id = q.passage_id;",
+    );
+}
+
+/// Commits, their passages with a vector each, and the file that each touched.
+fn history(rows: &mut Rows, project: &Project, model: i16) {
+    let (p, repository) = (project.id, project.repositories[0].id);
+    rows.each(
+        "history_commits (id, project_id, repository_id, sha, subject, committed_at)",
+        &project.commits,
+        |_, Thing { id, name, mark }| {
+            row![*id, p, repository, mark.as_str(), name.as_str(), "2026-01-01T00:00:00Z"]
+        },
+    );
+    rows.each(
+        "history_commit_files (commit_id, file_id, project_id)",
+        &project.commits,
+        |n, Thing { id, .. }| row![*id, project.files[n].id, p],
+    );
+    rows.each(
+        "passages (id, project_id, commit_id, title, text, content_hash)",
+        &project.commit_passages,
+        |n, Thing { id, name, mark }| {
+            let text = text(n, mark);
+            row![*id, p, project.commits[n].id, name.as_str(), text.as_str(), Hash(&text)]
+        },
+    );
+    rows.each(
+        "embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)",
+        &project.commit_passages,
+        |n, Thing { id, mark, .. }| {
+            let text = text(n, mark);
+            row![Plain(model), *id, p, "change", Hash(&text), json!(vector(&text))]
+        },
     );
     rows.0.push_str(
         "delete from embedding_queue q using embeddings e where e.passage_id = q.passage_id;",

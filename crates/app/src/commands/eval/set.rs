@@ -3,29 +3,25 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
+use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// Folders whose files are no candidates of a repository's set.
-const NOT_CANDIDATES: &[&str] = &[
-    "test",
-    "tests",
-    "spec",
-    "specs",
-    "__tests__",
-    "example",
-    "examples",
-    "doc",
-    "docs",
-    "vendor",
-    "vendored",
-    "third_party",
-    "node_modules",
-    "benches",
-    "bench",
-    "fixtures",
-];
+/// Paths that are no candidates of a repository's set: tests, examples, documentation, vendored and generated files,
+/// by directory and by name. This is the sets' own rule, word for word as the README of their evaluation data states
+/// it (section `beir/dev`), so that figures compare with others measured on the same sets.
+const NOT_CANDIDATES: &str = concat!(
+    r"(^|/)(tests?|spec|specs|examples?|docs?|benches|benchmarks?|fixtures|testdata|vendor|node_modules",
+    r"|CHANGELOG|locales)(/|$)",
+    r"|_test\.|\.test\.|_spec\.|(^|/)test_|Test\.java$|\.min\.js$",
+);
+
+/// [`NOT_CANDIDATES`], case ignored.
+static NOT_A_CANDIDATE: LazyLock<Regex> = LazyLock::new(|| {
+    RegexBuilder::new(NOT_CANDIDATES).case_insensitive(true).build().expect("a regular expression")
+});
 
 /// A set.
 #[derive(Debug)]
@@ -129,10 +125,9 @@ impl EvalSet {
     /// Whether a file of the repository may be judged.
     pub fn is_candidate(&self, place: &str) -> bool {
         let Corpus::Repository(meta) = &self.corpus else { return false };
-        let (folders, file) = place.rsplit_once('/').unwrap_or(("", place));
         let has_extension = meta.extensions.is_empty()
-            || meta.extensions.iter().any(|e| file.ends_with(e.as_str()));
-        has_extension && !folders.split('/').any(|folder| NOT_CANDIDATES.contains(&folder))
+            || meta.extensions.iter().any(|e| place.ends_with(e.as_str()));
+        has_extension && !NOT_A_CANDIDATE.is_match(place)
     }
 }
 
@@ -168,4 +163,69 @@ fn qrels(path: &Path) -> Result<HashMap<String, HashMap<String, f64>>> {
         }
     }
     Ok(judgements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(extensions: &[&str]) -> EvalSet {
+        let meta = Meta {
+            repository: "example/shop".into(),
+            base_commit: String::new(),
+            extensions: extensions.iter().map(|&e| e.to_owned()).collect(),
+        };
+        EvalSet { name: "shop".into(), corpus: Corpus::Repository(meta), queries: Vec::new() }
+    }
+
+    #[test]
+    fn tests_examples_docs_and_vendored_files_are_no_candidates() {
+        let set = set(&[".rb", ".go", ".ts", ".js", ".java", ".py"]);
+        for path in [
+            "test/cart.rb",
+            "app/Tests/cart.rb",
+            "spec/models/cart.rb",
+            "packages/web/Specs/a.ts",
+            "examples/a.go",
+            "docs/conf.py",
+            "crates/a/benches/b.js",
+            "benchmark/run.py",
+            "testdata/a.go",
+            "node_modules/x/index.js",
+            "config/locales/de.rb",
+            "pkg/cart_test.go",
+            "src/cart.test.ts",
+            "lib/cart_spec.rb",
+            "lib/test_cart.py",
+            "src/CartTest.java",
+            "public/app.min.js",
+        ] {
+            assert!(!set.is_candidate(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn names_that_only_resemble_tests_are_candidates() {
+        let set = set(&[".rb", ".go", ".ts", ".java"]);
+        for path in [
+            "app/models/cart.rb",
+            "src/contest.go",
+            "src/latest.ts",
+            "lib/inspector.rb",
+            "documents/a.go",
+            "src/testing/a.ts",
+            "src/__tests__/a.ts",
+            "third_party/a.go",
+            "bench/a.go",
+            "src/TestCart.java",
+        ] {
+            assert!(set.is_candidate(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_files_with_the_extensions_of_the_set_are_candidates() {
+        assert!(!set(&[".rb"]).is_candidate("app/models/cart.py"));
+        assert!(set(&[]).is_candidate("app/models/cart.py"));
+    }
 }

@@ -23,7 +23,8 @@ fn terms(searcher: &Searcher, field: Field) -> Vec<String> {
 #[test]
 fn every_term_of_every_field_begins_with_its_project() {
     let project = ProjectId::generate();
-    let (searcher, _) = index_of(&[full(project)]);
+    let commit = IndexedPassage { source: SourceKind::Change, ..full(project) };
+    let (searcher, _) = index_of(&[full(project), commit]);
     let begins = project.0.simple().to_string();
     for (field, entry) in searcher.schema().fields().filter(|(_, entry)| entry.is_indexed()) {
         if OF_NO_PROJECT.contains(&entry.name()) {
@@ -59,4 +60,20 @@ fn projects_share_no_term() {
             assert_eq!(searcher.doc_freq(&term).expect("a count"), 1, "{term:?}");
         }
     }
+}
+
+#[test]
+fn a_commit_has_words_in_a_field_of_its_own_and_counts_among_commits_alone() {
+    let project = ProjectId::generate();
+    let commit = IndexedPassage { source: SourceKind::Change, ..full(project) };
+    let (searcher, fields) = index_of(&[commit]);
+    let scope = Scope::of(project);
+    let count = |term: Term| searcher.doc_freq(&term).expect("a count");
+    assert_eq!(count(scope.term(fields.change, "wage")), 1);
+    for field in [fields.body, fields.window, fields.path] {
+        assert!(terms(&searcher, field).is_empty());
+    }
+    assert_eq!(count(fields.corpus_term(project, Corpus::Changes)), 1);
+    assert_eq!(count(fields.corpus_term(project, Corpus::Passages)), 0);
+    assert_eq!(count(scope.term(fields.path_key, "run.rb")), 0, "it is found by no name");
 }

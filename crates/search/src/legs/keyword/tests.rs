@@ -29,10 +29,12 @@ impl Twins {
 
     /// What a query finds by itself, without words that would narrow it.
     fn found(&self, query: &dyn Query) -> Vec<PassageId> {
-        let statistics = Statistics::default().of(&self.searcher, &self.fields, self.ours.project);
+        let (project, corpus) = (self.ours.project, Corpus::Passages);
+        let statistics = Statistics::default().of(&self.searcher, &self.fields, project, corpus);
         let lookup = Lookup {
             searcher: &self.searcher,
             fields: &self.fields,
+            corpus,
             statistics: statistics.expect("figures"),
             limit: 10,
         };

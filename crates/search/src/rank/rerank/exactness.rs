@@ -10,7 +10,7 @@ use crate::rank::Candidate;
 /// A named thing comes before everything else: the weakest exact hit, last of its leg's list and
 /// in no other, times this stands above the strongest one that three legs found first, with every
 /// other step against it (a test holds that).
-pub const NAMED_FACTOR: f32 = 500.0;
+pub const NAMED_FACTOR: f32 = 800.0;
 /// A name in passing is a strong hint.
 const MENTIONED_FACTOR: f32 = 1.6;
 /// What a text gains that holds every identifier of the query. Notes of one pattern are neighbours
@@ -46,19 +46,9 @@ pub(super) fn identifier(candidate: &Candidate, situation: &Situation) -> Option
     }
     let wanted = &situation.names.identifiers;
     let texts = [passage.title.to_lowercase(), passage.text.to_lowercase()];
-    let held = |word: &&String| texts.iter().any(|text| holds_word(text, word));
+    let held = |word: &&String| texts.iter().any(|text| names::has_name(text, word));
     let share = wanted.iter().filter(held).count() as f32 / wanted.len().max(1) as f32;
     (share > 0.0).then_some(1.0 + IDENTIFIER_GAIN * share)
-}
-
-/// Whether `word` stands in `text` with nothing of a name around it.
-fn holds_word(text: &str, word: &str) -> bool {
-    let joins = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        let before = text[..at].chars().next_back().is_some_and(joins);
-        let after = text[at + word.len()..].chars().next().is_some_and(joins);
-        !before && !after
-    })
 }
 
 /// How well `name` points at something of this key and spelling.

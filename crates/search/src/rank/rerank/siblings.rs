@@ -27,10 +27,12 @@ fn second_best(candidates: &[Candidate]) -> HashMap<uuid::Uuid, (f32, f32)> {
     for candidate in candidates {
         let Some(group) = group(candidate) else { continue };
         let (first, second) = best.entry(group).or_default();
-        if candidate.fused > *first {
-            (*first, *second) = (candidate.fused, *first);
+        // What history gives to one of them supports none.
+        let score = candidate.text_score();
+        if score > *first {
+            (*first, *second) = (score, *first);
         } else {
-            *second = second.max(candidate.fused);
+            *second = second.max(score);
         }
     }
     best

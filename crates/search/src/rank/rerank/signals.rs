@@ -4,15 +4,21 @@ use mc_domain::{CiVerdict, RecordState};
 use mc_store::passages::RecordFacet;
 
 use super::Situation;
+use crate::names;
 use crate::rank::Candidate;
 
 /// What age can take from a memory or a dialog at most, and in how many days it takes half of that.
 const AGE_COST: f32 = 0.2;
 const AGE_HALF_LIFE_DAYS: f32 = 90.0;
-/// What being used whenever recalled adds, and never being used takes, when that is well known.
+/// What being of use whenever that is known adds, and never being of use takes, when that is well known.
 const USE_RANGE: f32 = 0.3;
-/// Recalls after which half of that counts.
+/// Pieces of evidence after which half of that counts.
 const USE_DOUBT: f32 = 5.0;
+/// What evidence weighs that nobody gave by a word, beside a word of feedback: that a later save cites it, that a merged
+/// change touches what it cites, and that it was opened, which may also be to find that it does not help.
+const CITED_WEIGHT: f32 = 0.5;
+const MERGED_WEIGHT: f32 = 0.5;
+const OPENED_WEIGHT: f32 = 0.25;
 /// What a patch that CI proves adds, and one that it disproves takes: less than people's use can.
 const CI_WEIGHT: f32 = 0.1;
 /// A scope or tag that the query speaks of.
@@ -22,12 +28,12 @@ const AUTHOR_FACTOR: f32 = 1.2;
 /// Code that a record cites has changed.
 const STALE_FACTOR: f32 = 0.6;
 
-/// What people remember fades; code and documents are as true as they are.
+/// What people remember fades unless it is used; code and documents are as true as they are.
 pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let passage = &candidate.passage;
     let changed = match &passage.record {
         Some(record) => {
-            record.last_hit_at.map_or(record.updated_at, |hit| hit.max(record.updated_at))
+            record.last_used_at.map_or(record.updated_at, |used| used.max(record.updated_at))
         }
         None if passage.dialog.is_some() => passage.updated_at,
         None => return None,
@@ -48,14 +54,20 @@ pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<f32> {
     said.iter().any(Option::is_some).then(|| 1.0 + said.into_iter().flatten().sum::<f32>())
 }
 
-/// The share of its recalls that were of use, trusted the more the oftener it was recalled.
+/// The share of what is known of its use that speaks for it, trusted the more the more that is. A recall of which
+/// nothing is known counts neither way.
 fn of_use(record: &RecordFacet) -> Option<f32> {
-    if record.hits <= 0 && record.used <= 0 {
+    let count = |times: i32| times.max(0) as f32;
+    let speaks_for = count(record.used)
+        + CITED_WEIGHT * count(record.cited)
+        + MERGED_WEIGHT * count(record.merged)
+        + OPENED_WEIGHT * count(record.opened);
+    let known = speaks_for + count(record.passed_over);
+    if known <= 0.0 {
         return None;
     }
-    let (hits, used) = (record.hits.max(record.used) as f32, record.used.max(0) as f32);
-    let rate = (used + 1.0) / (hits + 2.0);
-    let trust = hits / (hits + USE_DOUBT);
+    let rate = (speaks_for + 1.0) / (known + 2.0);
+    let trust = known / (known + USE_DOUBT);
     Some(2.0 * USE_RANGE * (rate - 0.5) * trust)
 }
 
@@ -65,8 +77,8 @@ pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<f32>
     let holds = |scope: &String| {
         let scope = scope.trim_end_matches(['*', '/']).trim_start_matches("./").to_lowercase();
         !scope.is_empty()
-            && (situation.names.paths.iter().any(|path| is_below(&path.key, &scope))
-                || has_word(&situation.text, &scope))
+            && (situation.names.paths.iter().any(|path| names::is_below(&path.key, &scope))
+                || names::has_name(&situation.text, &scope))
     };
     let matches = candidate.passage.indexed.scope.iter().any(holds);
     matches.then_some(SCOPE_FACTOR)
@@ -76,24 +88,11 @@ pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<f32>
 pub(super) fn author(candidate: &Candidate, situation: &Situation) -> Option<f32> {
     let author = candidate.passage.indexed.author.to_lowercase();
     let mut names = author.split(|c: char| !c.is_alphanumeric()).filter(|name| name.len() > 1);
-    let is_named = names.any(|name| has_word(&situation.text, name));
+    let is_named = names.any(|name| names::has_name(&situation.text, name));
     is_named.then_some(AUTHOR_FACTOR)
 }
 
 pub(super) fn stale(candidate: &Candidate, _: &Situation) -> Option<f32> {
     let stale = candidate.passage.record.as_ref()?.state == RecordState::Stale;
     stale.then_some(STALE_FACTOR)
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether `text` holds `word` with no letter or digit on either side.
-fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let outside = |c: char| !c.is_alphanumeric() && c != '_';
-        text[..at].chars().next_back().is_none_or(outside)
-            && text[at + word.len()..].chars().next().is_none_or(outside)
-    })
 }

@@ -38,9 +38,9 @@ fn record(candidate: &mut Candidate) -> &mut mc_store::passages::RecordFacet {
 #[test]
 fn stale_old_and_useless_memories_sink() {
     let stale = changed(fact("stale", 0), |c| record(c).state = RecordState::Stale);
-    let useless = changed(fact("useless", 0), |c| record(c).hits = 40);
+    let useless = changed(fact("useless", 0), |c| record(c).passed_over = 40);
     let useful = changed(fact("useful", 0), |c| {
-        record(c).hits = 40;
+        record(c).passed_over = 10;
         record(c).used = 30;
     });
     let candidates = vec![stale, fact("old", 700), fact("new", 0), useless, useful];
@@ -48,17 +48,42 @@ fn stale_old_and_useless_memories_sink() {
 }
 
 #[test]
+fn a_recall_of_which_nothing_is_known_counts_neither_way() {
+    let mut recalled = [changed(fact("recalled", 0), |c| record(c).hits = 400)];
+    rerank(&mut recalled, &situation());
+    assert!(recalled[0].adjustments.is_empty(), "{:?}", recalled[0].adjustments);
+}
+
+#[test]
+fn what_is_in_use_does_not_fade() {
+    let used = changed(fact("used", 700), |c| record(c).last_used_at = Some(now()));
+    assert_eq!(order(vec![fact("old", 700), used], &situation()), ["used", "old"]);
+}
+
+#[test]
+fn a_word_of_feedback_counts_more_than_use_that_was_only_seen() {
+    let used = changed(fact("used", 0), |c| record(c).used = 4);
+    let cited = changed(fact("cited", 0), |c| record(c).cited = 4);
+    let merged = changed(fact("merged", 0), |c| (record(c).merged, record(c).opened) = (4, 1));
+    let opened = changed(fact("opened", 0), |c| record(c).opened = 4);
+    let passed_over = changed(fact("passed over", 0), |c| record(c).passed_over = 4);
+    let candidates = vec![passed_over, opened, fact("new", 0), cited, merged, used];
+    let expected = ["used", "merged", "cited", "opened", "new", "passed over"];
+    assert_eq!(order(candidates, &situation()), expected);
+}
+
+#[test]
 fn what_ci_says_counts_less_than_that_people_used_it() {
     let said = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci = Some(ci));
     let useful = changed(fact("useful", 0), |c| {
-        record(c).hits = 40;
+        record(c).passed_over = 10;
         record(c).used = 30;
     });
     let proven = said("proven", CiVerdict::Proven);
     let candidates = vec![said("disproven", CiVerdict::Disproven), proven, fact("new", 0), useful];
     assert_eq!(order(candidates, &situation()), ["useful", "proven", "new", "disproven"]);
     let both = changed(said("both", CiVerdict::Disproven), |c| {
-        record(c).hits = 40;
+        record(c).passed_over = 10;
         record(c).used = 30;
     });
     assert_eq!(order(vec![fact("new", 0), both], &situation()), ["both", "new"]);
@@ -138,16 +163,16 @@ fn the_weakest_named_hit_beats_the_strongest_other() {
         c.legs = vec![LegRank { leg: Leg::Exact, rank: 200, score: 1.0, share: c.fused }];
         let record = record(c);
         record.state = RecordState::Stale;
-        record.hits = 100_000;
+        record.passed_over = 100_000;
     });
     let strongest = changed(fact("other", 0), |c| {
         c.passage.indexed.symbols = vec!["Cart#total".into()];
         c.passage.indexed.place = "a/b.rb".into();
         c.passage.indexed.scope = vec!["checkout".into()];
         c.passage.indexed.author = "Checkout".into();
-        c.fused = [Leg::Exact, Leg::Keyword, Leg::Vector].map(leg_weight).iter().sum();
+        let text: f32 = [Leg::Exact, Leg::Keyword, Leg::Vector].map(leg_weight).iter().sum();
+        c.fused = text * (1.0 + leg_weight(Leg::History));
         let record = record(c);
-        record.hits = 100_000;
         record.used = 100_000;
     });
     let at = Situation { names, text: "checkout".into(), ..situation() };
@@ -161,6 +186,39 @@ fn a_file_of_which_two_passages_answer_comes_before_one_that_speaks_of_it_once()
     let candidates =
         vec![scored("alone", once, 1.0), scored("a", twice, 0.95), scored("b", twice, 0.9)];
     assert_eq!(order(candidates, &situation()), ["a", "b", "alone"]);
+}
+
+#[test]
+fn what_history_gives_to_one_passage_supports_no_other_of_its_file() {
+    let file = mc_domain::FileId::generate();
+    let lifted = changed(chunk("a", file), |c| {
+        c.fused = 1.4;
+        c.legs = vec![LegRank { leg: Leg::History, rank: 1, score: 1.0, share: 0.4 }];
+    });
+    let mut candidates = vec![lifted, changed(chunk("b", file), |c| c.fused = 0.5)];
+    rerank(&mut candidates, &situation());
+    let scores: Vec<_> = candidates.iter().map(|c| c.score).collect();
+    assert!((scores[0] - (1.4 + 0.15 * 0.5)).abs() < 1e-5, "{scores:?}");
+}
+
+#[test]
+fn code_of_the_part_that_the_query_names_is_lifted_and_notes_are_not() {
+    let at =
+        |place: &str, candidate| changed(candidate, |c| c.passage.indexed.place = place.to_owned());
+    let file = mc_domain::FileId::generate;
+    let names =
+        Understood { scope_prefix: vec!["dom".into(), "jsx".into()], ..Understood::default() };
+    let situation = Situation { names, ..situation() };
+    let mut candidates = vec![
+        at("src/jsx/dom/render.ts", chunk("inside", file())),
+        at("src/jsx/base.ts", chunk("beside", file())),
+        at("src/jsx/dom/README.md", doc("a document")),
+    ];
+    rerank(&mut candidates, &situation);
+    for candidate in candidates {
+        let is_lifted = candidate.adjustments.iter().any(|a| a.step == Step::ScopePrefix);
+        assert_eq!(is_lifted, candidate.passage.indexed.text == "inside");
+    }
 }
 
 #[test]
@@ -185,7 +243,7 @@ fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
     assert!((standing_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
     let mut worn = fact("old", 90);
     let record = worn.passage.record.as_mut().expect("a record");
-    (record.state, record.hits) = (RecordState::Stale, 20);
+    (record.state, record.passed_over) = (RecordState::Stale, 20);
     let mut ranked = [worn.clone()];
     rerank(&mut ranked, &situation());
     assert!((ranked[0].score - standing_of(&worn)).abs() < 1e-6 && ranked[0].score < 0.6);

@@ -1,0 +1,118 @@
+//! Whether a commit is slower than another: both measured in turn in one run, the older one twice a round, by
+//! which the run knows how much of a difference is noise.
+
+mod verdict;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+
+use crate::harness::report::Report;
+use crate::harness::service::Service;
+use crate::harness::stats::Spread;
+use crate::harness::{Common, say};
+use crate::load::{self, Round, Size};
+use verdict::{Better, Compared, LOSS_MAX, Verdict};
+
+/// What to compare.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// The release binary of the commit in question
+    #[arg(long, env = "MEMORY_COPILOT_BINARY")]
+    binary: PathBuf,
+    /// That of the commit before
+    #[arg(long)]
+    baseline: PathBuf,
+    /// Rounds; more of them tell smaller losses from noise
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+    /// As little as shows that it works; what it says of the speed is worth nothing
+    #[arg(long)]
+    tiny: bool,
+}
+
+/// What is compared of a round.
+struct Figure {
+    name: &'static str,
+    better: Better,
+    of: fn(&Round) -> f64,
+}
+
+const FIGURES: [Figure; 7] = [
+    Figure { name: "parallel writes", better: Better::More, of: |round| round.writes_a_second },
+    Figure { name: "write, p50", better: Better::Less, of: |round| round.write.percentile(0.5) },
+    Figure { name: "write, p95", better: Better::Less, of: |round| round.write.percentile(0.95) },
+    Figure {
+        name: "parallel write, p95",
+        better: Better::Less,
+        of: |round| round.parallel.percentile(0.95),
+    },
+    Figure { name: "recall, p50", better: Better::Less, of: |round| round.recall.percentile(0.5) },
+    Figure { name: "recall, p95", better: Better::Less, of: |round| round.recall.percentile(0.95) },
+    Figure { name: "parallel recalls", better: Better::More, of: |round| round.recalls_a_second },
+];
+
+/// Measures, writes the report, and fails where a figure is worse by more than a tenth and the noise.
+pub async fn run(args: Args) -> Result<()> {
+    ensure!(args.rounds > 0, "--rounds is at least 1");
+    let size = if args.tiny { Size::TINY } else { Size::QUICK };
+    let before = load::start(&args.common, &args.baseline, "gate-baseline").await?;
+    let now = load::start(&args.common, &args.binary, "gate").await?;
+    // Both load what the start has left for later.
+    load::round(&before.api, "warm-up", Size::TINY).await?;
+    load::round(&now.api, "warm-up", Size::TINY).await?;
+    let mut rounds = Vec::new();
+    for number in 0..args.rounds {
+        rounds.push(one_round(&before, &now, number, size).await?);
+        say(&format!("gate: round {} of {}", number + 1, args.rounds));
+    }
+    before.stop()?;
+    now.stop()?;
+    let compared: Vec<(&str, Compared)> =
+        FIGURES.iter().map(|figure| (figure.name, compare(figure, &rounds))).collect();
+    report(&args, &compared)?;
+    if args.tiny {
+        return Ok(());
+    }
+    let lost: Vec<String> = compared
+        .iter()
+        .filter(|(_, compared)| compared.verdict() == Verdict::Slower)
+        .map(|(name, compared)| format!("{name}: {}", compared.describe()))
+        .collect();
+    ensure!(lost.is_empty(), "slower than the commit before: {}", lost.join("; "));
+    Ok(())
+}
+
+/// The older one first, the newer one, and the older one again.
+async fn one_round(
+    before: &Service,
+    now: &Service,
+    number: usize,
+    size: Size,
+) -> Result<[Round; 3]> {
+    let first = load::round(&before.api, &format!("first-{number}"), size).await?;
+    let new = load::round(&now.api, &format!("round-{number}"), size).await?;
+    let second = load::round(&before.api, &format!("second-{number}"), size).await?;
+    Ok([first, new, second])
+}
+
+fn compare(figure: &Figure, rounds: &[[Round; 3]]) -> Compared {
+    let of = |round: &[Round; 3]| [&round[0], &round[1], &round[2]].map(|round| (figure.of)(round));
+    Compared::of(figure.better, rounds.iter().map(of))
+}
+
+fn report(args: &Args, compared: &[(&str, Compared)]) -> Result<()> {
+    let mut report = Report::new("gate");
+    report.note(format!("{} beside {}", args.binary.display(), args.baseline.display()));
+    report.note(format!(
+        "a loss is by how much the new one is worse than the mean of the old one before and after it; noise is by how \
+         much these two differ; the median loss may be {LOSS_MAX} and the median noise"
+    ));
+    for (name, compared) in compared {
+        report.add(format!("{name}: loss"), "share", Spread::of(compared.losses.iter().copied()));
+        report.add(format!("{name}: noise"), "share", Spread::of(compared.noises.iter().copied()));
+    }
+    report.write(&args.common.out)
+}

@@ -1,0 +1,123 @@
+//! `/passages`: a piece of code, of a document or of a dialog as search sees it.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use mc_domain::{Action, PassageId, ProjectKey};
+use mc_store::passages::{self, Passage};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::{ValidPath, ValidQuery};
+use crate::problem::Problem;
+use crate::shapes;
+use crate::wire::{Source, Trust};
+
+/// A passage's id in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct PassagePath {
+    /// The passage's id, as a search gave it.
+    id: Uuid,
+}
+
+impl Check for PassagePath {
+    type Checked = PassageId;
+
+    fn check(self) -> Result<PassageId, Invalid> {
+        Ok(PassageId(self.id))
+    }
+}
+
+/// Of which project.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PassageQuery {
+    /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
+    project_key: String,
+}
+
+impl Check for PassageQuery {
+    type Checked = ProjectKey;
+
+    fn check(self) -> Result<ProjectKey, Invalid> {
+        check::project_key("project_key", &self.project_key)
+    }
+}
+
+/// A passage.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PassageView {
+    id: Uuid,
+    source: Source,
+    title: String,
+    /// File path or URL.
+    place: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_start: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_end: Option<i32>,
+    /// Definitions in it.
+    symbols: Vec<String>,
+    text: String,
+    /// Who vouches for it.
+    trust: Trust,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doc_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialog_id: Option<Uuid>,
+    updated_at: DateTime<Utc>,
+}
+
+/// See a passage whole.
+#[utoipa::path(
+    get, path = "/passages/{id}", tag = "memory", params(PassagePath, PassageQuery),
+    responses((status = 200, description = "The passage", body = PassageView))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidPath(id): ValidPath<PassagePath>,
+    ValidQuery(key): ValidQuery<PassageQuery>,
+) -> Result<Json<PassageView>, Problem> {
+    let here = api.enter(&caller, &key, Action::Read).await?;
+    let found = passages::load(&here.store, here.project.id, &[id]).await?.pop();
+    let unknown = || {
+        Problem::not_found(format!("the project has no passage {id}: it changed, or is gone"))
+            .field("id")
+            .hint("POST /search finds what is there now")
+    };
+    Ok(Json(found.ok_or_else(unknown)?.into()))
+}
+
+impl From<Passage> for PassageView {
+    fn from(passage: Passage) -> Self {
+        let trust = mc_memory::bundle::trust(&passage).into();
+        let Passage { indexed, updated_at, record, code, doc, dialog, commit: _ } = passage;
+        let of_code = code.map(|code| (code.line_start, code.line_end));
+        let lines = of_code.or(doc.as_ref().and_then(|doc| doc.lines));
+        Self {
+            id: indexed.id.into(),
+            source: indexed.source.into(),
+            title: indexed.title,
+            place: indexed.place,
+            line_start: lines.map(|(start, _)| start),
+            line_end: lines.map(|(_, end)| end),
+            symbols: indexed.symbols,
+            text: indexed.text,
+            trust,
+            record_id: record.map(|record| record.id.into()),
+            doc_id: doc.map(|doc| doc.id.into()),
+            dialog_id: dialog.map(Into::into),
+            updated_at,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `/paths`: which path within an indexed repository an absolute one of somebody's machine is.
+
+use axum::Json;
+use axum::extract::State;
+use mc_domain::{Action, ProjectKey};
+use mc_store::repositories::Repository;
+use mc_store::{files, repositories};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::ApiState;
+use crate::auth::Principal;
+use crate::check::{self, Check, Invalid};
+use crate::extract::ValidQuery;
+use crate::limits;
+use crate::problem::Problem;
+use crate::shapes;
+
+/// Parts of a path that are tried; those of repositories are not nearly as deep.
+const DEEPEST: usize = 32;
+
+/// Which path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PathQuery {
+    /// The project's key.
+    #[param(value_type = shapes::ProjectKey, inline)]
+    project_key: String,
+    /// A path from the root of a machine's file system.
+    #[param(value_type = shapes::AbsolutePath, inline)]
+    path: String,
+}
+
+/// A [`PathQuery`] as checked.
+#[derive(Debug)]
+pub struct CheckedPath {
+    project: ProjectKey,
+    /// Its parts, the root's name first.
+    parts: Vec<String>,
+}
+
+impl Check for PathQuery {
+    type Checked = CheckedPath;
+
+    fn check(self) -> Result<CheckedPath, Invalid> {
+        let path = check::line("path", &self.path, limits::PATH)?.replace('\\', "/");
+        let is_drive = path.as_bytes().get(1) == Some(&b':');
+        if !(path.starts_with(['/', '~']) || is_drive) {
+            return Err(Invalid::new(
+                "path",
+                "must be absolute, such as /home/me/shop/app/cart.rb",
+            ));
+        }
+        let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
+        let parts: Vec<_> = parts.map(ToOwned::to_owned).collect();
+        if parts.iter().any(|part| part == "..") {
+            return Err(Invalid::new("path", "must not climb by \"..\""));
+        }
+        Ok(CheckedPath { project: check::project_key("project_key", &self.project_key)?, parts })
+    }
+}
+
+/// A path within a repository.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PathAnswer {
+    /// Relative to the repository's root; empty for the root itself.
+    path: String,
+}
+
+/// Find the path within an indexed repository that an absolute path stands for.
+#[utoipa::path(
+    get, path = "/paths", tag = "projects", params(PathQuery),
+    responses((status = 200, description = "Where it is in the repository", body = PathAnswer))
+)]
+pub async fn show(
+    State(api): State<ApiState>,
+    caller: Principal,
+    ValidQuery(query): ValidQuery<PathQuery>,
+) -> Result<Json<PathAnswer>, Problem> {
+    let here = api.enter(&caller, &query.project, Action::Read).await?;
+    let repositories = repositories::list(&here.store, here.project.id).await?;
+    if let Some(path) = below_location(&repositories, &query.parts) {
+        return Ok(Json(PathAnswer { path }));
+    }
+    let tails = tails(&query.parts);
+    let found = files::first_indexed(&here.store, here.project.id, &tails).await?;
+    // What is called like a file at the root of a repository is another's more often than not.
+    let (found, by_name) = (found.as_deref(), below_name(&repositories, &query.parts));
+    let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
+    let path = deep.or(by_name).or(found.map(ToOwned::to_owned));
+    path.map(|path| Json(PathAnswer { path })).ok_or_else(|| {
+        Problem::not_found("it lies in none of the project's repositories")
+            .field("path")
+            .hint("give it relative to the repository's root")
+    })
+}
+
+/// What remains of a path below the folder that was indexed.
+fn below_location(repositories: &[Repository], parts: &[String]) -> Option<String> {
+    let rest = |repository: &Repository| {
+        let root = repository.location.strip_prefix('/')?;
+        let root: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
+        let is_below = parts.len() >= root.len() && root.iter().zip(parts).all(|(a, b)| a == b);
+        is_below.then(|| parts[root.len()..].join("/"))
+    };
+    // Of two, one within the other, the inner one.
+    repositories.iter().filter_map(rest).min_by_key(String::len)
+}
+
+/// What remains of a path below a folder that is called as a repository is.
+fn below_name(repositories: &[Repository], parts: &[String]) -> Option<String> {
+    let is_named =
+        |part: &String| repositories.iter().any(|one| one.name.eq_ignore_ascii_case(part));
+    parts.iter().rposition(is_named).map(|at| parts[at + 1..].join("/"))
+}
+
+/// The ends of a path, longest first.
+fn tails(parts: &[String]) -> Vec<String> {
+    let first = parts.len().saturating_sub(DEEPEST);
+    (first..parts.len()).map(|from| parts[from..].join("/")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use mc_domain::{ProjectId, RepositoryId};
+
+    use super::*;
+
+    fn repository(name: &str, location: &str) -> Repository {
+        Repository {
+            id: RepositoryId::generate(),
+            project_id: ProjectId::generate(),
+            owner: "acme".into(),
+            name: name.into(),
+            namespace: format!("repo:acme/{name}"),
+            location: location.into(),
+            reaches_inside: false,
+            source_ref: String::new(),
+            indexed_at: Some(Utc::now()),
+        }
+    }
+
+    fn parts(path: &str) -> Vec<String> {
+        path.split('/').map(ToOwned::to_owned).collect()
+    }
+
+    #[test]
+    fn a_path_below_the_indexed_folder_is_what_remains_of_it() {
+        let both = [repository("main", "/srv"), repository("shop", "/srv/shop/")];
+        let below = |path| below_location(&both, &parts(path));
+        assert_eq!(below("srv/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
+        assert_eq!(below("srv/shop").as_deref(), Some(""));
+        assert_eq!(below("srv/other/x.rb").as_deref(), Some("other/x.rb"));
+        assert_eq!(below("home/me/shop/app"), None);
+    }
+
+    #[test]
+    fn a_folder_called_like_a_repository_is_its_root() {
+        let shop = [repository("Shop", "https://git.example/acme/shop.git")];
+        let below = |path| below_name(&shop, &parts(path));
+        assert_eq!(below("home/me/shop/app/cart.rb").as_deref(), Some("app/cart.rb"));
+        assert_eq!(below("home/shop/src/shop").as_deref(), Some(""), "the innermost one");
+        assert_eq!(below("home/me/bank/x"), None);
+    }
+
+    #[test]
+    fn the_ends_of_a_path_are_tried_longest_first() {
+        assert_eq!(tails(&parts("a/b/c")), ["a/b/c", "b/c", "c"]);
+        let deep = vec!["x".to_owned(); 100];
+        assert_eq!(tails(&deep).len(), DEEPEST);
+    }
+}

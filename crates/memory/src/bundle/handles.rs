@@ -1,0 +1,58 @@
+//! Handles: what the items of a bundle are called in it.
+
+use mc_domain::{BundleSection as Section, Handle, HandleKind};
+
+use super::{Bundle, LinkTarget};
+
+/// The handles of a bundle's items, section by section, in the order in which the sections are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handles([(Section, Vec<Handle>); 6]);
+
+impl Handles {
+    /// Each section with the handles of its items.
+    pub fn by_section(&self) -> impl Iterator<Item = (Section, &[Handle])> {
+        self.0.iter().map(|(section, handles)| (*section, handles.as_slice()))
+    }
+
+    /// The handles of a section's items, in their order.
+    pub fn of(&self, section: Section) -> &[Handle] {
+        self.by_section().find(|(of, _)| *of == section).map_or(&[], |(_, handles)| handles)
+    }
+
+    /// All of them, in the order shown.
+    pub fn in_order(&self) -> Vec<Handle> {
+        self.0.iter().flat_map(|(_, handles)| handles.iter().copied()).collect()
+    }
+}
+
+/// Names the items of a bundle: each letter is numbered by itself, in the order shown.
+pub fn handles(bundle: &Bundle) -> Handles {
+    let mut next = Numbering::default();
+    let link = |target: LinkTarget| match target {
+        LinkTarget::Record(_) => HandleKind::Memory,
+        LinkTarget::Doc(_) => HandleKind::Document,
+    };
+    Handles([
+        (Section::Gotchas, next.name(bundle.gotchas.iter().map(|_| HandleKind::Memory))),
+        (Section::Facts, next.name(bundle.facts.iter().map(|_| HandleKind::Memory))),
+        (Section::FewShots, next.name(bundle.few_shots.iter().map(|_| HandleKind::Memory))),
+        (Section::Links, next.name(bundle.links.iter().map(|item| link(item.target)))),
+        (Section::Dialogs, next.name(bundle.dialogs.iter().map(|_| HandleKind::Dialog))),
+        (Section::Code, next.name(bundle.code.iter().map(|_| HandleKind::Code))),
+    ])
+}
+
+/// How many handles of each letter were given.
+#[derive(Default)]
+struct Numbering([u16; HandleKind::ALL.len()]);
+
+impl Numbering {
+    fn name(&mut self, items: impl Iterator<Item = HandleKind>) -> Vec<Handle> {
+        let name = |kind: HandleKind| {
+            let number = &mut self.0[kind as usize];
+            *number = number.saturating_add(1);
+            Handle { kind, number: *number }
+        };
+        items.map(name).collect()
+    }
+}

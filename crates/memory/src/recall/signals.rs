@@ -1,0 +1,110 @@
+//! What of a signal is worth asking by. A model that met an error sends the line, or the whole trace.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A signal of at most so many characters is taken as it is: a short mark says nothing in vain.
+const SHORT: usize = 120;
+/// Most that is kept of a longer one, in characters: more words would outweigh the question.
+const KEPT: usize = 400;
+
+/// What no two runs have in common: times, addresses, ids, colours of a terminal, and the folders above a file.
+static NOISE: LazyLock<Regex> = LazyLock::new(|| {
+    let parts = [
+        r"\x1b\[[0-9;]*[A-Za-z]",
+        r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?",
+        r"\b\d{2}:\d{2}:\d{2}([.,]\d+)?\b",
+        r"\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
+        r"\b0x[0-9a-fA-F]+\b",
+        r"\b[0-9a-fA-F]{16,}\b",
+        r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]",
+    ];
+    Regex::new(&parts.join("|")).expect("a pattern of ours")
+});
+
+/// A line of a trace that only says by which way it came there.
+static FRAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^(at |from |File "|in |\d+: |#\d+ |\.{3} \d+ more)"#).expect("a pattern of ours")
+});
+
+/// A line that names the trouble. Python's stands last, most others' first.
+static TROUBLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(error|exception|panic|fatal|violation|fail|refused|denied|timed out|timeout)")
+        .expect("a pattern of ours")
+});
+
+/// The signal itself where it is short, else its words that other reports of the same trouble share: first the
+/// lines that say what went wrong, then other lines, then the nearest frames, as far as there is room.
+pub fn essence(signal: &str) -> String {
+    if signal.chars().count() <= SHORT {
+        return signal.to_owned();
+    }
+    let lines = signal.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (frames, messages): (Vec<&str>, Vec<&str>) = lines.partition(|line| FRAME.is_match(line));
+    let (trouble, others): (Vec<&str>, Vec<&str>) =
+        messages.into_iter().partition(|line| TROUBLE.is_match(line));
+    let mut kept = String::new();
+    for word in trouble.iter().chain(&others).chain(&frames).flat_map(|line| words(line)) {
+        if kept.chars().count() + word.chars().count() >= KEPT {
+            break;
+        }
+        if !kept.is_empty() {
+            kept.push(' ');
+        }
+        kept.push_str(&word);
+    }
+    // Nothing but ids and places: better those than nothing.
+    if kept.is_empty() { signal.chars().take(KEPT).collect() } else { kept }
+}
+
+fn words(line: &str) -> Vec<String> {
+    let plain = NOISE.replace_all(line, " ");
+    plain.split_whitespace().map(ToOwned::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_signal_is_taken_as_it_is() {
+        for signal in ["nil-delay", "", "2026-01-01 0xdeadbeef /a/b/c.rb"] {
+            assert_eq!(essence(signal), signal);
+        }
+    }
+
+    #[test]
+    fn a_long_line_keeps_its_words_and_loses_what_no_other_run_has() {
+        let line = "2026-11-20T10:11:12.345Z ERROR worker 0x7f3a9c PG::UniqueViolation: duplicate key \
+                    value violates unique constraint \"orders_pkey\" in /home/me/shop/app/models/order.rb:42";
+        assert_eq!(
+            essence(line),
+            "ERROR worker PG::UniqueViolation: duplicate key value violates unique constraint \
+             \"orders_pkey\" in order.rb:42"
+        );
+    }
+
+    #[test]
+    fn a_trace_is_told_by_its_message_before_its_frames() {
+        let frames: String =
+            (0..40).map(|n| format!("    at frame{n} (/srv/app/lib/file{n}.js:{n}:1)\n")).collect();
+        let trace =
+            format!("TypeError: Cannot read properties of undefined (reading 'delay')\n{frames}");
+        let kept = essence(&trace);
+        assert!(kept.starts_with(
+            "TypeError: Cannot read properties of undefined (reading 'delay') at frame0"
+        ));
+        assert!(kept.chars().count() <= KEPT, "{kept}");
+        let calls =
+            "  File \"/srv/app/x.py\", line 3, in f\n    value = settings[name]\n".repeat(20);
+        let python = format!("Traceback (most recent call last):\n{calls}KeyError: 'delay_unit'");
+        assert!(essence(&python).starts_with("KeyError: 'delay_unit' Traceback"), "{python}");
+    }
+
+    #[test]
+    fn a_signal_of_ids_alone_is_not_emptied() {
+        let ids = "0123456789abcdef0123 ".repeat(8);
+        assert!(!essence(&ids).is_empty());
+    }
+}

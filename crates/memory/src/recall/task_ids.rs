@@ -1,0 +1,54 @@
+//! Ids of tracker issues: recognised, never searched for as words.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static ID: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:\b[\w.-]+/[\w.-]+)?#\d{1,9}\b|\b[A-Z][A-Z0-9_]{1,15}-\d{1,9}\b")
+        .expect("a checked expression")
+});
+
+/// Words of that shape that are no issues: encodings, hashes, standards.
+const NO_PROJECTS: &[&str] = &[
+    "AES", "ASCII", "CP", "CVE", "CWE", "HTTP", "ISO", "MD", "RFC", "RSA", "SHA", "TLS", "UTF",
+    "WINDOWS",
+];
+
+/// The ids in a text, in its order: `#12`, `owner/name#12`, `SHOP-12`.
+pub fn find(text: &str) -> Vec<String> {
+    ID.find_iter(text).map(|id| id.as_str().to_owned()).filter(|id| is_id(id)).collect()
+}
+
+/// The text without them.
+pub fn strip(text: &str) -> String {
+    let kept = ID.replace_all(
+        text,
+        |id: &regex::Captures<'_>| {
+            if is_id(&id[0]) { String::new() } else { id[0].to_owned() }
+        },
+    );
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_id(id: &str) -> bool {
+    let project = id.rsplit_once('-').filter(|_| !id.contains('#')).map(|(project, _)| project);
+    !project.is_some_and(|project| NO_PROJECTS.contains(&project))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_told_from_words_of_their_shape() {
+        let text = "write a test for RG-201 as in acme/shop#12 and #7, with UTF-8 and CVE-2021";
+        assert_eq!(find(text), ["RG-201", "acme/shop#12", "#7"]);
+        assert_eq!(strip(text), "write a test for as in and , with UTF-8 and CVE-2021");
+    }
+
+    #[test]
+    fn a_text_of_an_id_alone_leaves_nothing() {
+        assert_eq!(strip(" SHOP-12 "), "");
+    }
+}

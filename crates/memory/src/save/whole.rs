@@ -1,0 +1,75 @@
+//! A text that is too long for its record: kept whole in a document behind it.
+
+use mc_domain::{DocId, ProjectId, RecordId, RecordKind, Trust};
+use mc_indexer::cut::Limits;
+use mc_indexer::document::{self, Page};
+use mc_sanitizer::{Policy, Sanitized};
+use mc_store::docs::{self, NewDoc};
+use mc_store::passages::NewPassage;
+use mc_store::{Error, Tx};
+use sha2::{Digest, Sha256};
+
+use super::SaveRequest;
+use super::clean::Clean;
+use crate::distil::Distilled;
+
+/// What such a document comes from, unless the save says what it was taken from.
+const SOURCE: &str = "memory";
+/// Hexadecimal digits of a text's hash that tell two texts of a project apart.
+const HASH_DIGITS: usize = 32;
+
+/// The document, and what search sees of it.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    doc: NewDoc,
+    passages: Vec<NewPassage>,
+    /// Characters of its text.
+    pub length: usize,
+}
+
+impl Whole {
+    /// Of the whole text of a request, masked: as it was said, with its markup.
+    pub fn of(
+        clean: &Clean,
+        distilled: &Distilled,
+        kind: RecordKind,
+        text: Sanitized,
+        sanitizing: &Policy,
+    ) -> Self {
+        let length = text.as_str().chars().count();
+        let source = if clean.source.is_empty() { SOURCE.to_owned() } else { clean.source.clone() };
+        let page = Page {
+            source,
+            doc_id: doc_id(kind, text.as_str()),
+            title: distilled.title.clone(),
+            // Not the record's: what is there is not this text.
+            url: String::new(),
+            content: text,
+            scope: distilled.scope.clone(),
+            tags: distilled.tags.clone(),
+        };
+        let (doc, passages) = document::cut(page, Limits::default(), sanitizing);
+        Self { doc, passages, length }
+    }
+
+    /// Writes it behind a record. The same text sent again is the same document.
+    pub async fn write(
+        &self,
+        tx: &mut Tx,
+        project: ProjectId,
+        record: RecordId,
+        request: &SaveRequest,
+        trust: Trust,
+    ) -> Result<DocId, Error> {
+        let trust = trust.min(Trust::Imported);
+        let doc = NewDoc { saved_by: request.saved_by, trust, ..self.doc.clone() };
+        let (id, _) = docs::upsert(tx, project, &doc, &self.passages).await?;
+        docs::put_behind(tx, id, record).await?;
+        Ok(id)
+    }
+}
+
+fn doc_id(kind: RecordKind, text: &str) -> String {
+    let hash = hex::encode(Sha256::digest(text));
+    format!("{kind}:{}", &hash[..HASH_DIGITS])
+}

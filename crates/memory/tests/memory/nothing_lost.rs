@@ -1,0 +1,407 @@
+//! Nothing of a save goes without a word: what it says, what it cites, and what it contradicts.
+
+use chrono::{TimeDelta, Utc};
+use mc_domain::{Classified, DocId, ErrorKind, RecordId, RecordKind, Visibility};
+use mc_memory::{Decision, Kept, NewCitation, SaveOutcome, SaveRequest, export, save};
+use mc_store::records::{self, NO_END};
+use mc_store::{docs, testing};
+use serde_json::json;
+
+use crate::support::World;
+
+/// Notes as people write them: what happened first, the rule last.
+const NOTES: &[&str] = &[
+    "The importer was slow on Mondays. We blamed the disk, then the antivirus, then the new indexes; \
+     none of it was that. The weekly feed carries every price twice, once per currency table. Ask for \
+     `?table=eur` and never merge the two in memory.",
+    "Hello World example needs the trailing newline. Thanks to the golden file that is checked. Feel free \
+     to delete the cache directory; it is rebuilt. What came of it: run `make golden` before you push",
+    "Should a failed webhook be retried by the receiver? No. The sender repeats it 5 times within the \
+     hour, and a second retry on our side doubled invoices in May. Answer 202 and leave it",
+    "Best practice elsewhere, wrong here: sessions in Redis. Let me check what the auditors said: \
+     sessions must survive a flush. Keep them in the table `web_sessions`, whatever the latency says",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_sentence_of_a_note_is_in_its_record_above_all_the_last() {
+    let world = World::new().await;
+    for note in NOTES {
+        let outcome = world.save(&world.note(&format!("Hi team,\n{note}"))).await;
+        assert_eq!(outcome.kept, Kept::Whole, "{}", outcome.reason);
+        assert_eq!(outcome.left_out, ["Hi team,"]);
+        let record = outcome.record.unwrap();
+        assert_eq!(record.content, *note);
+    }
+}
+
+/// More than a record holds; what it is about stands at the end.
+fn long_text() -> String {
+    let day = |n: usize| {
+        format!(
+            "On day {n} the cluster of region {n} was moved, and its certificate number {n} was kept. "
+        )
+    };
+    let days: String = (0..80).map(day).collect();
+    format!("# The move\n\n{days}\n\nThe quagga gateway has to be moved last.")
+}
+
+async fn document(world: &World, id: DocId) -> String {
+    docs::by_id(world.store(), world.project, id).await.unwrap().unwrap().content
+}
+
+async fn is_found(world: &World, query: &str) -> bool {
+    let bundle = world.recall(&world.question(query)).await;
+    bundle.links.iter().any(|link| link.title.contains("move"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_is_too_long_for_a_record_stands_whole_in_a_document_behind_it() {
+    let world = World::new().await;
+    let text = long_text();
+    let outcome = world.save(&world.note(&text)).await;
+    assert_eq!(outcome.kept, Kept::Document);
+    let (id, behind) = (outcome.decision.record().unwrap(), outcome.document.unwrap());
+    let figure = text.chars().count().to_string();
+    assert!(
+        outcome.notes[0].contains(&figure) && outcome.notes[0].contains("4000"),
+        "{:?}",
+        outcome.notes
+    );
+    let record = outcome.record.unwrap();
+    assert!(record.content.chars().count() <= 2_000);
+    assert!(
+        record.content.ends_with("The quagga gateway has to be moved last."),
+        "{}",
+        record.content
+    );
+    assert_eq!(document(&world, behind).await, text);
+    assert_eq!(docs::behind(world.store(), &[id]).await.unwrap()[&id], behind);
+
+    let exported = export::of_team(world.store(), world.project).await.unwrap();
+    assert_eq!(exported[0]["content"], text, "an export has all of it");
+
+    let again = world.save(&world.note(&text)).await;
+    assert_eq!((again.decision, again.document), (Decision::Merged(id), Some(behind)));
+    let longer = format!("{text}\n\nAnd the okapi gateway before it.");
+    let other = world.save(&world.note(&longer)).await;
+    assert_ne!(other.document, Some(behind));
+    assert_eq!(
+        document(&world, other.document.unwrap()).await,
+        longer,
+        "nothing of a retelling is lost"
+    );
+    assert_eq!(document(&world, behind).await, text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_document_behind_a_record_is_found_while_the_record_is() {
+    let world = World::new().await;
+    let outcome = world.save(&world.note(&long_text())).await;
+    let query = "in the docs: certificate number 41 of the cluster of region 41";
+    assert!(is_found(&world, query).await);
+    let mut tx = world.store().begin().await.unwrap();
+    assert!(records::delete(&mut tx, outcome.decision.record().unwrap()).await.unwrap());
+    tx.commit().await.unwrap();
+    assert!(!is_found(&world, query).await);
+    assert!(docs::list(world.store(), world.project, None, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_private_note_that_does_not_fit_is_refused_with_the_figures() {
+    let world = World::new().await;
+    let private = SaveRequest { visibility: Visibility::Private, ..world.note(&long_text()) };
+    let error = save(&world.ctx, &private).await.unwrap_err();
+    assert_eq!((error.kind(), error.field().as_deref()), (ErrorKind::Invalid, Some("content")));
+    let figure = long_text().chars().count().to_string();
+    assert!(error.to_string().contains(&figure) && error.to_string().contains("4000"), "{error}");
+    assert_eq!(world.live_records().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_title_is_kept_as_it_was_given() {
+    let world = World::new().await;
+    let title = "Why the importer reads each price twice ".repeat(7);
+    let request = SaveRequest { title: Some(title.clone()), ..world.note(NOTES[0]) };
+    assert_eq!(world.save(&request).await.record.unwrap().title, title.trim());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tags_and_citations_that_a_record_has_no_room_for_are_told() {
+    let world = World::new().await;
+    let words = |prefix: &str| (0..60).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>();
+    let cited = |prefix: &str| (0..20).map(|n| place(&format!("{prefix}{n}.rb"), None)).collect();
+    let first = SaveRequest { tags: words("a"), citations: cited("a"), ..world.note(NOTES[0]) };
+    world.created(&first).await;
+    let second = SaveRequest { tags: words("b"), citations: cited("b"), ..world.note(NOTES[0]) };
+    let outcome = world.save(&second).await;
+    assert_eq!(outcome.kept, Kept::Existing);
+    let notes = outcome.notes.join("\n");
+    assert!(
+        notes.contains("tags left out") && notes.contains("8 of the oldest citations"),
+        "{notes}"
+    );
+}
+
+fn place(file: &str, symbol: Option<&str>) -> NewCitation {
+    NewCitation {
+        file: file.into(),
+        symbol: symbol.map(str::to_owned),
+        lines: None,
+        commit: None,
+        content_hash: None,
+    }
+}
+
+const CART: &str = "class Cart\n  def total\n    items.sum(&:price_in_cents)\n  end\nend";
+
+async fn citing(world: &World, citations: Vec<NewCitation>) -> SaveOutcome {
+    let note = "The total of a cart is summed in cents, never in floats";
+    world.save(&SaveRequest { citations, ..world.note(note) }).await
+}
+
+async fn indexed() -> World {
+    let world = World::new().await;
+    world.index_file("app/models/cart.rb", CART, Some(("Cart#total", 2, 4))).await;
+    testing::execute(world.url(), "update repositories set indexed_at = now()").await.unwrap();
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_in_no_indexed_repository_is_left_out_with_what_may_be_meant() {
+    let world = indexed().await;
+    let lines = NewCitation { lines: Some((90, 95)), ..place("app/models/cart.rb", None) };
+    let outcome = citing(
+        &world,
+        vec![
+            place("app/models/cart.rb", Some("Cart#totl")),
+            place("app/models/carts.rb", None),
+            lines,
+            place("app/models/cart.rb", None),
+        ],
+    )
+    .await;
+    assert_eq!(outcome.citations.len(), 1, "what is there is cited: {:?}", outcome.citations);
+    let told: Vec<_> = outcome
+        .unknown_citations
+        .iter()
+        .map(|one| (one.reason.as_str(), one.near.iter().map(String::as_str).collect::<Vec<_>>()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "no such symbol `Cart#totl` in the indexed repositories",
+                vec!["app/models/cart.rb#Cart#total"]
+            ),
+            ("no such file in the indexed repositories", vec!["app/models/cart.rb"]),
+            ("the file does not have these lines", vec![]),
+        ]
+    );
+    let id = outcome.decision.record().unwrap();
+    let kept = mc_store::citations::of_records(world.store(), &[id]).await.unwrap();
+    assert_eq!(kept.len(), 1, "the note is not lost, and nothing stays to be blamed later");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_plainly_meant_is_cited() {
+    let world = indexed().await;
+    let outcome = citing(
+        &world,
+        vec![place("models/cart.rb", None), place("app/models/cart.rb", Some("Cart.total"))],
+    )
+    .await;
+    assert!(outcome.unknown_citations.is_empty(), "{:?}", outcome.unknown_citations);
+    let cited: Vec<_> = outcome
+        .citations
+        .iter()
+        .map(|one| (one.file_path.as_str(), one.symbol.as_deref()))
+        .collect();
+    assert_eq!(cited, [("app/models/cart.rb", None), ("app/models/cart.rb", Some("Cart#total"))]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_an_index_a_citation_is_kept_as_nobody_has_checked_it() {
+    let world = World::new().await;
+    let outcome = citing(&world, vec![place("app/models/cart.rb", Some("Cart#total"))]).await;
+    assert!(outcome.unknown_citations.is_empty());
+    assert_eq!(outcome.citations.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_save_names_the_record_that_it_seems_to_contradict() {
+    let world = World::new().await;
+    let old = world
+        .created(&world.note("The export of the shop times out after 30 seconds at the proxy"))
+        .await;
+    let outcome = world
+        .save(&world.note("The export of the shop times out after 90 seconds at the proxy"))
+        .await;
+    let contradicted = outcome.contradicts.expect("a number in the place of another");
+    assert_eq!(contradicted.id, old);
+    assert!(contradicted.text.contains("30 seconds") && !contradicted.difference.is_empty());
+    assert!(matches!(outcome.decision, Decision::Created(_)), "it replaces nothing by itself");
+
+    let by = outcome.decision.record().unwrap();
+    let replacing = SaveRequest {
+        supersedes: Some(old),
+        ..world.note("The export of the shop times out after 90 seconds at the proxy")
+    };
+    let settled = world.save(&replacing).await;
+    assert_eq!(settled.decision, Decision::Superseded { by, replaced: vec![old] });
+    assert_eq!(settled.contradicts, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denial_contradicts_and_a_detail_does_not() {
+    let world = World::new().await;
+    let first = "The nightly export of the shop is retried by the queue";
+    let old = world.created(&world.note(first)).await;
+    let denied =
+        world.save(&world.note("The nightly export of the shop is not retried by the queue")).await;
+    assert_eq!(denied.contradicts.unwrap().id, old);
+    let detail = world.save(&world.note("The weekly report of the shop is kept for 3 days")).await;
+    assert_eq!(detail.contradicts, None);
+}
+
+async fn end(world: &World, kind: RecordKind, content: &str) -> (RecordId, i64) {
+    let id = world.created(&SaveRequest { kind, ..world.note(content) }).await;
+    let record = records::find(world.store(), id).await.unwrap().unwrap();
+    let days = if record.ttl == NO_END { i64::MAX } else { (record.ttl - Utc::now()).num_days() };
+    (id, days)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_does_not_age_has_no_end_unless_somebody_names_one() {
+    let world = World::new().await;
+    for (kind, content) in [
+        (RecordKind::Rule, "Attributes of params are assigned by the form objects only"),
+        (RecordKind::Gotcha, "The staging mailer delivers to real customers on Sundays"),
+        (RecordKind::Pattern, "Every importer streams rows and commits per thousand"),
+        (RecordKind::AdrLink, "Decision 12 chose queues over cron for exports"),
+    ] {
+        assert_eq!(end(&world, kind, content).await.1, i64::MAX, "{kind}");
+    }
+    assert_eq!(end(&world, RecordKind::Fact, "The proxy of the shop listens on 8081").await.1, 179);
+    let named = SaveRequest {
+        kind: RecordKind::Rule,
+        ttl: Some(Utc::now() + TimeDelta::days(3)),
+        ..world.note("Until the release freeze nobody merges migrations into main")
+    };
+    let record = world.save(&named).await.record.unwrap();
+    assert!(record.ttl_given && record.ttl < Utc::now() + TimeDelta::days(4));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_that_nobody_decides_about_ends_and_what_is_accepted_does_not() {
+    let world = World::new().await;
+    let proposal = SaveRequest {
+        kind: RecordKind::Rule,
+        visibility: Visibility::Proposed,
+        ..world.note("Attributes of params are assigned by the form objects only")
+    };
+    let record = world.save(&proposal).await.record.unwrap();
+    assert!(record.ttl < Utc::now() + TimeDelta::days(181));
+    let seen = mc_memory::review::Seen { version: record.version, amends_version: None };
+    let edit = mc_memory::review::Edit::default();
+    let accepted =
+        mc_memory::review::accept(&world.ctx, record.id, seen, &edit, "ann").await.unwrap();
+    assert_eq!(accepted.ttl, NO_END);
+}
+
+async fn counts(world: &World, id: RecordId) -> String {
+    world.ctx.finish().await;
+    let sql = format!(
+        "select concat_ws(' ', opened, cited, merged, passed_over) from memory_records where id = '{id}'"
+    );
+    testing::text(world.store(), &sql).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_opened_or_cited_after_a_recall_was_of_use_once_for_each_bundle() {
+    let world = indexed().await;
+    let citing_cart = SaveRequest {
+        citations: vec![place("app/models/cart.rb", Some("Cart#total"))],
+        ..world.note("The total of a cart is summed in cents, never in floats")
+    };
+    let [named, cited] = [
+        world.created(&world.note("Coupons are applied to a cart before its taxes")).await,
+        world.created(&citing_cart).await,
+    ];
+    let question = world.question("total of a cart in cents, coupons and taxes of a cart");
+    world.recall(&question).await;
+    for _ in 0..2 {
+        let item = mc_memory::uses::Opened::Record(named);
+        mc_memory::uses::note_opened(&world.ctx, world.project, "bob", item);
+    }
+    mc_memory::uses::note_opened(
+        &world.ctx,
+        world.project,
+        "eve",
+        mc_memory::uses::Opened::Record(cited),
+    );
+    let next = SaveRequest {
+        principal: "bob".into(),
+        meta: json!({ "based_on": named }).as_object().cloned().unwrap(),
+        citations: vec![place("app/models/cart.rb", Some("Cart#total"))],
+        ..world.note("Shipping costs join the sum after every coupon of the order")
+    };
+    world.created(&next).await;
+    assert_eq!(counts(&world, named).await, "1 1 0 0");
+    assert_eq!(counts(&world, cited).await, "0 1 0 0", "eve recalled nothing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recall_without_a_word_about_it_counts_neither_way() {
+    let world = World::new().await;
+    let note = |n: usize| format!("Coupons of sort {n} are applied to a cart before its taxes");
+    let [used, other] =
+        [world.created(&world.note(&note(1))).await, world.created(&world.note(&note(2))).await];
+    let question = world.question("when are coupons applied to a cart?");
+    for _ in 0..5 {
+        world.recall(&question).await;
+    }
+    assert_eq!(counts(&world, other).await, "0 0 0 0");
+    let bundle = world.recall(&question).await;
+    mc_memory::feedback(&world.ctx, bundle.id, &[used.0]).await.unwrap();
+    assert_eq!(counts(&world, other).await, "0 0 0 1");
+    mc_memory::feedback(&world.ctx, bundle.id, &[other.0]).await.unwrap();
+    assert_eq!(counts(&world, other).await, "0 0 0 0", "somebody has said otherwise since");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_merged_change_that_touches_what_a_recalled_record_cites_was_its_use() {
+    let world = indexed().await;
+    world.index_file("app/models/order.rb", "class Order\nend", None).await;
+    let id =
+        citing(&world, vec![place("app/models/cart.rb", None)]).await.decision.record().unwrap();
+    world.recall(&world.question("total of a cart in cents")).await;
+    world.ctx.finish().await;
+    let sha = "d".repeat(40);
+    // The commit by which it was merged touched the cart alone.
+    let read = format!(
+        "update code_chunks set source_ref = '{sha}' from files f where f.id = file_id and f.path like '%cart.rb'"
+    );
+    testing::execute(world.url(), &read).await.unwrap();
+    let change = |state| mc_store::changes::NewChange {
+        external_id: "acme/shop!7".into(),
+        title: mc_sanitizer::mask("Sum in cents").text,
+        state,
+        author: None,
+        head_sha: None,
+        merge_sha: Some(sha.clone()),
+        base: None,
+        url: String::new(),
+        tasks: Vec::new(),
+        said_at: Utc::now(),
+    };
+    for (state, expected) in [
+        (mc_domain::ChangeState::Open, "0 0 0 0"),
+        (mc_domain::ChangeState::Merged, "0 0 1 0"),
+        (mc_domain::ChangeState::Merged, "0 0 1 0"),
+    ] {
+        let mut tx = world.store().begin().await.unwrap();
+        mc_store::changes::upsert(&mut tx, world.project, &change(state)).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(counts(&world, id).await, expected, "{state}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Records whose time is over all at once: their end waits for a person. An import of some hundred facts, none of which
+//! was recalled for half a year, would take most of what a project knows with it in one night.
+
+use mc_domain::{ProjectId, RecordId};
+
+use crate::records::{DEFAULT_TTL_DAYS, NO_END};
+use crate::{Error, Store, Tx};
+
+/// More ends than this at once are too many,
+const RECORDS_MAX: i64 = 20;
+/// where they are more than one in so many of the project's records.
+const SHARE_MAX: i64 = 10;
+/// What ends within so many hours of now, before or after, ends at once. A sweep comes every hour, and more than one may
+/// be missed: what is held is held before it is no longer found.
+const AT_ONCE_HOURS: i32 = 25;
+
+/// Whose end waits in a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// How many.
+    pub count: i64,
+    /// The first of them that are for others than their owners.
+    pub shared: Vec<RecordId>,
+}
+
+/// Has the ends of records wait for a person where too many of their project, or of `only` that, come at once. What
+/// somebody named an end for ends then. Answers how many.
+pub async fn hold(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error> {
+    let held = sqlx::query!(
+        "with ending as (
+             select project_id, id from memory_records
+             where state in ('active', 'stale') and visibility <> 'proposed' and not ttl_given
+                 and end_held_at is null and ($1::uuid is null or project_id = $1)
+                 and ttl between now() - make_interval(hours => $2) and now() + make_interval(hours => $2)),
+         too_many as (
+             select e.project_id from ending e group by e.project_id
+             having count(*) > $3 and count(*) * $4 > (
+                 select count(*) from memory_records r
+                 where r.project_id = e.project_id and r.state in ('active', 'stale') and r.visibility <> 'proposed'
+                     and r.ttl > now() - make_interval(hours => $2))),
+         chosen as (
+             select r.id from memory_records r
+             where r.id in (select id from ending join too_many using (project_id))
+             order by r.id for no key update)
+         update memory_records r set end_held_at = now(), ttl = $5 from chosen where r.id = chosen.id",
+        only.map(|project| project.0),
+        AT_ONCE_HOURS,
+        RECORDS_MAX,
+        SHARE_MAX,
+        NO_END
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(held.rows_affected())
+}
+
+/// Has records wait for a person that expired more than `grace` days ago, where those that would be taken out now are
+/// too many of the project's. Answers how many.
+pub async fn hold_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Result<u64, Error> {
+    let held = sqlx::query!(
+        "with going as (
+             select id from memory_records
+             where project_id = $1 and state in ('active', 'stale') and visibility <> 'proposed' and not ttl_given
+                 and ttl < now() - make_interval(days => $2)
+             order by id for no key update),
+         amount as (
+             select (select count(*) from going) as going,
+                    (select count(*) from memory_records
+                     where project_id = $1 and state in ('active', 'stale') and visibility <> 'proposed') as live)
+         update memory_records r set end_held_at = now(), ttl = $5
+         from going, amount a where r.id = going.id and a.going > $3 and a.going * $4 > a.live",
+        project.0,
+        grace,
+        RECORDS_MAX,
+        SHARE_MAX,
+        NO_END
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(held.rows_affected())
+}
+
+/// Ends what is held, but for what was recalled or changed since: that lives on. Answers how many ended.
+pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
+    // From here on a person has named their end.
+    let ended = sqlx::query!(
+        "with held as (
+             select id from memory_records
+             where project_id = $1 and end_held_at is not null
+                 and coalesce(last_hit_at <= end_held_at, true) and updated_at <= end_held_at
+             order by id for no key update)
+         update memory_records r set ttl = now(), ttl_given = true, end_held_at = null
+         from held where r.id = held.id",
+        project.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    extend(tx, project).await?;
+    Ok(ended.rows_affected())
+}
+
+/// Lets what is held live on as if it was saved now. Answers how many do.
+pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
+    let extended = sqlx::query!(
+        "with held as (
+             select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int,
+                                   case when r.kind in ('fact', 'fewshot') then $2::int end) as days
+             from memory_records r join projects p on p.id = r.project_id
+             where r.project_id = $1 and r.end_held_at is not null
+             order by r.id for no key update of r)
+         update memory_records r set end_held_at = null,
+             ttl = case when r.ttl_given then r.ttl
+                   else coalesce(now() + make_interval(days => held.days), $3) end
+         from held where r.id = held.id",
+        project.0,
+        DEFAULT_TTL_DAYS,
+        NO_END
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(extended.rows_affected())
+}
+
+/// What waits in a project, at most `limit` of it by name.
+pub async fn held(store: &Store, project: ProjectId, limit: i64) -> Result<Held, Error> {
+    let row = sqlx::query!(
+        r#"select count(*) as "count!",
+                  array(select id from memory_records
+                        where project_id = $1 and end_held_at is not null and private_to is null
+                            and state in ('active', 'stale')
+                        order by id limit $2) as "shared!: Vec<uuid::Uuid>"
+           from memory_records
+           where project_id = $1 and end_held_at is not null and state in ('active', 'stale')"#,
+        project.0,
+        limit
+    )
+    .fetch_one(&mut *store.read().await?)
+    .await?;
+    Ok(Held { count: row.count, shared: row.shared.into_iter().map(RecordId::from).collect() })
+}

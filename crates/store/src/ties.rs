@@ -1,0 +1,67 @@
+//! What of a project's memory is tied to a task or to a place in the code.
+
+use mc_domain::{PassageId, ProjectId};
+
+use crate::{Error, Store};
+
+/// A passage of a record or a dialog, and what ties it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tied {
+    /// The passage.
+    pub passage: PassageId,
+    /// Whether the record or dialog is linked to one of the tasks; else it cites one of the paths.
+    pub is_of_task: bool,
+}
+
+/// What a directory's records are searched for, at most: more of them tell nothing of the place.
+const LIMIT: i64 = 100;
+
+/// Live records and dialogs that are linked to one of these tasks (`SHOP-12`, `owner/name#12`, or `#12`
+/// for an issue of any repository), then records that cite a file at one of the paths or below it,
+/// newest first, 100 at most.
+pub async fn find(
+    store: &Store,
+    project: ProjectId,
+    tasks: &[String],
+    paths: &[String],
+) -> Result<Vec<Tied>, Error> {
+    if tasks.is_empty() && paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of_any = tasks.iter().filter(|id| id.starts_with('#'));
+    let of_any: Vec<_> = of_any.map(|id| format!("%{}", like_literal(id))).collect();
+    let below: Vec<_> = paths.iter().map(|path| format!("{}/%", like_literal(path))).collect();
+    let rows = sqlx::query!(
+        r#"with task as (
+               select id from tasks where project_id = $1 and (external_id = any($2) or external_id like any($6))),
+           tied as (
+               select p.id, true as of_task, r.updated_at
+               from memory_records r join passages p on p.record_id = r.id
+               where r.task_id in (select id from task)
+               union all
+               select p.id, true, d.updated_at
+               from dialogs d join passages p on p.dialog_id = d.id
+               where d.task_id in (select id from task)
+               union all
+               select p.id, false, p.updated_at
+               from memory_citations c join passages p on p.record_id = c.record_id
+               where c.project_id = $1 and (c.file_path = any($3) or c.file_path like any($4)))
+           select id as "id!", bool_or(of_task) as "of_task!" from tied
+           group by id order by bool_or(of_task) desc, max(updated_at) desc limit $5"#,
+        project.0,
+        tasks,
+        paths,
+        &below,
+        LIMIT,
+        &of_any
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let tied = rows.into_iter().map(|row| Tied { passage: row.id.into(), is_of_task: row.of_task });
+    Ok(tied.collect())
+}
+
+/// `text` as a pattern of `like` that stands for nothing but itself.
+fn like_literal(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
+}

@@ -1,0 +1,170 @@
+//! What was seen of the use of what bundles handed out: each once for a bundle, by its kind. That something was recalled
+//! and nobody said a word about it is no evidence either way.
+
+use mc_domain::{DocId, ProjectId, RecordId};
+
+use crate::{Error, Store, Tx};
+
+/// Hours after a recall within which what its caller opens or saves is taken to come of it.
+const SESSION_HOURS: i32 = 12;
+/// Days after a recall within which a change that is merged is.
+const CHANGE_DAYS: i32 = 14;
+
+/// What somebody opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// A record.
+    Record(RecordId),
+    /// A document.
+    Doc(DocId),
+}
+
+/// A place in the code: path, qualified name, first and last line.
+pub type CitedPlace = (String, Option<String>, Option<(i32, i32)>);
+
+/// What a save refers to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cites {
+    /// Ids that it names: of records, documents or passages.
+    pub ids: Vec<uuid::Uuid>,
+    /// Addresses that it names.
+    pub urls: Vec<String>,
+    /// Files that it cites, and of each the qualified name or the first and last line.
+    pub places: Vec<CitedPlace>,
+}
+
+impl Cites {
+    /// Whether it refers to nothing.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty() && self.urls.is_empty() && self.places.is_empty()
+    }
+}
+
+/// Notes that the principal opened what the newest of their bundles that holds it had handed out, if one did.
+pub async fn opened(
+    store: &Store,
+    project: ProjectId,
+    principal: &str,
+    item: Opened,
+) -> Result<(), Error> {
+    let (record, doc) = match item {
+        Opened::Record(id) => (Some(id.0), None),
+        Opened::Doc(id) => (None, Some(id.0)),
+    };
+    let mut tx = store.begin().await?;
+    sqlx::query!(
+        "with held as (
+             select i.bundle_id from bundle_items i join bundles b on b.id = i.bundle_id
+             where i.project_id = $1 and (i.record_id = $2 or i.doc_id = $3) and b.principal = $4
+                 and b.created_at > now() - make_interval(hours => $5)
+             order by b.created_at desc limit 1),
+         seen as (
+             insert into uses (project_id, bundle_id, record_id, doc_id, kind)
+             select $1, bundle_id, $2, $3, 'opened' from held
+             on conflict do nothing returning record_id)
+         update memory_records r set opened = opened + 1, last_used_at = now() from seen where r.id = seen.record_id",
+        project.0,
+        record,
+        doc,
+        principal,
+        SESSION_HOURS
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    tx.commit().await
+}
+
+/// Notes what of the principal's newest bundles a save refers to, but for the record that it made.
+pub async fn cited(
+    store: &Store,
+    project: ProjectId,
+    principal: &str,
+    saved: RecordId,
+    cites: &Cites,
+) -> Result<(), Error> {
+    let files: Vec<_> = cites.places.iter().map(|place| place.0.clone()).collect();
+    let symbols: Vec<_> = cites.places.iter().map(|place| place.1.clone()).collect();
+    let first: Vec<_> = cites.places.iter().map(|place| place.2.map(|lines| lines.0)).collect();
+    let last: Vec<_> = cites.places.iter().map(|place| place.2.map(|lines| lines.1)).collect();
+    let mut tx = store.begin().await?;
+    sqlx::query!(
+        "with item as (
+             select i.bundle_id, i.record_id, case when i.record_id is null then i.doc_id end as doc_id,
+                    i.passage_id, b.created_at
+             from bundles b join bundle_items i on i.bundle_id = b.id
+             where b.project_id = $1 and b.principal = $2
+                 and b.created_at > now() - make_interval(hours => $3)
+                 and coalesce(i.record_id, i.doc_id) is not null and i.record_id is distinct from $4),
+         place as (
+             select * from unnest($7::text[], $8::text[], $9::int[], $10::int[]) as p (file, symbol, first, last)),
+         named as (
+             select i.* from item i
+             where i.record_id = any($5) or i.doc_id = any($5) or i.passage_id = any($5)
+             union
+             select i.* from item i join docs d on d.id = i.doc_id where d.url = any($6)
+             union
+             select i.* from item i
+             join memory_citations c on c.record_id = i.record_id
+             join place p on p.file = c.file_path
+                 and (p.symbol = c.symbol or (p.first <= c.line_end and p.last >= c.line_start))),
+         newest as (
+             select distinct on (coalesce(record_id, doc_id)) bundle_id, record_id, doc_id
+             from named order by coalesce(record_id, doc_id), created_at desc),
+         seen as (
+             insert into uses (project_id, bundle_id, record_id, doc_id, kind)
+             select $1, bundle_id, record_id, doc_id, 'cited' from newest
+             on conflict do nothing returning record_id),
+         held as materialized (
+             select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
+         update memory_records r set cited = cited + 1, last_used_at = now() from held where r.id = held.id",
+        project.0,
+        principal,
+        SESSION_HOURS,
+        saved.0,
+        &cites.ids,
+        &cites.urls,
+        &files,
+        &symbols as &[Option<String>],
+        &first as &[Option<i32>],
+        &last as &[Option<i32>]
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    tx.commit().await
+}
+
+/// Notes which records that were recalled before cite a file that a merged change touched: those files whose text was
+/// read at the commit by which it was merged. It makes no difference whether the change is heard of or the commit is
+/// indexed first. A commit at which all of a repository was read tells nothing.
+pub(crate) async fn merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "with touched as (
+             select distinct f.path from code_chunks k join files f on f.id = k.file_id
+             where k.project_id = $1 and k.source_ref = $2
+                 and exists (select from changes c
+                             where c.project_id = $1 and c.merge_sha = $2 and c.state = 'merged')
+                 and exists (select from code_chunks o
+                             where o.repository_id = k.repository_id and o.source_ref <> $2)),
+         held as (
+             select distinct on (i.record_id) i.record_id, i.bundle_id
+             from touched t
+             join memory_citations c on c.project_id = $1 and c.file_path = t.path
+             join bundle_items i on i.record_id = c.record_id
+             join bundles b on b.id = i.bundle_id
+             where b.created_at > now() - make_interval(days => $3)
+             order by i.record_id, b.created_at desc),
+         seen as (
+             insert into uses (project_id, bundle_id, record_id, kind)
+             select $1, bundle_id, record_id, 'merged' from held
+             on conflict do nothing returning record_id),
+         locked as materialized (
+             select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
+         update memory_records r set merged = merged + 1, last_used_at = now() from locked where r.id = locked.id",
+        project.0,
+        sha,
+        CHANGE_DAYS
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}

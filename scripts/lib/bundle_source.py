@@ -1,0 +1,23 @@
+"""The source that the notes in tests/data/bundles/gunicorn are about; it is read, and nothing of it is run."""
+
+import tempfile
+from pathlib import Path
+
+import cache
+import wheels
+
+PACKAGE, VERSION = "gunicorn", "23.0.0"
+
+
+def install(root: Path) -> str:
+    """Brings the package's files into the cache; meta.json of the set names the folder `source` of it."""
+    place = root / "bundle-sources" / f"{PACKAGE}-{VERSION}"
+    cache.bring(place, {PACKAGE: wheels.digest(wheels.requirements("bundle-source"))}, fetch)
+    return f"{PACKAGE} {VERSION} for the tests in {place}"
+
+
+def fetch(stage: Path) -> None:
+    """Unpacks the package itself, without what was added for those who install it."""
+    with tempfile.TemporaryDirectory(prefix=".work-", dir=stage.parent) as folder:
+        wheel = wheels.download("bundle-source", Path(folder))
+        wheels.extract(wheel, f"{PACKAGE}/", stage / "source" / PACKAGE)

@@ -1,0 +1,12 @@
+//! Sets of notes and questions, and how what the service hands out is scored against them.
+//!
+//! The test `bundles` and `mc-bench bundles` share this; README.md has the form and the rules.
+
+pub mod figures;
+pub mod judge;
+pub mod report;
+pub mod run;
+pub mod set;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Commit history through the real service: what similar past changes touched is found, and nothing of what came later.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::Service;
+use crate::repository;
+
+/// Names neither the file that it touches nor a word of it.
+const PAST: &str = "Keep umlauts in the nightly export";
+
+/// A repository whose second commit touched `lib/writer.rb`, and whose third is newer than what is indexed. Answers
+/// the second.
+fn shop(folder: &Path) -> String {
+    repository::write(
+        folder,
+        "lib/writer.rb",
+        "class Writer\n  def open(path)\n    File.new(path)\n  end\nend\n",
+    );
+    for part in ["catalog", "coupon", "parcel", "tariff", "window"] {
+        let text = format!("class {part}\n  def {part}_total\n    {part}s.sum\n  end\nend\n");
+        repository::write(folder, &format!("app/models/{part}.rb"), &text);
+    }
+    git(folder, &["init", "-q", "-b", "main"]);
+    repository::commit(folder, "Begin");
+    repository::write(
+        folder,
+        "lib/writer.rb",
+        "class Writer\n  def open(path)\n    File.new(path, encoding: \"UTF-8\")\n  end\nend\n",
+    );
+    repository::commit(folder, PAST);
+    let indexed = git(folder, &["rev-parse", "HEAD"]);
+    repository::write(folder, "app/models/coupon.rb", "class Coupon\nend\n");
+    repository::commit(folder, "Umlauts in the nightly export once more");
+    indexed
+}
+
+#[tokio::test]
+async fn what_similar_changes_touched_is_found_and_nothing_of_later_ones() {
+    let service = Service::embedded().await;
+    let folder = tempfile::tempdir().unwrap();
+    let indexed = shop(folder.path());
+    service.project("shop").await;
+    let body = json!({"project_key": "shop", "location": folder.path(), "ref": indexed});
+    let run = service.post("/ingest/git", &body).await;
+    let path = format!("/ingest/{}", run["ingest_id"].as_str().unwrap());
+    service.until(&path, |run| run["status"] == "SUCCEEDED").await;
+    service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
+
+    let query = "umlauts are lost in the nightly export";
+    let found = search(&service, query, &json!({"sources": ["code"]})).await;
+    assert_eq!(found[0]["place"], "lib/writer.rb", "{found:#?}");
+    let legs = |hit: &Value| hit["explain"]["legs"].as_array().unwrap().clone();
+    let history = legs(&found[0]).into_iter().find(|leg| leg["leg"] == "history").unwrap();
+    assert_eq!((&history["rank"], &history["score"]), (&json!(1), &json!(1.0)));
+    let shares: f64 = legs(&found[0]).iter().map(|leg| leg["share"].as_f64().unwrap()).sum();
+    assert!((shares - found[0]["explain"]["fused"].as_f64().unwrap()).abs() < 1e-3);
+
+    let without = json!({"sources": ["code"], "without": ["history"]});
+    let found = search(&service, query, &without).await;
+    assert!(found.iter().flat_map(legs).all(|leg| leg["leg"] != "history"), "{found:#?}");
+
+    let changes = search(&service, query, &json!({"sources": ["change"]})).await;
+    assert_eq!(changes[0]["title"], PAST);
+    assert_eq!(changes[0]["place"], indexed.as_str());
+    assert!(
+        changes.iter().all(|change| change["title"] != "Umlauts in the nightly export once more")
+    );
+
+    let recall = json!({"project_key": "shop", "query": query, "include": ["changes"], "time_budget_ms": 10_000});
+    let bundle = service.post("/recall", &recall).await;
+    assert_eq!(bundle["changes"][0]["subject"], PAST, "{bundle:#}");
+    assert_eq!(bundle["changes"][0]["commit"], indexed[..10]);
+    assert_eq!(bundle["changes"][0]["files"], json!(["lib/writer.rb"]));
+    let recall = json!({"project_key": "shop", "query": query});
+    assert!(service.post("/recall", &recall).await.get("changes").is_none());
+
+    let all = search(&service, query, &json!({})).await;
+    assert!(all.iter().all(|hit| hit["source"] != "change"), "{all:#?}");
+    assert!(all.iter().flat_map(legs).all(|leg| leg["leg"] != "history"), "{all:#?}");
+}
+
+async fn search(service: &Service, query: &str, with: &Value) -> Vec<Value> {
+    let mut body =
+        json!({"project_key": "shop", "query": query, "explain": true, "time_budget_ms": 10_000});
+    body.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+    service.post("/search", &body).await["results"].as_array().unwrap().clone()
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
