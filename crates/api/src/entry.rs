@@ -105,7 +105,7 @@ impl ApiState {
 /// Commits what somebody did to what belongs to no project; the service's audit has it, or it did not
 /// happen.
 pub async fn commit(mut tx: Tx, caller: &Principal, event: NewEvent) -> Result<(), Problem> {
-    audit::add(&mut tx, Chain::Service, Some(caller.user), &[event]).await?;
+    audit::add(&mut tx, Chain::Service, Some(caller.user), &[event]);
     Ok(tx.commit().await?)
 }
 

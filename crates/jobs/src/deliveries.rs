@@ -116,7 +116,7 @@ async fn together(store: &Store, id: DeliveryId, most: i64) -> Result<(), Stoppe
     }
     let events = synced.events();
     if !events.is_empty() {
-        audit::add(&mut tx, Chain::Project(all.project), None, &events).await?;
+        audit::add(&mut tx, Chain::Project(all.project), None, &events);
     }
     hooks::handled(&mut tx, &outcomes).await?;
     Ok(tx.commit().await?)

@@ -190,7 +190,7 @@ async fn note(
     let detail =
         json!({ "system": system, "what": what, "comment": comment, "digest": work.digest });
     let event = NewEvent::new(Act::TaskLinksWritten, work.task).with(detail);
-    audit::add(&mut tx, Chain::Project(writing.project), None, &[event]).await?;
+    audit::add(&mut tx, Chain::Project(writing.project), None, &[event]);
     tx.commit().await
 }
 

@@ -11,7 +11,7 @@ use mc_store::policies::sanitizing;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use crate::turns::Turns;
+use crate::save::WriteQueue;
 
 /// What the use-cases work with; cheap to clone.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct MemoryContext {
     pub policy: Arc<Policy>,
     /// Seals what is held in quarantine.
     pub sealer: Arc<Sealer>,
-    pub(crate) turns: Turns,
+    pub(crate) writes: WriteQueue,
     pub(crate) journal: Journal,
 }
 
@@ -35,8 +35,8 @@ impl MemoryContext {
         // A third of the connections for saves, a third for what recalls leave to be written; the rest
         // stays with the readers.
         let writers = (store.max_connections() / 3).max(1);
-        let (turns, journal) = (Turns::new(writers), Journal::new(writers));
-        Self { store, search, policy: Arc::default(), sealer, turns, journal }
+        let (writes, journal) = (WriteQueue::new(writers), Journal::new(writers));
+        Self { store, search, policy: Arc::default(), sealer, writes, journal }
     }
 
     /// The same over another view of the database, on somebody's behalf ([`Store::enter`]), and under

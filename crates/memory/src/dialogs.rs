@@ -138,7 +138,7 @@ pub async fn save_dialog(
         dialogs::sent_with(&mut tx, id, hold).await?;
     }
     quarantine::settle(&mut tx, looked).await?;
-    audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id));
     tx.commit().await?;
     Ok(DialogKept::Kept(id))
 }
@@ -150,7 +150,7 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
     let dialog = link_dialog(&mut tx, request, task).await?;
     let records = tasks::link_records(&mut tx, request.project, task, &request.records).await?;
     let detail = json!({ "dialog": dialog, "records": records });
-    audit::note(&mut tx, NewEvent::new(Act::TaskLinked, task).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::TaskLinked, task).with(detail));
     tx.commit().await?;
     let task = tasks::find(&ctx.store, request.project, &request.task_external_id)
         .await?

@@ -25,7 +25,6 @@ pub mod simhash;
 pub mod task_links;
 pub mod text;
 pub mod tokens;
-mod turns;
 pub mod uses;
 
 pub use bundle::Bundle;

@@ -78,7 +78,7 @@ pub async fn hold_under<T: Serialize>(
     let detail = json!({ "kind": hold.kind, "reasons": hold.reasons });
     let event = NewEvent::new(Act::Held, id).with(detail);
     let (chain, actor) = (Chain::Project(holding.project), tx.principal());
-    audit::add(tx, chain, actor, &[event]).await?;
+    audit::add(tx, chain, actor, &[event]);
     Ok(id)
 }
 
@@ -109,7 +109,8 @@ pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState, act: Act) -> Resu
     if !quarantine::decide(tx, id, state).await? {
         return Err(Error::NotHeld(id));
     }
-    Ok(audit::note(tx, NewEvent::new(act, id)).await?)
+    audit::note(tx, NewEvent::new(act, id));
+    Ok(())
 }
 
 /// The request in an envelope, as it came.

@@ -131,7 +131,7 @@ pub async fn accept(
         id
     };
     let detail = json!({ "into": into, "edited": edit.title.is_some() || edit.content.is_some() });
-    audit::note(&mut tx, NewEvent::new(Act::ProposalAccepted, id).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::ProposalAccepted, id).with(detail));
     tx.commit().await?;
     find(ctx, into).await
 }
@@ -145,7 +145,7 @@ pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(
     }
     let mut gate = Gate::new(&ctx.policy, Looked::Person);
     let detail = json!({ "reason": gate.pass_text(reason) });
-    audit::note(&mut tx, NewEvent::new(Act::ProposalRejected, id).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::ProposalRejected, id).with(detail));
     Ok(tx.commit().await?)
 }
 
@@ -174,7 +174,7 @@ pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<
     }
     let visibility = if to == Promotion::Proposed { "proposed" } else { "team" };
     let event = NewEvent::new(Act::RecordShared, id).with(json!({ "visibility": visibility }));
-    audit::note(&mut tx, event).await?;
+    audit::note(&mut tx, event);
     tx.commit().await?;
     find(ctx, id).await
 }
@@ -191,7 +191,7 @@ pub async fn confirm(ctx: &MemoryContext, id: RecordId, version: i32) -> Result<
     if !records::confirm(&mut tx, id).await? {
         return Err(Error::NoRecord(id));
     }
-    audit::note(&mut tx, NewEvent::new(Act::RecordConfirmed, id)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::RecordConfirmed, id));
     tx.commit().await?;
     find(ctx, id).await
 }
@@ -243,7 +243,7 @@ pub async fn roll_back(
         index(&mut tx, &record, &body, record.standing.private_to).await?;
     }
     let detail = json!({ "version": said.map(|said| said.version), "restored": is_removed });
-    audit::note(&mut tx, NewEvent::new(Act::RecordRolledBack, id).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::RecordRolledBack, id).with(detail));
     tx.commit().await?;
     find(ctx, id).await
 }
@@ -310,7 +310,7 @@ pub async fn forget(
         "files": forgotten.files,
         "holds": forgotten.holds,
     });
-    audit::note(&mut tx, NewEvent::new(Act::RecordsForgotten, subject).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::RecordsForgotten, subject).with(detail));
     tx.commit().await?;
     Ok(forgotten)
 }

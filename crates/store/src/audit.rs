@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::access::Place;
+use crate::access::{Entry, Place};
 use crate::{Error, Store, Tx};
 
 pub use claim::{Claim, claim};
@@ -123,19 +123,20 @@ impl NewEvent {
     }
 }
 
-/// Adds an event to the chain of the project that the transaction has entered, in the name of who entered
-/// it; to that of the service where nobody has entered one. To be called last: nobody else can add to the
-/// chain until the transaction ends.
-pub async fn note(tx: &mut Tx, event: NewEvent) -> Result<(), Error> {
-    let Some(entry) = tx.1.entry else { return add(tx, Chain::Service, None, &[event]).await };
-    let chain = match entry.place {
-        Place::Project(project) => Chain::Project(project),
-        Place::Audit(_) => Chain::Service,
+/// Notes an event for the chain of the project that the transaction has entered, in the name of who entered
+/// it; for that of the service where nobody has entered one. It is written with the commit.
+pub fn note(tx: &mut Tx, event: NewEvent) {
+    let (chain, actor) = match tx.1.entry {
+        None => (Chain::Service, None),
+        Some(Entry { principal, place: Place::Project(project) }) => {
+            (Chain::Project(project), Some(principal))
+        }
+        Some(Entry { principal, place: Place::Audit(_) }) => (Chain::Service, Some(principal)),
     };
-    add(tx, chain, Some(entry.principal), &[event]).await
+    tx.1.noted.push(Noted { chain, actor, event });
 }
 
-/// Adds events to a chain in the name of `actor`, in a transaction of their own; `None` is the service
+/// Notes events for a chain in the name of `actor`, in a transaction of their own; `None` is the service
 /// itself, or a stranger.
 pub async fn note_alone(
     store: &Store,
@@ -144,21 +145,44 @@ pub async fn note_alone(
     events: &[NewEvent],
 ) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    add(&mut tx, chain, actor, events).await?;
+    add(&mut tx, chain, actor, events);
     tx.commit().await
 }
 
-/// Adds events at the end of a chain, within the transaction.
-pub async fn add(
-    tx: &mut Tx,
+/// Notes events for a chain, to be written with the commit.
+pub fn add(tx: &mut Tx, chain: Chain, actor: Option<UserId>, events: &[NewEvent]) {
+    tx.1.noted.extend(events.iter().map(|event| Noted { chain, actor, event: event.clone() }));
+}
+
+/// An event that waits for the end of its transaction.
+#[derive(Debug)]
+pub(crate) struct Noted {
     chain: Chain,
     actor: Option<UserId>,
-    events: &[NewEvent],
-) -> Result<(), Error> {
+    event: NewEvent,
+}
+
+/// Writes what a transaction noted to the ends of its chains. The last thing before the commit: nobody else can
+/// add to a chain from here on until the transaction ends. Chains are taken in one order everywhere, so that
+/// two transactions don't wait for each other.
+pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
+    let mut noted = std::mem::take(&mut tx.1.noted);
+    // Stable: within a chain in the order in which they were noted.
+    noted.sort_by_key(|noted| noted.chain.id());
+    for of_chain in noted.chunk_by(|a, b| a.chain == b.chain) {
+        append(tx, of_chain[0].chain, of_chain).await?;
+    }
+    Ok(())
+}
+
+/// Adds events at the end of a chain.
+async fn append(tx: &mut Tx, chain: Chain, noted: &[Noted]) -> Result<(), Error> {
     let keys = Arc::clone(&tx.1.chains.keys);
     let ending = ending(tx, chain).await?;
     let mut head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
-    for event in events {
+    let mut rows = Rows::default();
+    for Noted { actor, event, .. } in noted {
+        let detail = event.detail.to_string();
         let link = Link {
             chain: chain.id(),
             seq: head.seq + 1,
@@ -167,26 +191,35 @@ pub async fn add(
             actor: actor.map(|user| user.0),
             action: event.act.as_str(),
             subject: &event.subject,
-            detail: &event.detail.to_string(),
+            detail: &detail,
         };
         let (key_id, mac) = link.sign(&keys, &head.mac);
-        sqlx::query!(
-            "insert into audit_events (chain, seq, at, actor, action, subject, detail, key_id, mac)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            link.chain,
-            link.seq,
-            link.at,
-            link.actor,
-            link.action,
-            link.subject,
-            link.detail,
-            &key_id[..],
-            &mac[..]
-        )
-        .execute(&mut *tx.0)
-        .await?;
         head = Head { seq: link.seq, mac };
+        rows.seqs.push(link.seq);
+        rows.times.push(link.at);
+        rows.actors.push(link.actor);
+        rows.actions.push(link.action.to_owned());
+        rows.subjects.push(event.subject.clone());
+        rows.details.push(detail);
+        rows.key_ids.push(key_id.to_vec());
+        rows.macs.push(mac.to_vec());
     }
+    sqlx::query!(
+        "insert into audit_events (chain, seq, at, actor, action, subject, detail, key_id, mac)
+         select $1, e.* from unnest($2::bigint[], $3::timestamptz[], $4::uuid[], $5::text[], $6::text[],
+             $7::text[], $8::bytea[], $9::bytea[]) e",
+        chain.id(),
+        &rows.seqs,
+        &rows.times,
+        &rows.actors as &[Option<Uuid>],
+        &rows.actions,
+        &rows.subjects,
+        &rows.details,
+        &rows.key_ids,
+        &rows.macs
+    )
+    .execute(&mut *tx.0)
+    .await?;
     if ending.is_known {
         tx.1.appended.push((chain.id(), head));
     } else {
@@ -195,6 +228,19 @@ pub async fn add(
         tracing::error!(audit.chain = %chain.id(), "the end of the audit is not as it was written");
     }
     Ok(())
+}
+
+/// Events as columns.
+#[derive(Default)]
+struct Rows {
+    seqs: Vec<i64>,
+    times: Vec<DateTime<Utc>>,
+    actors: Vec<Option<Uuid>>,
+    actions: Vec<String>,
+    subjects: Vec<String>,
+    details: Vec<String>,
+    key_ids: Vec<Vec<u8>>,
+    macs: Vec<Vec<u8>>,
 }
 
 /// The end of a chain as the database has it.

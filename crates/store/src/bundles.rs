@@ -109,7 +109,7 @@ pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
     .fetch_one(&mut *tx.0)
     .await?;
     if is_new {
-        audit::note(&mut tx, recalled(bundle)).await?;
+        audit::note(&mut tx, recalled(bundle));
     }
     tx.commit().await
 }
@@ -218,7 +218,7 @@ pub async fn mark_used(
         })
         .collect();
     let event = NewEvent::new(Act::Used, bundle).with(json!({ "ids": found }));
-    audit::note(&mut tx, event).await?;
+    audit::note(&mut tx, event);
     tx.commit().await?;
     Ok(Some(found))
 }

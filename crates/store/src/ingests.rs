@@ -181,7 +181,7 @@ async fn insert(
     ask(tx, id).await?;
     let actor = tx.1.entry.map(|entry| entry.principal);
     let event = NewEvent::new(Act::IngestStarted, id);
-    audit::add(tx, Chain::Project(repository.project_id), actor, &[event]).await?;
+    audit::add(tx, Chain::Project(repository.project_id), actor, &[event]);
     Ok(id)
 }
 

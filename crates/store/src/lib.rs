@@ -49,12 +49,12 @@ use std::time::Duration;
 
 use mc_domain::{ProjectId, UserId};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, raw_sql};
 use tracing::log::LevelFilter;
 use uuid::Uuid;
 
 use access::{Entry, Place, Session};
-use audit::{Chain, Chains, Head};
+use audit::{Chain, Chains, Head, Noted};
 pub use error::Error;
 pub use listener::Listener;
 pub use warm_up::warm_up;
@@ -91,11 +91,20 @@ pub struct Store {
 #[derive(Debug)]
 pub struct Tx(Session, Trail);
 
+/// A part of a transaction: how many events were noted before it.
+#[derive(Debug)]
+#[must_use]
+pub struct Part {
+    noted: usize,
+}
+
 /// What a transaction leaves in the audit.
 #[derive(Debug)]
 struct Trail {
     entry: Option<Entry>,
     chains: Chains,
+    /// What is to be added.
+    noted: Vec<Noted>,
     /// The chains that were added to, and where they end now.
     appended: Vec<(Uuid, Head)>,
 }
@@ -168,7 +177,8 @@ impl Store {
     /// Opens a transaction and runs `statements`, which are to be of our own making, in one round trip.
     async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
         let begin = format!("begin; {} {statements}", access::enter(self.entry));
-        let trail = Trail { entry: self.entry, chains: self.chains.clone(), appended: Vec::new() };
+        let (entry, chains) = (self.entry, self.chains.clone());
+        let trail = Trail { entry, chains, noted: Vec::new(), appended: Vec::new() };
         Ok(Tx(Session::begun(&self.pool, begin).await?, trail))
     }
 
@@ -202,8 +212,25 @@ impl Tx {
         self.1.entry.map(|entry| entry.principal)
     }
 
-    /// Makes everything done in the transaction durable and visible.
-    pub async fn commit(self) -> Result<(), Error> {
+    /// Begins a part of the transaction that can be undone by itself ([`Tx::undo`]), on behalf of whoever `store` is
+    /// entered for. It ends with the next one, or with the transaction.
+    pub async fn begin_part(&mut self, store: &Store) -> Result<Part, Error> {
+        let begin = format!("savepoint part; {}", access::enter(store.entry));
+        raw_sql(AssertSqlSafe(begin)).execute(&mut *self.0).await?;
+        self.1.entry = store.entry;
+        Ok(Part { noted: self.1.noted.len() })
+    }
+
+    /// Undoes what was done since the part began.
+    pub async fn undo(&mut self, part: Part) -> Result<(), Error> {
+        raw_sql("rollback to savepoint part").execute(&mut *self.0).await?;
+        self.1.noted.truncate(part.noted);
+        Ok(())
+    }
+
+    /// Makes everything done in the transaction durable and visible, and what it noted in the audit with it.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        audit::write(&mut self).await?;
         let Self(session, trail) = self;
         session.commit().await?;
         for (chain, head) in trail.appended {

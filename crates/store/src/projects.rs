@@ -84,7 +84,7 @@ pub async fn create(
     if created.is_some() {
         let project = named(&mut *tx.0, principal, key).await?.ok_or(Error::Gone)?;
         let event = NewEvent::new(Act::ProjectCreated, key).with(json!({ "id": project.id }));
-        audit::add(&mut tx, Chain::Service, Some(principal), &[event]).await?;
+        audit::add(&mut tx, Chain::Service, Some(principal), &[event]);
         tx.commit().await?;
         return Ok((project, true));
     }
@@ -231,7 +231,7 @@ async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
         return Err(Error::Gone);
     }
     let event = NewEvent::new(Act::ProjectDeleted, &project.key).with(json!({ "id": project.id }));
-    audit::add(&mut tx, Chain::Service, store.principal(), &[event]).await?;
+    audit::add(&mut tx, Chain::Service, store.principal(), &[event]);
     tx.commit().await
 }
 

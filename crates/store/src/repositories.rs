@@ -105,7 +105,7 @@ pub async fn relocate(
         let event = NewEvent::new(Act::RepositoryRelocated, repository.id)
             .with(json!({ "from": from, "to": to }));
         let actor = tx.1.entry.map(|entry| entry.principal);
-        audit::add(tx, Chain::Project(project), actor, &[event]).await?;
+        audit::add(tx, Chain::Project(project), actor, &[event]);
     }
     Ok(repository)
 }

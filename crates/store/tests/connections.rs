@@ -186,7 +186,7 @@ async fn what_is_removed_leaves_what_came_by_it() {
     let removed = connections::remove(&mut tx, project, id).await.unwrap().unwrap();
     assert_eq!((removed.system.as_str(), removed.what.as_str()), ("ours", "CS"));
     let event = audit::NewEvent::new(mc_domain::Act::ConnectionChanged, id);
-    audit::note(&mut tx, event).await.unwrap();
+    audit::note(&mut tx, event);
     tx.commit().await.unwrap();
     let left = "select title || ' ' || (connection_id is null)::text from tasks";
     assert_eq!(text(db.store(), left).await.unwrap(), "T true");

@@ -323,7 +323,7 @@ async fn page(
 async fn read_of(store: &Store, chain: Chain, how: &str) -> Result<(), Problem> {
     let event = NewEvent::new(Act::AuditRead, chain.id());
     let mut tx = store.begin().await?;
-    audit::note(&mut tx, event.with(serde_json::json!({ "how": how }))).await?;
+    audit::note(&mut tx, event.with(serde_json::json!({ "how": how })));
     Ok(tx.commit().await?)
 }
 

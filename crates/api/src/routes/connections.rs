@@ -485,7 +485,8 @@ async fn found(
 }
 
 async fn note(tx: &mut Tx, id: ConnectionId, detail: Value) -> Result<(), Problem> {
-    Ok(audit::note(tx, NewEvent::new(Act::ConnectionChanged, id).with(detail)).await?)
+    audit::note(tx, NewEvent::new(Act::ConnectionChanged, id).with(detail));
+    Ok(())
 }
 
 fn unknown(key: &ProjectKey) -> Problem {

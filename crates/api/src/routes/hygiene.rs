@@ -181,7 +181,7 @@ pub async fn run(
     let mut tx = store.begin().await?;
     let id = hygiene::ask_deciding(&mut tx, project.id, task, is_dry_run, held_ends).await?;
     let detail = json!({ "task": task, "dry_run": is_dry_run, "held_ends": held_ends });
-    audit::note(&mut tx, NewEvent::new(Act::HygieneAsked, id).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::HygieneAsked, id).with(detail));
     tx.commit().await?;
     let report = hygiene::find(&store, project.id, id).await?;
     Ok((StatusCode::ACCEPTED, Json(report.ok_or_else(|| unknown(&key))?.into())))

@@ -419,7 +419,7 @@ async fn administered(api: &ApiState, caller: &Principal, key: &str) -> Result<T
 async fn give(here: &Here, who: Who, role: Role, event: NewEvent) -> Result<StatusCode, Problem> {
     let mut tx = here.store.begin().await?;
     members::set(&mut tx, Body::Project(here.project.id), who, role).await?;
-    audit::note(&mut tx, event).await?;
+    audit::note(&mut tx, event);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -429,7 +429,7 @@ async fn take(here: &Here, who: Who, event: NewEvent) -> Result<bool, Problem> {
     let mut tx = here.store.begin().await?;
     let removed = members::remove(&mut tx, Body::Project(here.project.id), who).await?;
     if removed {
-        audit::note(&mut tx, event).await?;
+        audit::note(&mut tx, event);
         tx.commit().await?;
     }
     Ok(removed)

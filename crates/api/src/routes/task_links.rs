@@ -126,7 +126,7 @@ pub async fn agree(
     task_links::ask(&mut tx, here.project.id, task.id, &digest).await?;
     let detail =
         json!({ "system": prepared.origin.system, "what": prepared.origin.what, "digest": digest });
-    audit::note(&mut tx, NewEvent::new(Act::TaskLinksAgreed, task.id).with(detail)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::TaskLinksAgreed, task.id).with(detail));
     tx.commit().await?;
     let standing = task_links::standing(&here.store, task.id).await?;
     let prepared = Prepared { standing, ..prepared };

@@ -310,7 +310,7 @@ pub async fn sync(
     if created + updated > 0 {
         let event = NewEvent::new(Act::TasksSynced, &here.project.key);
         let detail = json!({ "created": created, "updated": updated });
-        audit::note(&mut tx, event.with(detail)).await?;
+        audit::note(&mut tx, event.with(detail));
     }
     tx.commit().await?;
     Ok(Json(answer))
@@ -392,7 +392,7 @@ pub async fn remove(
     let mut tx = here.store.begin().await?;
     let task = tasks::forget(&mut tx, here.project.id, &external_id).await?;
     let task = task.ok_or_else(|| unknown(&external_id))?;
-    audit::note(&mut tx, NewEvent::new(Act::TaskForgotten, task)).await?;
+    audit::note(&mut tx, NewEvent::new(Act::TaskForgotten, task));
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -150,7 +150,7 @@ async fn visit(sign_in: &SignIn, user: UserId, code: &str) -> Result<Response, P
     let session = session.ok_or_else(|| Problem::forbidden("you may no longer come in"))?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await?;
     let event = NewEvent::new(Act::Login, session).with(json!({ "client": CLIENT }));
-    audit::add(&mut tx, Chain::Service, Some(user), &[event]).await?;
+    audit::add(&mut tx, Chain::Service, Some(user), &[event]);
     tx.commit().await?;
     let next = if code.is_empty() {
         "/auth/device".to_owned()
@@ -209,7 +209,7 @@ pub async fn sign_out(
         let mut tx = sign_in.store().begin().await?;
         sessions::revoke(&mut tx, visitor.session).await?;
         let event = NewEvent::new(Act::Logout, visitor.session).with(json!({ "client": CLIENT }));
-        audit::add(&mut tx, Chain::Service, Some(visitor.user), &[event]).await?;
+        audit::add(&mut tx, Chain::Service, Some(visitor.user), &[event]);
         tx.commit().await?;
     }
     let text = "This browser decides about no more terminals. Those that it let in stay signed in.";

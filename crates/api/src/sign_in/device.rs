@@ -252,7 +252,7 @@ async fn settle(
     sessions::put_device(&mut tx, code, &row).await?;
     let detail = json!({ "approved": approved.is_some(), "client": row.client });
     let event = NewEvent::new(Act::LoginDecided, "device").with(detail);
-    audit::add(&mut tx, Chain::Service, Some(by.user), &[event]).await?;
+    audit::add(&mut tx, Chain::Service, Some(by.user), &[event]);
     tx.commit().await?;
     Ok(())
 }

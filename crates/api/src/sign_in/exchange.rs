@@ -226,7 +226,7 @@ async fn refreshed(
             sessions::revoke(&mut tx, found.session).await?;
             let why = json!({ "why": "a refresh token came back", "session_revoked": true });
             let event = NewEvent::new(Act::Refused, found.session).with(why);
-            audit::add(&mut tx, Chain::Service, Some(found.user), &[event]).await?;
+            audit::add(&mut tx, Chain::Service, Some(found.user), &[event]);
             tx.commit().await?;
             tracing::warn!(session = %found.session, ?theft, "a refresh token came back; its session is revoked");
             Err(no_grant())
@@ -301,8 +301,7 @@ async fn redeemed(
             sessions::put_device(&mut tx, code, &row).await?;
             let issued =
                 sign_in.issue(user, client.clone(), session, scopes, Some(ends_at)).await?;
-            audit::add(&mut tx, Chain::Service, Some(user), &[login(session, client, scopes)])
-                .await?;
+            audit::add(&mut tx, Chain::Service, Some(user), &[login(session, client, scopes)]);
             tx.commit().await?;
             Ok(response(&issued, scopes, Some(refresh)))
         }
@@ -311,7 +310,7 @@ async fn redeemed(
                 sessions::revoke(&mut tx, session).await?;
                 let why = json!({ "why": "a device code came back", "session_revoked": true });
                 let event = NewEvent::new(Act::Refused, session).with(why);
-                audit::add(&mut tx, Chain::Service, row.user, &[event]).await?;
+                audit::add(&mut tx, Chain::Service, row.user, &[event]);
                 tracing::warn!(%session, "a device code came back; its session is revoked");
             }
             sessions::put_device(&mut tx, code, &row).await?;
@@ -380,7 +379,7 @@ pub async fn revoke(
     if let Some(found) = sessions::refresh(&mut tx, token.hash().as_bytes()).await? {
         sessions::revoke(&mut tx, found.session).await?;
         let event = NewEvent::new(Act::Logout, found.session);
-        audit::add(&mut tx, Chain::Service, Some(found.user), &[event]).await?;
+        audit::add(&mut tx, Chain::Service, Some(found.user), &[event]);
         tx.commit().await?;
     }
     Ok(())

@@ -186,7 +186,7 @@ async fn note_all(
     }
     let mut tx = store.begin().await?;
     for (chain, who, event) in events {
-        audit::add(&mut tx, chain, who, &[event]).await?;
+        audit::add(&mut tx, chain, who, &[event]);
     }
     tx.commit().await
 }

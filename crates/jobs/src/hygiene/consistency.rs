@@ -50,7 +50,7 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
             break;
         }
         let event = NewEvent::new(Act::SearchMended, "consistency").with(json!(mended));
-        audit::add(&mut tx, Chain::Project(given.project), None, &[event]).await?;
+        audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
         tx.commit().await?;
     }
     Ok(outcome)

@@ -75,7 +75,7 @@ async fn take_out(store: &Store, given: &Given, outcome: &mut Outcome) -> Result
     let shared: Vec<RecordId> = shared.collect();
     let detail = json!({ "records": shared, "private": retired.len() - shared.len() });
     let event = NewEvent::new(Act::RecordsRetired, "expired").with(detail);
-    audit::add(&mut tx, Chain::Project(given.project), None, &[event]).await?;
+    audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
     tx.commit().await?;
     outcome.count("retired", retired.len() as u64);
     for id in shared {

@@ -99,7 +99,7 @@ async fn note(
     let detail = json!({ "action": action, "records": of_them.map(why).collect::<Vec<_>>() });
     if !gone.is_empty() {
         let event = NewEvent::new(Act::RecordsRetired, "noise").with(detail);
-        audit::add(&mut tx, Chain::Project(given.project), None, &[event]).await?;
+        audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
     }
     tx.commit().await?;
     Ok(gone.len() as u64)

@@ -256,7 +256,7 @@ impl Syncing<'_> {
             events.push(NewEvent::new(Act::DocumentsIngested, connection).with(detail));
         }
         if !events.is_empty() {
-            audit::add(tx, Chain::Project(project), None, &events).await?;
+            audit::add(tx, Chain::Project(project), None, &events);
         }
         Ok(())
     }

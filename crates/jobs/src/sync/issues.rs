@@ -137,12 +137,12 @@ impl Syncing<'_> {
         }
         if !synced.is_empty() {
             let event = NewEvent::new(Act::TasksSynced, connection).with(json!(synced));
-            audit::add(tx, Chain::Project(project), None, &[event]).await?;
+            audit::add(tx, Chain::Project(project), None, &[event]);
         }
         if changed > 0 {
             let detail = json!({ "comments": changed });
             let event = NewEvent::new(Act::DocumentsIngested, connection).with(detail);
-            audit::add(tx, Chain::Project(project), None, &[event]).await?;
+            audit::add(tx, Chain::Project(project), None, &[event]);
         }
         Ok(())
     }

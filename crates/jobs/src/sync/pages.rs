@@ -85,7 +85,7 @@ impl Syncing<'_> {
         counts.remove("unchanged");
         if !counts.is_empty() {
             let event = NewEvent::new(Act::DocumentsIngested, self.asking.id).with(json!(counts));
-            audit::add(tx, Chain::Project(self.asking.project), None, &[event]).await?;
+            audit::add(tx, Chain::Project(self.asking.project), None, &[event]);
         }
         Ok(taken)
     }

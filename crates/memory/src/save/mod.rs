@@ -2,6 +2,7 @@
 
 mod apply;
 mod clean;
+mod group;
 mod report;
 mod whole;
 
@@ -35,6 +36,8 @@ use crate::{Error, MemoryContext, uses};
 pub(crate) use apply::{CITATIONS_MAX, is_same_place, merged_kind, passage_of, united};
 use clean::Clean;
 pub(crate) use clean::mask_distilled;
+use group::Save;
+pub(crate) use group::WriteQueue;
 use report::Report;
 pub use report::{Contradicted, Kept};
 use whole::Whole;
@@ -278,7 +281,9 @@ pub async fn save_looked(
         }
         Verdict::Take { .. } => {}
     }
-    let written = write(ctx, request, &mut prepared, dialog).await?;
+    let save = Save { store: ctx.store.clone(), request: request.clone(), prepared, dialog };
+    let (written, prepared) = ctx.writes.write(save).await;
+    let written = written?;
     let cites = uses::cites(&prepared.clean.text, &prepared.clean.meta, &prepared.citations);
     uses::note_cited(ctx, request.project, &request.principal, written.record.id, cites);
     let Report { kept, document, mut notes } = written.report;
@@ -517,22 +522,20 @@ pub(crate) struct Written {
     pub has_vector: bool,
 }
 
-/// Judges and writes under the project's lock, so that of two people who save the same thing at
-/// once the second meets the record of the first.
-async fn write(
-    ctx: &MemoryContext,
+/// Judges and writes in a transaction that has the project's lock, so that of two people who save the same thing at
+/// once the second meets the record of the first. Where it fails, what it has written is to be undone.
+async fn judge_and_write(
+    tx: &mut Tx,
     request: &SaveRequest,
     prepared: &mut Prepared,
     dialog: Option<DialogId>,
 ) -> Result<Written, Error> {
-    let _turn = ctx.turns.of(request.project).await;
-    let mut tx = ctx.store.begin_in_memory(request.project).await?;
-    quarantine::claim(&mut tx, prepared.looked).await?;
+    quarantine::claim(tx, prepared.looked).await?;
     let task = match &request.task_external_id {
-        Some(id) => Some(tasks::ensure(&mut tx, request.project, id).await?),
+        Some(id) => Some(tasks::ensure(tx, request.project, id).await?),
         None => None,
     };
-    let known = candidates(&mut tx, request, prepared).await?;
+    let known = candidates(tx, request, prepared).await?;
     let incoming = Incoming {
         kind: request.kind,
         content: prepared.content.as_str(),
@@ -546,7 +549,7 @@ async fn write(
     // What was held may be older than what would be changed: a person decides with both before them.
     let is_overtaken = match prepared.looked {
         Looked::Released(hold) => {
-            mc_store::quarantine::is_overtaken(&mut tx, hold, &judgement.touches()).await?
+            mc_store::quarantine::is_overtaken(tx, hold, &judgement.touches()).await?
         }
         _ => false,
     };
@@ -556,15 +559,15 @@ async fn write(
     // All of them now and in one order: recalls count their hits on several records at once.
     let touched = judgement.touches();
     if !touched.is_empty() {
-        records::lock(&mut tx, &touched).await?;
+        records::lock(tx, &touched).await?;
     }
     let applied = match judgement.action {
         Action::Create => {
-            apply::create(&mut tx, request, prepared, links, judgement.scores).await?
+            apply::create(tx, request, prepared, links, judgement.scores).await?
         }
         Action::Merge { into, exact } => {
             apply::merge(
-                &mut tx,
+                tx,
                 request,
                 prepared,
                 links,
@@ -576,7 +579,7 @@ async fn write(
     };
     let id = applied.record.id;
     for replaced in &judgement.supersede {
-        apply::supersede(&mut tx, request.project, *replaced, id).await?;
+        apply::supersede(tx, request.project, *replaced, id).await?;
     }
     let contradicts = judgement.contradicts.map(Contradicted::from);
     let decision = match (judgement.action, judgement.supersede) {
@@ -584,9 +587,8 @@ async fn write(
         (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
         (_, replaced) => Decision::Superseded { by: id, replaced },
     };
-    quarantine::settle(&mut tx, prepared.looked).await?;
-    note(&mut tx, request, &decision, id).await?;
-    tx.commit().await?;
+    quarantine::settle(tx, prepared.looked).await?;
+    note(tx, request, &decision, id);
     Ok(Written {
         record: applied.record,
         decision,
@@ -622,19 +624,10 @@ fn private_to(request: &SaveRequest) -> Option<UserId> {
     request.saved_by.filter(|_| request.visibility == Visibility::Private)
 }
 
-/// Ends a save that has nothing to write: what was held is settled all the same.
-async fn settled_alone(mut tx: Tx, looked: Looked) -> Result<(), Error> {
-    if matches!(looked, Looked::Released(_)) {
-        quarantine::settle(&mut tx, looked).await?;
-        tx.commit().await?;
-    }
-    Ok(())
-}
-
 /// Puts a note before the reviewers. It is never merged into what the team has: where it comes close to
 /// one record, it is a proposal to change that.
 async fn propose(
-    mut tx: Tx,
+    tx: &mut Tx,
     request: &SaveRequest,
     prepared: &mut Prepared,
     links: apply::Links,
@@ -648,8 +641,8 @@ async fn propose(
     let amends = match judgement.action {
         Action::Merge { into, exact: true } => {
             let record =
-                records::find_in(&mut tx, into).await?.ok_or(Error::UnknownRecord(into))?;
-            settled_alone(tx, prepared.looked).await?;
+                records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
+            quarantine::settle(tx, prepared.looked).await?;
             let reason = "the team knows this already".to_owned();
             return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
         }
@@ -657,28 +650,26 @@ async fn propose(
         Action::Create => None,
     };
     let hash = &prepared.content_hash;
-    if let Some(same) = records::same_proposal(&mut tx, request.project, request.kind, hash).await?
+    if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await?
     {
         // One that expired unread is before the reviewers again: that is what the caller is told.
-        records::prolong(&mut tx, same, prepared.ttl).await?;
-        let record = records::find_in(&mut tx, same).await?.ok_or(Error::UnknownRecord(same))?;
+        records::prolong(tx, same, prepared.ttl).await?;
+        let record = records::find_in(tx, same).await?.ok_or(Error::UnknownRecord(same))?;
         let decision = Decision::Proposed(same);
         // It is theirs as well, and stays when those are forgotten who proposed it before.
-        let is_noted = records::seconded(&mut tx, same, &apply::origin(request, prepared)).await?;
-        quarantine::settle(&mut tx, prepared.looked).await?;
+        let is_noted = records::seconded(tx, same, &apply::origin(request, prepared)).await?;
+        quarantine::settle(tx, prepared.looked).await?;
         if is_noted {
-            note(&mut tx, request, &decision, same).await?;
+            note(tx, request, &decision, same);
         }
-        tx.commit().await?;
-        let reason = "it was proposed already and waits for a person of the team".to_owned();
+            let reason = "it was proposed already and waits for a person of the team".to_owned();
         return Ok(unchanged(record, decision, reason, judgement.scores));
     }
     let applied =
-        apply::propose(&mut tx, request, prepared, links, amends, judgement.scores).await?;
+        apply::propose(tx, request, prepared, links, amends, judgement.scores).await?;
     let decision = Decision::Proposed(applied.record.id);
-    quarantine::settle(&mut tx, prepared.looked).await?;
-    note(&mut tx, request, &decision, applied.record.id).await?;
-    tx.commit().await?;
+    quarantine::settle(tx, prepared.looked).await?;
+    note(tx, request, &decision, applied.record.id);
     let reason = match amends {
         Some(id) => format!("a person of the team decides whether record {id} is to say this"),
         None => "a person of the team decides whether it is to count".to_owned(),
@@ -710,12 +701,7 @@ fn unchanged(record: Record, decision: Decision, reason: String, scores: Scores)
     }
 }
 
-async fn note(
-    tx: &mut Tx,
-    request: &SaveRequest,
-    decision: &Decision,
-    id: RecordId,
-) -> Result<(), Error> {
+fn note(tx: &mut Tx, request: &SaveRequest, decision: &Decision, id: RecordId) {
     let replaced = match decision {
         Decision::Superseded { replaced, .. } => replaced.clone(),
         _ => Vec::new(),
@@ -726,7 +712,7 @@ async fn note(
         "visibility": request.visibility,
         "replaced": replaced,
     });
-    Ok(audit::note(tx, NewEvent::new(Act::RecordSaved, id).with(detail)).await?)
+    audit::note(tx, NewEvent::new(Act::RecordSaved, id).with(detail));
 }
 
 fn known(candidate: records::Candidate) -> Known {

@@ -29,7 +29,7 @@ pub async fn claim(store: &Store) -> Result<Claim, Error> {
         None if ending.head.is_some() => Ok(Claim::Known),
         None => {
             let begun = NewEvent::new(Act::AuditBegun, "service");
-            add(&mut tx, Chain::Service, None, &[begun]).await?;
+            add(&mut tx, Chain::Service, None, &[begun]);
             Ok(Claim::First(tx))
         }
     }

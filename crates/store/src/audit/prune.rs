@@ -58,7 +58,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     if dropped > 0 {
         let event = NewEvent::new(Act::AuditPruned, chain.id())
             .with(json!({ "events": dropped, "upto": last.seq }));
-        add(tx, chain, None, &[event]).await?;
+        add(tx, chain, None, &[event]);
     }
     Ok(dropped.cast_unsigned())
 }
