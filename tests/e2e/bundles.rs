@@ -18,7 +18,7 @@ const FLOOR: Floor = Floor {
     useful: 0.66,
     must: 0.79,
     complete: 0.81,
-    first: 0.82,
+    first: 0.85,
     noise_chars: 0.15,
     empty_right: 5,
     wrongly_empty: 6,

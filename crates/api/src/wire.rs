@@ -365,6 +365,8 @@ mirror! {
         Record,
         /// The question's meaning without the words that many of the project's records have.
         Telling,
+        /// Words of Russian read in English, where no passage has any of them.
+        Gloss,
         /// Leaving out the words of a question that say nothing.
         StopWords,
         /// Passages of one file or document support each other.

@@ -50,10 +50,19 @@ pub struct Question {
     pub scope: Vec<String>,
     /// File or folder.
     pub path: Option<String>,
-    /// Whether the texts are mostly in Latin script.
+    /// Whether the texts are mostly in Latin script, or are read in it.
     pub is_latin: bool,
     /// Whether it asks where something stands in code or documents, or how the code does it.
     pub seeks_places: bool,
+}
+
+impl Question {
+    /// How many content words it has where it has nothing else: no name, number, place or signal.
+    pub fn bare_words(&self) -> Option<usize> {
+        let has_names = !self.symbols.is_empty() || !self.signals.is_empty() || self.path.is_some();
+        let is_bare = !has_names && self.texts.iter().all(|text| text.marks.is_empty());
+        self.texts.iter().map(|text| text.words.len()).max().filter(|_| is_bare)
+    }
 }
 
 /// How sure it is that a piece of code, a document or a dialog is about the question, 0 to 1.

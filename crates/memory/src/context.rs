@@ -34,8 +34,8 @@ impl MemoryContext {
         let store = search.store.clone();
         // A third of the connections for saves, a third for what recalls leave to be written; the rest
         // stays with the readers.
-        let writers = (store.max_connections() / 3).max(1);
-        let (writes, journal) = (WriteQueue::new(writers), Journal::new(writers));
+        let at_once = (store.max_connections() / 3).max(1);
+        let (writes, journal) = (WriteQueue::new(at_once), Journal::new(at_once));
         Self { store, search, policy: Arc::default(), sealer, writes, journal }
     }
 

@@ -29,9 +29,8 @@ pub struct Hit {
     pub similarity: Option<f32>,
     /// BM25 score, where the keyword leg found it. Grows with the number of query terms.
     pub keyword: Option<f32>,
-    /// How much of the query's words a record has, each as rare as it is among the project's records:
-    /// about 1 where it has all, more where it repeats them. Where nothing but records was sought, and
-    /// the keyword leg found it.
+    /// The share of the query's words that a record has, 0 to 1, each word as heavy as it is rare among the project's
+    /// records; less where the query says little. Where nothing but records was sought, and the keyword leg found it.
     pub coverage: Option<f32>,
     /// Why it ranks where it does, where that was asked for.
     pub explain: Option<Explain>,

@@ -1,20 +1,23 @@
 //! One search: both legs at once, fused, reranked, thinned out.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::Utc;
 use futures::future::try_join_all;
-use mc_sanitizer::{Policy, Sanitized, mask_with};
+use mc_domain::PassageId;
+use mc_sanitizer::{Policy, mask_with};
 use mc_store::{Store, passages};
 use tantivy::TantivyError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::index::schema::Corpus;
 use crate::index::{Freshness, KeywordIndex};
-use crate::legs::vector::VectorLeg;
+use crate::legs::vector::{Sought, VectorLeg};
 use crate::legs::{Leg, Ranked, keyword};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
+use crate::query::gloss::{self, Gloss};
 use crate::query::{Options, Query, Understood, all_terms, stem_terms, telling_terms, understand};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{Situation, rerank};
@@ -87,19 +90,23 @@ async fn search_with(
     let names = understand(query);
     let mut degraded = Vec::new();
 
-    let texts = embedded_texts(context, query, options).await;
+    let gloss = options.without.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
+    let sought = sought(context, query, options, gloss.as_ref()).await;
     let has_history = options.without.takes(Step::History) && history::applies(&query.filter);
     let (keyword, vector, changes) = tokio::join!(
-        timeout_at(legs_end, keyword_leg(context, query, &names, options, depth, has_history)),
-        timeout_at(legs_end, vectors.search(&texts, &query.filter, depth)),
-        timeout_at(legs_end, nearest_changes(vectors, &texts, query, has_history)),
+        timeout_at(
+            legs_end,
+            keyword_leg(context, query, gloss, &names, options, depth, has_history)
+        ),
+        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth)),
+        timeout_at(legs_end, nearest_changes(vectors, &sought, query, has_history)),
     );
-    let mut attainable = None;
+    let mut covered = HashMap::new();
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
     let mut commits: Vec<(Leg, Ranked)> = Vec::new();
     if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
         degraded.extend(note.map(str::to_owned));
-        attainable = found.attainable;
+        covered.extend(found.covered);
         lists.push((Leg::Exact, found.exact));
         lists.push((Leg::Keyword, found.words));
         commits.push((Leg::Keyword, found.changes));
@@ -131,25 +138,27 @@ async fn search_with(
     };
     rerank(&mut candidates, &situation);
     let kept = thin(candidates, options.limit, options.max_per_file);
-    let hit = |candidate| hit(candidate, attainable, options.explain);
+    let hit = |candidate| hit(candidate, &covered, options.explain);
     let hits = kept.into_iter().map(hit).collect();
     Ok(Outcome { hits, degraded, took: began.elapsed() })
 }
 
 /// The texts whose meaning is sought: the query, and where nothing but records is sought, the query without what many
 /// of the project's records say.
-async fn embedded_texts(
+async fn sought(
     context: &SearchContext,
     query: &Query,
     options: &Options,
-) -> Vec<Sanitized> {
+    gloss: Option<&Gloss>,
+) -> Sought {
     let masked = |text: &str| mask_with(text, &context.sanitizing).text;
     let mut texts = vec![masked(&query.embedding_text())];
     if keyword::corpus(&query.filter, &options.without) == Corpus::Records
-        && options.without.takes(Step::Telling) {
+        && options.without.takes(Step::Telling)
+    {
         texts.extend(telling_text(context, query).await.map(|text| masked(&text)));
     }
-    texts
+    Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
 /// Makes do without where the index can't tell: the keyword leg reports that.
@@ -163,14 +172,14 @@ async fn telling_text(context: &SearchContext, query: &Query) -> Option<String> 
 /// The commits nearest in meaning, where history has a say.
 async fn nearest_changes(
     vectors: &VectorLeg<'_>,
-    texts: &[Sanitized],
+    sought: &Sought,
     query: &Query,
     has_history: bool,
 ) -> Result<Ranked, Error> {
     if !has_history {
         return Ok(Ranked::new());
     }
-    vectors.search(texts, &history::changes_of(query.filter.project), MIN_DEPTH).await
+    vectors.search(sought, &history::changes_of(query.filter.project), MIN_DEPTH).await
 }
 
 /// The fused list with what the files of the nearest commits give, if that can be had in time.
@@ -226,13 +235,14 @@ struct Keyword {
     /// Commits by their words.
     changes: Ranked,
     /// See [`keyword::Found`].
-    attainable: Option<f32>,
+    covered: Ranked,
 }
 
 /// Brings the index up to date, then searches it; answers what is left to be said about it, too.
 async fn keyword_leg(
     context: &SearchContext,
     query: &Query,
+    gloss: Option<Gloss>,
     names: &Understood,
     options: &Options,
     depth: usize,
@@ -256,8 +266,10 @@ async fn keyword_leg(
         Corpus::Passages | Corpus::Changes => telling_terms,
     };
     let terms = terms(&query.text);
+    let gloss = gloss.map(|gloss| gloss.words).unwrap_or_default();
     let changes = has_history.then(|| keyword::Wanted {
         terms: terms.clone(),
+        gloss: gloss.clone(),
         names: Understood::default(),
         filter: history::changes_of(query.filter.project),
         reader: None,
@@ -266,6 +278,7 @@ async fn keyword_leg(
     });
     let wanted = keyword::Wanted {
         terms,
+        gloss,
         names: names.clone(),
         filter: query.filter.clone(),
         reader: context.store.principal(),
@@ -273,10 +286,10 @@ async fn keyword_leg(
         without,
     };
     let look_up = move || {
-        let keyword::Found { exact, keyword, attainable } = keyword::search(&view, wanted)?;
+        let keyword::Found { exact, keyword, covered } = keyword::search(&view, wanted)?;
         let changes = changes.map(|wanted| keyword::search(&view, wanted)).transpose()?;
         let changes = changes.map(|found| found.keyword).unwrap_or_default();
-        Ok::<_, TantivyError>(Keyword { exact, words: keyword, changes, attainable })
+        Ok::<_, TantivyError>(Keyword { exact, words: keyword, changes, covered })
     };
     match tokio::task::spawn_blocking(look_up).await {
         Ok(Ok(found)) => Ok((found, note)),
@@ -316,8 +329,7 @@ async fn hydrate(
     }
     let ids: Vec<_> = fused.iter().map(|fused| fused.id).collect();
     let passages = passages::load(&context.store, query.filter.project, &ids).await?;
-    let mut by_id: std::collections::HashMap<_, _> =
-        fused.into_iter().map(|fused| (fused.id, fused)).collect();
+    let mut by_id: HashMap<_, _> = fused.into_iter().map(|fused| (fused.id, fused)).collect();
     let candidate = |passage: passages::Passage| {
         let Fused { legs, score, .. } = by_id.remove(&passage.indexed.id)?;
         Some(Candidate { passage, legs, fused: score, adjustments: Vec::new(), score })
@@ -325,16 +337,16 @@ async fn hydrate(
     Ok(passages.into_iter().filter_map(candidate).collect())
 }
 
-fn hit(candidate: Candidate, attainable: Option<f32>, explain: bool) -> Hit {
+fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -> Hit {
     let (similarity, keyword) =
         (candidate.leg_score(Leg::Vector), candidate.leg_score(Leg::Keyword));
     let product = candidate.score;
     Hit {
-        passage: candidate.passage,
         score: product / (1.0 + product),
         similarity,
         keyword,
-        coverage: keyword.zip(attainable).map(|(score, all)| score / all.max(f32::EPSILON)),
+        coverage: covered.get(&candidate.passage.indexed.id).copied(),
+        passage: candidate.passage,
         explain: explain.then_some(Explain {
             legs: candidate.legs,
             fused: candidate.fused,

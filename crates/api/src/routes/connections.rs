@@ -288,7 +288,7 @@ pub async fn create(
     let mut tx = store.begin().await?;
     connections::create(&mut tx, project.id, &new).await?;
     let detail = json!({ "change": "created", "system": new.system, "ability": new.ability });
-    note(&mut tx, new.id, detail).await?;
+    note(&mut tx, new.id, detail);
     tx.commit().await?;
     let made = connections::find(&store, project.id, new.id).await?;
     let made = made.ok_or_else(|| unknown(&key))?;
@@ -346,7 +346,7 @@ pub async fn change(
         "change": "changed", "every_minutes": every_minutes, "with_comments": with_comments,
         "is_paused": is_paused,
     });
-    note(&mut tx, id, detail).await?;
+    note(&mut tx, id, detail);
     tx.commit().await?;
     found(&here, &key, id).await
 }
@@ -394,7 +394,7 @@ pub async fn remove(
         "change": "removed", "system": removed.system, "tasks_forgotten": tasks,
         "documents_forgotten": documents,
     });
-    note(&mut tx, id, detail).await?;
+    note(&mut tx, id, detail);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -484,9 +484,8 @@ async fn found(
     Ok(Json(found.ok_or_else(|| unknown(key))?.into()))
 }
 
-async fn note(tx: &mut Tx, id: ConnectionId, detail: Value) -> Result<(), Problem> {
+fn note(tx: &mut Tx, id: ConnectionId, detail: Value) {
     audit::note(tx, NewEvent::new(Act::ConnectionChanged, id).with(detail));
-    Ok(())
 }
 
 fn unknown(key: &ProjectKey) -> Problem {

@@ -246,7 +246,7 @@ pub async fn create(
     let sealed = memory.sealer.seal(receive::place(&id), secret.as_bytes());
     let mut tx = store.begin().await?;
     hooks::create(&mut tx, project.id, id, source, &sealed).await?;
-    note(&mut tx, id, "created", source).await?;
+    note(&mut tx, id, "created", source);
     tx.commit().await?;
     Ok((StatusCode::CREATED, Json(HookSecret::of(id, source, &secret))))
 }
@@ -284,7 +284,7 @@ pub async fn rotate(
     let mut tx = store.begin().await?;
     let source = hooks::change_secret(&mut tx, project.id, id, &sealed, former_for).await?;
     let source = source.ok_or_else(|| unknown_hook(&key))?;
-    note(&mut tx, id, "rotated", source).await?;
+    note(&mut tx, id, "rotated", source);
     tx.commit().await?;
     Ok(Json(HookSecret::of(id, source, &secret)))
 }
@@ -302,7 +302,7 @@ pub async fn remove(
     let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
     let mut tx = store.begin().await?;
     let source = hooks::remove(&mut tx, project.id, id).await?;
-    note(&mut tx, id, "removed", source.ok_or_else(|| unknown_hook(&key))?).await?;
+    note(&mut tx, id, "removed", source.ok_or_else(|| unknown_hook(&key))?);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -359,15 +359,9 @@ pub async fn replay(
     Ok((StatusCode::ACCEPTED, Json(replayed.into())))
 }
 
-async fn note(
-    tx: &mut mc_store::Tx,
-    id: HookId,
-    change: &str,
-    source: WebhookSource,
-) -> Result<(), Problem> {
+fn note(tx: &mut mc_store::Tx, id: HookId, change: &str, source: WebhookSource) {
     let detail = json!({ "change": change, "source": source });
     audit::note(tx, NewEvent::new(Act::HookChanged, id).with(detail));
-    Ok(())
 }
 
 fn unknown_hook(key: &ProjectKey) -> Problem {

@@ -226,7 +226,7 @@ pub async fn ingest(
         let (id, outcome) = one.write(&mut tx, here.project.id).await?;
         answer.note(one.doc.doc_id, id.into(), outcome);
     }
-    note(&mut tx, mask(&source).text.as_str(), &answer).await?;
+    note(&mut tx, mask(&source).text.as_str(), &answer);
     for (incoming, doc, reasons) in held {
         let holding = Holding {
             project: here.project.id,
@@ -242,11 +242,10 @@ pub async fn ingest(
     Ok(Json(answer))
 }
 
-async fn note(tx: &mut Tx, source: &str, answer: &DocsAnswer) -> Result<(), Problem> {
+fn note(tx: &mut Tx, source: &str, answer: &DocsAnswer) {
     let (created, updated) = (answer.created, answer.updated);
     let event = NewEvent::new(Act::DocumentsIngested, source);
     audit::note(tx, event.with(json!({ "created": created, "updated": updated })));
-    Ok(())
 }
 
 /// Takes a document in that was held, and is no more; answers its id and what was done with it.
@@ -272,7 +271,7 @@ pub async fn take(
     answer.note(one.doc.doc_id, doc.into(), outcome);
     docs::sent_with(&mut tx, doc, id).await?;
     quarantine::settle(&mut tx, looked).await?;
-    note(&mut tx, &source, &answer).await?;
+    note(&mut tx, &source, &answer);
     tx.commit().await?;
     Ok((doc.into(), word(outcome)))
 }

@@ -85,7 +85,7 @@ pub async fn merge_by_policy(
     };
     merge::into_first(&mut tx, &records, None).await?;
     let id = duplicates::merged(&mut tx, project, cluster).await?;
-    note_merged(&mut tx, store, project, id, &records).await?;
+    note_merged(&mut tx, store, project, id, &records)?;
     tx.commit().await?;
     Ok(true)
 }
@@ -109,7 +109,7 @@ pub async fn accept(
     let records = records.ok_or(Error::ClusterChanged(id))?;
     merge::into_first(&mut tx, &records, Some(reviewer)).await?;
     duplicates::decide(&mut tx, id, ClusterState::Merged).await?;
-    note_merged(&mut tx, &ctx.store, project, id, &records).await?;
+    note_merged(&mut tx, &ctx.store, project, id, &records)?;
     tx.commit().await?;
     let kept = cluster.members[0].id;
     records::find(&ctx.store, kept).await?.ok_or(Error::NoRecord(kept))
@@ -133,7 +133,7 @@ async fn waiting(tx: &mut Tx, project: ProjectId, id: ClusterId) -> Result<Clust
     cluster.ok_or(Error::NoCluster(id))
 }
 
-async fn note_merged(
+fn note_merged(
     tx: &mut Tx,
     store: &Store,
     project: ProjectId,

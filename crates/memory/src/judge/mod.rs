@@ -226,29 +226,38 @@ fn contradicted(
         mergeable(kind, pair.known.kind)
             && twin.is_none_or(|twin| twin.known.id != id)
             && !replaced.contains(&id)
-            && pair.comparison.jaccard >= NEAR_WORDS_MIN
     });
     others.find_map(|pair| {
-        let difference = pair.comparison.difference.clone()?;
-        is_contradiction(&difference, note, &pair.known.content).then(|| Contradiction {
+        let known = Note::read(&pair.known.content);
+        Some(Contradiction {
             id: pair.known.id,
             content: pair.known.content.clone(),
-            difference,
+            difference: irreconcilable(note, &known, &pair.comparison)?.clone(),
         })
     })
 }
 
+/// What sets two notes apart that speak of the same and can't both hold; `None` for others.
+pub fn disagreement(a: &Note, b: &Note) -> Option<Difference> {
+    irreconcilable(a, b, &compare(a, b)).cloned()
+}
+
+fn irreconcilable<'a>(a: &Note, b: &Note, comparison: &'a Comparison) -> Option<&'a Difference> {
+    let difference = comparison.difference.as_ref()?;
+    let speak_of_the_same = comparison.jaccard >= NEAR_WORDS_MIN;
+    (speak_of_the_same && is_contradiction(difference, a, b)).then_some(difference)
+}
+
 /// Whether two notes that are near each other can't both hold. A number that only one of them has is a detail; one in
 /// the place of another is not.
-fn is_contradiction(difference: &Difference, note: &Note, known: &str) -> bool {
+fn is_contradiction(difference: &Difference, note: &Note, known: &Note) -> bool {
     match difference {
         Difference::Frame(_) | Difference::Symbol(_) | Difference::Swapped(..) => true,
         Difference::Mark(_) => {
-            let known = Note::read(known);
             let lacks = |one: &Note, other: &Note| {
                 one.marks.iter().any(|mark| !other.spelled.contains(mark))
             };
-            lacks(note, &known) && lacks(&known, note)
+            lacks(note, known) && lacks(known, note)
         }
         Difference::Quote(_) | Difference::Words(..) | Difference::Extent => false,
     }

@@ -177,7 +177,10 @@ fn add_doc(contents: &mut Contents, place: &Place, doc: &DocFacet) {
 fn warning(note: &Note) -> Option<String> {
     let stale =
         || "cited code changed since this was saved; check before you rely on it".to_owned();
-    staleness_warning(&note.citations).or_else(|| (note.state == RecordState::Stale).then(stale))
+    let stale = staleness_warning(&note.citations)
+        .or_else(|| (note.state == RecordState::Stale).then(stale));
+    let warnings: Vec<_> = note.disagrees.iter().cloned().chain(stale).collect();
+    (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 
 fn statement(note: &Note) -> Statement {
@@ -193,7 +196,7 @@ fn statement(note: &Note) -> Statement {
         trust: trust(&note.hit.passage),
         source: source(&note.record),
         ci: note.record.ci,
-        score: note.relevance.min(1.0),
+        score: note.rank.min(1.0),
         state: note.state,
         citations: note.citations.clone(),
         warning: warning(note),
@@ -217,7 +220,7 @@ fn few_shot(note: &Note) -> FewShot {
         trust: trust(&note.hit.passage),
         source: source(&note.record),
         ci: note.record.ci,
-        score: note.relevance.min(1.0),
+        score: note.rank.min(1.0),
         warning: warning(note),
     }
 }
@@ -240,7 +243,7 @@ fn decision(note: &Note, url: &str) -> Link {
         target: LinkTarget::Record(note.record.id),
         passage: indexed.id,
         trust: trust(&note.hit.passage),
-        score: note.relevance.min(1.0),
+        score: note.rank.min(1.0),
     }
 }
 

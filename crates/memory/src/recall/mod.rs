@@ -3,6 +3,7 @@
 mod aside;
 mod assemble;
 mod changes;
+mod disagreement;
 mod excerpt;
 mod question;
 mod relevance;
@@ -105,7 +106,8 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     check_citations(ctx, request.project, &mut notes, deadline, &mut degraded).await?;
     // Once more, with what the best ones cite.
     relevance::judge(&asked.question, &mut notes);
-    let notes = select::select(notes);
+    let mut notes = select::select(&asked.question, notes);
+    disagreement::settle(&mut notes);
     let others = assemble::others(&asked.question, others, &notes);
 
     let confidence = assemble::confidence(&notes, &others);

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use mc_sanitizer::{Policy, mask_with};
 use mc_search::Query;
+use mc_search::query::gloss;
 use mc_store::passages::PassageFilter;
 use mc_store::tasks::Task;
 use regex::Regex;
@@ -89,14 +90,18 @@ pub fn read(request: &RecallRequest, task: Option<&Task>, sanitizing: &Policy) -
     if text.is_empty() && symbols.is_empty() && path.is_none() && task_ids.is_empty() {
         return None;
     }
+    let gloss = gloss::english(&text).map(|gloss| gloss.text);
     let question = Question {
-        texts: texts.iter().map(|text| Note::read(text)).collect(),
+        texts: texts.iter().chain(&gloss).map(|text| Note::read(text)).collect(),
         symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
         named: symbols.clone(),
-        signals: noticed.iter().map(|signal| Note::read(&signal.replace(['-', '_'], " "))).collect(),
+        signals: noticed
+            .iter()
+            .map(|signal| Note::read(&signal.replace(['-', '_'], " ")))
+            .collect(),
         scope: scope(path.as_deref(), &symbols),
         path: path.clone(),
-        is_latin: is_latin(&text),
+        is_latin: is_latin(&text) || gloss.is_some(),
         seeks_places: query.as_deref().is_some_and(seeks_places),
     };
     let request = json!({
@@ -197,6 +202,28 @@ mod tests {
         ] {
             assert!(!seeks_places(query), "{query}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_question_are_counted_where_it_has_nothing_else() {
+        let asked = |query: &str, symbols: &[&str]| {
+            let symbols = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
+            let request = RecallRequest { query: Some(query.into()), symbols, ..request() };
+            read(&request, None, &Policy::default()).unwrap().question.bare_words()
+        };
+        assert_eq!(asked("make it faster", &[]), Some(2));
+        assert_eq!(asked("fix the failing test", &[]), Some(3));
+        assert_eq!(asked("make it faster", &["Cart#total"]), None);
+        assert_eq!(asked("why E0123", &[]), None);
+    }
+
+    #[test]
+    fn a_russian_question_counts_as_read() {
+        let request = RecallRequest {
+            query: Some("почему падает сборка".into()), ..request()
+        };
+        let question = read(&request, None, &Policy::default()).unwrap().question;
+        assert!(question.is_latin && question.texts.len() == 2, "{question:?}");
     }
 
     #[test]

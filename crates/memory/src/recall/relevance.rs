@@ -13,11 +13,10 @@ use crate::confidence::{Question, is_latin, names_symbol};
 /// What the share of the question's words counts that the record has, beside the cosine similarity of
 /// both: docs/retrieval.md has what was tried.
 const COVERAGE_WEIGHT: f32 = 0.4;
-/// A record that repeats the words of the question covers no more than this.
-const COVERAGE_MAX: f32 = 1.6;
 /// What similarity counts between scripts of which the default model knows only one: any two texts lie
-/// near each other there.
+/// near each other there. What the words say counts for more in its place.
 const FOREIGN_SIMILARITY: f32 = 0.2;
+const FOREIGN_COVERAGE_WEIGHT: f32 = 0.6;
 
 /// What a tie adds.
 const TIE_TASK: f32 = 1.0;
@@ -55,6 +54,8 @@ pub struct Note {
     pub citations: Vec<CitedPlace>,
     /// Whether it is linked to the task at hand.
     pub is_of_task: bool,
+    /// Its age, and how it differs from another note that can't hold with it.
+    pub disagrees: Option<String>,
 }
 
 impl Note {
@@ -70,6 +71,7 @@ impl Note {
             state,
             citations: Vec::new(),
             is_of_task,
+            disagrees: None,
         })
     }
 
@@ -111,16 +113,16 @@ pub fn judge(question: &Question, notes: &mut [Note]) {
 
 /// How much of what is asked the record says.
 fn similarity(question: &Question, hit: &Hit) -> f32 {
-    let coverage = hit.coverage.unwrap_or_default().min(COVERAGE_MAX);
+    let coverage = hit.coverage.unwrap_or_default();
     let is_foreign = !question.is_latin || !is_latin(&hit.passage.indexed.text);
     let is_prose = !question.texts.is_empty() || !question.signals.is_empty();
-    let weight = match (is_prose, is_foreign) {
+    let (of_similarity, of_coverage) = match (is_prose, is_foreign) {
         // Names alone have no meaning to be near to.
-        (false, _) => 0.0,
-        (true, true) => FOREIGN_SIMILARITY,
-        (true, false) => 1.0,
+        (false, _) => (0.0, COVERAGE_WEIGHT),
+        (true, true) => (FOREIGN_SIMILARITY, FOREIGN_COVERAGE_WEIGHT),
+        (true, false) => (1.0, COVERAGE_WEIGHT),
     };
-    weight * hit.similarity.unwrap_or_default().max(0.0) + COVERAGE_WEIGHT * coverage
+    of_similarity * hit.similarity.unwrap_or_default().max(0.0) + of_coverage * coverage
 }
 
 /// What of a record's worth hangs on nothing that is asked.
@@ -176,9 +178,7 @@ impl Ties {
         let own_scope = || indexed.scope.iter().map(|scope| scope.to_lowercase());
         let in_scope = own_scope().any(|scope| {
             question.scope.contains(&scope)
-                || path
-                    .as_ref()
-                    .is_some_and(|path| is_below(path, scope.trim_matches(['*', '/'])))
+                || path.as_ref().is_some_and(|path| is_below(path, scope.trim_matches(['*', '/'])))
         });
         Self {
             task: note.is_of_task,

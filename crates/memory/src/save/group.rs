@@ -93,13 +93,13 @@ impl WriteQueue {
 /// Writes saves in one transaction. Where that can't be begun, entered or committed, each is written by itself, so that
 /// what is wrong with one is no matter of the others.
 async fn write_group(project: ProjectId, mut group: Vec<Waiting>) {
-    if group.len() > 1 {
-        if let Ok(written) = write_together(project, &mut group).await {
-            for (waiting, written) in group.into_iter().zip(written) {
-                waiting.answer_with(written);
-            }
-            return;
+    if group.len() > 1
+        && let Ok(written) = write_together(project, &mut group).await
+    {
+        for (waiting, written) in group.into_iter().zip(written) {
+            waiting.answer_with(written);
         }
+        return;
     }
     for mut waiting in group {
         let written = write_alone(project, &mut waiting.save).await;

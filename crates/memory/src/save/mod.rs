@@ -562,19 +562,10 @@ async fn judge_and_write(
         records::lock(tx, &touched).await?;
     }
     let applied = match judgement.action {
-        Action::Create => {
-            apply::create(tx, request, prepared, links, judgement.scores).await?
-        }
+        Action::Create => apply::create(tx, request, prepared, links, judgement.scores).await?,
         Action::Merge { into, exact } => {
-            apply::merge(
-                tx,
-                request,
-                prepared,
-                links,
-                apply::Twin { id: into, exact },
-                &judgement,
-            )
-            .await?
+            apply::merge(tx, request, prepared, links, apply::Twin { id: into, exact }, &judgement)
+                .await?
         }
     };
     let id = applied.record.id;
@@ -640,8 +631,7 @@ async fn propose(
     }
     let amends = match judgement.action {
         Action::Merge { into, exact: true } => {
-            let record =
-                records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
+            let record = records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
             quarantine::settle(tx, prepared.looked).await?;
             let reason = "the team knows this already".to_owned();
             return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
@@ -650,8 +640,7 @@ async fn propose(
         Action::Create => None,
     };
     let hash = &prepared.content_hash;
-    if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await?
-    {
+    if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await? {
         // One that expired unread is before the reviewers again: that is what the caller is told.
         records::prolong(tx, same, prepared.ttl).await?;
         let record = records::find_in(tx, same).await?.ok_or(Error::UnknownRecord(same))?;
@@ -662,11 +651,10 @@ async fn propose(
         if is_noted {
             note(tx, request, &decision, same);
         }
-            let reason = "it was proposed already and waits for a person of the team".to_owned();
+        let reason = "it was proposed already and waits for a person of the team".to_owned();
         return Ok(unchanged(record, decision, reason, judgement.scores));
     }
-    let applied =
-        apply::propose(tx, request, prepared, links, amends, judgement.scores).await?;
+    let applied = apply::propose(tx, request, prepared, links, amends, judgement.scores).await?;
     let decision = Decision::Proposed(applied.record.id);
     quarantine::settle(tx, prepared.looked).await?;
     note(tx, request, &decision, applied.record.id);

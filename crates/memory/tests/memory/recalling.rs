@@ -397,3 +397,38 @@ async fn the_request_is_kept_without_secrets() {
     let kept = testing::text(world.store(), "select request::text from bundles").await.unwrap();
     assert!(kept.contains("refused") && !kept.contains(&token), "{kept}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_russian_question_finds_english_notes() {
+    let world = World::new().await;
+    let umlauts =
+        "The import of spreadsheets guesses the encoding, and umlauts break; choose it by hand";
+    let id = world.created(&world.note(umlauts)).await;
+    let console = "The production console is reached by the bastion, and its sessions are recorded";
+    world.created(&world.note(console)).await;
+    assert_eq!(world.recalled("почему при импорте ломаются умлауты и кодировка").await, [id]);
+    // A note in the language of the question is found by its own words.
+    let russian = "При импорте умлауты ломаются у заказчика из Вены: кодировка файла другая";
+    let own = world.created(&world.note(russian)).await;
+    let found = world.recalled("почему при импорте ломаются умлауты и кодировка").await;
+    assert_eq!(found.first(), Some(&own));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_records_that_disagree_the_newer_comes_first_and_both_say_of_when_they_are() {
+    let world = World::new().await;
+    let note =
+        |minutes| format!("The session of a customer in the shop ends after {minutes} minutes");
+    let old = world.created(&world.note(&note(30))).await;
+    let new = world.created(&world.note(&note(45))).await;
+    let earlier = format!(
+        "update memory_records set updated_at = now() - interval '90 days' where id = '{old}'"
+    );
+    testing::execute(world.url(), &earlier).await.unwrap();
+    let bundle = world.recall(&world.question("when does the session of a customer end")).await;
+    let ids: Vec<_> = bundle.facts.iter().map(|fact| fact.id).collect();
+    assert_eq!(ids, [new, old]);
+    let [of_new, of_old] = [0, 1].map(|at| bundle.facts[at].warning.clone().unwrap());
+    assert!(of_new.contains("disagrees with an older record"), "{of_new}");
+    assert!(of_old.contains("a newer record") && of_old.contains("45"), "{of_old}");
+}

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use mc_domain::{Classified, ErrorKind, RecordId, RecordKind, RecordState};
 use mc_memory::judge::Reject;
 use mc_memory::{Decision, Error, SaveRequest, save};
-use mc_store::records;
+use mc_store::{records, testing};
 use serde_json::json;
 
 use crate::support::{Away, World};
@@ -310,4 +310,32 @@ async fn kinds_that_are_no_statements_stay_apart() {
     };
     let shot = world.created(&shot).await;
     assert_ne!(fact, shot);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_saves_that_are_written_together_one_that_fails_is_no_matter_of_the_others() {
+    let world = World::new().await;
+    let unknown = RecordId::generate();
+    let request = |n: usize| {
+        let note =
+            world.note(&format!("decision E{n:04}: the worker retries calls to gateway {n}"));
+        let supersedes = n.is_multiple_of(5).then_some(unknown);
+        SaveRequest { supersedes, ..note }
+    };
+    let requests: Vec<_> = (0..40).map(request).collect();
+    let outcomes = join_all(requests.iter().map(|request| save(&world.ctx, request))).await;
+    for (n, outcome) in outcomes.iter().enumerate() {
+        match outcome {
+            Ok(outcome) => {
+                assert!(matches!(outcome.decision, Decision::Created(_)) && !n.is_multiple_of(5));
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::UnknownRecord(id) if *id == unknown), "{n}");
+            }
+        }
+    }
+    assert_eq!(world.live_records().await, 32);
+    // The audit tells of each that was kept, and of no other.
+    let of_saves = "select count(*)::text from audit_events where action = 'record.saved'";
+    assert_eq!(testing::text(world.store(), of_saves).await.unwrap(), "32");
 }

@@ -8,8 +8,8 @@ use mc_domain::{PassageId, ProjectId, SourceKind, UserId};
 use mc_store::passages::PassageFilter;
 use tantivy::collector::TopDocs;
 use tantivy::columnar::Column;
-use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
-use tantivy::schema::IndexRecordOption;
+use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, TantivyError, Term};
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ use crate::analyser::is_stop_word;
 use crate::index::generation::View;
 use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
-use crate::query::{QueryTerm, Understood, telling_terms};
+use crate::query::{QueryTerm, Understood, telling_terms, word_term};
 use crate::rank::step::{Step, Without};
 
 /// What a match counts in the text alone, in the text with what it is read with, and in the words
@@ -30,7 +30,7 @@ const PATH_WEIGHT: f32 = 0.5;
 const COMMON_SHARE: f32 = 0.15;
 const COMMON_RECORDS: f32 = 5.0;
 /// A question that says less than this says little, however much of it a record has: two rare words.
-const ATTAINABLE_MIN: f32 = 7.0;
+const ATTAINABLE_MIN: f32 = 8.0;
 /// Letters from here on are of other scripts.
 const LATIN_END: char = '\u{250}';
 /// Terms that a question is to keep without its common words; fewer say too little.
@@ -45,10 +45,9 @@ pub struct Found {
     pub exact: Ranked,
     /// Passages by BM25.
     pub keyword: Ranked,
-    /// What a record would score that has each word of the query once, at the average length;
-    /// `None` where not only records were sought. A score over this is the share of the query that
-    /// a record covers.
-    pub attainable: Option<f32>,
+    /// The share of the query's words that a record has, each counted by its rarity among records; empty where not
+    /// only records were sought.
+    pub covered: Ranked,
 }
 
 /// What to look up.
@@ -56,6 +55,8 @@ pub struct Found {
 pub struct Wanted {
     /// Words.
     pub terms: Vec<QueryTerm>,
+    /// What those of another script may be called in English ([`crate::query::gloss`]).
+    pub gloss: Vec<Vec<String>>,
     /// Names.
     pub names: Understood,
     /// Where.
@@ -70,16 +71,17 @@ pub struct Wanted {
 
 /// Searches; blocks.
 pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
-    let Wanted { terms, names, filter, reader, limit, without } = wanted;
+    let Wanted { terms, gloss, names, filter, reader, limit, without } = wanted;
     let searcher = view.reader.searcher();
     let corpus = corpus(&filter, &without);
     let statistics = view.statistics.of(&searcher, &view.fields, filter.project, corpus)?;
     let lookup = Lookup { searcher: &searcher, fields: &view.fields, corpus, statistics, limit };
     let scope = Scope::of(filter.project);
-    let attainable =
-        (corpus == Corpus::Records).then(|| lookup.attainable(&scope, &terms)).transpose()?;
+    let terms = lookup.readable(&scope, terms, gloss)?;
     let mut filters = filter::clauses(&filter, &scope, &view.fields)?;
     filters.extend(filter::others_private(&searcher, &scope, reader, &view.fields)?);
+    let has_words = corpus == Corpus::Records && without.takes(Step::Keyword) && !terms.is_empty();
+    let covered = if has_words { lookup.covered(&scope, &terms, &filters)? } else { Ranked::new() };
     let words = lookup.words(&scope, terms, &without)?;
     let exact = match exact::names(&scope, &view.fields, &names) {
         None => Ranked::new(),
@@ -101,7 +103,7 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         clauses.push((Occur::Must, Box::new(BooleanQuery::union(words))));
         lookup.top(&BooleanQuery::new(clauses))?
     };
-    Ok(Found { exact, keyword, attainable })
+    Ok(Found { exact, keyword, covered })
 }
 
 /// The text without the words that many of the project's records have (its own name, above all): those say what the
@@ -187,23 +189,67 @@ impl Lookup<'_> {
         Ok(queries.collect())
     }
 
-    /// The score of a record of average length that has each of the terms once. Words of a script in
-    /// which no record has any of them are left out: of a question in another language its names are
-    /// what there is to compare.
-    fn attainable(&self, scope: &Scope, terms: &[QueryTerm]) -> Result<f32, TantivyError> {
-        let (mut latin, mut other, mut knows_other) = (0.0, 0.0, false);
-        for term in terms {
-            let own = scope.term(self.fields.record, &term.text);
-            let worth = term.weight * self.statistics.idf(&own)?;
-            if term.text.chars().any(|c| c.is_alphabetic() && c >= LATIN_END) {
-                other += worth;
-                knows_other |= self.searcher.doc_freq(&own)? > 0;
-            } else {
-                latin += worth;
+    /// The terms, those of another script in the words of English where no passage has any of them as it is: of several
+    /// words for one the one that most passages have.
+    fn readable(
+        &self,
+        scope: &Scope,
+        mut terms: Vec<QueryTerm>,
+        gloss: Vec<Vec<String>>,
+    ) -> Result<Vec<QueryTerm>, TantivyError> {
+        let frequency =
+            |term: &QueryTerm| self.searcher.doc_freq(&scope.term(self.text(), &term.text));
+        for foreign in terms.iter().filter(|term| is_foreign(&term.text)) {
+            if frequency(foreign)? > 0 {
+                return Ok(terms);
             }
         }
-        let sum = if knows_other { latin + other } else { latin };
-        Ok(sum.max(ATTAINABLE_MIN))
+        terms.retain(|term| !is_foreign(&term.text));
+        for meanings in gloss {
+            let mut best: Option<(u64, QueryTerm)> = None;
+            for term in meanings.iter().filter_map(|word| word_term(word)) {
+                let frequency = frequency(&term)?;
+                if best.as_ref().is_none_or(|(most, _)| *most < frequency) {
+                    best = Some((frequency, term));
+                }
+            }
+            let is_new = |term: &QueryTerm| terms.iter().all(|own| own.text != term.text);
+            terms.extend(best.map(|(_, term)| term).filter(is_new));
+        }
+        Ok(terms)
+    }
+
+    /// The field that holds every word of a passage of the corpus.
+    fn text(&self) -> Field {
+        match self.corpus {
+            Corpus::Passages => self.fields.window,
+            Corpus::Records => self.fields.record,
+            Corpus::Changes => self.fields.change,
+        }
+    }
+
+    /// The share of the terms that records have, each as heavy as it is rare. How often a record says a word, and how long
+    /// it is, tells nothing of that.
+    fn covered(
+        &self,
+        scope: &Scope,
+        terms: &[QueryTerm],
+        filters: &[(Occur, Box<dyn Query>)],
+    ) -> Result<Ranked, TantivyError> {
+        let (mut all, mut words): (f32, Vec<Box<dyn Query>>) = (0.0, Vec::new());
+        for term in terms {
+            let own = scope.term(self.fields.record, &term.text);
+            let weight = term.weight * self.statistics.idf(&own)?;
+            all += weight;
+            let has_it = TermQuery::new(own, IndexRecordOption::Basic);
+            words.push(Box::new(ConstScoreQuery::new(Box::new(has_it), weight)));
+        }
+        let all = all.max(ATTAINABLE_MIN);
+        let mut clauses: Vec<_> =
+            filters.iter().map(|(occur, query)| (*occur, query.box_clone())).collect();
+        clauses.push((Occur::Must, Box::new(BooleanQuery::union(words))));
+        let found = self.top(&BooleanQuery::new(clauses))?;
+        Ok(found.into_iter().map(|(id, weight)| (id, weight / all)).collect())
     }
 
     /// Keeps the terms that tell most: rare in the project, heavy in the query, and there at all.
@@ -211,13 +257,7 @@ impl Lookup<'_> {
         let all = self.statistics.docs() as f32;
         let mut weighed = Vec::with_capacity(terms.len());
         for term in terms {
-            // The window holds every word of a passage's other fields.
-            let field = match self.corpus {
-                Corpus::Passages => self.fields.window,
-                Corpus::Records => self.fields.record,
-                Corpus::Changes => self.fields.change,
-            };
-            let frequency = self.searcher.doc_freq(&scope.term(field, &term.text))?;
+            let frequency = self.searcher.doc_freq(&scope.term(self.text(), &term.text))?;
             if frequency > 0 {
                 let rarity = (1.0_f32 + all / frequency as f32).ln();
                 weighed.push((rarity * term.weight, term));
@@ -242,6 +282,11 @@ impl Lookup<'_> {
         });
         Ok(Ids(columns.collect::<Result<_, TantivyError>>()?))
     }
+}
+
+/// Whether a term is of another script than Latin.
+fn is_foreign(term: &str) -> bool {
+    term.chars().any(|c| c.is_alphabetic() && c >= LATIN_END)
 }
 
 fn word(term: Term, weight: f32) -> Box<dyn Query> {

@@ -15,6 +15,24 @@ use super::Ranked;
 use crate::Error;
 use crate::models::{ActiveModel, ActiveModels};
 
+/// What is sought by its meaning: the mean of the texts.
+#[derive(Debug, Clone)]
+pub struct Sought {
+    /// The question, as it was put.
+    pub texts: Vec<Sanitized>,
+    /// What it says in English, for the models of this machine, which know no other language.
+    pub gloss: Option<Sanitized>,
+}
+
+impl Sought {
+    fn by(&self, model: &ActiveModel) -> Vec<Sanitized> {
+        match &self.gloss {
+            Some(gloss) if !model.is_remote => vec![gloss.clone()],
+            _ => self.texts.clone(),
+        }
+    }
+}
+
 /// The leg over one project. Where the project's vectors are is looked up once, for all the searches
 /// that share this.
 pub struct VectorLeg<'a> {
@@ -35,15 +53,18 @@ impl<'a> VectorLeg<'a> {
         Self { store, project, models: models.all().into_iter().map(asked).collect() }
     }
 
-    /// The passages nearest in meaning to the mean of these texts, with their cosine similarity.
+    /// The passages nearest in meaning, with their cosine similarity.
     pub async fn search(
         &self,
-        texts: &[Sanitized],
+        sought: &Sought,
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Ranked, Error> {
-        let each = |asked| self.nearest(asked, texts.to_vec(), filter, limit);
-        Ok(merge(try_join_all(self.models.iter().map(each)).await?, limit))
+        let nearest = self
+            .models
+            .iter()
+            .map(|asked| self.nearest(asked, sought.by(&asked.active), filter, limit));
+        Ok(merge(try_join_all(nearest).await?, limit))
     }
 
     async fn nearest(

@@ -1,5 +1,6 @@
 //! What a search is asked, and what is understood of it.
 
+pub mod gloss;
 mod prefix;
 mod terms;
 mod understand;
@@ -11,7 +12,7 @@ use mc_store::passages::PassageFilter;
 use crate::rank::step::Without;
 
 pub use prefix::stems;
-pub use terms::{QueryTerm, all_terms, stem_terms, telling_terms};
+pub use terms::{QueryTerm, all_terms, stem_terms, telling_terms, word_term};
 pub use understand::{Certainty, Name, Understood, understand};
 
 /// What to look for.

@@ -53,6 +53,11 @@ pub fn stem_terms(text: &str) -> Vec<QueryTerm> {
     terms
 }
 
+/// The term of a word that is not of the text itself.
+pub fn word_term(word: &str) -> Option<QueryTerm> {
+    stem_terms(word).into_iter().next()
+}
+
 /// Those of [`telling_terms`] and the stop words.
 pub fn all_terms(text: &str) -> Vec<QueryTerm> {
     merged(analyse(text).iter())

@@ -23,6 +23,8 @@ pub enum Step {
     /// The question's meaning without the words that many of the project's records have, where nothing
     /// but records is sought.
     Telling,
+    /// Words of another script read in English, where no passage has any of them.
+    Gloss,
     /// Leaving out the words of a question that say nothing.
     StopWords,
     /// Passages of one file or document support each other.
@@ -59,6 +61,7 @@ impl Step {
         Self::Record,
         Self::Vector,
         Self::Telling,
+        Self::Gloss,
         Self::History,
         Self::Siblings,
         Self::ExactSymbol,
@@ -84,6 +87,7 @@ impl Step {
             Self::Path => "path",
             Self::Record => "record",
             Self::Telling => "telling",
+            Self::Gloss => "gloss",
             Self::StopWords => "stop_words",
             Self::Siblings => "siblings",
             Self::ExactSymbol => "exact_symbol",
