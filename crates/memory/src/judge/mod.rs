@@ -129,6 +129,8 @@ pub struct Scores {
 /// A known record beside the note.
 struct Pair<'a> {
     known: &'a Known,
+    /// What it says.
+    note: Note,
     comparison: Comparison,
     exact: bool,
 }
@@ -189,9 +191,11 @@ pub(crate) fn mergeable(a: RecordKind, b: RecordKind) -> bool {
 }
 
 fn pair<'a>(incoming: &Incoming<'_>, note: &Note, known: &'a Known) -> Pair<'a> {
+    let own = Note::read(&known.content);
     Pair {
         known,
-        comparison: compare(note, &Note::read(&known.content)),
+        comparison: compare(note, &own),
+        note: own,
         exact: known.content_hash == incoming.content_hash,
     }
 }
@@ -228,12 +232,9 @@ fn contradicted(
             && !replaced.contains(&id)
     });
     others.find_map(|pair| {
-        let known = Note::read(&pair.known.content);
-        Some(Contradiction {
-            id: pair.known.id,
-            content: pair.known.content.clone(),
-            difference: irreconcilable(note, &known, &pair.comparison)?.clone(),
-        })
+        let difference = irreconcilable(note, &pair.note, &pair.comparison)?.clone();
+        let (id, content) = (pair.known.id, pair.known.content.clone());
+        Some(Contradiction { id, content, difference })
     })
 }
 

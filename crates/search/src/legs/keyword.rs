@@ -87,8 +87,7 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         None => Ranked::new(),
         Some(names) => {
             // The words settle the order among passages that share a name.
-            let mut clauses = vec![(Occur::Must, names)];
-            clauses.extend(filters.iter().map(|(occur, query)| (*occur, query.box_clone())));
+            let mut clauses = within(&filters, names);
             clauses.extend(words.iter().map(|word| (Occur::Should, word.box_clone())));
             lookup.top(&BooleanQuery::new(clauses))?
         }
@@ -99,9 +98,8 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         // A bare union of terms: passages that can't come first any more are skipped unscored.
         lookup.top(&BooleanQuery::union(words))?
     } else {
-        let mut clauses = filters;
-        clauses.push((Occur::Must, Box::new(BooleanQuery::union(words))));
-        lookup.top(&BooleanQuery::new(clauses))?
+        let words = Box::new(BooleanQuery::union(words));
+        lookup.top(&BooleanQuery::new(within(&filters, words)))?
     };
     Ok(Found { exact, keyword, covered })
 }
@@ -245,10 +243,8 @@ impl Lookup<'_> {
             words.push(Box::new(ConstScoreQuery::new(Box::new(has_it), weight)));
         }
         let all = all.max(ATTAINABLE_MIN);
-        let mut clauses: Vec<_> =
-            filters.iter().map(|(occur, query)| (*occur, query.box_clone())).collect();
-        clauses.push((Occur::Must, Box::new(BooleanQuery::union(words))));
-        let found = self.top(&BooleanQuery::new(clauses))?;
+        let words = Box::new(BooleanQuery::union(words));
+        let found = self.top(&BooleanQuery::new(within(filters, words)))?;
         Ok(found.into_iter().map(|(id, weight)| (id, weight / all)).collect())
     }
 
@@ -282,6 +278,15 @@ impl Lookup<'_> {
         });
         Ok(Ids(columns.collect::<Result<_, TantivyError>>()?))
     }
+}
+
+/// What has to match, behind the filters.
+fn within(
+    filters: &[(Occur, Box<dyn Query>)],
+    query: Box<dyn Query>,
+) -> Vec<(Occur, Box<dyn Query>)> {
+    let filters = filters.iter().map(|(occur, filter)| (*occur, filter.box_clone()));
+    filters.chain([(Occur::Must, query)]).collect()
 }
 
 /// Whether a term is of another script than Latin.

@@ -35,6 +35,10 @@ pub struct Gloss {
 
 /// The English reading of a text; `None` of one that is English, or of whose words too few are known.
 pub fn english(text: &str) -> Option<Gloss> {
+    // Every search asks, and most are of no Russian at all.
+    if !text.chars().any(is_cyrillic) {
+        return None;
+    }
     let (mut parts, mut words): (Vec<String>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
     let mut known = 0_usize;
     let mut seen = HashSet::new();
