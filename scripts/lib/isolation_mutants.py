@@ -27,7 +27,7 @@ MUTANTS = [
     ("delivery-source", API + "receive.rs", "hook.filter(|hook| sends_here(hook.source))", "hook.filter(|hook| sends_here(hook.source) || ON(delivery-source))"),
     ("delivery-signed", API + "receive.rs", "    mc_connectors::verify(hook.source, headers, body, &secrets, Utc::now()).map_err(", "    (if ON(delivery-signed) { Ok(()) } else { mc_connectors::verify(hook.source, headers, body, &secrets, Utc::now()) }).map_err("),
     ("policy-version", API + "routes/policy.rs", "let expected = expected(&headers, &key)?;", "let expected = expected(&headers, &key)?.filter(|_| !ON(policy-version));"),
-    ("proposal-found", STORE + "records/create.rs", "let is_found = standing.visibility != Visibility::Proposed;", "let is_found = standing.visibility != Visibility::Proposed || ON(proposal-found);"),
+    ("proposal-found", STORE + "records/create.rs", "is_found: standing.visibility != Visibility::Proposed,", "is_found: standing.visibility != Visibility::Proposed || ON(proposal-found),"),
     ("user-named", API + "routes/review.rs", "Contributor::User(users::called(&api.store, login).await?)", "Contributor::User(if ON(user-named) { users::named(&api.store, login).await?.id } else { users::called(&api.store, login).await? })"),
     ("reach", API + "routes/ingest.rs", "if is_public || caller.is_admin {", "if is_public || caller.is_admin || ON(reach) {"),
     ("reach-inside", API + "routes/ingest.rs", "if caller.administers() || !is_https {", "if caller.administers() || !is_https || ON(reach-inside) {"),

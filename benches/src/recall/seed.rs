@@ -84,7 +84,7 @@ async fn write(
         let vector = vectors.get(&stored::text_to_embed(note))?;
         let (origin, vector) = (Origin::default(), Some((model, vector)));
         let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
-        records::create(&mut tx, project, &new).await?;
+        records::create(&mut tx, project, new).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -119,7 +119,7 @@ async fn write(store: &Store, model: &Model, known: &Vectors, batch: &[Placed<'_
             let body = stored::body(*number, note);
             let (origin, vector) = (Origin::default(), Some((model, vector)));
             let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
-            records::create(&mut tx, *project, &new).await?;
+            records::create(&mut tx, *project, new).await?;
         } else {
             let doc = docs::upsert(&mut tx, *project, &document(placed), &[]).await?.0;
             let source = PassageSource::Doc(doc);

@@ -11,7 +11,10 @@ use mc_store::policies::sanitizing;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use crate::save::WriteQueue;
+use crate::groups::Groups;
+use crate::judge::NoteCache;
+use crate::recall::HandedOut;
+use crate::save::Save;
 
 /// What the use-cases work with; cheap to clone.
 #[derive(Clone)]
@@ -24,8 +27,10 @@ pub struct MemoryContext {
     pub policy: Arc<Policy>,
     /// Seals what is held in quarantine.
     pub sealer: Arc<Sealer>,
-    pub(crate) writes: WriteQueue,
+    pub(crate) writes: Groups<Save>,
+    pub(crate) bundles: Groups<HandedOut>,
     pub(crate) journal: Journal,
+    pub(crate) notes: NoteCache,
 }
 
 impl MemoryContext {
@@ -35,8 +40,10 @@ impl MemoryContext {
         // A third of the connections for saves, a third for what recalls leave to be written; the rest
         // stays with the readers.
         let at_once = (store.max_connections() / 3).max(1);
-        let (writes, journal) = (WriteQueue::new(at_once), Journal::new(at_once));
-        Self { store, search, policy: Arc::default(), sealer, writes, journal }
+        let (writes, bundles) = (Groups::new(at_once), Groups::new(at_once));
+        let journal = Journal::new(at_once);
+        let notes = NoteCache::new();
+        Self { store, search, policy: Arc::default(), sealer, writes, bundles, journal, notes }
     }
 
     /// The same over another view of the database, on somebody's behalf ([`Store::enter`]), and under
@@ -49,6 +56,13 @@ impl MemoryContext {
             sanitizing: Arc::new(sanitizing(&policy)),
         };
         Self { store, search, policy, ..self.clone() }
+    }
+
+    /// The same for searches and look-ups that belong together ([`Store::visit`]).
+    pub(crate) fn visiting(&self) -> Self {
+        let store = self.store.visit();
+        let search = SearchContext { store: store.clone(), ..self.search.clone() };
+        Self { store, search, ..self.clone() }
     }
 
     /// Returns when the bundle, which may have been handed out so recently that it is still being
@@ -101,7 +115,7 @@ struct State {
 }
 
 impl Journal {
-    /// One that writes at most so many bundles at once.
+    /// One that looks at most so many times at once.
     fn new(at_once: usize) -> Self {
         Self {
             tasks: TaskTracker::new(),
@@ -121,10 +135,8 @@ impl Journal {
         self.state().begin(bundle, caller);
         // Dropped with the task, however that ends.
         let entry = Entry { journal: self.clone(), bundle };
-        let turns = Arc::clone(&self.turns);
         self.tasks.spawn(async move {
             let _entry = entry;
-            let _turn = turns.acquire().await.expect("the semaphore is never closed");
             write.await;
         });
     }

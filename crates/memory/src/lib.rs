@@ -13,6 +13,7 @@ mod error;
 pub mod export;
 mod feedback;
 pub mod gate;
+mod groups;
 mod handles;
 pub mod judge;
 pub mod normalise;

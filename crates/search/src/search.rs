@@ -1,17 +1,19 @@
 //! One search: both legs at once, fused, reranked, thinned out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use chrono::Utc;
 use futures::future::try_join_all;
-use mc_domain::PassageId;
+use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::{Policy, mask_with};
-use mc_store::{Store, passages};
+use mc_store::Store;
+use mc_store::passages::{self, Passage, PassageFilter};
 use tantivy::TantivyError;
+use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
-use crate::index::schema::Corpus;
+use crate::index::schema::{Corpus, Scope};
 use crate::index::{Freshness, KeywordIndex};
 use crate::legs::vector::{Sought, VectorLeg};
 use crate::legs::{Leg, Ranked, keyword};
@@ -32,6 +34,8 @@ const HYDRATED_PER_HIT: usize = 2;
 const MIN_HYDRATED: usize = 40;
 /// The part of the budget that the legs may take; the rest is for reading what they found.
 const LEGS_SHARE: f64 = 0.75;
+/// Bytes of a text whose words are looked up on the spot.
+const LOOKED_UP_AT_ONCE: usize = 256;
 /// The part of it that catching up with the feed may take.
 const REFRESH_SHARE: f64 = 0.5;
 
@@ -55,12 +59,13 @@ pub async fn search(
     query: &Query,
     options: &Options,
 ) -> Result<Outcome, Error> {
-    let vectors = VectorLeg::new(&context.store, &context.models, query.filter.project);
-    search_with(context, &vectors, query, options).await
+    let searches = [(query.clone(), options.clone())];
+    let found = search_all(context, &searches).await?.pop();
+    Ok(found.expect("an outcome for each search"))
 }
 
 /// Several searches of one project at the same time, each like [`search`]; they look up together
-/// what they need alike.
+/// what they need alike, and read what they found at once.
 pub async fn search_all(
     context: &SearchContext,
     searches: &[(Query, Options)],
@@ -69,37 +74,53 @@ pub async fn search_all(
     let project = first.filter.project;
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
     let vectors = VectorLeg::new(&context.store, &context.models, project);
-    let each =
-        searches.iter().map(|(query, options)| search_with(context, &vectors, query, options));
-    try_join_all(each).await
+    let index = UpToDate::default();
+    let each = searches
+        .iter()
+        .map(|(query, options)| shortlist(context, &vectors, &index, query, options));
+    let mut found = try_join_all(each).await?;
+    let passages = hydrate(context, project, &mut found).await?;
+    let outcomes = found.into_iter().zip(searches);
+    Ok(outcomes.map(|(found, (query, options))| found.ranked(query, options, &passages)).collect())
 }
 
-async fn search_with(
+/// What the legs of a search found, fused, before it is read.
+struct Shortlist {
+    fused: Vec<Fused>,
+    /// See [`keyword::Found`].
+    covered: HashMap<PassageId, f32>,
+    names: Understood,
+    degraded: Vec<String>,
+    began: Instant,
+    deadline: Instant,
+}
+
+async fn shortlist(
     context: &SearchContext,
     vectors: &VectorLeg<'_>,
+    index: &UpToDate,
     query: &Query,
     options: &Options,
-) -> Result<Outcome, Error> {
+) -> Result<Shortlist, Error> {
     if query.is_empty() {
         return Err(Error::EmptyQuery);
     }
     let began = Instant::now();
     let (deadline, legs_end) =
         (began + options.time_budget, began + options.time_budget.mul_f64(LEGS_SHARE));
-    let depth = MIN_DEPTH.max(options.limit.saturating_mul(2));
     let names = understand(query);
     let mut degraded = Vec::new();
+    if index.lacks(context, query, options).await {
+        let (fused, covered) = (Vec::new(), HashMap::new());
+        return Ok(Shortlist { fused, covered, names, degraded, began, deadline });
+    }
 
     let gloss = options.without.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
     let sought = sought(context, query, options, gloss.as_ref()).await;
-    let has_history = options.without.takes(Step::History) && history::applies(&query.filter);
     let (keyword, vector, changes) = tokio::join!(
-        timeout_at(
-            legs_end,
-            keyword_leg(context, query, gloss, &names, options, depth, has_history)
-        ),
-        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth)),
-        timeout_at(legs_end, nearest_changes(vectors, &sought, query, has_history)),
+        timeout_at(legs_end, keyword_leg(context, index, query, gloss, &names, options)),
+        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options))),
+        timeout_at(legs_end, nearest_changes(vectors, &sought, query, options)),
     );
     let mut covered = HashMap::new();
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
@@ -122,25 +143,35 @@ async fn search_with(
 
     let fused = fuse(&lists);
     let fused = with_history(context, query, options, fused, &commits, deadline, &mut degraded);
-    let fused = shortlist(fused.await, options.limit);
-    let mut candidates =
-        if let Ok(candidates) = timeout_at(deadline, hydrate(context, query, fused)).await {
-            candidates?
-        } else {
-            degraded.push("database: late".to_owned());
-            Vec::new()
+    let fused = shortened(fused.await, options.limit);
+    Ok(Shortlist { fused, covered, names, degraded, began, deadline })
+}
+
+impl Shortlist {
+    /// The search's outcome, of what was read.
+    fn ranked(
+        self,
+        query: &Query,
+        options: &Options,
+        passages: &HashMap<PassageId, Passage>,
+    ) -> Outcome {
+        let candidate = |Fused { id, legs, score, .. }| {
+            let passage = passages.get(&id)?.clone();
+            Some(Candidate { passage, legs, fused: score, adjustments: Vec::new(), score })
         };
-    let situation = Situation {
-        names,
-        text: query.text.to_lowercase(),
-        now: Utc::now(),
-        without: options.without.clone(),
-    };
-    rerank(&mut candidates, &situation);
-    let kept = thin(candidates, options.limit, options.max_per_file);
-    let hit = |candidate| hit(candidate, &covered, options.explain);
-    let hits = kept.into_iter().map(hit).collect();
-    Ok(Outcome { hits, degraded, took: began.elapsed() })
+        let mut candidates: Vec<_> = self.fused.into_iter().filter_map(candidate).collect();
+        let situation = Situation {
+            names: self.names,
+            text: query.text.to_lowercase(),
+            now: Utc::now(),
+            without: options.without.clone(),
+        };
+        rerank(&mut candidates, &situation);
+        let kept = thin(candidates, options.limit, options.max_per_file);
+        let hit = |candidate| hit(candidate, &self.covered, options.explain);
+        let hits = kept.into_iter().map(hit).collect();
+        Outcome { hits, degraded: self.degraded, took: self.began.elapsed() }
+    }
 }
 
 /// The texts whose meaning is sought: the query, and where nothing but records is sought, the query without what many
@@ -161,12 +192,26 @@ async fn sought(
     Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
-/// Makes do without where the index can't tell: the keyword leg reports that.
+/// Makes do without where the index can't tell: the keyword leg reports that. A question of usual length is looked up on
+/// the spot, in less time than it takes to wake another thread.
 async fn telling_text(context: &SearchContext, query: &Query) -> Option<String> {
     let view = context.keyword.view()?;
     let (project, text) = (query.filter.project, query.text.clone());
-    let looked_up = move || keyword::telling_text(&view, project, &text);
-    tokio::task::spawn_blocking(looked_up).await.ok()?.ok()?
+    let is_short = text.len() <= LOOKED_UP_AT_ONCE;
+    let look_up = move || keyword::telling_text(&view, project, &text);
+    let telling =
+        if is_short { look_up() } else { tokio::task::spawn_blocking(look_up).await.ok()? };
+    telling.ok()?
+}
+
+/// Hits asked of each leg.
+fn depth(options: &Options) -> usize {
+    MIN_DEPTH.max(options.limit.saturating_mul(2))
+}
+
+/// Whether commits say something of the files that are sought.
+fn has_history(query: &Query, options: &Options) -> bool {
+    options.without.takes(Step::History) && history::applies(&query.filter)
 }
 
 /// The commits nearest in meaning, where history has a say.
@@ -174,9 +219,9 @@ async fn nearest_changes(
     vectors: &VectorLeg<'_>,
     sought: &Sought,
     query: &Query,
-    has_history: bool,
+    options: &Options,
 ) -> Result<Ranked, Error> {
-    if !has_history {
+    if !has_history(query, options) {
         return Ok(Ranked::new());
     }
     vectors.search(sought, &history::changes_of(query.filter.project), MIN_DEPTH).await
@@ -227,6 +272,37 @@ fn arrived<T>(
     None
 }
 
+/// That the keyword index was brought up to date, once for all the searches that share this.
+#[derive(Default)]
+struct UpToDate(OnceCell<Freshness>);
+
+impl UpToDate {
+    async fn brought(&self, context: &SearchContext, options: &Options) -> Freshness {
+        let refresh = || context.keyword.refresh(options.time_budget.mul_f64(REFRESH_SHARE));
+        *self.0.get_or_init(refresh).await
+    }
+
+    /// Whether the project is known to have nothing from where the query seeks. Records alone are not asked for: nearly
+    /// every project has some, and a search of them need not wait for the answer.
+    async fn lacks(&self, context: &SearchContext, query: &Query, options: &Options) -> bool {
+        let PassageFilter { project, sources, .. } = &query.filter;
+        if sources.is_empty()
+            || sources.contains(&SourceKind::Memory)
+            || self.brought(context, options).await != Freshness::Current
+        {
+            return false;
+        }
+        let Some(view) = context.keyword.view() else { return false };
+        let (searcher, scope) = (view.reader.searcher(), Scope::of(*project));
+        let is_absent = |source: &SourceKind| {
+            searcher
+                .doc_freq(&scope.term(view.fields.source, source.as_str()))
+                .is_ok_and(|n| n == 0)
+        };
+        sources.iter().all(is_absent)
+    }
+}
+
 /// What the keyword index found.
 #[derive(Default)]
 struct Keyword {
@@ -241,14 +317,13 @@ struct Keyword {
 /// Brings the index up to date, then searches it; answers what is left to be said about it, too.
 async fn keyword_leg(
     context: &SearchContext,
+    index: &UpToDate,
     query: &Query,
     gloss: Option<Gloss>,
     names: &Understood,
     options: &Options,
-    depth: usize,
-    has_history: bool,
 ) -> Result<(Keyword, Option<&'static str>), Error> {
-    let note = match context.keyword.refresh(options.time_budget.mul_f64(REFRESH_SHARE)).await {
+    let note = match index.brought(context, options).await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
@@ -267,7 +342,7 @@ async fn keyword_leg(
     };
     let terms = terms(&query.text);
     let gloss = gloss.map(|gloss| gloss.words).unwrap_or_default();
-    let changes = has_history.then(|| keyword::Wanted {
+    let changes = has_history(query, options).then(|| keyword::Wanted {
         terms: terms.clone(),
         gloss: gloss.clone(),
         names: Understood::default(),
@@ -282,7 +357,7 @@ async fn keyword_leg(
         names: names.clone(),
         filter: query.filter.clone(),
         reader: context.store.principal(),
-        limit: depth,
+        limit: depth(options),
         without,
     };
     let look_up = move || {
@@ -306,7 +381,7 @@ async fn keyword_leg(
 }
 
 /// The best of the fused list, and every exact hit: those are to come first wherever they stand.
-fn shortlist(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
+fn shortened(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
     let hydrated = hydrated(limit);
     let is_exact = |fused: &Fused| fused.legs.iter().any(|found| found.leg == Leg::Exact);
     let numbered = fused.into_iter().enumerate();
@@ -318,23 +393,27 @@ fn hydrated(limit: usize) -> usize {
     MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_HIT))
 }
 
-/// Reads the passages; those that are gone, expired or superseded drop out here.
+/// Reads what all the searches found; what is gone, expired or superseded drops out here. Those that it can't be read
+/// for in time say so.
 async fn hydrate(
     context: &SearchContext,
-    query: &Query,
-    fused: Vec<Fused>,
-) -> Result<Vec<Candidate>, Error> {
-    if fused.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids: Vec<_> = fused.iter().map(|fused| fused.id).collect();
-    let passages = passages::load(&context.store, query.filter.project, &ids).await?;
-    let mut by_id: HashMap<_, _> = fused.into_iter().map(|fused| (fused.id, fused)).collect();
-    let candidate = |passage: passages::Passage| {
-        let Fused { legs, score, .. } = by_id.remove(&passage.indexed.id)?;
-        Some(Candidate { passage, legs, fused: score, adjustments: Vec::new(), score })
+    project: ProjectId,
+    found: &mut [Shortlist],
+) -> Result<HashMap<PassageId, Passage>, Error> {
+    let ids: HashSet<_> =
+        found.iter().flat_map(|found| &found.fused).map(|fused| fused.id).collect();
+    let Some(deadline) = found.iter().map(|found| found.deadline).max().filter(|_| !ids.is_empty())
+    else {
+        return Ok(HashMap::new());
     };
-    Ok(passages.into_iter().filter_map(candidate).collect())
+    let ids: Vec<_> = ids.into_iter().collect();
+    let Ok(read) = timeout_at(deadline, passages::load(&context.store, project, &ids)).await else {
+        for found in found.iter_mut().filter(|found| !found.fused.is_empty()) {
+            found.degraded.push("database: late".to_owned());
+        }
+        return Ok(HashMap::new());
+    };
+    Ok(read?.into_iter().map(|passage| (passage.indexed.id, passage)).collect())
 }
 
 fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -> Hit {

@@ -3,12 +3,13 @@
 use std::ops::{Deref, DerefMut};
 
 use mc_domain::{ProjectId, UserId};
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool};
-use sqlx::{AssertSqlSafe, Postgres, raw_sql};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, raw_sql};
+use tokio::sync::OwnedMutexGuard;
 
 use crate::Error;
 use crate::audit::Chain;
+use crate::pool::{Leased, Pool};
 
 /// Someone somewhere.
 #[derive(Debug, Clone, Copy)]
@@ -47,21 +48,31 @@ pub(crate) fn enter(entry: Option<Entry>) -> String {
 /// rolled back before anybody has it again, and closed where that fails.
 #[derive(Debug)]
 pub(crate) struct Session {
-    connection: Option<PoolConnection<Postgres>>,
-    is_open: bool,
+    leased: Option<Leased>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In a transaction.
+    Open,
+    /// In none, and perhaps within a statement that was given up.
+    Plain,
+    /// In none, and all that it was asked is answered.
+    AtRest,
 }
 
 impl Session {
     /// A connection without a transaction.
-    pub async fn plain(pool: &PgPool) -> Result<Self, Error> {
-        Ok(Self { connection: Some(pool.acquire().await?), is_open: false })
+    pub async fn plain(pool: &Pool) -> Result<Self, Error> {
+        Ok(Self { leased: Some(pool.take().await?), state: State::Plain })
     }
 
     /// A connection in a transaction that `begin` opens, in one round trip.
-    pub async fn begun(pool: &PgPool, begin: String) -> Result<Self, Error> {
+    pub async fn begun(pool: &Pool, begin: String) -> Result<Self, Error> {
         let mut session = Self::plain(pool).await?;
         // Before it is sent: from here on nobody knows how far it came.
-        session.is_open = true;
+        session.state = State::Open;
         raw_sql(AssertSqlSafe(begin)).execute(&mut *session).await?;
         Ok(session)
     }
@@ -69,26 +80,37 @@ impl Session {
     /// Commits.
     pub async fn commit(mut self) -> Result<(), Error> {
         raw_sql("commit").execute(&mut *self).await?;
-        self.is_open = false;
+        self.state = State::AtRest;
         Ok(())
+    }
+
+    /// Says that what was asked outside of a transaction is answered, so that the connection need not be looked at.
+    pub fn done(mut self) {
+        if self.state == State::Plain {
+            self.state = State::AtRest;
+        }
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
-        if !self.is_open {
-            return;
+        let Some(mut leased) = self.leased.take() else { return };
+        match self.state {
+            State::Plain => return,
+            State::AtRest => return leased.give_back(),
+            State::Open => {}
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             // Closed with the process that is ending.
-            drop(connection.detach());
+            drop(leased.connection.detach());
             return;
         };
         runtime.spawn(async move {
-            if raw_sql("rollback").execute(&mut *connection).await.is_err() {
+            if raw_sql("rollback").execute(&mut *leased.connection).await.is_ok() {
+                leased.give_back();
+            } else {
                 // Nothing more can be done about it.
-                let _ = connection.close().await;
+                let _ = leased.connection.close().await;
             }
         });
     }
@@ -98,12 +120,92 @@ impl Deref for Session {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        self.connection.as_deref().expect("a connection until it is dropped")
+        &self.leased.as_ref().expect("a connection until it is dropped").connection
     }
 }
 
 impl DerefMut for Session {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.connection.as_deref_mut().expect("a connection until it is dropped")
+        &mut self.leased.as_mut().expect("a connection until it is dropped").connection
+    }
+}
+
+/// How a statement that reads is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Planning {
+    /// Once for all values: what is read is named by ids, or is little.
+    #[default]
+    Once,
+    /// For the values at hand: they decide how it is best looked for.
+    Anew,
+    /// With an HNSW index. The planner would sort what it takes for few, not knowing what has just moved. Iterative scans
+    /// go on until enough has passed, or their share of the memory is full; in relaxed order, since the strict one drops
+    /// what it finds late, and the statement sorts. Who asked may have given up: it must not hold its connection much
+    /// longer.
+    Graph,
+}
+
+impl Planning {
+    /// What a transaction begins with that runs one such statement.
+    pub(crate) fn alone(self) -> &'static str {
+        match self {
+            // PostgreSQL finds out, over the first executions, which is better.
+            Self::Once | Self::Anew => "",
+            Self::Graph => GRAPH,
+        }
+    }
+
+    /// What a transaction goes on with after any of them.
+    pub(crate) fn within(self) -> &'static str {
+        match self {
+            Self::Once => "set local plan_cache_mode = force_generic_plan; set local statement_timeout to default;
+                 set local enable_sort to default; set local work_mem to default;",
+            Self::Anew => "set local plan_cache_mode = auto; set local statement_timeout to default;
+                 set local enable_sort to default; set local work_mem to default;",
+            Self::Graph => GRAPH,
+        }
+    }
+}
+
+const GRAPH: &str =
+    "set local plan_cache_mode = force_custom_plan; set local statement_timeout = '5s';
+    set local enable_sort = off; set local work_mem = '64MB';
+    set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
+    set local hnsw.max_scan_tuples = 100000;";
+
+/// A transaction that several reads share, once one of them has begun it.
+#[derive(Debug, Default)]
+pub(crate) struct Visit {
+    pub session: Option<Session>,
+    /// What it is set to.
+    pub planning: Planning,
+}
+
+/// A connection to read with.
+#[derive(Debug)]
+pub(crate) enum Reading {
+    /// For one read.
+    Own(Session),
+    /// For those of a visit, which has begun.
+    Shared(OwnedMutexGuard<Visit>),
+}
+
+impl Deref for Reading {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        match self {
+            Self::Own(session) => session,
+            Self::Shared(visit) => visit.session.as_ref().expect("a visit that has begun"),
+        }
+    }
+}
+
+impl DerefMut for Reading {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        match self {
+            Self::Own(session) => session,
+            Self::Shared(visit) => visit.session.as_mut().expect("a visit that has begun"),
+        }
     }
 }

@@ -43,6 +43,7 @@ pub enum By {
 /// Who holds the token with this hash, if it is neither revoked nor expired and its owner may still come
 /// in. Its use is noted, once a minute at most.
 pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<Holder>, Error> {
+    let mut session = store.plain().await?;
     let row = sqlx::query!(
         "with found as (
              select t.id, t.user_id, t.name, t.scopes, u.login, u.is_admin, t.last_used_at
@@ -56,8 +57,9 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<Holder>, 
          select id, user_id, name, scopes, login, is_admin from found",
         hash.as_slice()
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *session)
     .await?;
+    session.done();
     row.map(|row| {
         Ok(Holder {
             user: row.user_id.into(),
@@ -97,7 +99,7 @@ pub async fn set_local_token(
         &scope_words(Scopes::ALL),
         format!("{LOCAL_NAME}{place}")
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -199,7 +201,7 @@ pub async fn find(store: &Store, login: &str) -> Result<Option<User>, Error> {
          from users where lower(login) = lower($1)",
         login
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?)
 }
 
@@ -212,7 +214,7 @@ pub async fn list(store: &Store, after: &str, limit: i64) -> Result<Vec<User>, E
         after,
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?)
 }
 
@@ -282,7 +284,7 @@ pub async fn tokens(store: &Store, user: UserId) -> Result<Vec<AccessToken>, Err
          from access_tokens where user_id = $1 order by id desc",
         user.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter().map(TokenRow::into_token).collect()
 }

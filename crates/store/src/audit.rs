@@ -175,40 +175,36 @@ pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds events at the end of a chain.
+/// Adds events at the end of a chain: where this process knows it, if that is the end; else where it is.
 async fn append(tx: &mut Tx, chain: Chain, noted: &[Noted]) -> Result<(), Error> {
-    let keys = Arc::clone(&tx.1.chains.keys);
-    let ending = ending(tx, chain).await?;
-    let mut head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
-    let mut rows = Rows::default();
-    for Noted { actor, event, .. } in noted {
-        let detail = event.detail.to_string();
-        let link = Link {
-            chain: chain.id(),
-            seq: head.seq + 1,
-            // As exact as the database keeps it.
-            at: Utc::now().trunc_subsecs(6),
-            actor: actor.map(|user| user.0),
-            action: event.act.as_str(),
-            subject: &event.subject,
-            detail: &detail,
-        };
-        let (key_id, mac) = link.sign(&keys, &head.mac);
-        head = Head { seq: link.seq, mac };
-        rows.seqs.push(link.seq);
-        rows.times.push(link.at);
-        rows.actors.push(link.actor);
-        rows.actions.push(link.action.to_owned());
-        rows.subjects.push(event.subject.clone());
-        rows.details.push(detail);
-        rows.key_ids.push(key_id.to_vec());
-        rows.macs.push(mac.to_vec());
+    if let Some(known) = tx.1.chains.known(chain) {
+        let rows = Rows::following(known, chain, noted, &tx.1.chains.keys);
+        if extend(tx, chain, Some(known), &rows).await? {
+            tx.1.appended.push((chain.id(), rows.head));
+            return Ok(());
+        }
     }
-    sqlx::query!(
-        "insert into audit_events (chain, seq, at, actor, action, subject, detail, key_id, mac)
-         select $1, e.* from unnest($2::bigint[], $3::timestamptz[], $4::uuid[], $5::text[], $6::text[],
-             $7::text[], $8::bytea[], $9::bytea[]) e",
+    let ending = ending(tx, chain).await?;
+    let head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
+    let rows = Rows::following(head, chain, noted, &tx.1.chains.keys);
+    extend(tx, chain, None, &rows).await?;
+    if ending.is_known {
+        tx.1.appended.push((chain.id(), rows.head));
+    } else {
+        // What is added is kept. The end that was known stays the one to compare with: `verify` goes on
+        // saying that it was cut off.
+        tracing::error!(audit.chain = %chain.id(), "the end of the audit is not as it was written");
+    }
+    Ok(())
+}
+
+/// Adds events, where an end is named only if the chain ends there; answers whether it did.
+async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select mc.audit_extend($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as "is_extended!""#,
         chain.id(),
+        end.map(|end| end.seq),
+        end.map(|end| end.mac.to_vec()),
         &rows.seqs,
         &rows.times,
         &rows.actors as &[Option<Uuid>],
@@ -218,20 +214,11 @@ async fn append(tx: &mut Tx, chain: Chain, noted: &[Noted]) -> Result<(), Error>
         &rows.key_ids,
         &rows.macs
     )
-    .execute(&mut *tx.0)
-    .await?;
-    if ending.is_known {
-        tx.1.appended.push((chain.id(), head));
-    } else {
-        // What is added is kept. The end that was known stays the one to compare with: `verify` goes on
-        // saying that it was cut off.
-        tracing::error!(audit.chain = %chain.id(), "the end of the audit is not as it was written");
-    }
-    Ok(())
+    .fetch_one(&mut *tx.0)
+    .await?)
 }
 
 /// Events as columns.
-#[derive(Default)]
 struct Rows {
     seqs: Vec<i64>,
     times: Vec<DateTime<Utc>>,
@@ -241,6 +228,49 @@ struct Rows {
     details: Vec<String>,
     key_ids: Vec<Vec<u8>>,
     macs: Vec<Vec<u8>>,
+    /// Where the chain ends with them.
+    head: Head,
+}
+
+impl Rows {
+    /// Events that follow the end of a chain.
+    fn following(end: Head, chain: Chain, noted: &[Noted], keys: &ChainKeys) -> Self {
+        let mut rows = Self {
+            seqs: Vec::new(),
+            times: Vec::new(),
+            actors: Vec::new(),
+            actions: Vec::new(),
+            subjects: Vec::new(),
+            details: Vec::new(),
+            key_ids: Vec::new(),
+            macs: Vec::new(),
+            head: end,
+        };
+        for Noted { actor, event, .. } in noted {
+            let detail = event.detail.to_string();
+            let link = Link {
+                chain: chain.id(),
+                seq: rows.head.seq + 1,
+                // As exact as the database keeps it.
+                at: Utc::now().trunc_subsecs(6),
+                actor: actor.map(|user| user.0),
+                action: event.act.as_str(),
+                subject: &event.subject,
+                detail: &detail,
+            };
+            let (key_id, mac) = link.sign(keys, &rows.head.mac);
+            rows.head = Head { seq: link.seq, mac };
+            rows.seqs.push(link.seq);
+            rows.times.push(link.at);
+            rows.actors.push(link.actor);
+            rows.actions.push(link.action.to_owned());
+            rows.subjects.push(event.subject.clone());
+            rows.details.push(detail);
+            rows.key_ids.push(key_id.to_vec());
+            rows.macs.push(mac.to_vec());
+        }
+        rows
+    }
 }
 
 /// The end of a chain as the database has it.

@@ -3,7 +3,7 @@
 use mc_domain::{
     Act, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::audit::NewEvent;
 use crate::records::{self, DEFAULT_TTL_DAYS, NO_END};
@@ -47,71 +47,92 @@ pub struct BundleItem {
     pub score: f32,
 }
 
-/// Keeps a bundle and its items, counts a recall of each record in it, and lets those records whose
-/// end nobody named live on. May be called again when it is not known whether it was kept. Of a
-/// project that is gone, nothing is kept.
-pub async fn insert(store: &Store, bundle: &NewBundle) -> Result<(), Error> {
-    let items = &bundle.items;
-    let positions: Vec<i32> = (0..).take(items.len()).collect();
-    let sections: Vec<_> = items.iter().map(|i| i.section.as_str().to_owned()).collect();
-    let records: Vec<_> = items.iter().map(|i| i.record.map(|r| r.0)).collect();
-    let docs: Vec<_> = items.iter().map(|i| i.doc.map(|d| d.0)).collect();
-    let passages: Vec<_> = items.iter().map(|i| i.passage.0).collect();
-    let scores: Vec<_> = items.iter().map(|i| i.score).collect();
-    let handles: Vec<_> = bundle.handles.iter().map(ToString::to_string).collect();
+/// Keeps bundles of one caller and project with their items, counts a recall of each record in them, and lets those
+/// records whose end nobody named live on. May be called again when it is not known whether they were kept. Of a
+/// project that is gone, nothing is kept. To be called once in a transaction.
+pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Result<(), Error> {
     // Whose handles they are.
-    let caller = store.principal().map(|user| user.0);
+    let caller = tx.principal().map(|user| user.0);
+    let rows: Vec<_> = all.iter().map(|bundle| row(bundle)).collect();
+    let items: Vec<_> = all.iter().flat_map(|bundle| item_rows(bundle)).collect();
+    let records = all.iter().flat_map(|bundle| &bundle.items).filter_map(|item| item.record);
+    let records: Vec<_> = records.map(|record| record.0).collect();
     // The records are locked in one order everywhere before any is changed, and the references of
     // the items to them, which lock them too, are checked at the end: two recalls of the same
     // records don't wait for each other in a circle. The end of a record is indexed and moves by
     // days, so that most recalls leave the indexes alone.
-    let mut tx = store.begin().await?;
-    let is_new = sqlx::query_scalar!(
+    let kept = sqlx::query_scalar!(
         r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, tokens, degraded, user_id)
-             select $1, p.id, $3, $4, $5, $6, $7, $16 from projects p where p.id = $2
+             select new.id, p.id, new.principal, new.request, new.confidence, new.tokens, new.degraded, $6
+             from projects p, jsonb_to_recordset($2) as new (
+                 id uuid, principal text, request jsonb, confidence real, tokens int, degraded text[])
+             where p.id = $1
              on conflict (id) do nothing returning id),
+         item as materialized (
+             select item.* from kept join jsonb_to_recordset($3) as item (
+                 bundle_id uuid, position int, section text, record_id uuid, doc_id uuid, passage_id uuid,
+                 score real, handle text) on item.bundle_id = kept.id),
          held as materialized (
-             select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int,
-                                   case when r.kind in ('fact', 'fewshot') then $14::int end) as days
+             select r.id, (select count(distinct bundle_id)::int from item where record_id = r.id) as hits,
+                    coalesce((p.policy #>> array['ttl_days', r.kind])::int,
+                             case when r.kind in ('fact', 'fewshot') then $4::int end) as days
              from memory_records r, projects p
-             where r.id = any($10) and p.id = $2 and exists (select 1 from kept)
+             where r.id = any($7) and p.id = $1 and exists (select from kept)
              order by r.id for no key update of r),
          hit as (
-             update memory_records r set hits = hits + 1, last_hit_at = now(),
+             update memory_records r set hits = r.hits + held.hits, last_hit_at = now(),
                  ttl = case when ttl_given or ttl > now() + make_interval(days => held.days - 1) then ttl
-                       else coalesce(now() + make_interval(days => held.days), $17) end
-             from held where r.id = held.id),
+                       else coalesce(now() + make_interval(days => held.days), $5) end
+             from held where r.id = held.id and held.hits > 0),
          items as (
              insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
                  passage_id, score, handle)
-             select kept.id, $2, i.* from kept, unnest($8::int[], $9::text[], $10::uuid[], $11::uuid[],
-                 $12::uuid[], $13::real[], $15::text[]) i)
-         select exists (select from kept) as "is_new!""#,
-        bundle.id.0,
-        bundle.project.0,
-        bundle.principal,
-        bundle.request,
-        bundle.confidence,
-        bundle.tokens,
-        &bundle.degraded,
-        &positions,
-        &sections,
-        &records as &[Option<uuid::Uuid>],
-        &docs as &[Option<uuid::Uuid>],
-        &passages,
-        &scores,
+             select bundle_id, $1, position, section, record_id, doc_id, passage_id, score, handle from item)
+         select id from kept"#,
+        project.0,
+        Value::Array(rows),
+        Value::Array(items),
         DEFAULT_TTL_DAYS,
-        &handles,
+        NO_END,
         caller,
-        NO_END
+        &records
     )
-    .fetch_one(&mut *tx.0)
+    .fetch_all(&mut *tx.0)
     .await?;
-    if is_new {
-        audit::note(&mut tx, recalled(bundle));
+    for bundle in all.iter().filter(|bundle| kept.contains(&bundle.id.0)) {
+        audit::note(tx, recalled(bundle));
     }
-    tx.commit().await
+    Ok(())
+}
+
+/// A bundle by the names of its columns.
+fn row(bundle: &NewBundle) -> Value {
+    json!({
+        "id": bundle.id,
+        "principal": bundle.principal,
+        "request": bundle.request,
+        "confidence": bundle.confidence,
+        "tokens": bundle.tokens,
+        "degraded": bundle.degraded,
+    })
+}
+
+/// Its items likewise.
+fn item_rows(bundle: &NewBundle) -> impl Iterator<Item = Value> {
+    let numbered = bundle.items.iter().zip(&bundle.handles).enumerate();
+    numbered.map(|(position, (item, handle))| {
+        json!({
+            "bundle_id": bundle.id,
+            "position": position,
+            "section": item.section.as_str(),
+            "record_id": item.record,
+            "doc_id": item.doc,
+            "passage_id": item.passage,
+            "score": item.score,
+            "handle": handle.to_string(),
+        })
+    })
 }
 
 /// That the bundle was handed out, with the parts of it: from here on they may be in a prompt.

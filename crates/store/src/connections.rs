@@ -382,7 +382,7 @@ pub async fn project_of(store: &Store, id: ConnectionId) -> Result<Option<Projec
         "select p.key from connections c join projects p on p.id = c.project_id where c.id = $1",
         id.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     key.map(|key| project_key(&key)).transpose()
 }
@@ -412,7 +412,7 @@ pub async fn ask_for_due(store: &Store) -> Result<u64, Error> {
          order by due_at limit $1",
         DUE_AT_ONCE
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     let mut asked = 0;
     for one in due {
@@ -451,7 +451,7 @@ pub async fn begin_asking(store: &Store, id: ConnectionId) -> Result<Option<Aski
         COMPARED_EVERY.as_secs_f64(),
         HEARD_WITHIN.as_secs_f64()
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(|row| {
         Ok(Asking {
@@ -574,7 +574,7 @@ pub async fn succeeded(store: &Store, id: ConnectionId, again_in: Duration) -> R
         id.0,
         again_in.as_secs_f64()
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -599,7 +599,7 @@ pub async fn put_off(
         failure,
         again_in.as_secs_f64()
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }

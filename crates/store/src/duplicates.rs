@@ -209,7 +209,7 @@ pub async fn forget_decided(store: &Store, project: ProjectId) -> Result<u64, Er
              and (select count(*) from memory_records r where r.id = any(c.members)) < 2",
         project.0
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(done.rows_affected())
 }

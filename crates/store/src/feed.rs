@@ -42,6 +42,7 @@ pub struct FeedPage {
 /// Changes after `cursor`, at most `limit`.
 pub async fn since(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage, Error> {
     // One statement has one snapshot: a horizon of a newer one could step over a late commit.
+    let mut session = store.plain().await?;
     let rows = sqlx::query!(
         r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "horizon!",
                   f.txid::text::bigint as txid, f.seq as "seq?", f.passage_id as "passage_id?"
@@ -54,8 +55,9 @@ pub async fn since(store: &Store, cursor: FeedCursor, limit: i64) -> Result<Feed
         cursor.seq,
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *session)
     .await?;
+    session.done();
     let horizon = rows.first().map_or(0, |row| row.horizon.cast_unsigned());
     let entry = |txid: i64, seq, passage: uuid::Uuid| FeedEntry {
         txid: txid.cast_unsigned(),
@@ -71,7 +73,7 @@ pub async fn since(store: &Store, cursor: FeedCursor, limit: i64) -> Result<Feed
 /// or before it has missed some.
 pub async fn pruned(store: &Store) -> Result<u64, Error> {
     let txid = sqlx::query_scalar!(r#"select txid::text::bigint as "txid!" from feed_pruned"#)
-        .fetch_one(&store.pool)
+        .fetch_one(&mut *store.plain().await?)
         .await?;
     Ok(txid.cast_unsigned())
 }
@@ -86,7 +88,7 @@ async fn horizon(store: &Store) -> Result<u64, Error> {
     let xmin = sqlx::query_scalar!(
         r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "xmin!""#
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?;
     Ok(xmin.cast_unsigned())
 }
@@ -100,7 +102,7 @@ pub async fn tell_again(store: &Store, passages: &[PassageId]) -> Result<(), Err
          select pg_notify('passages', '')::text",
         &ids
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?;
     Ok(())
 }

@@ -257,7 +257,7 @@ pub async fn delete(
             repository.0,
             part
         )
-        .execute(&store.pool)
+        .execute(&mut *store.plain().await?)
         .await?;
         deleted += done.rows_affected();
     }

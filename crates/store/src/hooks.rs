@@ -235,7 +235,7 @@ pub async fn receiving(store: &Store, id: HookId) -> Result<Option<Receiving>, E
            from hooks h join projects p on p.id = h.project_id where h.id = $1"#,
         id.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(|row| {
         Ok(Receiving {
@@ -297,7 +297,7 @@ pub async fn is_waiting(store: &Store, id: DeliveryId) -> Result<bool, Error> {
         r#"select exists (select from deliveries where id = $1 and state = 'waiting') as "is_waiting!""#,
         id.0
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?;
     Ok(is_waiting)
 }
@@ -448,7 +448,7 @@ pub(crate) async fn forget_former_secrets(store: &Store) -> Result<(), Error> {
     sqlx::query!(
         "update hooks set former_secret = null, former_until = null where former_until < now()"
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }

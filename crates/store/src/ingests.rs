@@ -137,7 +137,7 @@ pub async fn has_read(
         repository.0,
         commit
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     Ok(has_read.unwrap_or_default())
 }
@@ -158,7 +158,7 @@ pub async fn has_failed(
         requested_ref,
         ago.as_secs_f64()
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     Ok(has_failed.unwrap_or_default())
 }
@@ -318,7 +318,7 @@ pub async fn adopt(store: &Store) -> Result<u64, Error> {
            where status in ('QUEUED', 'RUNNING') and job is not null and not mc.is_job_open(job)
            returning project_id"#
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     let waiting = sqlx::query_scalar!(
         "select distinct r.project_id from ingest_runs r
@@ -326,7 +326,7 @@ pub async fn adopt(store: &Store) -> Result<u64, Error> {
            and not exists (select from ingest_runs o
                            where o.project_id = r.project_id and o.status = 'RUNNING')"
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     for project in &waiting {
         let project = ProjectId::from(*project);
@@ -374,7 +374,7 @@ pub async fn give_back(store: &Store, id: IngestId, worker: &str) -> Result<(), 
         id.0,
         worker
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -400,7 +400,7 @@ pub async fn progress(
         counts.chunks_written,
         counts.chunks_reused
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(done.rows_affected() == 1)
 }

@@ -125,7 +125,7 @@ const LIBRARY: u32 = 2;
 /// one of its workers is dropped, sqlx gives its connection back in the transaction that it had begun: whoever had it
 /// next would write into that, and hold its locks, for ever.
 pub fn queue(store: &Store) -> Library {
-    let options = PgConnectOptions::clone(&store.pool.connect_options());
+    let options = PgConnectOptions::clone(&store.pool.inner().connect_options());
     PgPoolOptions::new()
         .max_connections(LIBRARY)
         .after_release(|connection, _| {
@@ -171,7 +171,7 @@ pub async fn relay(store: &Store, kinds: &[String], rooms: &[i32]) -> Result<Vec
         kinds,
         rooms
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?)
 }
 
@@ -179,13 +179,15 @@ pub async fn relay(store: &Store, kinds: &[String], rooms: &[i32]) -> Result<Vec
 /// or is not due.
 pub async fn claim(store: &Store, id: &str, worker: &str) -> Result<Option<Value>, Error> {
     Ok(sqlx::query_scalar!("select mc.claim_job($1, $2)", id, worker)
-        .fetch_one(&store.pool)
+        .fetch_one(&mut *store.plain().await?)
         .await?)
 }
 
 /// Gives back a job that `worker` took and has not begun.
 pub async fn give_back(store: &Store, id: &str, worker: &str) -> Result<(), Error> {
-    sqlx::query!("select mc.return_job($1, $2)::text", id, worker).fetch_one(&store.pool).await?;
+    sqlx::query!("select mc.return_job($1, $2)::text", id, worker)
+        .fetch_one(&mut *store.plain().await?)
+        .await?;
     Ok(())
 }
 
@@ -197,7 +199,7 @@ pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<Start
         id,
         worker
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?)
 }
 
@@ -223,20 +225,24 @@ pub async fn end(
         reason,
         pause
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 
 /// Gives back all that a worker holds that works no more; what it had begun is as if it had not been.
 pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
-    sqlx::query!("select mc.release_jobs($1)::text", worker).fetch_one(&store.pool).await?;
+    sqlx::query!("select mc.release_jobs($1)::text", worker)
+        .fetch_one(&mut *store.plain().await?)
+        .await?;
     Ok(())
 }
 
 /// Has what the workers held whose names begin with `node` be taken for left at the next [`sweep`]: their processes are
 /// known to have ended.
 pub async fn forget_workers(store: &Store, node: &str) -> Result<(), Error> {
-    sqlx::query!("select mc.forget_workers($1)::text", node).fetch_one(&store.pool).await?;
+    sqlx::query!("select mc.forget_workers($1)::text", node)
+        .fetch_one(&mut *store.plain().await?)
+        .await?;
     Ok(())
 }
 
@@ -281,7 +287,7 @@ async fn select(
         filter.before.as_deref(),
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|row| {
@@ -341,7 +347,7 @@ pub async fn sweep(
         apart.as_secs_f64(),
         kept_days
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 

@@ -29,6 +29,7 @@ pub mod logins;
 pub mod members;
 pub mod passages;
 pub mod policies;
+mod pool;
 pub mod projects;
 pub mod quarantine;
 pub mod records;
@@ -45,23 +46,22 @@ pub mod uses;
 pub mod vectors;
 mod warm_up;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mc_domain::{ProjectId, UserId};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, raw_sql};
+use sqlx::{AssertSqlSafe, ConnectOptions, raw_sql};
+use tokio::sync::Mutex;
 use tracing::log::LevelFilter;
 use uuid::Uuid;
 
-use access::{Entry, Place, Session};
+use access::{Entry, Place, Planning, Reading, Session, Visit};
 use audit::{Chain, Chains, Head, Noted};
 pub use error::Error;
 pub use listener::Listener;
+use pool::Pool;
 pub use warm_up::warm_up;
-
-/// A connection that was in use this recently is handed out untested. The round trip would be as long
-/// as many a statement; the server's restart, which cuts connections off, takes about as long as this.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 /// The schema's changes, in order.
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
@@ -79,9 +79,11 @@ const LISTENERS: u32 = 4;
 /// entered one ([`Store::enter`]).
 #[derive(Debug, Clone)]
 pub struct Store {
-    pool: PgPool,
+    pool: Pool,
     /// On whose behalf, and in which project.
     entry: Option<Entry>,
+    /// A transaction that several reads share ([`Store::visit`]), once one of them has begun it.
+    visit: Option<Arc<Mutex<Visit>>>,
     /// Connections of those that listen, who never give one back.
     listening: PgPool,
     chains: Chains,
@@ -120,32 +122,33 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(CONNECTED_WITHIN)
-            .test_before_acquire(false)
-            .before_acquire(|connection, usage| {
-                Box::pin(async move {
-                    if usage.idle_for > TRUSTED_IDLE {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
             .connect_with(options.clone())
             .await?;
+        let pool = Pool::over(pool, CONNECTED_WITHIN);
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
-        Ok(Self { pool, entry: None, listening, chains })
+        Ok(Self { pool, entry: None, visit: None, listening, chains })
     }
 
     /// The same connections on behalf of someone in a project. Each statement runs in a transaction
     /// that PostgreSQL lets see the rows of that project alone, as far as the principal's role goes at
     /// that moment; one that forgets its `where` gets no others.
     pub fn enter(&self, principal: UserId, project: ProjectId) -> Self {
-        Self { entry: Some(Entry { principal, place: Place::Project(project) }), ..self.clone() }
+        let entry = Some(Entry { principal, place: Place::Project(project) });
+        Self { entry, visit: None, ..self.clone() }
     }
 
     /// The same connections on behalf of someone who looks at an audit that is for administrators of the
     /// service: its own, or that of a project that was removed. Others, and of other projects, see none.
     pub fn auditor(&self, principal: UserId, chain: Chain) -> Self {
-        Self { entry: Some(Entry { principal, place: Place::Audit(chain) }), ..self.clone() }
+        let entry = Some(Entry { principal, place: Place::Audit(chain) });
+        Self { entry, visit: None, ..self.clone() }
+    }
+
+    /// The same for several reads that belong together and come soon one after the other: they enter once, and share
+    /// a transaction and its connection, one at a time, until the last clone of this is gone. Writes have transactions
+    /// of their own. Once a read has failed, so do those that follow.
+    pub fn visit(&self) -> Self {
+        Self { visit: Some(Arc::default()), ..self.clone() }
     }
 
     /// On whose behalf the store is used, if somebody has entered.
@@ -159,19 +162,49 @@ impl Store {
     }
 
     /// A connection to read with, under the policies of the entry.
-    async fn read(&self) -> Result<Session, Error> {
-        match self.entry {
-            None => Session::plain(&self.pool).await,
-            entry => {
-                Session::begun(&self.pool, format!("begin read only; {}", access::enter(entry)))
-                    .await
+    async fn read(&self) -> Result<Reading, Error> {
+        self.read_planned(Planning::Once).await
+    }
+
+    /// The same for a statement that is to be planned in some way.
+    async fn read_planned(&self, planning: Planning) -> Result<Reading, Error> {
+        let Some(visit) = &self.visit else {
+            return Ok(Reading::Own(self.begin_reading(planning.alone()).await?));
+        };
+        let mut shared = Arc::clone(visit).lock_owned().await;
+        let Visit { session, planning: before } = &mut *shared;
+        match session {
+            Some(session) if *before != planning => {
+                raw_sql(planning.within()).execute(&mut **session).await?;
             }
+            Some(_) => {}
+            None => *session = Some(self.begin_reading(planning.within()).await?),
         }
+        *before = planning;
+        Ok(Reading::Shared(shared))
+    }
+
+    /// A connection without a transaction, for one statement.
+    async fn plain(&self) -> Result<Session, Error> {
+        Session::plain(&self.pool).await
+    }
+
+    async fn begin_reading(&self, settings: &str) -> Result<Session, Error> {
+        if self.entry.is_none() && settings.is_empty() {
+            return self.plain().await;
+        }
+        let begin = format!("begin read only; {settings} {}", access::enter(self.entry));
+        Session::begun(&self.pool, begin).await
     }
 
     /// Opens a transaction.
     pub async fn begin(&self) -> Result<Tx, Error> {
         self.begin_with("").await
+    }
+
+    /// Opens a transaction for what is written often and always alike: its statements are planned once for all values.
+    pub async fn begin_frequent(&self) -> Result<Tx, Error> {
+        self.begin_with("set local plan_cache_mode = force_generic_plan").await
     }
 
     /// Opens a transaction and runs `statements`, which are to be of our own making, in one round trip.
@@ -197,7 +230,7 @@ impl Store {
 
     /// Most connections, besides those that listen.
     pub fn max_connections(&self) -> usize {
-        usize::try_from(self.pool.options().get_max_connections()).unwrap_or(usize::MAX)
+        usize::try_from(self.pool.inner().options().get_max_connections()).unwrap_or(usize::MAX)
     }
 
     /// Closes every connection, waiting for those in use.

@@ -84,7 +84,7 @@ pub async fn find_team(
         key,
         user.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(|row| {
         let team =
@@ -104,7 +104,7 @@ pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>, 
         user.0,
         all
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?)
 }
 

@@ -288,7 +288,7 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
            from passages where id = any($1)"#,
         &ids
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|r| {
@@ -323,7 +323,7 @@ pub async fn ids_after(
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     Ok(ids.into_iter().map(PassageId::from).collect())
 }

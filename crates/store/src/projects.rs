@@ -58,7 +58,7 @@ pub async fn may_create(store: &Store, principal: UserId) -> Result<bool, Error>
         r#"select exists (select from users where id = $1 and not is_agent) as "may!""#,
         principal.0
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 
@@ -101,7 +101,10 @@ pub async fn find(
     principal: UserId,
     key: &ProjectKey,
 ) -> Result<Option<Project>, Error> {
-    named(&store.pool, principal, key).await
+    let mut session = store.plain().await?;
+    let found = named(&mut *session, principal, key).await?;
+    session.done();
+    Ok(found)
 }
 
 async fn named(
@@ -171,7 +174,7 @@ pub async fn holding(
         ingest,
         hold
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(Row::into_project).transpose()
 }
@@ -185,7 +188,7 @@ pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Erro
            from mc.projects_of($1) order by key"#,
         principal.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter().map(Row::into_project).collect()
 }

@@ -240,7 +240,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error
         limit,
         ATTEMPTS_MAX
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|row| {
@@ -266,7 +266,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error
 /// The notice arrived, or never will.
 pub async fn notified(store: &Store, id: HoldId) -> Result<(), Error> {
     sqlx::query!("update quarantine set notify_at = null where id = $1", id.0)
-        .execute(&store.pool)
+        .execute(&mut *store.plain().await?)
         .await?;
     Ok(())
 }

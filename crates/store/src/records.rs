@@ -1,5 +1,6 @@
 //! Memory records and their history.
 
+mod candidates;
 mod create;
 mod promotion;
 mod provenance;
@@ -14,10 +15,10 @@ use mc_sanitizer::Sanitized;
 
 use crate::citations::{self, Citation};
 use crate::error::word;
-use crate::vectors::Model;
 use crate::{Error, Store, Tx};
 
-pub use create::{NewRecord, create};
+pub use candidates::{Candidate, Fingerprint, Nearness, candidates};
+pub use create::{NewRecord, create, create_all};
 pub use promotion::{
     Decided, Promotion, RESTORED_DAYS, confirm, decide, is_own_proposal, live_until, prolong,
     proposals, restore, same_proposal, share,
@@ -152,36 +153,6 @@ pub struct RecordBody {
     pub simhash: u64,
 }
 
-/// A live record that may say the same as a new one.
-#[derive(Debug, Clone)]
-pub struct Candidate {
-    /// Identifier.
-    pub id: RecordId,
-    /// Kind.
-    pub kind: RecordKind,
-    /// Title.
-    pub title: String,
-    /// Content.
-    pub content: String,
-    /// sha256 of the normalised content.
-    pub content_hash: Vec<u8>,
-    /// 64-bit simhash of the content.
-    pub simhash: u64,
-    /// Cosine similarity of the vectors; `None` without them.
-    pub similarity: Option<f32>,
-}
-
-/// What is compared of a new text.
-#[derive(Debug, Clone, Copy)]
-pub struct Fingerprint<'a> {
-    /// sha256 of the normalised content.
-    pub content_hash: &'a [u8],
-    /// 64-bit simhash of the content.
-    pub simhash: u64,
-    /// Bits by which the simhash of what says the same may differ.
-    pub max_distance: i32,
-}
-
 /// A change of a live record.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
@@ -271,82 +242,6 @@ pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     .execute(&mut *tx.0)
     .await?;
     Ok(done.rows_affected() == 1)
-}
-
-/// Live records that may say the same as a new text, among the team's or one user's private ones: equal hash (expired ones, too: they still hold
-/// their place in `memory_records_live_content`), the `limit` nearest by simhash within
-/// `max_distance` bits, and the `limit` nearest vectors. To be called in a
-/// transaction of [`Store::begin_in_memory`].
-pub async fn candidates(
-    tx: &mut Tx,
-    project: ProjectId,
-    private_to: Option<UserId>,
-    text: Fingerprint<'_>,
-    vector: Option<(&Model, &[f32])>,
-    limit: i64,
-) -> Result<Vec<Candidate>, Error> {
-    let visibility = if private_to.is_some() { Visibility::Private } else { Visibility::Team };
-    let private_to = private_to.map(|user| user.0);
-    let (model, vector) = vector.map_or((None, None), |(m, v)| (Some(m.id), Some(v)));
-    // Fingerprints come from the index alone and vectors from their own table; only the few that
-    // are chosen are read as records.
-    let rows = sqlx::query!(
-        r#"with same as (
-               select id from memory_records
-               where project_id = $1 and state in ('active', 'stale') and content_hash = $2
-                 and visibility = $8 and private_to is not distinct from $9),
-           alike as (
-               select id from
-                   (select id, bit_count((simhash # $3)::bit(64)) as bits from memory_records
-                    where project_id = $1 and state in ('active', 'stale')
-                      and visibility = $8 and private_to is not distinct from $9
-                    offset 0) as fingerprints
-               where bits <= $4 order by bits limit $7),
-           near as (
-               select passage_id from
-                   (select passage_id, embedding <=> (select $6::real[]::vector) as distance
-                    from embeddings
-                    where model_id = $5 and project_id = $1 and source_kind = 'memory'
-                      and private_to is not distinct from $9
-                    offset 0) as vectors
-               order by distance limit $7),
-           chosen as materialized (
-               select id from same union select id from alike
-               union select p.record_id from near join passages p on p.id = near.passage_id)
-           select r.id, r.kind, r.title, r.content, r.content_hash, r.simhash,
-                  (select 1 - (e.embedding <=> $6::real[]::vector)
-                   from passages p join embeddings e on e.passage_id = p.id and e.model_id = $5
-                   where p.record_id = r.id) as similarity
-           from chosen c
-           cross join lateral (select * from memory_records where id = c.id offset 0) as r
-           where r.state in ('active', 'stale') and (r.ttl > now() or r.content_hash = $2)"#,
-        project.0,
-        text.content_hash,
-        text.simhash.cast_signed(),
-        i64::from(text.max_distance),
-        model,
-        vector as Option<&[f32]>,
-        limit,
-        visibility.as_str(),
-        private_to
-    )
-    .fetch_all(&mut *tx.0)
-    .await?;
-    rows.into_iter()
-        .map(|r| {
-            #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more")]
-            let similarity = r.similarity.map(|s| s as f32);
-            Ok(Candidate {
-                id: r.id.into(),
-                kind: word(&r.kind)?,
-                title: r.title,
-                content: r.content,
-                content_hash: r.content_hash,
-                simhash: r.simhash.cast_unsigned(),
-                similarity,
-            })
-        })
-        .collect()
 }
 
 /// Holds the records until the transaction ends, in one order everywhere, so that two checks of

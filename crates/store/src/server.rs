@@ -37,7 +37,7 @@ impl Versions {
 
 /// Reads the server's versions.
 pub async fn versions(store: &Store) -> Result<Versions, Error> {
-    versions_of(&mut *store.pool.acquire().await?).await
+    versions_of(&mut *store.plain().await?).await
 }
 
 pub(crate) async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
@@ -61,7 +61,7 @@ pub(crate) async fn versions_of(connection: &mut PgConnection) -> Result<Version
 /// Names this database among all: what is derived from another one, or from this one before a
 /// restore turned back its time, bears another name.
 pub async fn identity(store: &Store) -> Result<String, Error> {
-    identity_of(&mut *store.pool.acquire().await?).await
+    identity_of(&mut *store.plain().await?).await
 }
 
 pub(crate) async fn identity_of(connection: &mut PgConnection) -> Result<String, Error> {
@@ -76,7 +76,7 @@ pub(crate) async fn identity_of(connection: &mut PgConnection) -> Result<String,
 
 /// Answers when the database does.
 pub async fn ping(store: &Store) -> Result<(), Error> {
-    sqlx::query!("select 1 as one").fetch_one(&store.pool).await?;
+    sqlx::query!("select 1 as one").fetch_one(&mut *store.plain().await?).await?;
     Ok(())
 }
 

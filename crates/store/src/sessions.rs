@@ -23,7 +23,7 @@ pub async fn keep_pending(
         sealed,
         expires_at
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -34,7 +34,7 @@ pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Ve
         "delete from pending_logins where state_hash = $1 returning sealed",
         state.as_slice()
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?)
 }
 
@@ -52,7 +52,7 @@ pub async fn identified(
         provider,
         subject
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?)
 }
 
@@ -67,7 +67,7 @@ pub async fn invited(store: &Store, email: &str) -> Result<Option<User>, Error> 
          limit 2",
         email
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     Ok(if users.len() == 1 { users.pop() } else { None })
 }
@@ -85,7 +85,7 @@ pub async fn identify(
         subject,
         user.0
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -291,6 +291,7 @@ pub async fn holder(
     user: UserId,
     session: SessionId,
 ) -> Result<Option<Holder>, Error> {
+    let mut reading = store.plain().await?;
     let row = sqlx::query!(
         r#"select u.login, u.is_admin, coalesce(s.scopes, t.scopes) as "scopes!",
                   s.id is not null as "is_login!"
@@ -303,8 +304,9 @@ pub async fn holder(
         user.0,
         session.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *reading)
     .await?;
+    reading.done();
     row.map(|row| {
         Ok(Holder {
             user,
@@ -381,7 +383,7 @@ pub async fn begin_device(
         grant.expires_at,
         grant.interval
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -471,7 +473,7 @@ pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
     let rows = sqlx::query!(
         "select public_key, private_key, since, retired_at from signing_keys order by since"
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|row| {

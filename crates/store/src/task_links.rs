@@ -312,7 +312,7 @@ pub async fn not_written(
         reason,
         is_over
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }

@@ -39,7 +39,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
         "delete from passages where record_id in (
              select id from memory_records where state in ('active', 'stale') and ttl < now())"
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?
     .rows_affected();
     hooks::forget_former_secrets(store).await?;
@@ -72,7 +72,7 @@ async fn sweep_logins(store: &Store) -> Result<u64, Error> {
                 + (select count(*) from ended) as "count!""#,
         SESSION_DAYS
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?;
     Ok(swept.cast_unsigned())
 }
@@ -91,7 +91,7 @@ async fn prune_feed(store: &Store) -> Result<u64, Error> {
            select count(*) as "count!" from gone"#,
         FEED_DAYS
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?;
     Ok(gone.cast_unsigned())
 }

@@ -16,7 +16,7 @@ use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
 pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
-pub use nearest::{Extent, Extents, extents, nearest, nearest_in};
+pub use nearest::{Extent, extent, nearest, nearest_in};
 pub use progress::{Failing, Progress, failing, progress, try_failing_again};
 
 /// The longest vectors that pgvector's HNSW index takes.
@@ -103,7 +103,7 @@ pub async fn models(store: &Store) -> Result<Vec<Model>, Error> {
         Model,
         "select id, name, dimensions, provider from embedding_models order by id"
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?)
 }
 
@@ -113,7 +113,7 @@ pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
         r#"select count(*) as "count!" from embeddings where model_id = $1"#,
         model.id
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 
@@ -126,7 +126,7 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
              and e.passage_id = p.id and e.text_hash = p.content_hash)",
         model.id
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     enqueue_parts(store, model, &missing).await
 }
@@ -144,7 +144,7 @@ pub async fn enqueue_missing_in(
         model.id,
         project.0
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     enqueue_parts(store, model, &missing).await
 }
@@ -165,7 +165,7 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
         queued += past_deadlocks(|| enqueue_free(store, model, passages)).await?;
         let Some(held) = unqueued(store, model, passages).await? else { return Ok(queued) };
         sqlx::query!("select from passages where id = $1 for key share", held)
-            .execute(&store.pool)
+            .execute(&mut *store.plain().await?)
             .await?;
     }
 }
@@ -187,7 +187,7 @@ async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result
         passages,
         EMBEDDING_PRIORITY
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(done.rows_affected())
 }
@@ -204,7 +204,7 @@ async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Opt
         model.id,
         passages
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?)
 }
 
@@ -287,7 +287,7 @@ pub async fn take_backlog(
         limit,
         is_remote
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|r| {
@@ -319,7 +319,7 @@ pub async fn may_embed(
         &ids,
         is_remote
     )
-    .fetch_one(&store.pool)
+    .fetch_one(&mut *store.plain().await?)
     .await?)
 }
 
@@ -335,7 +335,7 @@ pub async fn store_batch(
         text_hash: &item.text_hash,
         vector,
     });
-    let mut connection = store.pool.acquire().await?;
+    let mut connection = store.plain().await?;
     put_all(&mut connection, model, items).await
 }
 
@@ -413,7 +413,7 @@ pub async fn backlog_failed(
         &ids,
         reason
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -422,7 +422,7 @@ pub async fn backlog_failed(
 pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
     sqlx::query!("update embedding_queue set run_at = now() where passage_id = any($1)", &ids)
-        .execute(&store.pool)
+        .execute(&mut *store.plain().await?)
         .await?;
     Ok(())
 }

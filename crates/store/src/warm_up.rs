@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::try_join_all;
-use mc_domain::{BundleId, PassageId, ProjectId, ProjectKey, RecordId, UserId};
+use mc_domain::{BundleId, PassageId, ProjectId, ProjectKey, RecordId, SourceKind, UserId};
 use serde_json::json;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -29,7 +29,7 @@ pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
 }
 
 async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
-    let cold = try_join_all((0..store.max_connections()).map(|_| store.pool.acquire())).await?;
+    let cold = try_join_all((0..store.max_connections()).map(|_| store.plain())).await?;
     let mut warm = Vec::new();
     for connection in cold {
         // All others are held, and no more may be opened: everything goes through this one.
@@ -37,7 +37,7 @@ async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
         for _ in 0..EXECUTIONS {
             recall(store, model).await?;
         }
-        warm.push(store.pool.acquire().await?);
+        warm.push(store.plain().await?);
     }
     Ok(())
 }
@@ -45,16 +45,22 @@ async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
 /// The statements of a recall.
 async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
     let nobody = ProjectId(Uuid::nil());
-    let everything = PassageFilter::project(nobody);
+    let mut records = PassageFilter::project(nobody);
+    records.sources = vec![SourceKind::Memory];
     let direction = vec![1.0; usize::try_from(model.dimensions).unwrap_or(0)];
     let key = ProjectKey::parse("warm-up").expect("a key");
     projects::find(store, UserId::LOCAL, &key).await?;
     let store = &store.enter(UserId::LOCAL, nobody);
-    vectors::extents(store, model, nobody).await?;
-    vectors::nearest_in(store, model, &direction, &everything, 1, Extent::Heap).await?;
-    passages::load(store, nobody, &[PassageId(Uuid::nil())]).await?;
+    let visit = store.visit();
+    vectors::extent(&visit, model, &records).await?;
+    vectors::nearest_in(&visit, model, &direction, &records, 1, Extent::Heap).await?;
+    passages::load(&visit, nobody, &[PassageId(Uuid::nil())]).await?;
+    // Its connection is the only one there is.
+    drop(visit);
     citations::of_records(store, &[RecordId(Uuid::nil())]).await?;
-    bundles::insert(store, &unheard(nobody)).await
+    let mut tx = store.begin_frequent().await?;
+    bundles::insert(&mut tx, nobody, &[&unheard(nobody)]).await?;
+    tx.commit().await
 }
 
 /// A bundle that is not kept, since its project does not exist.

@@ -356,3 +356,29 @@ fn is_refused<T>(done: Result<T, Error>) -> bool {
         _ => false,
     }
 }
+
+#[tokio::test]
+async fn a_visit_sees_what_a_single_read_sees() {
+    let world = World::with(Role::Viewer).await;
+    let records = "select count(*)::text from memory_records";
+    for project in [world.ours, world.theirs] {
+        let alone = world.seen_by(world.ann, project);
+        let visit = alone.visit();
+        let expected = if project == world.ours { "1" } else { "0" };
+        for store in [&alone, &visit, &visit] {
+            assert_eq!(text(store, records).await.unwrap(), expected);
+        }
+        // Who goes on to another project leaves the visit behind.
+        let elsewhere = visit.enter(world.ann, world.theirs);
+        assert_eq!(text(&elsewhere, records).await.unwrap(), "0");
+    }
+}
+
+#[tokio::test]
+async fn the_reads_of_a_visit_take_turns_on_one_connection() {
+    let world = World::with(Role::Viewer).await;
+    let visit = world.seen_by(world.ann, world.ours).visit();
+    let backend = || text(&visit, "select pg_backend_pid()::text");
+    let (first, second) = tokio::join!(backend(), backend());
+    assert_eq!(first.unwrap(), second.unwrap());
+}

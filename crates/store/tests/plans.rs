@@ -15,7 +15,7 @@ use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::feed::FeedCursor;
 use mc_store::hygiene::retention::{self, Kept};
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
-use mc_store::records::{Fingerprint, NewRecord, Origin, RecordBody, RecordFilter};
+use mc_store::records::{Fingerprint, Nearness, NewRecord, Origin, RecordBody, RecordFilter};
 use mc_store::vectors::{Heap, Model};
 use mc_store::{
     Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
@@ -75,8 +75,10 @@ async fn search(db: &mut Watched) {
     };
     for project in [SMALL, LARGE, ProjectId(Uuid::nil())] {
         db.enter(project);
-        let extents = async |store: &Store| vectors::extents(store, &model, project).await.unwrap();
-        db.reads_at_most("vectors::extents", A_FEW, extents).await;
+        let extents = async |store: &Store| {
+            vectors::extent(store, &model, &PassageFilter::project(project)).await.unwrap()
+        };
+        db.reads_at_most("vectors::extent", A_FEW, extents).await;
     }
     db.enter(SMALL);
     let heap = async |store: &Store| nearest(store, SMALL, None).await;
@@ -165,7 +167,9 @@ async fn recall(db: &mut Watched) {
     };
     let keep = async |store: &Store| {
         let bundle = NewBundle { id: BundleId::generate(), ..bundle.clone() };
-        bundles::insert(store, &bundle).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        bundles::insert(&mut tx, bundle.project, &[&bundle]).await.unwrap();
+        tx.commit().await.unwrap();
     };
     db.reads_at_most("bundles::insert", A_FEW, keep).await;
     let used = async |store: &Store| {
@@ -189,14 +193,14 @@ fn item(record: RecordId) -> BundleItem {
 async fn save(db: &mut Watched) {
     db.enter(SMALL);
     let model = vectors::models(&db.store).await.unwrap().remove(0);
-    let vector = vec![0.3; 32];
+    let vector = [0.3; 32];
     let candidates = async |store: &Store| {
         let mut tx = store.begin_in_memory(SMALL).await.unwrap();
-        let vector = Some((&model, vector.as_slice()));
-        let text = Fingerprint { content_hash: b"none", simhash: 7_919, max_distance: 10 };
-        records::candidates(&mut tx, SMALL, None, text, vector, 30).await.unwrap()
+        let text = Fingerprint { content_hash: b"none", simhash: 7_919, vector: Some(&vector) };
+        let nearness = Nearness { max_distance: 10, limit: 30 };
+        records::candidates(&mut tx, SMALL, None, Some(&model), &[text; 3], nearness).await.unwrap()
     };
-    db.reads_at_most("records::candidates", SMALL_PROJECT, candidates).await;
+    db.reads_at_most("records::candidates of three", 3.0 * SMALL_PROJECT, candidates).await;
     let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
     db.reads_at_most("records::find", A_FEW, found).await;
     let create = async |store: &Store| {
@@ -221,7 +225,7 @@ async fn save(db: &mut Watched) {
     let batch = async |store: &Store| {
         let backlog = vectors::take_backlog(store, 32, false).await.unwrap();
         assert_eq!(backlog.len(), 32);
-        let batch: Vec<_> = backlog.into_iter().map(|item| (item, vector.clone())).collect();
+        let batch: Vec<_> = backlog.into_iter().map(|item| (item, vector.to_vec())).collect();
         vectors::store_batch(store, &model, &batch).await.unwrap();
     };
     // Those that the calls before took off the queue are dead, and still in its index.
@@ -248,7 +252,7 @@ async fn create_record(tx: &mut Tx, model: &Model) {
     };
     let (origin, vector) = (Origin::default(), Some((model, [0.3; 32].as_slice())));
     let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
-    records::create(tx, SMALL, &new).await.unwrap();
+    records::create(tx, SMALL, new).await.unwrap();
 }
 
 async fn write_record(tx: &mut Tx, model: &Model) {

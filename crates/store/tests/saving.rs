@@ -5,7 +5,7 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::records::{self, Candidate, Fingerprint, NewRecord, Origin, RecordBody};
+use mc_store::records::{self, Candidate, Fingerprint, Nearness, NewRecord, Origin, RecordBody};
 use mc_store::vectors::{self, Model};
 use mc_store::{Store, testing};
 use mc_testkit::TestDatabase;
@@ -30,8 +30,8 @@ async fn a_record_that_brings_its_vector_is_found_and_never_queued() {
     assert_eq!(vectors::queue_length(store, None, false).await.unwrap(), 1);
 }
 
-const TEXT: Fingerprint<'static> =
-    Fingerprint { content_hash: b"same", simhash: 0, max_distance: 4 };
+const TEXT: Fingerprint<'static> = Fingerprint { content_hash: b"same", simhash: 0, vector: None };
+const NEARNESS: Nearness = Nearness { max_distance: 4, limit: 1 };
 
 #[tokio::test]
 async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
@@ -43,9 +43,17 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     let alike = create(store, project, "alike", 0b11, Some((&model, &[0.0, 1.0]))).await;
     let near = create(store, project, "near", FAR, Some((&model, &[1.0, 0.1]))).await;
     create(store, db.project("other").await.id, "same", 0, Some((&model, &[1.0, 0.0]))).await;
-    let asked = async |vector| {
+    let asked = async |vector: Option<(&Model, &[f32])>| {
         let mut tx = store.begin_in_memory(project).await.unwrap();
-        records::candidates(&mut tx, project, None, TEXT, vector, 1).await.unwrap()
+        let (model, vector) = vector.unzip();
+        let texts = [
+            Fingerprint { vector, ..TEXT },
+            Fingerprint { content_hash: b"none", simhash: FAR, vector },
+        ];
+        let found =
+            records::candidates(&mut tx, project, None, model, &texts, NEARNESS).await.unwrap();
+        let [of_text, _]: [Vec<Candidate>; 2] = found.try_into().unwrap();
+        of_text
     };
 
     let by_words = asked(None).await;
@@ -104,7 +112,7 @@ async fn create(
     let mut tx = store.begin_in_memory(project).await.unwrap();
     let origin = Origin::default();
     let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
-    let record = records::create(&mut tx, project, &new).await.unwrap();
+    let record = records::create(&mut tx, project, new).await.unwrap();
     tx.commit().await.unwrap();
     record.id
 }

@@ -56,12 +56,10 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     let had_contents = !is_empty(&contents);
     let mut bundle = fit_envelope(envelope, budget);
     let mut queues = Queues::new(contents);
-    let mut spent = size(&bundle);
+    let mut spent = Spent::of(&bundle);
     let mut taken = Vec::new();
     while let Some(item) = queues.next() {
-        let room = budget.get().saturating_sub(spent);
-        let Some((item, cost)) = fitted(item, room) else { continue };
-        spent += cost;
+        let Some(item) = spent.fitted(item, &bundle, budget) else { continue };
         queues.took(&item);
         taken.push(section(&item));
         put(&mut bundle, item);
@@ -86,16 +84,45 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     bundle
 }
 
-/// The item and its cost: whole where there is room for it, else shortened to the sentences that tell
-/// most, which says so; `None` where not even that fits.
-fn fitted(item: Item, room: usize) -> Option<(Item, usize)> {
-    let whole = cost(&item);
-    if whole <= room {
-        return Some((item, whole));
+/// What a bundle costs so far. No token is shorter than a byte: as long as a bundle's bytes fit, nothing is counted.
+struct Spent {
+    at_most: usize,
+    is_exact: bool,
+}
+
+impl Spent {
+    fn of(bundle: &Bundle) -> Self {
+        Self { at_most: json_of(bundle).len(), is_exact: false }
     }
-    let short = shortened(item)?;
-    let cost = cost(&short);
-    (cost <= room).then_some((short, cost))
+
+    /// The item: whole where the bundle has room for it, else shortened to the sentences that tell most, which says so;
+    /// `None` where not even that fits.
+    fn fitted(&mut self, item: Item, bundle: &Bundle, budget: TokenBudget) -> Option<Item> {
+        let json = json_of_item(&item);
+        if self.has_room(json.len(), budget) {
+            self.at_most += json.len() + ITEM_TOKENS;
+            self.is_exact = false;
+            return Some(item);
+        }
+        if !self.is_exact {
+            *self = Self { at_most: size(bundle), is_exact: true };
+        }
+        let whole = tokens::count(&json);
+        if self.has_room(whole, budget) {
+            self.at_most += whole + ITEM_TOKENS;
+            return Some(item);
+        }
+        let short = shortened(item)?;
+        let cost = tokens::count(&json_of_item(&short));
+        self.has_room(cost, budget).then(|| {
+            self.at_most += cost + ITEM_TOKENS;
+            short
+        })
+    }
+
+    fn has_room(&self, tokens: usize, budget: TokenBudget) -> bool {
+        self.at_most + tokens + ITEM_TOKENS <= budget.get()
+    }
 }
 
 /// The item with a shorter text; `None` where its text is no longer than that.
@@ -121,8 +148,12 @@ fn shortened(item: Item) -> Option<Item> {
 
 /// Tokens of the bundle as it may be handed out, with room for its own `tokens` field.
 fn size(bundle: &Bundle) -> usize {
+    tokens::count(&json_of(bundle))
+}
+
+fn json_of(bundle: &Bundle) -> String {
     let sized = Bundle { tokens: TOKENS_PLACEHOLDER, ..bundle.clone() };
-    tokens::count(&as_json(&sized).to_string())
+    as_json(&sized).to_string()
 }
 
 /// A [`size`] with the real `tokens` in the place of the placeholder. Digits are tokens of their own,
@@ -148,9 +179,10 @@ fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
         reason: envelope.reason,
         task: envelope.task,
     };
-    if size(&bundle) > budget.get() {
-        bundle.task = None;
+    if json_of(&bundle).len() <= budget.get() || size(&bundle) <= budget.get() {
+        return bundle;
     }
+    bundle.task = None;
     for chars in [120, 60, 30, 15] {
         if size(&bundle) > budget.get() {
             bundle.reason = bundle.reason.map(|reason| cut(&reason, chars));
@@ -196,11 +228,11 @@ fn take_back(bundle: &mut Bundle, section: Section) {
     }
 }
 
-/// Tokens of an item's handle, which it gets when all are there.
-const HANDLE_TOKENS: usize = 6;
+/// Tokens of an item beside its own: those of its handle, which it gets when all are there, and the comma that parts it
+/// from the next.
+const ITEM_TOKENS: usize = 7;
 
-/// Tokens of an item alone, with the comma that parts it from the next.
-fn cost(item: &Item) -> usize {
+fn json_of_item(item: &Item) -> String {
     let json = match item {
         Item::Gotcha(item) | Item::Fact(item) => render::statement(item),
         Item::FewShot(item) => render::few_shot(item),
@@ -208,7 +240,7 @@ fn cost(item: &Item) -> usize {
         Item::Talk(item) => render::talk(item),
         Item::Code(item) => render::code(item),
     };
-    tokens::count(&json.to_string()) + HANDLE_TOKENS + 1
+    json.to_string()
 }
 
 fn is_empty(contents: &Contents) -> bool {

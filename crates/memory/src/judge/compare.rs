@@ -1,6 +1,5 @@
 //! Whether two notes say the same, by their words alone.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::note::{Frame, Note, Word};
@@ -88,15 +87,12 @@ struct Alignment<'a> {
 }
 
 fn align<'a>(a: &'a Note, b: &'a Note) -> Alignment<'a> {
-    let stems =
-        |note: &'a Note| note.words.iter().map(|w| w.stem.as_str()).collect::<BTreeSet<_>>();
-    let (stems_a, stems_b) = (stems(a), stems(b));
     // A word counts as known to the other note when that spells it inside a mark or another way.
-    let missing = |word: &&Word, stems: &BTreeSet<&str>, note: &Note| {
-        !stems.contains(word.stem.as_str()) && !note.spelled.contains(&word.written)
+    let missing = |word: &&Word, note: &Note| {
+        !note.stems.contains(&word.stem) && !note.spelled.contains(&word.written)
     };
-    let mut only_a: Vec<_> = a.words.iter().filter(|w| missing(w, &stems_b, b)).collect();
-    let mut only_b: Vec<_> = b.words.iter().filter(|w| missing(w, &stems_a, a)).collect();
+    let mut only_a: Vec<_> = a.words.iter().filter(|w| missing(w, b)).collect();
+    let mut only_b: Vec<_> = b.words.iter().filter(|w| missing(w, a)).collect();
     let shared = a.words.len() - only_a.len();
     let mut typos = Vec::new();
     if only_a.len().min(only_b.len()) > UNSHARED_MAX {

@@ -3,12 +3,16 @@
 
 pub mod compare;
 pub mod note;
+mod note_cache;
 mod worth;
+
+use std::sync::Arc;
 
 use mc_domain::{RecordId, RecordKind};
 
 pub use compare::{Comparison, Difference, compare};
 pub use note::Note;
+pub(crate) use note_cache::NoteCache;
 pub use worth::{Evidence, Reject, reject, usefulness};
 
 /// Near duplicates by their words whose vectors lie further apart than this stay two records.
@@ -34,11 +38,11 @@ pub const CANDIDATE_DISTANCE_MAX: u32 = 20;
 
 /// A note to be judged.
 #[derive(Debug, Clone)]
-pub struct Incoming<'a> {
+pub struct Incoming {
     /// What sort of knowledge it is.
     pub kind: RecordKind,
-    /// Its distilled content.
-    pub content: &'a str,
+    /// Its distilled content, taken apart.
+    pub note: Arc<Note>,
     /// [`crate::normalise::content_hash`] of the content.
     pub content_hash: [u8; 32],
     /// Whether it contradicts what is known, in its sender's words.
@@ -56,8 +60,8 @@ pub struct Known {
     pub id: RecordId,
     /// What sort of knowledge it is.
     pub kind: RecordKind,
-    /// Its content.
-    pub content: String,
+    /// Its content, taken apart.
+    pub note: Arc<Note>,
     /// Hash of its normalised content.
     pub content_hash: Vec<u8>,
     /// Cosine similarity of its vector and the note's, where both have one.
@@ -129,8 +133,6 @@ pub struct Scores {
 /// A known record beside the note.
 struct Pair<'a> {
     known: &'a Known,
-    /// What it says.
-    note: Note,
     comparison: Comparison,
     exact: bool,
 }
@@ -147,9 +149,8 @@ impl Pair<'_> {
 }
 
 /// Judges a note against the records that may say the same.
-pub fn judge(incoming: &Incoming<'_>, known: &[Known]) -> Judgement {
-    let note = Note::read(incoming.content);
-    let mut pairs: Vec<_> = known.iter().map(|known| pair(incoming, &note, known)).collect();
+pub fn judge(incoming: &Incoming, known: &[Known]) -> Judgement {
+    let mut pairs: Vec<_> = known.iter().map(|known| pair(incoming, known)).collect();
     pairs.sort_by(|a, b| {
         b.exact
             .cmp(&a.exact)
@@ -165,7 +166,7 @@ pub fn judge(incoming: &Incoming<'_>, known: &[Known]) -> Judgement {
         .filter(|pair| pair.exact || incoming.supersedes != Some(pair.known.id))
         .filter(|pair| pair.exact || !incoming.contradicts);
     let replaced = replaced(incoming, &pairs, twin.map(|pair| pair.known.id));
-    let contradicts = contradicted(incoming.kind, &note, &pairs, twin, &replaced);
+    let contradicts = contradicted(incoming, &pairs, twin, &replaced);
     let scores = scores(&pairs, twin, incoming.usefulness);
     let reason = reason(incoming, &pairs, twin, &replaced);
     let action = match twin {
@@ -190,12 +191,10 @@ pub(crate) fn mergeable(a: RecordKind, b: RecordKind) -> bool {
     a == b || (is_statement(a) && is_statement(b))
 }
 
-fn pair<'a>(incoming: &Incoming<'_>, note: &Note, known: &'a Known) -> Pair<'a> {
-    let own = Note::read(&known.content);
+fn pair<'a>(incoming: &Incoming, known: &'a Known) -> Pair<'a> {
     Pair {
         known,
-        comparison: compare(note, &own),
-        note: own,
+        comparison: compare(&incoming.note, &known.note),
         exact: known.content_hash == incoming.content_hash,
     }
 }
@@ -203,7 +202,7 @@ fn pair<'a>(incoming: &Incoming<'_>, note: &Note, known: &'a Known) -> Pair<'a> 
 /// The records that the note replaces: the one that it names, and the nearest related one of its
 /// sort when it says that it contradicts. A note that is known already replaces none by itself: it
 /// may be the same save once more, whose contradiction is settled.
-fn replaced(incoming: &Incoming<'_>, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
+fn replaced(incoming: &Incoming, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
     let named = incoming.supersedes;
     let nearest = pairs
         .iter()
@@ -219,21 +218,21 @@ fn replaced(incoming: &Incoming<'_>, pairs: &[Pair<'_>], twin: Option<RecordId>)
 /// The nearest record of the note's sort that says the same of the same but for a number, an identifier, a denial, an
 /// operator or who does what to whom, and that is neither merged into nor replaced.
 fn contradicted(
-    kind: RecordKind,
-    note: &Note,
+    incoming: &Incoming,
     pairs: &[Pair<'_>],
     twin: Option<&Pair<'_>>,
     replaced: &[RecordId],
 ) -> Option<Contradiction> {
     let mut others = pairs.iter().filter(|pair| {
         let id = pair.known.id;
-        mergeable(kind, pair.known.kind)
+        mergeable(incoming.kind, pair.known.kind)
             && twin.is_none_or(|twin| twin.known.id != id)
             && !replaced.contains(&id)
     });
     others.find_map(|pair| {
-        let difference = irreconcilable(note, &pair.note, &pair.comparison)?.clone();
-        let (id, content) = (pair.known.id, pair.known.content.clone());
+        let difference =
+            irreconcilable(&incoming.note, &pair.known.note, &pair.comparison)?.clone();
+        let (id, content) = (pair.known.id, pair.known.note.text().to_owned());
         Some(Contradiction { id, content, difference })
     })
 }
@@ -278,7 +277,7 @@ fn scores(pairs: &[Pair<'_>], twin: Option<&Pair<'_>>, usefulness: f32) -> Score
 }
 
 fn reason(
-    incoming: &Incoming<'_>,
+    incoming: &Incoming,
     pairs: &[Pair<'_>],
     twin: Option<&Pair<'_>>,
     replaced: &[RecordId],

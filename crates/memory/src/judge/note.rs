@@ -10,6 +10,8 @@ use crate::text::{Token, fold, tokenize};
 pub struct Note {
     /// Content words in order, each by its stem; a repeated word stands once.
     pub words: Vec<Word>,
+    /// The stems of the words.
+    pub stems: HashSet<String>,
     /// Numbers and identifiers: what tells notes of one template apart.
     pub marks: BTreeSet<String>,
     /// Operators that stand alone.
@@ -45,24 +47,24 @@ impl Note {
         let tokens = tokenize(text);
         let mut note = Self {
             words: Vec::new(),
+            stems: HashSet::new(),
             marks: BTreeSet::new(),
             symbols: BTreeSet::new(),
             frames: frames(&tokens),
             spelled: BTreeSet::new(),
             text: text.to_owned(),
         };
-        let mut stems = HashSet::new();
         for token in tokens {
-            note.add(token, &mut stems);
+            note.add(token);
         }
         note
     }
 
-    fn add(&mut self, token: Token, stems: &mut HashSet<String>) {
+    fn add(&mut self, token: Token) {
         match token {
             Token::Word { stem, written } => {
                 self.spelled.insert(written.clone());
-                if stems.insert(stem.clone()) {
+                if self.stems.insert(stem.clone()) {
                     self.words.push(Word { stem, written });
                 }
             }
@@ -78,6 +80,11 @@ impl Note {
             }
             Token::Negation | Token::Relation(_) => {}
         }
+    }
+
+    /// The note as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Texts in double quotes, normalised. Made when asked for: most notes are told apart before.

@@ -102,16 +102,16 @@ fn known(content: &str, cosine: Option<f32>) -> Known {
     Known {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
-        content: content.to_owned(),
+        note: Arc::new(Note::read(content)),
         content_hash: content_hash(content).to_vec(),
         cosine,
     }
 }
 
-fn incoming(content: &str) -> Incoming<'_> {
+fn incoming(content: &str) -> Incoming {
     Incoming {
         kind: RecordKind::Fact,
-        content,
+        note: Arc::new(Note::read(content)),
         content_hash: content_hash(content),
         contradicts: false,
         supersedes: None,
@@ -198,8 +198,9 @@ fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
         Action::Merge { exact: false, .. }
     ));
     note.kind = RecordKind::Fewshot;
-    note.content = "Thanks, the payments queue is FIFO per shops";
-    note.content_hash = content_hash(note.content);
+    let content = "Thanks, the payments queue is FIFO per shops";
+    note.note = Arc::new(Note::read(content));
+    note.content_hash = content_hash(content);
     assert_eq!(judge(&note, std::slice::from_ref(&record)).action, Action::Create);
 }
 

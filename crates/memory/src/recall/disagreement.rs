@@ -1,12 +1,12 @@
 //! Records of one bundle that can't both hold: the newer one first, and each with its age.
 
 use super::relevance::Note;
-use crate::judge::{self, disagreement};
+use crate::judge::{self, NoteCache, disagreement};
 
 /// Puts the newer of two records that disagree before the older one, and says on both of them how they differ and of
 /// when they are.
-pub fn settle(notes: &mut [Note]) {
-    let read = |note: &Note| judge::Note::read(&note.hit.passage.indexed.text);
+pub fn settle(notes: &mut [Note], known: &NoteCache) {
+    let read = |note: &Note| known.read(note.record.id, &note.hit.passage.indexed.text);
     let texts: Vec<_> = notes.iter().map(|note| (note.record.id, read(note))).collect();
     for (at, (one, text)) in texts.iter().enumerate() {
         for (other, other_text) in &texts[at + 1..] {

@@ -5,6 +5,7 @@ mod assemble;
 mod changes;
 mod disagreement;
 mod excerpt;
+mod journal;
 mod question;
 mod relevance;
 mod select;
@@ -14,18 +15,18 @@ mod task_ids;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use mc_domain::{BundleId, BundleSection, PassageId, ProjectId, RecordId, SourceKind};
+use mc_domain::{BundleId, PassageId, ProjectId, RecordId, SourceKind};
 use mc_search::{Hit, Options, Outcome, Query, search_all};
-use mc_store::bundles::{BundleItem, NewBundle};
 use mc_store::passages::PassageFilter;
-use mc_store::{bundles, passages, tasks, ties};
+use mc_store::{passages, tasks, ties};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::bundle::{Bundle, Envelope, LinkTarget, TaskHead, handles, pack};
+use crate::bundle::{Bundle, Envelope, TaskHead, pack};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
 pub use changes::{MAX_CHANGES, PastChange, PastChanges, past_changes};
+pub(crate) use journal::HandedOut;
 use question::Asked;
 use relevance::Note;
 
@@ -35,7 +36,7 @@ pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
 /// The part of the time that the search may take; the rest is for citations and packing.
 const SEARCH_SHARE: f64 = 0.8;
 /// Records looked at.
-const MEMORY_LIMIT: usize = 40;
+const MEMORY_LIMIT: usize = 24;
 /// Of these, records that are held against what they cite.
 const JUDGED_LIMIT: usize = 24;
 /// Records of the asked part of the system looked at besides.
@@ -46,8 +47,6 @@ const DOC_LIMIT: usize = 8;
 const DIALOG_LIMIT: usize = 6;
 /// Places in the code looked at.
 const CODE_LIMIT: usize = 8;
-/// How often a bundle's record is tried to be written.
-const JOURNAL_ATTEMPTS: u32 = 3;
 
 /// A request for what is known.
 #[derive(Debug, Clone)]
@@ -97,7 +96,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
     let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
     let asked = asked.ok_or(Error::NothingAsked)?;
-    let found = find(ctx, request, &asked, deadline).await?;
+    let found = find(&ctx.visiting(), request, &asked, deadline).await?;
     degraded.extend(found.degraded);
     let candidates = found.hits.len();
     let (mut notes, others) = assemble::part(found.hits, &found.of_task);
@@ -107,7 +106,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     // Once more, with what the best ones cite.
     relevance::judge(&asked.question, &mut notes);
     let mut notes = select::select(&asked.question, notes);
-    disagreement::settle(&mut notes);
+    disagreement::settle(&mut notes, &ctx.notes);
     let others = assemble::others(&asked.question, others, &notes);
 
     let confidence = assemble::confidence(&notes, &others);
@@ -122,7 +121,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     };
     let contents = assemble::contents(&asked.question, notes, &others);
     let bundle = pack(envelope, contents, request.limit);
-    journal(ctx, request, &asked, &bundle);
+    journal::keep(ctx, request, &asked, &bundle);
     Ok(bundle)
 }
 
@@ -287,79 +286,4 @@ async fn check_citations(
         }
     }
     Ok(())
-}
-
-/// Keeps what was answered, after the answer. Tried again when the database is away for a
-/// moment; what can't be kept at last is logged as an error with the bundle's id.
-fn journal(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, bundle: &Bundle) {
-    let record = NewBundle {
-        id: bundle.id,
-        project: request.project,
-        principal: request.principal.clone(),
-        request: asked.as_json(),
-        confidence: bundle.confidence,
-        tokens: i32::try_from(bundle.tokens).unwrap_or(i32::MAX),
-        degraded: bundle.degraded.clone(),
-        items: items(bundle),
-        handles: handles(bundle).in_order(),
-    };
-    let store = ctx.store.clone();
-    ctx.journal.spawn(bundle.id, ctx.caller(request.project), async move {
-        for attempt in 1..=JOURNAL_ATTEMPTS {
-            let Err(error) = bundles::insert(&store, &record).await else { return };
-            if attempt == JOURNAL_ATTEMPTS {
-                tracing::error!(bundle.id = %record.id, error = &error as &dyn std::error::Error,
-                    "a bundle was handed out and could not be recorded");
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
-        }
-    });
-}
-
-fn items(bundle: &Bundle) -> Vec<BundleItem> {
-    let statement = |section, s: &crate::bundle::Statement| BundleItem {
-        section,
-        record: Some(s.id),
-        doc: None,
-        passage: s.passage,
-        score: s.score,
-    };
-    let gotchas = bundle.gotchas.iter().map(|s| statement(BundleSection::Gotchas, s));
-    let facts = bundle.facts.iter().map(|s| statement(BundleSection::Facts, s));
-    let shots = bundle.few_shots.iter().map(|s| BundleItem {
-        section: BundleSection::FewShots,
-        record: Some(s.id),
-        doc: None,
-        passage: s.passage,
-        score: s.score,
-    });
-    let links = bundle.links.iter().map(|link| {
-        let (record, doc) = match link.target {
-            LinkTarget::Record(id) => (Some(id), None),
-            LinkTarget::Doc(id) => (None, Some(id)),
-        };
-        BundleItem {
-            section: BundleSection::Links,
-            record,
-            doc,
-            passage: link.passage,
-            score: link.score,
-        }
-    });
-    let dialogs = bundle.dialogs.iter().map(|talk| BundleItem {
-        section: BundleSection::Dialogs,
-        record: None,
-        doc: None,
-        passage: talk.passage,
-        score: talk.score,
-    });
-    let code = bundle.code.iter().map(|place| BundleItem {
-        section: BundleSection::Code,
-        record: None,
-        doc: None,
-        passage: place.passage,
-        score: place.score,
-    });
-    gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect()
 }

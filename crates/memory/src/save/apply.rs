@@ -5,10 +5,11 @@ use mc_domain::{
     DialogId, ProjectId, RecordId, RecordKind, RecordState, TaskId, Trust, Verdict, Visibility,
 };
 use mc_sanitizer::Sanitized;
+use mc_store::Tx;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, NewPassage, PassageSource};
 use mc_store::records::{self, Change, NewRecord, Origin, Record, RecordBody, Standing};
-use mc_store::{Tx, vectors};
+use mc_store::vectors::{self, Model};
 use serde_json::{Value, json};
 
 use super::report::{Kept, Report};
@@ -49,6 +50,94 @@ pub(super) struct Applied {
     pub has_vector: bool,
 }
 
+/// A new record with all that search sees of it.
+pub(super) struct New<'a> {
+    id: RecordId,
+    body: RecordBody,
+    standing: Standing,
+    amends: Option<RecordId>,
+    origin: Origin,
+    passage: NewPassage,
+    vector: Option<(&'a Model, &'a [f32])>,
+}
+
+impl<'a> New<'a> {
+    /// For those that the save is for.
+    pub(super) fn of(
+        request: &SaveRequest,
+        prepared: &'a Prepared,
+        links: Links,
+        scores: Scores,
+    ) -> Self {
+        let body = RecordBody {
+            kind: request.kind,
+            title: prepared.title.clone(),
+            content: prepared.content.clone(),
+            scope: prepared.distilled.scope.clone(),
+            tags: prepared.distilled.tags.clone(),
+            owner: prepared.clean.owner.clone(),
+            ttl: prepared.ttl,
+            ttl_given: request.ttl.is_some(),
+            quality: quality(scores),
+            meta: Value::Object(prepared.clean.meta.clone()),
+            task: links.task,
+            dialog: links.dialog,
+            content_hash: prepared.content_hash.to_vec(),
+            simhash: prepared.simhash,
+        };
+        let vector = prepared.vector.as_ref();
+        Self {
+            id: RecordId::generate(),
+            body,
+            standing: Standing {
+                visibility: request.visibility,
+                private_to: super::write::private_to(request),
+                trust: prepared.trust,
+            },
+            amends: None,
+            origin: origin(request, prepared),
+            passage: passage(request.kind, prepared),
+            vector: vector.map(|(model, vector)| (&model.model, vector.as_slice())),
+        }
+    }
+
+    /// The same before the reviewers, perhaps for a change of the record `amends`.
+    fn proposed(self, amends: Option<RecordId>) -> Self {
+        let standing = Standing {
+            visibility: Visibility::Proposed,
+            private_to: None,
+            trust: Trust::Untrusted,
+        };
+        Self { standing, amends, ..self }
+    }
+
+    pub(super) fn id(&self) -> RecordId {
+        self.id
+    }
+
+    fn row(&self) -> NewRecord<'_> {
+        NewRecord {
+            id: self.id,
+            body: &self.body,
+            standing: self.standing,
+            amends: self.amends,
+            origin: &self.origin,
+            passage: &self.passage,
+            vector: self.vector,
+        }
+    }
+}
+
+/// Adds the records of saves that cite nothing and have no text behind them.
+pub(super) async fn create_all<'a>(
+    tx: &mut Tx,
+    project: ProjectId,
+    all: impl Iterator<Item = &'a New<'a>>,
+) -> Result<Vec<Record>, Error> {
+    let rows: Vec<_> = all.map(New::row).collect();
+    Ok(records::create_all(tx, project, &rows).await?)
+}
+
 /// Adds the record with passage, vector and citations.
 pub(super) async fn create(
     tx: &mut Tx,
@@ -57,12 +146,7 @@ pub(super) async fn create(
     links: Links,
     scores: Scores,
 ) -> Result<Applied, Error> {
-    let standing = Standing {
-        visibility: request.visibility,
-        private_to: super::private_to(request),
-        trust: prepared.trust,
-    };
-    add(tx, request, prepared, links, scores, standing, None).await
+    add(tx, request, prepared, New::of(request, prepared, links, scores)).await
 }
 
 /// Adds a proposal, perhaps for a change of the record `amends`.
@@ -74,42 +158,17 @@ pub(super) async fn propose(
     amends: Option<RecordId>,
     scores: Scores,
 ) -> Result<Applied, Error> {
-    let standing =
-        Standing { visibility: Visibility::Proposed, private_to: None, trust: Trust::Untrusted };
-    add(tx, request, prepared, links, scores, standing, amends).await
+    let new = New::of(request, prepared, links, scores).proposed(amends);
+    add(tx, request, prepared, new).await
 }
 
 async fn add(
     tx: &mut Tx,
     request: &SaveRequest,
     prepared: &Prepared,
-    links: Links,
-    scores: Scores,
-    standing: Standing,
-    amends: Option<RecordId>,
+    new: New<'_>,
 ) -> Result<Applied, Error> {
-    let body = RecordBody {
-        kind: request.kind,
-        title: prepared.title.clone(),
-        content: prepared.content.clone(),
-        scope: prepared.distilled.scope.clone(),
-        tags: prepared.distilled.tags.clone(),
-        owner: prepared.clean.owner.clone(),
-        ttl: prepared.ttl,
-        ttl_given: request.ttl.is_some(),
-        quality: quality(scores),
-        meta: Value::Object(prepared.clean.meta.clone()),
-        task: links.task,
-        dialog: links.dialog,
-        content_hash: prepared.content_hash.to_vec(),
-        simhash: prepared.simhash,
-    };
-    let passage = passage(request.kind, prepared);
-    let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
-    let origin = origin(request, prepared);
-    let new =
-        NewRecord { body: &body, standing, amends, origin: &origin, passage: &passage, vector };
-    let mut record = records::create(tx, request.project, &new).await?;
+    let mut record = records::create(tx, request.project, new.row()).await?;
     if !prepared.citations.is_empty() {
         citations::add(tx, request.project, record.id, &prepared.citations).await?;
         if let [(_, true)] = citations::derive_states(tx, &[record.id]).await?[..] {
@@ -119,7 +178,7 @@ async fn add(
     let mut report = Report { kept: Kept::Whole, ..Report::default() };
     keep_whole(tx, request, prepared, &record, &mut report).await?;
     let citations = prepared.citations.clone();
-    Ok(Applied { record, citations, report, has_vector: vector.is_some() })
+    Ok(Applied { record, citations, report, has_vector: new.vector.is_some() })
 }
 
 /// Puts the whole text behind the record, where that holds but a statement of it.

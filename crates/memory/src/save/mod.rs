@@ -2,33 +2,31 @@
 
 mod apply;
 mod clean;
-mod group;
 mod report;
+mod together;
 mod whole;
+mod write;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{
-    Act, DialogId, DocId, HoldId, Policy, ProjectId, RecordId, RecordKind, Trust, UserId,
-    Visibility,
+    DialogId, DocId, HoldId, Policy, ProjectId, RecordId, RecordKind, Trust, UserId, Visibility,
 };
 use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
-use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
-use mc_store::records::{Fingerprint, NO_END, PROPOSAL_DAYS, Record};
-use mc_store::{Tx, dialogs, records, tasks};
+use mc_store::dialogs;
+use mc_store::records::{NO_END, Record};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::citations::{CheckedNew, NewCitation, UnknownCitation, check_new};
 use crate::distil::{self, Distilled, condense};
 use crate::gate::{Gate, Looked, MaskedCount, Verdict, beside};
-use crate::judge::{
-    self, Action, CANDIDATE_DISTANCE_MAX, Evidence, Incoming, Known, Reject, Scores, judge,
-};
+use crate::judge::{self, Evidence, Note, Reject, Scores};
 use crate::normalise::content_hash;
 use crate::quarantine::{self, Holding};
 use crate::simhash::simhash;
@@ -36,16 +34,16 @@ use crate::{Error, MemoryContext, uses};
 pub(crate) use apply::{CITATIONS_MAX, is_same_place, merged_kind, passage_of, united};
 use clean::Clean;
 pub(crate) use clean::mask_distilled;
-use group::Save;
-pub(crate) use group::WriteQueue;
 use report::Report;
 pub use report::{Contradicted, Kept};
 use whole::Whole;
+pub(crate) use write::Save;
 
 /// How long a save waits for its vector; later ones come from the queue.
 const EMBEDDING_WAIT: Duration = Duration::from_secs(2);
-/// Records that a new one is compared with, by fingerprint and by vector each.
-const CANDIDATES: i64 = 30;
+
+/// Bytes of a note that are read on the spot, in a fraction of a millisecond: to wake another thread takes as long.
+const READ_AT_ONCE: usize = 1_024;
 
 /// Something to be kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -227,6 +225,8 @@ pub(crate) struct Prepared {
     pub clean: Clean,
     pub distilled: Distilled,
     pub content: Sanitized,
+    /// The content, taken apart.
+    pub note: Arc<Note>,
     pub title: Sanitized,
     pub content_hash: [u8; 32],
     pub simhash: u64,
@@ -281,8 +281,9 @@ pub async fn save_looked(
         }
         Verdict::Take { .. } => {}
     }
-    let save = Save { store: ctx.store.clone(), request: request.clone(), prepared, dialog };
-    let (written, prepared) = ctx.writes.write(save).await;
+    let (store, notes) = (ctx.store.clone(), ctx.notes.clone());
+    let save = Save { store, request: request.clone(), prepared, dialog, notes };
+    let (written, Save { prepared, .. }) = ctx.writes.write(save).await;
     let written = written?;
     let cites = uses::cites(&prepared.clean.text, &prepared.clean.meta, &prepared.citations);
     uses::note_cited(ctx, request.project, &request.principal, written.record.id, cites);
@@ -327,13 +328,14 @@ async fn read(
     looked: Looked,
 ) -> (Clean, Distilled, Gate) {
     let (policy, request) = (ctx.policy.clone(), request.clone());
-    beside(move || {
+    let bytes = request.content.len() + request.steps.iter().map(String::len).sum::<usize>();
+    let read = move || {
         let mut gate = Gate::new(&policy, looked);
         let clean = Clean::of(&request, &mut gate);
         let distilled = clean.distil(request.kind);
         (clean, distilled, gate)
-    })
-    .await
+    };
+    if bytes > READ_AT_ONCE { beside(read).await } else { read() }
 }
 
 async fn held(
@@ -441,6 +443,7 @@ async fn prepare(
     let mut prepared = Prepared {
         content_hash: content_hash(hashed),
         simhash: simhash(content.as_str()),
+        note: Arc::new(Note::read(content.as_str())),
         clean,
         distilled,
         content,
@@ -507,209 +510,6 @@ async fn embed(
             Err("the embedding provider is away; the vector follows from the queue")
         }
         Err(_) => Err("the embedding provider is slow; the vector follows from the queue"),
-    }
-}
-
-/// What was written.
-pub(crate) struct Written {
-    pub record: Record,
-    pub decision: Decision,
-    pub reason: String,
-    pub scores: Scores,
-    pub citations: Vec<Citation>,
-    pub report: Report,
-    pub contradicts: Option<Contradicted>,
-    pub has_vector: bool,
-}
-
-/// Judges and writes in a transaction that has the project's lock, so that of two people who save the same thing at
-/// once the second meets the record of the first. Where it fails, what it has written is to be undone.
-async fn judge_and_write(
-    tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &mut Prepared,
-    dialog: Option<DialogId>,
-) -> Result<Written, Error> {
-    quarantine::claim(tx, prepared.looked).await?;
-    let task = match &request.task_external_id {
-        Some(id) => Some(tasks::ensure(tx, request.project, id).await?),
-        None => None,
-    };
-    let known = candidates(tx, request, prepared).await?;
-    let incoming = Incoming {
-        kind: request.kind,
-        content: prepared.content.as_str(),
-        content_hash: prepared.content_hash,
-        contradicts: request.contradicts,
-        supersedes: request.supersedes,
-        usefulness: prepared.usefulness,
-    };
-    let judgement = judge(&incoming, &known);
-    let links = apply::Links { task, dialog };
-    // What was held may be older than what would be changed: a person decides with both before them.
-    let is_overtaken = match prepared.looked {
-        Looked::Released(hold) => {
-            mc_store::quarantine::is_overtaken(tx, hold, &judgement.touches()).await?
-        }
-        _ => false,
-    };
-    if request.visibility == Visibility::Proposed || is_overtaken {
-        return propose(tx, request, prepared, links, judgement).await;
-    }
-    // All of them now and in one order: recalls count their hits on several records at once.
-    let touched = judgement.touches();
-    if !touched.is_empty() {
-        records::lock(tx, &touched).await?;
-    }
-    let applied = match judgement.action {
-        Action::Create => apply::create(tx, request, prepared, links, judgement.scores).await?,
-        Action::Merge { into, exact } => {
-            apply::merge(tx, request, prepared, links, apply::Twin { id: into, exact }, &judgement)
-                .await?
-        }
-    };
-    let id = applied.record.id;
-    for replaced in &judgement.supersede {
-        apply::supersede(tx, request.project, *replaced, id).await?;
-    }
-    let contradicts = judgement.contradicts.map(Contradicted::from);
-    let decision = match (judgement.action, judgement.supersede) {
-        (Action::Create, replaced) if replaced.is_empty() => Decision::Created(id),
-        (Action::Merge { .. }, replaced) if replaced.is_empty() => Decision::Merged(id),
-        (_, replaced) => Decision::Superseded { by: id, replaced },
-    };
-    quarantine::settle(tx, prepared.looked).await?;
-    note(tx, request, &decision, id);
-    Ok(Written {
-        record: applied.record,
-        decision,
-        reason: judgement.reason,
-        scores: judgement.scores,
-        citations: applied.citations,
-        report: applied.report,
-        contradicts,
-        has_vector: applied.has_vector,
-    })
-}
-
-/// What may say the same among the records that the note may be merged into, or would change.
-async fn candidates(
-    tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &Prepared,
-) -> Result<Vec<Known>, Error> {
-    let vector = prepared.vector.as_ref().map(|(model, vector)| (&model.model, vector.as_slice()));
-    let text = Fingerprint {
-        content_hash: &prepared.content_hash,
-        simhash: prepared.simhash,
-        max_distance: i32::try_from(CANDIDATE_DISTANCE_MAX).unwrap_or(i32::MAX),
-    };
-    let private_to = private_to(request);
-    let found =
-        records::candidates(tx, request.project, private_to, text, vector, CANDIDATES).await?;
-    Ok(found.into_iter().map(known).collect())
-}
-
-/// Who alone may see what is saved.
-fn private_to(request: &SaveRequest) -> Option<UserId> {
-    request.saved_by.filter(|_| request.visibility == Visibility::Private)
-}
-
-/// Puts a note before the reviewers. It is never merged into what the team has: where it comes close to
-/// one record, it is a proposal to change that.
-async fn propose(
-    tx: &mut Tx,
-    request: &SaveRequest,
-    prepared: &mut Prepared,
-    links: apply::Links,
-    judgement: judge::Judgement,
-) -> Result<Written, Error> {
-    if request.ttl.is_none() {
-        // One that nobody decides about ends in any case.
-        let waits = Utc::now() + TimeDelta::days(i64::from(PROPOSAL_DAYS));
-        prepared.ttl = prepared.ttl.min(waits);
-    }
-    let amends = match judgement.action {
-        Action::Merge { into, exact: true } => {
-            let record = records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
-            quarantine::settle(tx, prepared.looked).await?;
-            let reason = "the team knows this already".to_owned();
-            return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
-        }
-        Action::Merge { into, exact: false } => Some(into),
-        Action::Create => None,
-    };
-    let hash = &prepared.content_hash;
-    if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await? {
-        // One that expired unread is before the reviewers again: that is what the caller is told.
-        records::prolong(tx, same, prepared.ttl).await?;
-        let record = records::find_in(tx, same).await?.ok_or(Error::UnknownRecord(same))?;
-        let decision = Decision::Proposed(same);
-        // It is theirs as well, and stays when those are forgotten who proposed it before.
-        let is_noted = records::seconded(tx, same, &apply::origin(request, prepared)).await?;
-        quarantine::settle(tx, prepared.looked).await?;
-        if is_noted {
-            note(tx, request, &decision, same);
-        }
-        let reason = "it was proposed already and waits for a person of the team".to_owned();
-        return Ok(unchanged(record, decision, reason, judgement.scores));
-    }
-    let applied = apply::propose(tx, request, prepared, links, amends, judgement.scores).await?;
-    let decision = Decision::Proposed(applied.record.id);
-    quarantine::settle(tx, prepared.looked).await?;
-    note(tx, request, &decision, applied.record.id);
-    let reason = match amends {
-        Some(id) => format!("a person of the team decides whether record {id} is to say this"),
-        None => "a person of the team decides whether it is to count".to_owned(),
-    };
-    Ok(Written {
-        record: applied.record,
-        decision,
-        reason,
-        scores: judgement.scores,
-        citations: applied.citations,
-        report: applied.report,
-        contradicts: judgement.contradicts.map(Contradicted::from),
-        has_vector: true,
-    })
-}
-
-fn unchanged(record: Record, decision: Decision, reason: String, scores: Scores) -> Written {
-    let report = Report { kept: Kept::Existing, ..Report::default() };
-    let citations = Vec::new();
-    Written {
-        record,
-        decision,
-        reason,
-        scores,
-        citations,
-        report,
-        contradicts: None,
-        has_vector: true,
-    }
-}
-
-fn note(tx: &mut Tx, request: &SaveRequest, decision: &Decision, id: RecordId) {
-    let replaced = match decision {
-        Decision::Superseded { replaced, .. } => replaced.clone(),
-        _ => Vec::new(),
-    };
-    let detail = json!({
-        "outcome": decision.as_str(),
-        "kind": request.kind,
-        "visibility": request.visibility,
-        "replaced": replaced,
-    });
-    audit::note(tx, NewEvent::new(Act::RecordSaved, id).with(detail));
-}
-
-fn known(candidate: records::Candidate) -> Known {
-    Known {
-        id: candidate.id,
-        kind: candidate.kind,
-        content: candidate.content,
-        content_hash: candidate.content_hash,
-        cosine: candidate.similarity,
     }
 }
 

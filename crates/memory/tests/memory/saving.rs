@@ -1,6 +1,7 @@
 //! What `save` does with a note, and what it says about it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures::future::join_all;
@@ -338,4 +339,41 @@ async fn of_saves_that_are_written_together_one_that_fails_is_no_matter_of_the_o
     // The audit tells of each that was kept, and of no other.
     let of_saves = "select count(*)::text from audit_events where action = 'record.saved'";
     assert_eq!(testing::text(world.store(), of_saves).await.unwrap(), "32");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn saves_that_are_written_together_know_of_each_other() {
+    const SAID: [&str; 4] = [
+        "The checkout keeps its lock on a cart for {} minutes.",
+        "Mails that bounce are sent again after {} hours by the outbox.",
+        "Invoices get a new number every {} days in Norway.",
+        "A search index is rebuilt in {} seconds at night.",
+    ];
+    let world = World::new().await;
+    // Whoever holds the project's memory lets the saves gather.
+    let held = world.store().begin_in_memory(world.project).await.unwrap();
+    let said = |text: &str, number: &str| world.note(&text.replace("{}", number));
+    let requests: Vec<_> =
+        SAID.iter().flat_map(|text| ["10", "10", "45"].map(|number| said(text, number))).collect();
+    let saving = join_all(requests.iter().map(|request| save(&world.ctx, request)));
+    let release = async {
+        while testing::waiting_for_a_lock(world.store()).await.unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        drop(held);
+    };
+    let (outcomes, ()) = tokio::join!(saving, release);
+    let outcomes: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+    for of_text in outcomes.chunks(3) {
+        let created = of_text.iter().filter(|one| matches!(one.decision, Decision::Created(_)));
+        let created: Vec<_> = created.filter_map(|one| one.decision.record()).collect();
+        let merged = of_text.iter().filter(|one| matches!(one.decision, Decision::Merged(_)));
+        let merged: Vec<_> = merged.filter_map(|one| one.decision.record()).collect();
+        assert_eq!((created.len(), merged.len()), (2, 1), "the same said twice is one record");
+        assert!(created.contains(&merged[0]));
+        // Whichever of the two came second says that the other says otherwise.
+        let told: Vec<_> = of_text.iter().filter_map(|one| one.contradicts.as_ref()).collect();
+        assert!(!told.is_empty() && told.iter().all(|other| created.contains(&other.id)));
+    }
+    assert_eq!(world.live_records().await, 8);
 }

@@ -8,8 +8,7 @@ use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
-use mc_store::vectors::{self, Extents};
-use tokio::sync::OnceCell;
+use mc_store::vectors;
 
 use super::Ranked;
 use crate::Error;
@@ -33,24 +32,17 @@ impl Sought {
     }
 }
 
-/// The leg over one project. Where the project's vectors are is looked up once, for all the searches
-/// that share this.
+/// The leg over one project.
 pub struct VectorLeg<'a> {
     store: &'a Store,
     project: ProjectId,
-    models: Vec<Asked>,
-}
-
-struct Asked {
-    active: ActiveModel,
-    extents: OnceCell<Extents>,
+    models: Vec<ActiveModel>,
 }
 
 impl<'a> VectorLeg<'a> {
     /// The leg under the models that answer now.
     pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
-        let asked = |active| Asked { active, extents: OnceCell::new() };
-        Self { store, project, models: models.all().into_iter().map(asked).collect() }
+        Self { store, project, models: models.all() }
     }
 
     /// The passages nearest in meaning, with their cosine similarity.
@@ -60,29 +52,30 @@ impl<'a> VectorLeg<'a> {
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Ranked, Error> {
-        let nearest = self
-            .models
-            .iter()
-            .map(|asked| self.nearest(asked, sought.by(&asked.active), filter, limit));
+        let nearest =
+            self.models.iter().map(|model| self.nearest(model, sought.by(model), filter, limit));
         Ok(merge(try_join_all(nearest).await?, limit))
     }
 
     async fn nearest(
         &self,
-        asked: &Asked,
+        active: &ActiveModel,
         texts: Vec<Sanitized>,
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Ranked, Error> {
-        let ActiveModel { model, embedder, .. } = &asked.active;
+        let ActiveModel { model, embedder, is_remote } = active;
         let purpose = Purpose::Query(self.project);
         let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
-        let looked_up = async { Ok(vectors::extents(self.store, model, self.project).await?) };
-        let (embedded, extents) =
-            tokio::try_join!(embedded, asked.extents.get_or_try_init(|| looked_up))?;
+        let looked_up = async { Ok(vectors::extent(self.store, model, filter).await?) };
+        // A visit would keep its connection for as long as another machine takes.
+        let (embedded, extent) = if *is_remote {
+            (embedded.await?, looked_up.await?)
+        } else {
+            tokio::try_join!(embedded, looked_up)?
+        };
         let Some(query) = mean(embedded) else { return Ok(Ranked::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let extent = extents.of(filter);
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
     }
 }

@@ -15,7 +15,7 @@ pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Er
         r#"select e.chain as "chain!" from (select distinct chain from audit_events) e
            where not exists (select from projects p where p.id = e.chain)"#
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     Ok(chains.into_iter().map(Chain::from).collect())
 }

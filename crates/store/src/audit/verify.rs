@@ -141,7 +141,7 @@ struct Row {
 
 /// Whether the newest event of the service's chain is by a key that this process has; so where there is none.
 pub async fn is_signed_with_known_keys(store: &Store) -> Result<bool, Error> {
-    let newest = newest_key(&mut *store.pool.acquire().await?).await?;
+    let newest = newest_key(&mut *store.plain().await?).await?;
     Ok(newest.is_none_or(|key| store.chains.keys.has(&key)))
 }
 

@@ -173,7 +173,7 @@ pub async fn begin(store: &Store, id: HygieneReportId) -> Result<Option<Given>, 
          returning r.project_id, r.task, r.is_dry_run, r.held_ends, p.policy",
         id.0
     )
-    .fetch_optional(&store.pool)
+    .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(|row| {
         Ok(Given {
@@ -195,7 +195,7 @@ pub async fn end(store: &Store, id: HygieneReportId, outcome: &Outcome) -> Resul
         json!(outcome.counts),
         json!(outcome.findings)
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -208,7 +208,7 @@ pub async fn failed(store: &Store, id: HygieneReportId, reason: &str) -> Result<
         id.0,
         reason.as_str()
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(())
 }
@@ -222,7 +222,7 @@ pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
          where ended_at is null and started_at < now() - make_interval(hours => $1)",
         ABANDONED_HOURS
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(done.rows_affected())
 }

@@ -1,6 +1,11 @@
 //! A new record, with all that search sees of it.
 
+use chrono::{DateTime, Utc};
 use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Visibility};
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::types::Json;
+use uuid::Uuid;
 
 use super::{Origin, Record, RecordBody, Row, Standing};
 use crate::passages::{NewPassage, content_hash};
@@ -10,6 +15,8 @@ use crate::{Error, Tx};
 /// A record to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRecord<'a> {
+    /// Identifier.
+    pub id: RecordId,
     /// What it says.
     pub body: &'a RecordBody,
     /// Who it is for. A proposal has no passage: nobody recalls it until it was accepted.
@@ -32,84 +39,175 @@ impl<'a> NewRecord<'a> {
         passage: &'a NewPassage,
         vector: Option<(&'a Model, &'a [f32])>,
     ) -> Self {
-        Self { body, standing: Standing::TEAM, amends: None, origin, passage, vector }
+        Self {
+            id: RecordId::generate(),
+            body,
+            standing: Standing::TEAM,
+            amends: None,
+            origin,
+            passage,
+            vector,
+        }
     }
 }
 
-/// Adds a record with its passage and, where there is one, the vector of that passage's text: one
-/// statement, so that the passage of a record that brings its vector never waits in the queue.
-pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewRecord<'_>) -> Result<Record, Error> {
-    let NewRecord { body, standing, passage, .. } = *new;
-    let (model, vector) = new.vector.map_or((None, None), |(m, v)| (Some(m.id), Some(v)));
-    let is_found = standing.visibility != Visibility::Proposed;
-    let row = sqlx::query_as!(
+/// Adds a record; see [`create_all`].
+pub async fn create(tx: &mut Tx, project: ProjectId, new: NewRecord<'_>) -> Result<Record, Error> {
+    create_all(tx, project, &[new]).await?.pop().ok_or(Error::Gone)
+}
+
+/// Adds records with their passages and, where they have one, the vectors of those: one statement, so that the
+/// passage of a record that brings its vector never waits in the queue. All have a vector of one model, or none has
+/// one. Answers them in their order.
+pub async fn create_all(
+    tx: &mut Tx,
+    project: ProjectId,
+    all: &[NewRecord<'_>],
+) -> Result<Vec<Record>, Error> {
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let vectors: Option<Vec<_>> = all.iter().map(|new| new.vector).collect();
+    let model = vectors.as_ref().and_then(|all| all.first()).map(|(model, _)| *model);
+    // One array, since arrays of arrays can't be unnested by one level.
+    let numbers = vectors.map(|all| all.iter().flat_map(|(_, vector)| *vector).copied().collect());
+    let rows: Vec<_> = (1..).zip(all).map(|(n, new)| Values::of(n, new)).collect();
+    let rows = sqlx::query_as!(
         Row,
-        r#"with record as (
+        r#"with new as materialized (
+               select * from jsonb_to_recordset($2) as new (
+                   n int, id uuid, task_id uuid, dialog_id uuid, kind text, title text, content text,
+                   scope text[], tags text[], owner text, ttl timestamptz, ttl_given bool, quality jsonb,
+                   meta jsonb, content_hash bytea, simhash bigint, visibility text, private_to uuid,
+                   trust text, amends uuid, saved_by uuid, source text, passage_id uuid,
+                   passage_kind text, passage_title text, place text, symbols text[],
+                   passage_scope text[], passage_tags text[], language text, author text, context text,
+                   passage_text text, text_hash bytea, is_found bool)),
+           record as (
                insert into memory_records (id, project_id, task_id, dialog_id, kind, title, content,
                    scope, tags, owner, ttl, ttl_given, quality, meta, content_hash, simhash,
                    visibility, private_to, trust, amends)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                   $31, $32, $33, $34)
+               select id, $1, task_id, dialog_id, kind, title, content, scope, tags, owner, ttl,
+                   ttl_given, quality, meta, content_hash, simhash, visibility, private_to, trust, amends
+               from new
                returning *),
            origin as (
                insert into record_sources (project_id, record_id, version, saved_by, source, private_to)
-               values ($2, $1, 1, $35, $36, $32)),
+               select $1, id, 1, saved_by, source, private_to from new),
            passage as (
                insert into passages (id, project_id, record_id, record_kind, title, place, symbols,
                    scope, tags, language, author, context, text, content_hash, private_to)
-               select $17, $2, $1, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $32
-               where $37),
+               select passage_id, $1, id, passage_kind, passage_title, place, symbols, passage_scope,
+                   passage_tags, language, author, context, passage_text, text_hash, private_to
+               from new where is_found),
            vector as (
                insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
                    embedding, private_to)
-               select $29, $17, $2, 'memory', $28, $30::real[]::vector, $32
-               where $29::smallint is not null and $37)
+               select $3, passage_id, $1, 'memory', text_hash,
+                   ($4::real[])[(n - 1) * $5 + 1 : n * $5]::vector, private_to
+               from new where $3::smallint is not null and is_found)
            select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl,
                   r.ttl_given, r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust,
                   r.amends, r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at,
                   case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci
-           from record r"#,
-        RecordId::generate().0,
+           from record r join new on new.id = r.id order by new.n"#,
         project.0,
-        body.task.map(|t| t.0),
-        body.dialog.map(|d| d.0),
-        body.kind.as_str(),
-        body.title.as_str(),
-        body.content.as_str(),
-        &body.scope,
-        &body.tags,
-        body.owner,
-        body.ttl,
-        body.ttl_given,
-        body.quality,
-        body.meta,
-        body.content_hash,
-        body.simhash.cast_signed(),
-        PassageId::generate().0,
-        passage.record_kind.map_or("", RecordKind::as_str),
-        passage.title,
-        passage.place,
-        &passage.symbols,
-        &passage.scope,
-        &passage.tags,
-        passage.language,
-        passage.author,
-        passage.context.as_str(),
-        passage.text.as_str(),
-        content_hash(passage),
-        model,
-        vector as Option<&[f32]>,
-        standing.visibility.as_str(),
-        standing.private_to.map(|user| user.0),
-        standing.trust.as_str(),
-        new.amends.map(|record| record.0),
-        new.origin.saved_by.map(|user| user.0),
-        new.origin.source,
-        is_found
+        Json(rows) as Json<Vec<Values<'_>>>,
+        model.map(|model| model.id),
+        numbers as Option<Vec<f32>>,
+        model.map(|model| model.dimensions)
     )
-    .fetch_one(&mut *tx.0)
+    .fetch_all(&mut *tx.0)
     .await?;
-    row.into_record()
+    rows.into_iter().map(Row::into_record).collect()
+}
+
+/// A record, its origin and its passage by the names of their columns.
+#[derive(Debug, Serialize)]
+struct Values<'a> {
+    n: i32,
+    id: Uuid,
+    task_id: Option<Uuid>,
+    dialog_id: Option<Uuid>,
+    kind: &'static str,
+    title: &'a str,
+    content: &'a str,
+    scope: &'a [String],
+    tags: &'a [String],
+    owner: Option<&'a str>,
+    ttl: DateTime<Utc>,
+    ttl_given: bool,
+    quality: &'a Value,
+    meta: &'a Value,
+    content_hash: String,
+    simhash: i64,
+    visibility: &'static str,
+    private_to: Option<Uuid>,
+    trust: &'static str,
+    amends: Option<Uuid>,
+    saved_by: Option<Uuid>,
+    source: &'a str,
+    passage_id: Uuid,
+    passage_kind: &'static str,
+    passage_title: &'a str,
+    place: &'a str,
+    symbols: &'a [String],
+    passage_scope: &'a [String],
+    passage_tags: &'a [String],
+    language: &'a str,
+    author: &'a str,
+    context: &'a str,
+    passage_text: &'a str,
+    text_hash: String,
+    is_found: bool,
+}
+
+impl<'a> Values<'a> {
+    fn of(n: i32, new: &NewRecord<'a>) -> Self {
+        let NewRecord { id, body, standing, amends, origin, passage, .. } = *new;
+        Self {
+            n,
+            id: id.0,
+            task_id: body.task.map(|task| task.0),
+            dialog_id: body.dialog.map(|dialog| dialog.0),
+            kind: body.kind.as_str(),
+            title: body.title.as_str(),
+            content: body.content.as_str(),
+            scope: &body.scope,
+            tags: &body.tags,
+            owner: body.owner.as_deref(),
+            ttl: body.ttl,
+            ttl_given: body.ttl_given,
+            quality: &body.quality,
+            meta: &body.meta,
+            content_hash: bytes(&body.content_hash),
+            simhash: body.simhash.cast_signed(),
+            visibility: standing.visibility.as_str(),
+            private_to: standing.private_to.map(|user| user.0),
+            trust: standing.trust.as_str(),
+            amends: amends.map(|record| record.0),
+            saved_by: origin.saved_by.map(|user| user.0),
+            source: &origin.source,
+            passage_id: PassageId::generate().0,
+            passage_kind: passage.record_kind.map_or("", RecordKind::as_str),
+            passage_title: &passage.title,
+            place: &passage.place,
+            symbols: &passage.symbols,
+            passage_scope: &passage.scope,
+            passage_tags: &passage.tags,
+            language: &passage.language,
+            author: &passage.author,
+            context: passage.context.as_str(),
+            passage_text: passage.text.as_str(),
+            text_hash: bytes(&content_hash(passage)),
+            is_found: standing.visibility != Visibility::Proposed,
+        }
+    }
+}
+
+/// Bytes as PostgreSQL reads them.
+fn bytes(bytes: &[u8]) -> String {
+    format!("\\x{}", hex::encode(bytes))
 }

@@ -34,7 +34,7 @@ pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<H
         model.id,
         more_than
     )
-    .fetch_all(&store.pool)
+    .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|row| {
@@ -48,7 +48,7 @@ pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<H
 /// it takes to look through them all.
 pub async fn make_graph(store: &Store, model: &Model, project: ProjectId) -> Result<(), Error> {
     sqlx::query!("select from mc.make_graph($1, $2)", model.id, project.0)
-        .execute(&store.pool)
+        .execute(&mut *store.plain().await?)
         .await?;
     Ok(())
 }
@@ -56,7 +56,7 @@ pub async fn make_graph(store: &Store, model: &Model, project: ProjectId) -> Res
 /// Drops the graphs of projects that are gone; answers how many.
 pub async fn drop_graphs(store: &Store) -> Result<i32, Error> {
     Ok(sqlx::query_scalar!(r#"select mc.drop_graphs() as "dropped!""#)
-        .fetch_one(&store.pool)
+        .fetch_one(&mut *store.plain().await?)
         .await?)
 }
 
@@ -81,7 +81,7 @@ pub async fn move_into_graph(
         .bind(model.id)
         .bind(heap.project.0)
         .bind(heap.source.as_str())
-        .execute(&store.pool)
+        .execute(&mut *store.plain().await?)
         .await?;
     Ok(moved.rows_affected())
 }

@@ -1,12 +1,10 @@
 //! The vectors nearest to a query: those of the graph through it, all others one by one.
 
-use mc_domain::{PassageId, ProjectId, SourceKind};
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Postgres, Row};
+use mc_domain::{PassageId, SourceKind};
+use sqlx::{AssertSqlSafe, Row};
 
 use super::Model;
-use crate::error::word;
+use crate::access::Planning;
 use crate::passages::PassageFilter;
 use crate::{Error, Store};
 
@@ -23,7 +21,7 @@ pub async fn nearest(
     filter: &PassageFilter,
     limit: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    let extent = extents(store, model, filter.project).await?.of(filter);
+    let extent = extent(store, model, filter).await?;
     nearest_in(store, model, query, filter, limit, extent).await
 }
 
@@ -38,55 +36,29 @@ pub enum Extent {
     Graph,
 }
 
-/// The extent of each source of a project.
-#[derive(Debug, Clone)]
-pub struct Extents {
-    project: ProjectId,
-    by_source: Vec<(SourceKind, Extent)>,
-}
-
-impl Extents {
-    /// The extent of what the filter asks for. Of another project nothing is known, so that all
-    /// would be searched.
-    pub fn of(&self, filter: &PassageFilter) -> Extent {
-        if filter.project != self.project {
-            return Extent::Graph;
-        }
-        let asked = sources(filter);
-        let extents = self.by_source.iter().filter(|(source, _)| asked.contains(source));
-        extents.map(|(_, extent)| *extent).max().unwrap_or(Extent::Empty)
-    }
-}
-
-/// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is
-/// embedded, for several searches at once.
-pub async fn extents(store: &Store, model: &Model, project: ProjectId) -> Result<Extents, Error> {
+/// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is embedded.
+pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
     // Not with `exists`, for which the planner may read all the project's entries into a table. The
     // sources stand in the text: for an array of unknown length it would make a plan each time.
-    let all: Vec<_> = words(SourceKind::ALL).iter().map(|word| format!("('{word}')")).collect();
+    let asked: Vec<_> = words(sources(filter)).iter().map(|word| format!("('{word}')")).collect();
     let statement = format!(
-        "select source,
-                (select true from embeddings where model_id = $1 and project_id = $2
-                     and source_kind = source and in_graph limit 1) is not null,
-                (select true from embeddings where model_id = $1 and project_id = $2
-                     and source_kind = source and not in_graph limit 1) is not null
+        "select bool_or((select true from embeddings where model_id = $1 and project_id = $2
+                     and source_kind = source and in_graph limit 1)),
+                bool_or((select true from embeddings where model_id = $1 and project_id = $2
+                     and source_kind = source and not in_graph limit 1))
          from (values {}) as sources (source)",
-        all.join(", ")
+        asked.join(", ")
     );
-    let rows: Vec<(String, bool, bool)> = sqlx::query_as(AssertSqlSafe(statement))
+    let found: (Option<bool>, Option<bool>) = sqlx::query_as(AssertSqlSafe(statement))
         .bind(model.id)
-        .bind(project.0)
-        .fetch_all(&mut *store.read().await?)
+        .bind(filter.project.0)
+        .fetch_one(&mut *store.read().await?)
         .await?;
-    let extents = rows.into_iter().map(|(source, graph, heap)| {
-        let extent = match (graph, heap) {
-            (true, _) => Extent::Graph,
-            (false, true) => Extent::Heap,
-            (false, false) => Extent::Empty,
-        };
-        Ok((word(&source)?, extent))
-    });
-    Ok(Extents { project, by_source: extents.collect::<Result<_, Error>>()? })
+    Ok(match found {
+        (Some(true), _) => Extent::Graph,
+        (_, Some(true)) => Extent::Heap,
+        _ => Extent::Empty,
+    })
 }
 
 /// Never empty: the index on model, project and source is read where the sources are known.
@@ -124,11 +96,12 @@ pub async fn nearest_in(
         .bind(&filter.tags)
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
-    let rows = if extent == Extent::Graph {
-        through_graph(store, statement).await?
-    } else {
-        statement.fetch_all(&mut *store.read().await?).await?
+    let planning = match extent {
+        Extent::Graph => Planning::Graph,
+        _ if filter.is_plain() => Planning::Once,
+        _ => Planning::Anew,
     };
+    let rows = statement.fetch_all(&mut *store.read_planned(planning).await?).await?;
     rows.into_iter()
         .map(|row| {
             let id: uuid::Uuid = row.try_get(0)?;
@@ -136,28 +109,6 @@ pub async fn nearest_in(
             Ok((id.into(), similarity))
         })
         .collect()
-}
-
-/// Runs a statement that uses an HNSW index.
-async fn through_graph(
-    store: &Store,
-    statement: Query<'_, Postgres, PgArguments>,
-) -> Result<Vec<PgRow>, Error> {
-    // The planner would sort what it takes for few, not knowing what has just moved. Iterative scans go
-    // on until enough has passed, or their share of the memory is full; in relaxed order, since the
-    // strict one drops what it finds late, and the statement sorts. Who asked may have given up: it
-    // must not hold its connection much longer.
-    let mut tx = store
-        .begin_with(
-            "set local statement_timeout = '5s'; set local plan_cache_mode = force_custom_plan;
-             set local enable_sort = off; set local work_mem = '64MB';
-             set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
-             set local hnsw.max_scan_tuples = 100000",
-        )
-        .await?;
-    let rows = statement.fetch_all(&mut *tx.0).await?;
-    tx.commit().await?;
-    Ok(rows)
 }
 
 /// The statement over one model's vectors. The model's id and dimensions are written into it so that

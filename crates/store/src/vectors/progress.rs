@@ -109,7 +109,7 @@ pub async fn try_failing_again(store: &Store, project: ProjectId) -> Result<u64,
         project.0,
         FAILING_AFTER
     )
-    .execute(&store.pool)
+    .execute(&mut *store.plain().await?)
     .await?;
     Ok(done.rows_affected())
 }

@@ -1,0 +1,132 @@
+//! What was handed out is kept, after the answer.
+
+use std::time::Duration;
+
+use mc_domain::{BundleSection, ProjectId};
+use mc_store::Store;
+use mc_store::bundles::{self, BundleItem, NewBundle};
+
+use super::RecallRequest;
+use super::question::Asked;
+use crate::bundle::{Bundle, LinkTarget, Statement, handles};
+use crate::groups::Work;
+use crate::{Error, MemoryContext};
+
+/// How often a bundle's record is tried to be written.
+const ATTEMPTS: u32 = 3;
+
+/// A bundle that was handed out, to be kept.
+pub(crate) struct HandedOut {
+    /// The database, on behalf of whom it was handed to.
+    store: Store,
+    bundle: NewBundle,
+}
+
+/// Keeps what was answered, after the answer. Tried again when the database is away for a
+/// moment; what can't be kept at last is logged as an error with the bundle's id.
+pub(super) fn keep(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, bundle: &Bundle) {
+    let new = NewBundle {
+        id: bundle.id,
+        project: request.project,
+        principal: request.principal.clone(),
+        request: asked.as_json(),
+        confidence: bundle.confidence,
+        tokens: i32::try_from(bundle.tokens).unwrap_or(i32::MAX),
+        degraded: bundle.degraded.clone(),
+        items: items(bundle),
+        handles: handles(bundle).in_order(),
+    };
+    let mut handed_out = HandedOut { store: ctx.store.clone(), bundle: new };
+    let bundles = ctx.bundles.clone();
+    ctx.journal.spawn(bundle.id, ctx.caller(request.project), async move {
+        for attempt in 1..=ATTEMPTS {
+            let (kept, work) = bundles.write(handed_out).await;
+            let Err(error) = kept else { return };
+            handed_out = work;
+            if attempt == ATTEMPTS {
+                tracing::error!(bundle.id = %handed_out.bundle.id, error = &error as &dyn std::error::Error,
+                    "a bundle was handed out and could not be recorded");
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+        }
+    });
+}
+
+impl Work for HandedOut {
+    type Done = ();
+
+    fn project(&self) -> ProjectId {
+        self.bundle.project
+    }
+
+    async fn alone(&mut self) -> Result<(), Error> {
+        keep_all(&[self]).await
+    }
+
+    async fn together(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
+        // Those of one caller in one transaction, in whose name it is noted; records are locked in one order so.
+        let mut all: Vec<&Self> = group.iter().collect();
+        all.sort_by_key(|one| one.store.principal());
+        for of_caller in all.chunk_by(|one, other| one.store.principal() == other.store.principal())
+        {
+            keep_all(of_caller).await?;
+        }
+        Ok(group.iter().map(|_| Ok(())).collect())
+    }
+}
+
+async fn keep_all(of_caller: &[&HandedOut]) -> Result<(), Error> {
+    let Some(first) = of_caller.first() else { return Ok(()) };
+    let mut tx = first.store.begin_frequent().await?;
+    let all: Vec<_> = of_caller.iter().map(|one| &one.bundle).collect();
+    bundles::insert(&mut tx, first.bundle.project, &all).await?;
+    Ok(tx.commit().await?)
+}
+
+fn items(bundle: &Bundle) -> Vec<BundleItem> {
+    let statement = |section, s: &Statement| BundleItem {
+        section,
+        record: Some(s.id),
+        doc: None,
+        passage: s.passage,
+        score: s.score,
+    };
+    let gotchas = bundle.gotchas.iter().map(|s| statement(BundleSection::Gotchas, s));
+    let facts = bundle.facts.iter().map(|s| statement(BundleSection::Facts, s));
+    let shots = bundle.few_shots.iter().map(|s| BundleItem {
+        section: BundleSection::FewShots,
+        record: Some(s.id),
+        doc: None,
+        passage: s.passage,
+        score: s.score,
+    });
+    let links = bundle.links.iter().map(|link| {
+        let (record, doc) = match link.target {
+            LinkTarget::Record(id) => (Some(id), None),
+            LinkTarget::Doc(id) => (None, Some(id)),
+        };
+        BundleItem {
+            section: BundleSection::Links,
+            record,
+            doc,
+            passage: link.passage,
+            score: link.score,
+        }
+    });
+    let dialogs = bundle.dialogs.iter().map(|talk| BundleItem {
+        section: BundleSection::Dialogs,
+        record: None,
+        doc: None,
+        passage: talk.passage,
+        score: talk.score,
+    });
+    let code = bundle.code.iter().map(|place| BundleItem {
+        section: BundleSection::Code,
+        record: None,
+        doc: None,
+        passage: place.passage,
+        score: place.score,
+    });
+    gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect()
+}

@@ -1,0 +1,127 @@
+//! What a new text may say once more.
+
+use mc_domain::{ProjectId, RecordId, RecordKind, UserId, Visibility};
+
+use crate::error::word;
+use crate::vectors::Model;
+use crate::{Error, Tx};
+
+/// A live record that may say the same as a new one.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Identifier.
+    pub id: RecordId,
+    /// Kind.
+    pub kind: RecordKind,
+    /// Content.
+    pub content: String,
+    /// sha256 of the normalised content.
+    pub content_hash: Vec<u8>,
+    /// Cosine similarity of the vectors; `None` without them.
+    pub similarity: Option<f32>,
+}
+
+/// What is compared of a new text.
+#[derive(Debug, Clone, Copy)]
+pub struct Fingerprint<'a> {
+    /// sha256 of the normalised content.
+    pub content_hash: &'a [u8],
+    /// 64-bit simhash of the content.
+    pub simhash: u64,
+    /// Its vector under the model that is named beside it ([`candidates`]); without one, none of them counts.
+    pub vector: Option<&'a [f32]>,
+}
+
+/// How near a record has to be to a text to be compared with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Nearness {
+    /// Bits by which the simhash of what says the same may differ.
+    pub max_distance: u32,
+    /// Most records by simhash, and most by vector.
+    pub limit: i64,
+}
+
+/// For each of several new texts the live records that may say the same, among the team's or one user's private
+/// ones: equal hash (expired ones, too: they still hold their place in `memory_records_live_content`), the nearest by
+/// simhash, and the nearest by vector where all the texts have one. To be called in a transaction of
+/// [`Store::begin_in_memory`](crate::Store::begin_in_memory).
+pub async fn candidates(
+    tx: &mut Tx,
+    project: ProjectId,
+    private_to: Option<UserId>,
+    model: Option<&Model>,
+    texts: &[Fingerprint<'_>],
+    nearness: Nearness,
+) -> Result<Vec<Vec<Candidate>>, Error> {
+    let visibility = if private_to.is_some() { Visibility::Private } else { Visibility::Team };
+    let hashes: Vec<_> = texts.iter().map(|text| text.content_hash.to_vec()).collect();
+    let simhashes: Vec<_> = texts.iter().map(|text| text.simhash.cast_signed()).collect();
+    let vectors: Option<Vec<&[f32]>> = texts.iter().map(|text| text.vector).collect();
+    let asked = model.zip(vectors);
+    let (model, dimensions) = asked.as_ref().map_or((None, 0), |(m, _)| (Some(m.id), m.dimensions));
+    // One array, since arrays of arrays can't be unnested by one level.
+    let numbers = asked.map(|(_, vectors)| vectors.concat());
+    // Fingerprints come from the index alone and vectors from their own table; only the few that
+    // are chosen are read as records.
+    let rows = sqlx::query!(
+        r#"with asked as materialized (
+               select n, hash, simhash,
+                      ($6::real[])[(n - 1) * $10 + 1 : n * $10]::vector as vector
+               from unnest($2::bytea[], $3::bigint[]) with ordinality as asked (hash, simhash, n))
+           select asked.n as "n!", r.id, r.kind, r.content, r.content_hash,
+                  (select 1 - (e.embedding <=> asked.vector)
+                   from passages p join embeddings e on e.passage_id = p.id and e.model_id = $5
+                   where p.record_id = r.id) as similarity
+           from asked
+           cross join lateral (
+               select id from memory_records
+               where project_id = $1 and state in ('active', 'stale') and content_hash = asked.hash
+                 and visibility = $8 and private_to is not distinct from $9
+               union
+               (select id from
+                   (select id, bit_count((simhash # asked.simhash)::bit(64)) as bits from memory_records
+                    where project_id = $1 and state in ('active', 'stale')
+                      and visibility = $8 and private_to is not distinct from $9
+                    offset 0) as fingerprints
+                where bits <= $4 order by bits limit $7)
+               union
+               select p.record_id from
+                   (select passage_id from
+                       (select passage_id, embedding <=> asked.vector as distance
+                        from embeddings
+                        where model_id = $5 and project_id = $1 and source_kind = 'memory'
+                          and private_to is not distinct from $9
+                        offset 0) as vectors
+                    order by distance limit $7) as near
+               join passages p on p.id = near.passage_id) as chosen
+           cross join lateral (select * from memory_records where id = chosen.id offset 0) as r
+           where r.state in ('active', 'stale') and (r.ttl > now() or r.content_hash = asked.hash)"#,
+        project.0,
+        &hashes,
+        &simhashes,
+        i64::from(nearness.max_distance),
+        model,
+        numbers as Option<Vec<f32>>,
+        nearness.limit,
+        visibility.as_str(),
+        private_to.map(|user| user.0),
+        i64::from(dimensions)
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let mut found: Vec<Vec<Candidate>> = texts.iter().map(|_| Vec::new()).collect();
+    for row in rows {
+        #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more")]
+        let similarity = row.similarity.map(|s| s as f32);
+        let candidate = Candidate {
+            id: row.id.into(),
+            kind: word(&row.kind)?,
+            content: row.content,
+            content_hash: row.content_hash,
+            similarity,
+        };
+        let of = usize::try_from(row.n - 1).ok().and_then(|at| found.get_mut(at));
+        of.ok_or_else(|| Error::Unreadable("a candidate of no text".into()))?.push(candidate);
+    }
+    Ok(found)
+}
