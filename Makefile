@@ -148,11 +148,11 @@ ONLY ?=
 RUNS ?= 3
 OUT ?= bench-results
 .PHONY: bench-peers
-bench-peers: setup build ## Measure beside other memory services (ONLY=ours,mem0 RUNS=3 OUT=bench-results)
+bench-peers: setup build ## Measure beside other memory services (ONLY=ours,mem0 RUNS=3 OUT=bench-results BESIDE=a7c8de4=./binary)
 	@$(OFFLINE) cargo build --release --locked --package mc-bench
 	@BENCH_COMMAND='make bench-peers ONLY=$(ONLY) RUNS=$(RUNS)' benches/peers/run \
 	    --binary $(BINARY) --endpoint $(CARGO_TARGET_DIR)/release/mc-bench \
-	    --only '$(ONLY)' --runs $(RUNS) --out $(OUT)
+	    --only '$(ONLY)' --runs $(RUNS) --out $(OUT) $(addprefix --beside ,$(BESIDE))
 
 .PHONY: clean-cache
 # As root PostgreSQL and the peers' packages may live elsewhere, with links to them in the cache.

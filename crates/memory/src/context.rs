@@ -58,13 +58,6 @@ impl MemoryContext {
         Self { store, search, policy, ..self.clone() }
     }
 
-    /// The same for searches and look-ups that belong together ([`Store::visit`]).
-    pub(crate) fn visiting(&self) -> Self {
-        let store = self.store.visit();
-        let search = SearchContext { store: store.clone(), ..self.search.clone() };
-        Self { store, search, ..self.clone() }
-    }
-
     /// Returns when the bundle, which may have been handed out so recently that it is still being
     /// written, can be found.
     pub async fn bundle_is_written(&self, bundle: BundleId) {

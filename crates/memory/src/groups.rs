@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
+use futures::future::join_all;
 use mc_domain::ProjectId;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -112,12 +113,12 @@ async fn write_group<W: Work>(group: Vec<Waiting<W>>) {
     let (mut works, answers): (Vec<_>, Vec<_>) =
         group.into_iter().map(|waiting| (waiting.work, waiting.answer)).unzip();
     let together = if works.len() > 1 { W::together(&mut works).await.ok() } else { None };
-    let mut done = together.map(Vec::into_iter);
-    for (mut work, answer) in works.into_iter().zip(answers) {
-        let done = match done.as_mut().and_then(Iterator::next) {
-            Some(done) => done,
-            None => work.alone().await,
-        };
+    let done = match together {
+        Some(done) => done,
+        // At the same time: where the database is away, none waits for the others' patience.
+        None => join_all(works.iter_mut().map(W::alone)).await,
+    };
+    for ((work, answer), done) in works.into_iter().zip(answers).zip(done) {
         // Who asked may have gone.
         let _ = answer.send((done, work));
     }

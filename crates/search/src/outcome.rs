@@ -27,6 +27,8 @@ pub struct Hit {
     pub score: f32,
     /// Cosine similarity to the query, where the vector leg found it.
     pub similarity: Option<f32>,
+    /// What its similarity is at most, where the vector leg found nearer ones only, as many as it hands out.
+    pub similarity_below: Option<f32>,
     /// BM25 score, where the keyword leg found it. Grows with the number of query terms.
     pub keyword: Option<f32>,
     /// The share of the query's words that a record has, 0 to 1, each word as heavy as it is rare among the project's
@@ -39,7 +41,15 @@ pub struct Hit {
 impl Hit {
     /// A passage that was looked up, and not found by what it says.
     pub fn looked_up(passage: Passage) -> Self {
-        Self { passage, score: 0.0, similarity: None, keyword: None, coverage: None, explain: None }
+        Self {
+            passage,
+            score: 0.0,
+            similarity: None,
+            similarity_below: None,
+            keyword: None,
+            coverage: None,
+            explain: None,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One search: both legs at once, fused, reranked, thinned out.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -52,6 +53,14 @@ pub struct SearchContext {
     pub sanitizing: Arc<Policy>,
 }
 
+impl SearchContext {
+    /// The same for searches that belong together ([`Store::visit`]).
+    #[must_use]
+    pub fn visiting(&self) -> Self {
+        Self { store: self.store.visit(), ..self.clone() }
+    }
+}
+
 /// Finds passages. A leg that is late or fails is left out and named in the outcome, and so is a
 /// database that does not hand over in time what the legs found; a failing one is an error.
 pub async fn search(
@@ -89,8 +98,13 @@ struct Shortlist {
     fused: Vec<Fused>,
     /// See [`keyword::Found`].
     covered: HashMap<PassageId, f32>,
+    /// The similarity of the last of the nearest, where there are further ones.
+    nearest_end: Option<f32>,
     names: Understood,
     degraded: Vec<String>,
+    /// Whether a statement failed or was given up on the connection that the searches may share: the next read must
+    /// not wait for it, or fail with it.
+    is_shaken: bool,
     began: Instant,
     deadline: Instant,
 }
@@ -112,7 +126,17 @@ async fn shortlist(
     let mut degraded = Vec::new();
     if index.lacks(context, query, options).await {
         let (fused, covered) = (Vec::new(), HashMap::new());
-        return Ok(Shortlist { fused, covered, names, degraded, began, deadline });
+        let (nearest_end, is_shaken) = (None, false);
+        return Ok(Shortlist {
+            fused,
+            covered,
+            nearest_end,
+            names,
+            degraded,
+            is_shaken,
+            began,
+            deadline,
+        });
     }
 
     let gloss = options.without.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
@@ -122,6 +146,7 @@ async fn shortlist(
         timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options))),
         timeout_at(legs_end, nearest_changes(vectors, &sought, query, options)),
     );
+    let mut is_shaken = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
     let mut covered = HashMap::new();
     let mut lists: Vec<(Leg, Ranked)> = Vec::new();
     let mut commits: Vec<(Leg, Ranked)> = Vec::new();
@@ -136,15 +161,21 @@ async fn shortlist(
     if let Ok(Ok(list)) = changes {
         commits.push((Leg::Vector, list));
     }
+    let mut nearest_end = None;
     if let Some(list) = arrived(Leg::Vector, vector, &mut degraded) {
+        let is_cut = list.len() >= depth(options);
+        nearest_end = list.last().map(|(_, similarity)| *similarity).filter(|_| is_cut);
         lists.push((Leg::Vector, list));
     }
     lists.retain(|(leg, _)| options.without.takes(leg.step()));
 
     let fused = fuse(&lists);
-    let fused = with_history(context, query, options, fused, &commits, deadline, &mut degraded);
+    let store = unshaken(&context.store, is_shaken);
+    let before = degraded.len();
+    let fused = with_history(&store, query, options, fused, &commits, deadline, &mut degraded);
     let fused = shortened(fused.await, options.limit);
-    Ok(Shortlist { fused, covered, names, degraded, began, deadline })
+    is_shaken |= degraded.len() > before;
+    Ok(Shortlist { fused, covered, nearest_end, names, degraded, is_shaken, began, deadline })
 }
 
 impl Shortlist {
@@ -168,7 +199,11 @@ impl Shortlist {
         };
         rerank(&mut candidates, &situation);
         let kept = thin(candidates, options.limit, options.max_per_file);
-        let hit = |candidate| hit(candidate, &self.covered, options.explain);
+        let hit = |candidate| {
+            let mut hit = hit(candidate, &self.covered, options.explain);
+            hit.similarity_below = self.nearest_end.filter(|_| hit.similarity.is_none());
+            hit
+        };
         let hits = kept.into_iter().map(hit).collect();
         Outcome { hits, degraded: self.degraded, took: self.began.elapsed() }
     }
@@ -199,9 +234,18 @@ async fn telling_text(context: &SearchContext, query: &Query) -> Option<String> 
     let (project, text) = (query.filter.project, query.text.clone());
     let is_short = text.len() <= LOOKED_UP_AT_ONCE;
     let look_up = move || keyword::telling_text(&view, project, &text);
-    let telling =
-        if is_short { look_up() } else { tokio::task::spawn_blocking(look_up).await.ok()? };
-    telling.ok()?
+    let telling = if is_short {
+        unpanicking(look_up)
+    } else {
+        tokio::task::spawn_blocking(look_up).await.ok()
+    };
+    telling?.ok()?
+}
+
+/// A short look into the index, on the spot. tantivy asserts its way through files: on a broken one it may panic, which
+/// the keyword leg reports when it meets it.
+fn unpanicking<T>(look: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(look)).ok()
 }
 
 /// Hits asked of each leg.
@@ -229,7 +273,7 @@ async fn nearest_changes(
 
 /// The fused list with what the files of the nearest commits give, if that can be had in time.
 async fn with_history(
-    context: &SearchContext,
+    store: &Store,
     query: &Query,
     options: &Options,
     fused: Vec<Fused>,
@@ -241,7 +285,7 @@ async fn with_history(
         return fused;
     }
     let limit = hydrated(options.limit);
-    let added = history::add_to(fused.clone(), &context.store, &query.filter, commits, limit);
+    let added = history::add_to(fused.clone(), store, &query.filter, commits, limit);
     arrived(Leg::History, timeout_at(deadline, added).await, degraded).unwrap_or(fused)
 }
 
@@ -299,7 +343,7 @@ impl UpToDate {
                 .doc_freq(&scope.term(view.fields.source, source.as_str()))
                 .is_ok_and(|n| n == 0)
         };
-        sources.iter().all(is_absent)
+        unpanicking(|| sources.iter().all(is_absent)).unwrap_or(false)
     }
 }
 
@@ -393,6 +437,11 @@ fn hydrated(limit: usize) -> usize {
     MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_HIT))
 }
 
+/// The store for the next read: with a connection of its own, where the one that is shared may not answer at once.
+fn unshaken(store: &Store, is_shaken: bool) -> Store {
+    if is_shaken { store.visit() } else { store.clone() }
+}
+
 /// Reads what all the searches found; what is gone, expired or superseded drops out here. Those that it can't be read
 /// for in time say so.
 async fn hydrate(
@@ -407,7 +456,8 @@ async fn hydrate(
         return Ok(HashMap::new());
     };
     let ids: Vec<_> = ids.into_iter().collect();
-    let Ok(read) = timeout_at(deadline, passages::load(&context.store, project, &ids)).await else {
+    let store = unshaken(&context.store, found.iter().any(|found| found.is_shaken));
+    let Ok(read) = timeout_at(deadline, passages::load(&store, project, &ids)).await else {
         for found in found.iter_mut().filter(|found| !found.fused.is_empty()) {
             found.degraded.push("database: late".to_owned());
         }
@@ -423,6 +473,7 @@ fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -
     Hit {
         score: product / (1.0 + product),
         similarity,
+        similarity_below: None,
         keyword,
         coverage: covered.get(&candidate.passage.indexed.id).copied(),
         passage: candidate.passage,

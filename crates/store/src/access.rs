@@ -131,10 +131,9 @@ impl DerefMut for Session {
 }
 
 /// How a statement that reads is planned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Planning {
     /// Once for all values: what is read is named by ids, or is little.
-    #[default]
     Once,
     /// For the values at hand: they decide how it is best looked for.
     Anew,
@@ -177,8 +176,8 @@ const GRAPH: &str =
 #[derive(Debug, Default)]
 pub(crate) struct Visit {
     pub session: Option<Session>,
-    /// What it is set to.
-    pub planning: Planning,
+    /// What it is set to, where that is known.
+    pub planning: Option<Planning>,
 }
 
 /// A connection to read with.

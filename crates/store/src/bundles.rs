@@ -120,6 +120,7 @@ fn row(bundle: &NewBundle) -> Value {
 
 /// Its items likewise.
 fn item_rows(bundle: &NewBundle) -> impl Iterator<Item = Value> {
+    debug_assert_eq!(bundle.items.len(), bundle.handles.len(), "each item has its handle");
     let numbered = bundle.items.iter().zip(&bundle.handles).enumerate();
     numbered.map(|(position, (item, handle))| {
         json!({

@@ -146,7 +146,8 @@ impl Store {
 
     /// The same for several reads that belong together and come soon one after the other: they enter once, and share
     /// a transaction and its connection, one at a time, until the last clone of this is gone. Writes have transactions
-    /// of their own. Once a read has failed, so do those that follow.
+    /// of their own. Once a read has failed, so do those that follow, and once one was given up, they wait for it: go
+    /// on with another visit then.
     pub fn visit(&self) -> Self {
         Self { visit: Some(Arc::default()), ..self.clone() }
     }
@@ -172,15 +173,17 @@ impl Store {
             return Ok(Reading::Own(self.begin_reading(planning.alone()).await?));
         };
         let mut shared = Arc::clone(visit).lock_owned().await;
-        let Visit { session, planning: before } = &mut *shared;
+        let Visit { session, planning: set } = &mut *shared;
+        // Unknown until it is done: whoever asks may give up meanwhile.
+        let before = set.take();
         match session {
-            Some(session) if *before != planning => {
+            Some(session) if before != Some(planning) => {
                 raw_sql(planning.within()).execute(&mut **session).await?;
             }
             Some(_) => {}
             None => *session = Some(self.begin_reading(planning.within()).await?),
         }
-        *before = planning;
+        *set = Some(planning);
         Ok(Reading::Shared(shared))
     }
 

@@ -90,10 +90,13 @@ impl Pool {
         let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
         let resting = Arc::clone(&self.resting);
         while let Some(AtRest { mut connection, taken, since }) = self.last() {
-            // One that is broken goes back to sqlx, which closes it.
-            if since.elapsed() <= TRUSTED_IDLE || connection.ping().await.is_ok() {
+            if since.elapsed() <= TRUSTED_IDLE
+                || matches!(timeout(self.wait, connection.ping()).await, Ok(Ok(())))
+            {
                 return Ok(Leased { connection, taken, resting, _place: place });
             }
+            // It is broken, or nobody is at its other end: sqlx would ask once more.
+            drop(connection.detach());
         }
         let connection = self.inner.acquire().await?;
         Ok(Leased { connection, taken: Instant::now(), resting, _place: place })
@@ -123,6 +126,10 @@ impl Leased {
         let mut resting = lock(&resting);
         if !resting.is_closed && taken.elapsed() < KEPT_AT_MOST {
             resting.connections.push(AtRest { connection, taken, since: Instant::now() });
+        }
+        // The one that rests longest: fewer are needed than there were.
+        if resting.connections.first().is_some_and(|first| first.since.elapsed() > KEPT_AT_MOST) {
+            drop(resting.connections.remove(0));
         }
     }
 }

@@ -7,8 +7,8 @@ mod watched;
 
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    BundleId, BundleSection, DialogId, DocId, FileId, IngestId, PassageId, ProjectId, RecordId,
-    RecordKind, RepositoryId, SourceKind, TaskId,
+    BundleId, BundleSection, DialogId, DocId, FileId, Handle, HandleKind, IngestId, PassageId,
+    ProjectId, RecordId, RecordKind, RepositoryId, SourceKind, TaskId,
 };
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
@@ -163,7 +163,7 @@ async fn recall(db: &mut Watched) {
         tokens: 100,
         degraded: vec![],
         items: found.iter().map(|record| item(*record)).collect(),
-        handles: Vec::new(),
+        handles: (1..).take(found.len()).map(handle).collect(),
     };
     let keep = async |store: &Store| {
         let bundle = NewBundle { id: BundleId::generate(), ..bundle.clone() };
@@ -176,6 +176,10 @@ async fn recall(db: &mut Watched) {
         bundles::mark_used(store, BundleId(id(10, 77)), &[id(4, 39)]).await.unwrap()
     };
     db.reads_at_most("bundles::mark_used", A_FEW, used).await;
+}
+
+fn handle(number: u16) -> Handle {
+    Handle { kind: HandleKind::Memory, number }
 }
 
 fn item(record: RecordId) -> BundleItem {

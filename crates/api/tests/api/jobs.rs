@@ -57,6 +57,18 @@ async fn what_was_given_up_is_seen_begun_anew_and_thrown_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_are_listed_as_they_were_asked_for_however_soon_one_after_the_other() {
+    let api = TestApi::start().await;
+    for n in 0..40 {
+        put(&api, "note", n).await;
+    }
+    let page = api.get("/jobs?kind=note&limit=100").await.ok();
+    let jobs = page["jobs"].as_array().unwrap().iter();
+    let order: Vec<_> = jobs.map(|job| job["args"]["n"].as_i64().unwrap()).collect();
+    assert_eq!(order, (0..40).rev().collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_administrators_of_the_service_see_the_background_work() {
     let api = TestApi::start().await;
     put(&api, "note", 1).await;

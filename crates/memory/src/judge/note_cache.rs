@@ -11,7 +11,7 @@ use super::Note;
 
 /// Bytes of the texts that are remembered; taken apart they are some thirty times as large.
 const TEXTS_MAX: u64 = 512 * 1024;
-/// Nothing is remembered for longer after it was last compared, what was erased included.
+/// What was not compared for as long is not met again, what was erased included; a later save frees its place.
 const IDLE_MAX: Duration = Duration::from_mins(10);
 
 /// Notes by the record that says them; cheap to clone.

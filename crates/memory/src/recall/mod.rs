@@ -96,7 +96,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
     let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
     let asked = asked.ok_or(Error::NothingAsked)?;
-    let found = find(&ctx.visiting(), request, &asked, deadline).await?;
+    let found = find(ctx, request, &asked, deadline).await?;
     degraded.extend(found.degraded);
     let candidates = found.hits.len();
     let (mut notes, others) = assemble::part(found.hits, &found.of_task);
@@ -178,7 +178,10 @@ async fn find(
     let searches = searches(request.project, asked, budget);
     let paths = asked.paths();
     let tied = timeout(budget, tied(ctx, request.project, &asked.task_ids, &paths));
-    let (outcomes, tied) = tokio::join!(search_all(&ctx.search, &searches), tied);
+    // The searches share a connection; what is tied is read beside them.
+    let search = ctx.search.visiting();
+    let (outcomes, tied) = tokio::join!(search_all(&search, &searches), tied);
+    drop(search);
     let (mut hits, mut degraded) = gather(outcomes?);
     let Ok(tied) = tied else {
         degraded.push("links to tasks and places: late".to_owned());
@@ -245,6 +248,7 @@ fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
                 // The scoped search may have looked deeper into one of the legs.
                 Some(have) => {
                     have.similarity = have.similarity.or(hit.similarity);
+                    have.similarity_below = have.similarity_below.or(hit.similarity_below);
                     have.keyword = have.keyword.or(hit.keyword);
                     have.coverage = have.coverage.or(hit.coverage);
                     have.score = have.score.max(hit.score);

@@ -13,6 +13,9 @@ use crate::confidence::{Question, is_latin, names_symbol};
 /// What the share of the question's words counts that the record has, beside the cosine similarity of
 /// both: docs/retrieval.md has what was tried.
 const COVERAGE_WEIGHT: f32 = 0.4;
+/// The share of the last nearest one's similarity that a record is taken to have which is not among the nearest: they
+/// are 200, of a project that has more.
+const BELOW_THE_NEAREST: f32 = 0.8;
 /// What similarity counts between scripts of which the default model knows only one: any two texts lie
 /// near each other there. What the words say counts for more in its place.
 const FOREIGN_SIMILARITY: f32 = 0.2;
@@ -122,7 +125,9 @@ fn similarity(question: &Question, hit: &Hit) -> f32 {
         (true, true) => (FOREIGN_SIMILARITY, FOREIGN_COVERAGE_WEIGHT),
         (true, false) => (1.0, COVERAGE_WEIGHT),
     };
-    of_similarity * hit.similarity.unwrap_or_default().max(0.0) + of_coverage * coverage
+    // Of one that has the words and is not among the nearest, it is known that it is hardly further off than the last.
+    let cosine = hit.similarity.or(hit.similarity_below.map(|end| end * BELOW_THE_NEAREST));
+    of_similarity * cosine.unwrap_or_default().max(0.0) + of_coverage * coverage
 }
 
 /// What of a record's worth hangs on nothing that is asked.

@@ -108,8 +108,11 @@ impl Work for Save {
             }
             let part = tx.begin_part(&save.store).await?;
             let one = judge_and_write(&mut tx, save).await;
-            if one.is_err() {
-                tx.undo(part).await?;
+            match &one {
+                // All begin again, each by itself.
+                Err(Error::Store(error)) if error.is_deadlock() => return one.map(|_| Vec::new()),
+                Err(_) => tx.undo(part).await?,
+                Ok(_) => {}
             }
             written.push(one);
         }

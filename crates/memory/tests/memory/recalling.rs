@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
+use futures::future::join_all;
 use mc_domain::{BundleId, Classified, ErrorKind, RecordKind, Trust};
 use mc_memory::bundle::{SOURCE_MAX_CHARS, STATEMENT_MAX_CHARS, Statement, as_json};
 use mc_memory::{
@@ -431,4 +432,25 @@ async fn of_two_records_that_disagree_the_newer_comes_first_and_both_say_of_when
     let [of_new, of_old] = [0, 1].map(|at| bundle.facts[at].warning.clone().unwrap());
     assert!(of_new.contains("disagrees with an older record"), "{of_new}");
     assert!(of_old.contains("a newer record") && of_old.contains("45"), "{of_old}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_record_that_is_named_comes_first_among_more_than_the_vectors_hand_out() {
+    let world = World::new().await;
+    let services =
+        ["payment worker", "mail relay", "stock importer", "login gateway", "chat bridge"];
+    let notes: Vec<_> = (0..230_usize)
+        .map(|n| {
+            let (service, times) = (services[n % services.len()], 3 + n % 7);
+            world.note(&format!(
+                "Decision E{n:04}: the {service} retries {times} times, as case {n} showed."
+            ))
+        })
+        .collect();
+    join_all(notes.iter().map(|note| world.created(note))).await;
+    for named in ["E0000", "E0117", "E0229"] {
+        let bundle = world.recall(&world.question(&format!("why does {named} retry"))).await;
+        let first = bundle.facts.first().map(|fact| fact.text.clone()).unwrap_or_default();
+        assert!(first.contains(named), "{named}: {first}");
+    }
 }

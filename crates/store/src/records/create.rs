@@ -7,7 +7,7 @@ use serde_json::Value;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{Origin, Record, RecordBody, Row, Standing};
+use super::{NO_END, Origin, Record, RecordBody, Row, Standing};
 use crate::passages::{NewPassage, content_hash};
 use crate::vectors::Model;
 use crate::{Error, Tx};
@@ -178,7 +178,8 @@ impl<'a> Values<'a> {
             scope: &body.scope,
             tags: &body.tags,
             owner: body.owner.as_deref(),
-            ttl: body.ttl,
+            // No later year can be written in JSON.
+            ttl: body.ttl.min(NO_END),
             ttl_given: body.ttl_given,
             quality: &body.quality,
             meta: &body.meta,
