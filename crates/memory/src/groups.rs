@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::join_all;
 use mc_domain::ProjectId;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::sleep;
 
 use crate::Error;
 
@@ -20,6 +22,9 @@ const GROUP_MAX: usize = 32;
 pub(crate) trait Work: Send + Sized + 'static {
     /// What is to be said of it once it is written.
     type Done: Send;
+
+    /// How long the first one waits for others: nothing, where somebody waits for it.
+    const PATIENCE: Duration = Duration::ZERO;
 
     /// In which project.
     fn project(&self) -> ProjectId;
@@ -80,7 +85,11 @@ impl<W: Work> Groups<W> {
 
     /// Writes what waits of a project, until nothing does.
     async fn write_all(self, project: ProjectId) {
-        while let Some(group) = self.next(project) {
+        loop {
+            if !W::PATIENCE.is_zero() {
+                sleep(W::PATIENCE).await;
+            }
+            let Some(group) = self.next(project) else { return };
             let _writing = self.writing.acquire().await.expect("the semaphore is never closed");
             // A fault in it is for those who wait for it, and not for those who come after.
             if AssertUnwindSafe(write_group(group)).catch_unwind().await.is_err() {

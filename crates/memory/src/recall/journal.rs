@@ -56,6 +56,9 @@ pub(super) fn keep(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, 
 impl Work for HandedOut {
     type Done = ();
 
+    /// A transaction for each takes as long as a third of the next recall, which it would hold up.
+    const PATIENCE: Duration = Duration::from_millis(25);
+
     fn project(&self) -> ProjectId {
         self.bundle.project
     }

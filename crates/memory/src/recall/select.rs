@@ -22,8 +22,8 @@ const SHORT_WORDS: usize = 3;
 const SURE: f32 = 0.6;
 /// What the others need of the best one's relevance.
 const LEAD_SHARE: f32 = 0.92;
-/// The same, where an example or a decision is the best: statements are shown before it.
-const LATE_LEAD_SHARE: f32 = 0.95;
+/// The same, where an example or a decision is the best, which seldom says all: a statement belongs beside it.
+const LATE_LEAD_SHARE: f32 = 0.9;
 /// What a companion of the best one needs, which cites the same code: the two belong together.
 const CITING_SHARE: f32 = 0.5;
 /// The same, where the two have a tag in common.
