@@ -135,8 +135,6 @@ impl Classified for Error {
             | Self::TtlInThePast
             | Self::TooLongForOne { .. }
             | Self::TooLong { .. }
-            | Self::UnknownVersion(_)
-            | Self::NotInCluster(_)
             | Self::Forbidden(_) => ErrorKind::Invalid,
             Self::NotProposed(_)
             | Self::Changed { .. }
@@ -146,6 +144,8 @@ impl Classified for Error {
             | Self::NotHeld(_)
             | Self::Overtaken(_)
             | Self::ClusterChanged(_)
+            | Self::UnknownVersion(_)
+            | Self::NotInCluster(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
             Self::Sealed | Self::Export(_) => ErrorKind::Internal,
             Self::NoRecord(_)

@@ -86,7 +86,7 @@ async fn duplicates_are_found_accepted_and_taken_apart_again() {
 
     let path = format!("/projects/shop/duplicates/{}", cluster["id"].as_str().unwrap());
     let stranger = json!({"keep": "019a0000-0000-7000-8000-000000000001"});
-    assert_eq!(api.post(&format!("{path}/accept"), stranger).await.fault(400), "keep");
+    assert_eq!(api.post(&format!("{path}/accept"), stranger).await.fault(409), "keep");
     let accepted = api.post(&format!("{path}/accept"), json!({})).await.ok();
     assert_eq!(accepted["id"], kept.as_str());
     assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "superseded");

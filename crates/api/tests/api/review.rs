@@ -280,7 +280,7 @@ async fn a_proposal_for_what_is_known_shows_what_it_would_change() {
     let history = api.get(&path).await.ok();
     assert_eq!(history["versions"].as_array().unwrap().len(), 3);
     assert_eq!(
-        api.post(&format!("{path}/rollback"), json!({"version": 9})).await.fault(400),
+        api.post(&format!("{path}/rollback"), json!({"version": 9})).await.fault(409),
         "version"
     );
 }

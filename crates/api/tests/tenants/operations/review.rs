@@ -128,14 +128,14 @@ pub fn roll_back(d: &mut Draw<'_>) -> Attempt {
     if let Some((project, of, thing)) = d.private().filter(|_| d.one_in(3)) {
         let attempt = request(&thing.id.to_string(), &never);
         let attempt = d.holding_private(attempt, CURATE, (project, of, thing));
-        return if attempt.is_allowed() { attempt.expect(400) } else { attempt };
+        return if attempt.is_allowed() { attempt.expect(409) } else { attempt };
     }
     let thing = d.thing(|project| &project.records);
     let id = thing.map_or_else(|| d.id(), |(_, thing)| thing.id);
     let attempt = d.holding(request(&id.to_string(), &never), CURATE, thing);
     let (Some((project, _)), true) = (thing, attempt.is_allowed()) else { return attempt };
     if d.one_in(2) {
-        return attempt.expect(400);
+        return attempt.expect(409);
     }
     let (spare, words) = (d.id(), d.name());
     let sql = format!(
