@@ -7,7 +7,7 @@
 
 use mc_domain::PassageId;
 
-use crate::{Error, Listener, Store};
+use crate::{Error, Store};
 
 /// A position in the feed: everything at or before it has been applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -97,17 +97,8 @@ async fn horizon(store: &Store) -> Result<u64, Error> {
 /// gone.
 pub async fn tell_again(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
-    sqlx::query!(
-        "with told as (insert into feed (passage_id) select * from unnest($1::uuid[]))
-         select pg_notify('passages', '')::text",
-        &ids
-    )
-    .fetch_one(&mut *store.plain().await?)
-    .await?;
+    sqlx::query!("insert into feed (passage_id) select * from unnest($1::uuid[])", &ids)
+        .execute(&mut *store.plain().await?)
+        .await?;
     Ok(())
-}
-
-/// Wakes when passages change, on any node.
-pub async fn listen(store: &Store) -> Result<Listener, Error> {
-    Listener::to(store, "passages").await
 }

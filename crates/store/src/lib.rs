@@ -69,7 +69,7 @@ static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 /// How long a connection is waited for, one that the server refuses while it starts included.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Each listener keeps its connection; a store has one or two.
+/// Each listener keeps its connection; a store has two or none.
 const LISTENERS: u32 = 4;
 
 /// Connections to one database; cheap to clone.

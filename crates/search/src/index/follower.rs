@@ -6,10 +6,9 @@ use std::time::Duration;
 use mc_store::feed::FeedCursor;
 use mc_store::{Store, feed, passages, server};
 use tantivy::TantivyError;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::folder::Folder;
@@ -23,10 +22,9 @@ use crate::Error;
 const PAGE: u16 = 1000;
 /// Changes after which a long pass makes visible what it has so far.
 const COMMIT_EVERY: usize = 10_000;
-/// Unasked passes keep this distance, so that a stream of writes does not become a stream of tiny
-/// segments. A search asks for a pass and gets it at once.
-const QUIET: Duration = Duration::from_millis(200);
-/// How often the feed is looked at when no notification comes: they can be lost, the feed can't.
+/// The distance of passes that nobody asked for. A search asks for a pass and gets it at once, so these only keep short
+/// what it has to catch up with: a word from the database at each commit, and a tiny segment for each few of them, cost
+/// the writes a tenth of their rate.
 const POLL: Duration = Duration::from_secs(1);
 /// An index that can't be written is tried again after this, and after twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -76,9 +74,6 @@ impl Follower {
         mut requests: mpsc::UnboundedReceiver<Refresh>,
         stop: CancellationToken,
     ) {
-        let wake = Arc::new(Notify::new());
-        let _listener =
-            AbortOnDropHandle::new(tokio::spawn(listen(self.store.clone(), Arc::clone(&wake))));
         let mut pause = FIRST_PAUSE;
         loop {
             let (generation, cursor) = tokio::select! {
@@ -86,7 +81,7 @@ impl Follower {
                 generation = self.generation() => generation,
             };
             let mut passes = Passes::over(&self.store, &self.shared, generation, cursor);
-            let end = passes.run(&mut requests, &wake, &stop).await;
+            let end = passes.run(&mut requests, &stop).await;
             let has_written = passes.has_written;
             // Its writer goes with it: there is only one at a time.
             drop(passes);
@@ -205,11 +200,9 @@ impl<'a> Passes<'a> {
     async fn run(
         &mut self,
         requests: &mut mpsc::UnboundedReceiver<Refresh>,
-        wake: &Notify,
         stop: &CancellationToken,
     ) -> End {
-        let mut last_pass = Instant::now();
-        let mut due = last_pass;
+        let mut due = Instant::now();
         let mut healthy = true;
         let mut damaged = self.shared.damaged.subscribe();
         loop {
@@ -221,10 +214,6 @@ impl<'a> Passes<'a> {
                     Some(request) => waiting.push(request),
                     None => return self.stop().await,
                 },
-                () = wake.notified() => {
-                    due = due.min(last_pass + QUIET);
-                    continue;
-                }
                 () = tokio::time::sleep_until(due) => {}
             }
             // Everyone who asked before the pass begins shares it; who asks later gets the next.
@@ -232,8 +221,7 @@ impl<'a> Passes<'a> {
                 waiting.push(request);
             }
             let outcome = self.pass().await;
-            last_pass = Instant::now();
-            due = last_pass + POLL;
+            due = Instant::now() + POLL;
             for request in waiting {
                 // A search that gave up meanwhile has dropped its end.
                 let _: Result<(), bool> = request.send(outcome.is_ok());
@@ -383,17 +371,4 @@ pub(super) async fn blocking<R: Send + 'static>(
     // A panic in tantivy is damage; the lock is poisoned then, too.
     let outcome = tokio::task::spawn_blocking(run).await;
     Ok(outcome.unwrap_or_else(|panic| Err(TantivyError::ErrorInThread(panic.to_string())))?)
-}
-
-/// Wakes the follower at each change, on any node; connects again after a loss.
-async fn listen(store: Store, wake: Arc<Notify>) {
-    loop {
-        if let Ok(mut listener) = feed::listen(&store).await {
-            while listener.wait().await.is_ok() {
-                wake.notify_one();
-            }
-        }
-        // The poll carries on meanwhile.
-        tokio::time::sleep(POLL).await;
-    }
 }

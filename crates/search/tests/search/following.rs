@@ -87,7 +87,7 @@ async fn another_node_follows_by_itself() {
     let world = World::new().await;
     let node = world.node().await.ready().await;
     world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
-    // No search asks it to: the notification, or the poll, does.
+    // No search asks it to.
     let seen = async {
         while node.index().status().passages == 0 {
             tokio::task::yield_now().await;
