@@ -350,8 +350,10 @@ pub async fn load(
 ) -> Result<Vec<Passage>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
-        r#"select p.id, p.project_id, p.private_to, p.source_kind as "source_kind!", p.record_kind, p.title,
-                  coalesce(h.sha, p.place) as "place!", p.symbols, p.scope, p.tags, p.language, p.author, p.context, p.text, p.updated_at,
+        r#"select p.id as "id!", p.project_id as "project_id!", p.private_to, p.source_kind as "source_kind!",
+                  p.record_kind as "record_kind!", p.title as "title!", coalesce(h.sha, p.place) as "place!",
+                  p.symbols as "symbols!", p.scope as "scope!", p.tags as "tags!", p.language as "language!",
+                  p.author as "author!", p.context as "context!", p.text as "text!", p.updated_at as "updated_at!",
                   p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
                   r.trust as "trust?", r.hits as "hits?", r.used as "used?", r.opened as "opened?",

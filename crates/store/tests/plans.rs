@@ -123,6 +123,9 @@ async fn search(db: &mut Watched) {
     db.enter(SMALL);
     let load = async |store: &Store| passages::load(store, SMALL, &hits).await.unwrap();
     db.reads_at_most("passages::load", A_FEW, load).await;
+    let near =
+        async |store: &Store| vectors::near_to(store, hits[0], &hits[1..], 0.5).await.unwrap();
+    db.reads_at_most("vectors::near_to", A_FEW, near).await;
     db.leave();
     let indexed = async |store: &Store| passages::indexed(store, &hits).await.unwrap();
     db.reads_at_most("passages::indexed", A_FEW, indexed).await;

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use mc_domain::{BundleId, PassageId, ProjectId, RecordId, SourceKind};
 use mc_search::{Hit, Options, Outcome, Query, search_all};
-use mc_store::passages::PassageFilter;
-use mc_store::{passages, tasks, ties};
+use mc_store::passages::{Passage, PassageFilter};
+use mc_store::{passages, tasks, ties, vectors};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::bundle::{Bundle, Envelope, TaskHead, pack};
@@ -29,6 +29,7 @@ pub use changes::{MAX_CHANGES, PastChange, PastChanges, past_changes};
 pub(crate) use journal::HandedOut;
 use question::Asked;
 use relevance::Note;
+use select::Choice;
 
 /// How long a recall may take, unless it says otherwise.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(300);
@@ -105,7 +106,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     check_citations(ctx, request.project, &mut notes, deadline, &mut degraded).await?;
     // Once more, with what the best ones cite.
     relevance::judge(&asked.question, &mut notes);
-    let mut notes = select::select(&asked.question, notes);
+    let mut notes = choose(ctx, &asked, notes, deadline, &mut degraded).await?;
     disagreement::settle(&mut notes, &ctx.notes);
     let others = assemble::others(&asked.question, others, &notes);
 
@@ -282,6 +283,25 @@ async fn check_citations(
         checked?.0
     } else {
         degraded.push("citations: late, verdicts are those of the last check".to_owned());
+/// The notes of the bundle: those that are good enough, and those that belong to the best of them.
+async fn choose(
+    ctx: &MemoryContext,
+    asked: &Asked,
+    notes: Vec<Note>,
+    deadline: Instant,
+    degraded: &mut Vec<String>,
+) -> Result<Vec<Note>, Error> {
+    let choice = Choice::of(&asked.question, notes);
+    let Some((best, others)) = choice.in_doubt() else { return Ok(choice.with(&[])) };
+    let near = Box::pin(vectors::near_to(&ctx.store, best, &others, select::NEAR));
+    if let Ok(near) = timeout_at(deadline, near).await {
+        Ok(choice.with(&near?))
+    } else {
+        degraded.push("records that belong to the best one: late".to_owned());
+        Ok(choice.with(&[]))
+    }
+}
+
         citations::last_known(&ctx.store, &ids).await?
     };
     for note in notes {

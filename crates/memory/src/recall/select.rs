@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
-use mc_domain::RecordKind;
+use mc_domain::{PassageId, RecordKind};
 
 use super::relevance::Note;
-use crate::confidence::Question;
+use crate::confidence::{Question, is_latin};
 
 /// Relevance below which a record is left out: nothing is better than a guess.
 const LEAST: f32 = 0.335;
@@ -29,37 +29,110 @@ const CITING_SHARE: f32 = 0.5;
 /// The same, where the two have a tag in common.
 const TAGGED_SHARE: f32 = 0.8;
 const COMPANION_LEAST: f32 = 0.25;
-/// A file that more records cite, or a tag that more have, makes no companions.
+/// From which cosine similarity on a record is near the best one in meaning, and belongs to it; of the pairs of a
+/// project's records two or three in a thousand are as near.
+pub const NEAR: f32 = 0.58;
+/// What such a one needs of the best one's relevance, and the share of long words that the two have in common: few
+/// records have that, so that vectors are seldom asked for.
+const NEAR_SHARE: f32 = 0.4;
+const NEAR_LEAST: f32 = 0.2;
+const NEAR_WORDS: f32 = 0.25;
+/// Letters of a word that says what a text is about, more often than not.
+const LONG_WORD: usize = 5;
+/// A file that more records cite, or a tag or a wording that more have, makes no companions.
 const COMPANIONS_MAX: usize = 4;
 /// Most records of one bundle.
 const NOTES_MAX: usize = 8;
 
-/// The notes that are good enough, of judged ones, best first.
-pub fn select(question: &Question, notes: Vec<Note>) -> Vec<Note> {
-    let bare_words = question.bare_words().unwrap_or(usize::MAX);
-    let least = if question.seeks_places { LEAST_BESIDE_PLACES } else { LEAST };
-    let is_about_it = |note: &Note| {
-        let (coverage, similarity) = (note.hit.coverage, note.hit.similarity);
-        bare_words > VAGUE_WORDS
-            || coverage.is_some_and(|share| share >= VAGUE_COVERAGE)
-            || similarity.is_some_and(|cosine| cosine >= VAGUE_SIMILARITY)
-    };
-    let is_enough =
-        |best: &&Note| best.is_of_task || (best.relevance >= least && is_about_it(best));
-    let Some(best) = notes.first().filter(is_enough) else { return Vec::new() };
-    let is_late = matches!(best.record.kind, RecordKind::Fewshot | RecordKind::AdrLink);
-    let share = if is_late { LATE_LEAD_SHARE } else { LEAD_SHARE };
-    let relevance = best.relevance;
-    let (citing, tagged) = (Shared::of(best, &notes, files), Shared::of(best, &notes, tags));
-    let is_kept = |note: &Note| {
-        let has = |least: f32, share: f32| note.relevance >= least.max(share * relevance);
-        // What has no more in common with an example or a decision than a tag would be shown before it.
-        let is_companion = (has(COMPANION_LEAST, CITING_SHARE) && citing.has(note))
-            || (!is_late && has(COMPANION_LEAST, TAGGED_SHARE) && tagged.has(note));
-        note.is_of_task || has(least, share) || is_companion
-    };
-    let most = if bare_words <= SHORT_WORDS && relevance < SURE { 1 } else { NOTES_MAX };
-    notes.into_iter().filter(is_kept).take(most).collect()
+/// What is chosen of judged notes, best first.
+#[derive(Debug)]
+pub struct Choice {
+    notes: Vec<Note>,
+    /// Whether a note is good enough, note by note.
+    is_kept: Vec<bool>,
+    /// Whether what means nearly the same goes along: not where a place is asked about, and it may be of another one.
+    takes_near: bool,
+    most: usize,
+}
+
+impl Choice {
+    /// Those that are good enough by themselves, or belong to the best one by what both name.
+    pub fn of(question: &Question, notes: Vec<Note>) -> Self {
+        let bare_words = question.bare_words().unwrap_or(usize::MAX);
+        let least = if question.seeks_places { LEAST_BESIDE_PLACES } else { LEAST };
+        let is_about_it = |note: &Note| {
+            let (coverage, similarity) = (note.hit.coverage, note.hit.similarity);
+            bare_words > VAGUE_WORDS
+                || coverage.is_some_and(|share| share >= VAGUE_COVERAGE)
+                || similarity.is_some_and(|cosine| cosine >= VAGUE_SIMILARITY)
+        };
+        let is_enough =
+            |best: &&Note| best.is_of_task || (best.relevance >= least && is_about_it(best));
+        let Some(best) = notes.first().filter(is_enough) else {
+            return Self { notes: Vec::new(), is_kept: Vec::new(), takes_near: false, most: 0 };
+        };
+        let is_late = matches!(best.record.kind, RecordKind::Fewshot | RecordKind::AdrLink);
+        let share = if is_late { LATE_LEAD_SHARE } else { LEAD_SHARE };
+        let (citing, tagged) = (Shared::of(best, &notes, files), Shared::of(best, &notes, tags));
+        let is_kept = |note: &Note| {
+            let has = |least: f32, share: f32| has(note, best, least, share);
+            // What has no more in common with an example or a decision than a tag would be shown before it.
+            let is_companion = (has(COMPANION_LEAST, CITING_SHARE) && citing.has(note))
+                || (!is_late && has(COMPANION_LEAST, TAGGED_SHARE) && tagged.has(note));
+            note.is_of_task || has(least, share) || is_companion
+        };
+        let is_kept = notes.iter().map(is_kept).collect();
+        let is_short = bare_words <= SHORT_WORDS && best.relevance < SURE;
+        let most = if is_short { 1 } else { NOTES_MAX };
+        let takes_near = most > 1 && question.path.is_none() && question.symbols.is_empty();
+        Self { notes, is_kept, takes_near, most }
+    }
+
+    /// The best one's passage and those of the notes that belong to it if they mean nearly the same ([`NEAR`]); `None`
+    /// where nothing hangs on that.
+    pub fn in_doubt(&self) -> Option<(PassageId, Vec<PassageId>)> {
+        // In other scripts any two texts lie near each other, to the model that is there by default.
+        let is_read = |note: &Note| is_latin(&note.hit.passage.indexed.text);
+        let best = self.notes.first().filter(|best| self.takes_near && is_read(best))?;
+        let words = long_words(best);
+        let is_in_doubt = |(note, is_kept): &(&Note, &bool)| {
+            !**is_kept
+                && has(note, best, NEAR_LEAST, NEAR_SHARE)
+                && is_read(note)
+                && shared(&words, &long_words(note)) >= NEAR_WORDS
+        };
+        let notes = self.notes.iter().zip(&self.is_kept).filter(is_in_doubt);
+        let passage = |note: &Note| note.hit.passage.indexed.id;
+        let passages: Vec<_> = notes.map(|(note, _)| passage(note)).collect();
+        (1..=COMPANIONS_MAX).contains(&passages.len()).then(|| (passage(best), passages))
+    }
+
+    /// The notes that are chosen, with those of these passages.
+    pub fn with(self, near: &[PassageId]) -> Vec<Note> {
+        let notes = self.notes.into_iter().zip(self.is_kept);
+        let chosen =
+            notes.filter(|(note, is_kept)| *is_kept || near.contains(&note.hit.passage.indexed.id));
+        chosen.map(|(note, _)| note).take(self.most).collect()
+    }
+}
+
+/// The words of a note that are long enough to say what it is about, in lower case.
+fn long_words(note: &Note) -> HashSet<String> {
+    let words = note.hit.passage.indexed.text.split(|c: char| !c.is_alphabetic());
+    let long = words.filter(|word| word.chars().nth(LONG_WORD - 1).is_some());
+    long.map(str::to_lowercase).collect()
+}
+
+/// The share that both have of the words of the one that has fewer.
+#[expect(clippy::cast_precision_loss, reason = "words of a note")]
+fn shared(one: &HashSet<String>, other: &HashSet<String>) -> f32 {
+    let fewer = one.len().min(other.len()).max(1);
+    one.intersection(other).count() as f32 / fewer as f32
+}
+
+/// Whether a note has this relevance, and this share of the best one's.
+fn has(note: &Note, best: &Note, least: f32, share: f32) -> bool {
+    note.relevance >= least.max(share * best.relevance)
 }
 
 /// What the best note has and few others: names of one sort.

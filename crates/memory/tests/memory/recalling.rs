@@ -454,3 +454,21 @@ async fn the_record_that_is_named_comes_first_among_more_than_the_vectors_hand_o
         assert!(first.contains(named), "{named}: {first}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_means_nearly_the_same_as_the_best_record_goes_with_it() {
+    let world = World::new().await;
+    let rule = "Refunds need approval of a manager: the worker of the payment gateway keeps the order open until the \
+                ledger confirms.";
+    let pitfall = "The worker of the payment gateway keeps the order open until the ledger confirms, and drops its \
+                   vouchers at midnight.";
+    // It has words of the question, too, and little in common with the rule.
+    let other = "The gateway of the mail team keeps letters open for a week.";
+    for note in [rule, pitfall, other] {
+        world.created(&world.note(note)).await;
+    }
+    let question = "which payment gateway worker keeps refunds open for approval of a manager";
+    let bundle = world.recall(&world.question(question)).await;
+    let texts: Vec<_> = bundle.facts.iter().map(|fact| fact.text.as_str()).collect();
+    assert_eq!(texts, [rule, pitfall], "{bundle:?}");
+}

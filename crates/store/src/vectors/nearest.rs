@@ -111,6 +111,30 @@ pub async fn nearest_in(
         .collect()
 }
 
+/// Which of these passages have a cosine similarity of `least` or more to one passage, under any model that both have a
+/// vector of.
+pub async fn near_to(
+    store: &Store,
+    passage: PassageId,
+    others: &[PassageId],
+    least: f32,
+) -> Result<Vec<PassageId>, Error> {
+    let others: Vec<_> = others.iter().map(|other| other.0).collect();
+    // One by one through the key: the planner may take the passage's vectors for many.
+    let near = sqlx::query_scalar!(
+        r#"select other as "other!" from unnest($2::uuid[]) as other
+           where exists (select from embeddings e
+                         join embeddings o on o.passage_id = other and o.model_id = e.model_id
+                         where e.passage_id = $1 and 1 - (e.embedding <=> o.embedding) >= $3)"#,
+        passage.0,
+        &others,
+        f64::from(least)
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    Ok(near.into_iter().map(PassageId::from).collect())
+}
+
 /// The statement over one model's vectors. The model's id and dimensions are written into it so that
 /// the planner can match the model's own partial index.
 fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String {
