@@ -79,6 +79,8 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
                              case when r.kind in ('fact', 'fewshot') then $4::int end) as days
              from memory_records r, projects p
              where r.id = any($7) and p.id = $1 and exists (select from kept)
+                 -- What waits to be decided about ends when it was said to.
+                 and r.visibility <> 'proposed'
              order by r.id for no key update of r),
          hit as (
              update memory_records r set hits = r.hits + held.hits, last_hit_at = now(),

@@ -9,6 +9,7 @@ use mc_sanitizer::Sanitized;
 use sha2::{Digest, Sha256};
 
 use crate::error::word;
+use crate::records::Record;
 use crate::{Error, Store, Tx};
 
 /// Which passages a search may return. Empty lists stand for "any".
@@ -105,6 +106,58 @@ pub struct Passage {
     pub dialog: Option<DialogId>,
     /// Set for commits of a history.
     pub commit: Option<CommitFacet>,
+}
+
+impl Passage {
+    /// A record that has no passage, since no search is to find it, in the shape of one. Its number is that of the record:
+    /// no passage has it.
+    pub fn unsearched(record: Record) -> Self {
+        let facet = RecordFacet {
+            id: record.id,
+            kind: record.kind,
+            state: record.state,
+            trust: record.standing.trust,
+            source: None,
+            ttl: record.ttl,
+            hits: record.hits,
+            used: record.used,
+            opened: 0,
+            cited: 0,
+            merged: 0,
+            passed_over: 0,
+            version: record.version,
+            last_used_at: None,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            meta: record.meta,
+            cites: true,
+            ci: record.ci,
+        };
+        Self {
+            indexed: IndexedPassage {
+                id: PassageId(record.id.0),
+                project: record.project,
+                private_to: record.standing.private_to,
+                source: SourceKind::Memory,
+                record_kind: record.kind.as_str().to_owned(),
+                title: record.title,
+                place: String::new(),
+                symbols: Vec::new(),
+                scope: record.scope,
+                tags: record.tags,
+                language: String::new(),
+                author: String::new(),
+                context: String::new(),
+                text: record.content,
+            },
+            updated_at: record.updated_at,
+            record: Some(facet),
+            code: None,
+            doc: None,
+            dialog: None,
+            commit: None,
+        }
+    }
 }
 
 /// A memory record as ranking needs it.

@@ -1,7 +1,8 @@
 //! What of a project's memory is tied to a task or to a place in the code.
 
-use mc_domain::{PassageId, ProjectId};
+use mc_domain::{PassageId, ProjectId, RecordId};
 
+use crate::records::{self, Record};
 use crate::{Error, Store};
 
 /// A passage of a record or a dialog, and what ties it.
@@ -28,8 +29,7 @@ pub async fn find(
     if tasks.is_empty() && paths.is_empty() {
         return Ok(Vec::new());
     }
-    let of_any = tasks.iter().filter(|id| id.starts_with('#'));
-    let of_any: Vec<_> = of_any.map(|id| format!("%{}", like_literal(id))).collect();
+    let of_any = of_any_repository(tasks);
     let below: Vec<_> = paths.iter().map(|path| format!("{}/%", like_literal(path))).collect();
     let rows = sqlx::query!(
         r#"with task as (
@@ -59,6 +59,45 @@ pub async fn find(
     .await?;
     let tied = rows.into_iter().map(|row| Tied { passage: row.id.into(), is_of_task: row.of_task });
     Ok(tied.collect())
+}
+
+/// Most proposals of one's own that a task brings.
+const PROPOSALS_LIMIT: i64 = 20;
+
+/// The live proposals of whoever the store asks for that are linked to one of these tasks (as in [`find`]), newest first,
+/// 20 at most. No search finds what nobody has decided about, and whoever proposed it is to meet it again all the same.
+pub async fn own_proposals(
+    store: &Store,
+    project: ProjectId,
+    tasks: &[String],
+) -> Result<Vec<Record>, Error> {
+    let Some(principal) = store.principal().filter(|_| !tasks.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let ids = sqlx::query_scalar!(
+        "select r.id from memory_records r
+         where r.project_id = $1 and r.visibility = 'proposed' and r.state in ('active', 'stale')
+             and r.set_aside is null and r.ttl > now()
+             and r.task_id in (select id from tasks
+                               where project_id = $1 and (external_id = any($2) or external_id like any($3)))
+             and exists (select from record_sources s where s.record_id = r.id and s.saved_by = $4)
+         order by r.updated_at desc, r.id limit $5",
+        project.0,
+        tasks,
+        &of_any_repository(tasks),
+        principal.0,
+        PROPOSALS_LIMIT
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let ids: Vec<_> = ids.into_iter().map(RecordId::from).collect();
+    if ids.is_empty() { Ok(Vec::new()) } else { records::by_ids(store, &ids).await }
+}
+
+/// Patterns of the issues that `#12` may stand for.
+fn of_any_repository(tasks: &[String]) -> Vec<String> {
+    let numbers = tasks.iter().filter(|id| id.starts_with('#'));
+    numbers.map(|number| format!("%{}", like_literal(number))).collect()
 }
 
 /// `text` as a pattern of `like` that stands for nothing but itself.

@@ -1,13 +1,12 @@
 //! From hits to the sections of a bundle.
 
-use std::collections::HashSet;
-
-use mc_domain::{DialogId, PassageId, RecordKind, RecordState};
+use mc_domain::{DialogId, RecordKind, RecordState};
 use mc_search::Hit;
 use mc_store::citations::Citation;
 use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
 use serde_json::Value;
 
+use super::Linked;
 use super::aside;
 use super::excerpt::excerpt;
 use super::relevance::Note;
@@ -72,12 +71,13 @@ fn is_admitted(hit: &Hit) -> bool {
 }
 
 /// Records, and what else was found.
-pub fn part(hits: Vec<Hit>, of_task: &HashSet<PassageId>) -> (Vec<Note>, Vec<Hit>) {
+pub fn part(hits: Vec<Hit>, linked: &Linked) -> (Vec<Note>, Vec<Hit>) {
     let (records, others): (Vec<_>, Vec<_>) =
         hits.into_iter().filter(is_admitted).partition(|hit| hit.passage.record.is_some());
     let note = |hit: Hit| {
-        let is_of_task = of_task.contains(&hit.passage.indexed.id);
-        Note::new(hit, is_of_task)
+        let passage = hit.passage.indexed.id;
+        let note = Note::new(hit, linked.passages.contains(&passage))?;
+        Some(Note { is_own_proposal: linked.own_proposals.contains(&passage), ..note })
     };
     (records.into_iter().filter_map(note).collect(), others)
 }
@@ -179,7 +179,10 @@ fn warning(note: &Note) -> Option<String> {
         || "cited code changed since this was saved; check before you rely on it".to_owned();
     let stale = staleness_warning(&note.citations)
         .or_else(|| (note.state == RecordState::Stale).then(stale));
-    let warnings: Vec<_> = note.disagrees.iter().cloned().chain(stale).collect();
+    let undecided = note
+        .is_own_proposal
+        .then(|| "you proposed this, and nobody has decided about it yet".to_owned());
+    let warnings: Vec<_> = note.disagrees.iter().cloned().chain(stale).chain(undecided).collect();
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 

@@ -100,7 +100,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     let found = find(ctx, request, &asked, deadline).await?;
     degraded.extend(found.degraded);
     let candidates = found.hits.len();
-    let (mut notes, others) = assemble::part(found.hits, &found.of_task);
+    let (mut notes, others) = assemble::part(found.hits, &found.linked);
     relevance::judge(&asked.question, &mut notes);
     notes.truncate(JUDGED_LIMIT);
     check_citations(ctx, request.project, &mut notes, deadline, &mut degraded).await?;
@@ -162,9 +162,16 @@ fn why_empty(candidates: usize, asked: &Asked, degraded: &[String]) -> String {
 /// What the searches and look-ups brought.
 struct Found {
     hits: Vec<Hit>,
-    /// Passages that are linked to a task that is asked about.
-    of_task: HashSet<PassageId>,
+    linked: Linked,
     degraded: Vec<String>,
+}
+
+/// What is linked to the tasks that are asked about.
+#[derive(Debug, Default)]
+struct Linked {
+    passages: HashSet<PassageId>,
+    /// Of these, what whoever asks has proposed, and nobody has decided about.
+    own_proposals: HashSet<PassageId>,
 }
 
 /// Searches records, records of the asked part of the system, documents, dialogs and code, and looks
@@ -186,14 +193,14 @@ async fn find(
     let (mut hits, mut degraded) = gather(outcomes?);
     let Ok(tied) = tied else {
         degraded.push("links to tasks and places: late".to_owned());
-        return Ok(Found { hits, of_task: HashSet::new(), degraded });
+        return Ok(Found { hits, linked: Linked::default(), degraded });
     };
-    let (tied, of_task) = tied?;
+    let (tied, linked) = tied?;
     let is_new =
         |hit: &Hit| !hits.iter().any(|have| have.passage.indexed.id == hit.passage.indexed.id);
     let new: Vec<_> = tied.into_iter().filter(is_new).collect();
     hits.extend(new);
-    Ok(Found { hits, of_task, degraded })
+    Ok(Found { hits, linked, degraded })
 }
 
 /// What is looked for, each with its limits.
@@ -227,15 +234,25 @@ async fn tied(
     project: ProjectId,
     task_ids: &[String],
     paths: &[String],
-) -> Result<(Vec<Hit>, HashSet<PassageId>), mc_store::Error> {
+) -> Result<(Vec<Hit>, Linked), mc_store::Error> {
     let tied = ties::find(&ctx.store, project, task_ids, paths).await?;
-    if tied.is_empty() {
-        return Ok((Vec::new(), HashSet::new()));
-    }
+    let mut linked = Linked {
+        passages: tied.iter().filter(|tied| tied.is_of_task).map(|tied| tied.passage).collect(),
+        own_proposals: HashSet::new(),
+    };
     let ids: Vec<_> = tied.iter().map(|tied| tied.passage).collect();
-    let of_task = tied.iter().filter(|tied| tied.is_of_task).map(|tied| tied.passage).collect();
-    let passages = passages::load(&ctx.store, project, &ids).await?;
-    Ok((passages.into_iter().map(Hit::looked_up).collect(), of_task))
+    let mut found = match ids.as_slice() {
+        [] => Vec::new(),
+        ids => passages::load(&ctx.store, project, ids).await?,
+    };
+    if !task_ids.is_empty() {
+        let proposed = Box::pin(ties::own_proposals(&ctx.store, project, task_ids)).await?;
+        let proposed: Vec<_> = proposed.into_iter().map(Passage::unsearched).collect();
+        linked.own_proposals = proposed.iter().map(|passage| passage.indexed.id).collect();
+        linked.passages.extend(&linked.own_proposals);
+        found.extend(proposed);
+    }
+    Ok((found.into_iter().map(Hit::looked_up).collect(), linked))
 }
 
 /// Hits of several searches, each passage once, and what any of them left out.
@@ -266,23 +283,6 @@ fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
     (hits, degraded)
 }
 
-/// Puts the verdicts of what records cite beside them: checked now if there is time.
-async fn check_citations(
-    ctx: &MemoryContext,
-    project: ProjectId,
-    notes: &mut [Note],
-    deadline: Instant,
-    degraded: &mut Vec<String>,
-) -> Result<(), Error> {
-    let ids: Vec<RecordId> = notes.iter().filter_map(Note::citing).collect();
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let recheck = citations::recheck_records(&ctx.store, project, &ids);
-    let by_record = if let Ok(checked) = timeout_at(deadline, recheck).await {
-        checked?.0
-    } else {
-        degraded.push("citations: late, verdicts are those of the last check".to_owned());
 /// The notes of the bundle: those that are good enough, and those that belong to the best of them.
 async fn choose(
     ctx: &MemoryContext,
@@ -302,6 +302,23 @@ async fn choose(
     }
 }
 
+/// Puts the verdicts of what records cite beside them: checked now if there is time.
+async fn check_citations(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    notes: &mut [Note],
+    deadline: Instant,
+    degraded: &mut Vec<String>,
+) -> Result<(), Error> {
+    let ids: Vec<RecordId> = notes.iter().filter_map(Note::citing).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let recheck = citations::recheck_records(&ctx.store, project, &ids);
+    let by_record = if let Ok(checked) = timeout_at(deadline, recheck).await {
+        checked?.0
+    } else {
+        degraded.push("citations: late, verdicts are those of the last check".to_owned());
         citations::last_known(&ctx.store, &ids).await?
     };
     for note in notes {

@@ -57,6 +57,8 @@ pub struct Note {
     pub citations: Vec<CitedPlace>,
     /// Whether it is linked to the task at hand.
     pub is_of_task: bool,
+    /// Whether whoever asks has proposed it, and nobody has decided about it.
+    pub is_own_proposal: bool,
     /// Its age, and how it differs from another note that can't hold with it.
     pub disagrees: Option<String>,
 }
@@ -74,6 +76,7 @@ impl Note {
             state,
             citations: Vec::new(),
             is_of_task,
+            is_own_proposal: false,
             disagrees: None,
         })
     }

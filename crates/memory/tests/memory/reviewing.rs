@@ -1,11 +1,13 @@
 //! What a person decides about a record: rolling back and forgetting restore what it was.
 
+use std::sync::Arc;
+
 use chrono::{TimeDelta, Utc};
 use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
 use mc_memory::review::{
     Edit, Forgotten, Seen, accept, confirm, forget, proposals, roll_back, share,
 };
-use mc_memory::{Decision, NewCitation, SaveRequest, recheck_files, save};
+use mc_memory::{Decision, NewCitation, RecallRequest, SaveRequest, recall, recheck_files, save};
 use mc_store::citations::{self, Citation};
 use mc_store::records::{self, Contributor, Record};
 use mc_store::testing;
@@ -457,4 +459,46 @@ async fn waits(world: &World, sessions: i64) {
     while testing::waiting_for_a_lock(world.store()).await.unwrap() < sessions {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_does() {
+    let world = World::new().await;
+    let (robot, other) = (somebody(&world).await, somebody(&world).await);
+    let proposed = |content: &str, kind| SaveRequest {
+        visibility: Visibility::Proposed,
+        saved_by: Some(robot),
+        task_external_id: Some("CS-214".into()),
+        kind,
+        ..world.note(content)
+    };
+    let Decision::Proposed(id) = world.save(&proposed(RETRY, RecordKind::Fact)).await.decision
+    else {
+        panic!("a proposal");
+    };
+    // What nobody vouches for tells nobody what to do, its author included.
+    world.save(&proposed(EXPORT, RecordKind::Rule)).await;
+    let ends = record(&world, id).await.ttl;
+
+    let question = RecallRequest {
+        query: None,
+        task_external_id: Some("CS-214".into()),
+        ..world.question("")
+    };
+    let as_one = |user| {
+        let store = world.store().enter(user, world.project);
+        world.ctx.over(store, Arc::clone(&world.ctx.policy))
+    };
+    let bundle = recall(&as_one(robot), &question).await.unwrap();
+    let found: Vec<_> = bundle.facts.iter().map(|fact| (fact.id, fact.trust)).collect();
+    assert_eq!(found, [(id, Trust::Untrusted)], "{bundle:?}");
+    let warning = bundle.facts[0].warning.clone().unwrap_or_default();
+    assert!(warning.contains("you proposed this"), "{warning}");
+    assert!(bundle.gotchas.is_empty(), "{bundle:?}");
+    world.ctx.bundle_is_written(bundle.id).await;
+    assert_eq!(record(&world, id).await.ttl, ends, "it waits no longer for being recalled");
+
+    assert!(recall(&as_one(other), &question).await.unwrap().is_empty());
+    let elsewhere = RecallRequest { task_external_id: Some("CS-215".into()), ..question };
+    assert!(recall(&as_one(robot), &elsewhere).await.unwrap().is_empty());
 }
