@@ -74,7 +74,8 @@ pub async fn list(
 /// Get an export, as `memory-copilot import` reads it. Nobody's private records are in it.
 #[utoipa::path(
     get, path = "/projects/{key}/exports/{id}", tag = "hygiene", params(ExportPath),
-    responses((status = 200, description = "The records", body = String, content_type = "application/yaml"))
+    responses((status = 200, description = "The records, a list", body = Vec<serde_json::Value>,
+               content_type = "application/yaml"))
 )]
 pub async fn show(
     State(api): State<ApiState>,
