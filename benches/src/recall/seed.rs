@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use mc_domain::{ProjectId, ProjectKey, UserId};
+use mc_indexer::graph;
 use mc_store::records::{NewRecord, Origin};
 use mc_store::vectors::Model;
 use mc_store::{Store, projects, records};
@@ -54,6 +55,8 @@ async fn make(data_dir: &Path, cache_dir: &Path, notes: &Notes, projects: usize)
     let numbered: Vec<_> = notes.stored.iter().enumerate().collect();
     in_batches(&numbered, async |batch| write(store, &model, &projects, &vectors, batch).await)
         .await?;
+    // As the service does in the background, which saves and searches do not wait for.
+    graph::move_heaps(store, &model, graph::HEAP_MAX).await?;
     database.settle().await?;
     database.close().await;
     Ok(())

@@ -33,7 +33,7 @@ pub async fn move_heaps(store: &Store, model: &Model, more_than: i64) -> Result<
     for heap in vectors::heaps(store, model, more_than).await? {
         let Heap { project, source, vectors: count } = heap;
         tracing::info!(%project, source = source.as_str(), vectors = count, "moving vectors into the graph");
-        vectors::make_graph(store, model, project).await?;
+        vectors::make_graph(store, model, &heap).await?;
         let mut moved = 0;
         // No more than it had: the next heap shall not wait for an ingest that goes on.
         while moved < count.cast_unsigned() {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::Utc;
 use futures::future::try_join_all;
@@ -11,11 +12,10 @@ use mc_sanitizer::{Policy, mask_with};
 use mc_store::Store;
 use mc_store::passages::{self, Passage, PassageFilter};
 use tantivy::TantivyError;
-use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
 use crate::index::schema::{Corpus, Scope};
-use crate::index::{Freshness, KeywordIndex};
+use crate::index::{Freshness, KeywordIndex, UpToDate};
 use crate::legs::vector::{Sought, VectorLeg};
 use crate::legs::{Leg, Ranked, keyword};
 use crate::models::ActiveModels;
@@ -83,7 +83,7 @@ pub async fn search_all(
     let project = first.filter.project;
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
     let vectors = VectorLeg::new(&context.store, &context.models, project);
-    let index = UpToDate::default();
+    let index = UpToDate::new(&context.keyword);
     let each = searches
         .iter()
         .map(|(query, options)| shortlist(context, &vectors, &index, query, options));
@@ -112,7 +112,7 @@ struct Shortlist {
 async fn shortlist(
     context: &SearchContext,
     vectors: &VectorLeg<'_>,
-    index: &UpToDate,
+    index: &UpToDate<'_>,
     query: &Query,
     options: &Options,
 ) -> Result<Shortlist, Error> {
@@ -124,7 +124,7 @@ async fn shortlist(
         (began + options.time_budget, began + options.time_budget.mul_f64(LEGS_SHARE));
     let names = understand(query);
     let mut degraded = Vec::new();
-    if index.lacks(context, query, options).await {
+    if is_empty(index, query, options).await {
         let (fused, covered) = (Vec::new(), HashMap::new());
         let (nearest_end, is_shaken) = (None, false);
         return Ok(Shortlist {
@@ -141,10 +141,11 @@ async fn shortlist(
 
     let gloss = options.without.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
     let sought = sought(context, query, options, gloss.as_ref()).await;
+    let budget = refresh_budget(options);
     let (keyword, vector, changes) = tokio::join!(
         timeout_at(legs_end, keyword_leg(context, index, query, gloss, &names, options)),
-        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options))),
-        timeout_at(legs_end, nearest_changes(vectors, &sought, query, options)),
+        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options), index, budget)),
+        timeout_at(legs_end, nearest_changes(vectors, &sought, query, options, index)),
     );
     let mut is_shaken = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
     let mut covered = HashMap::new();
@@ -264,11 +265,13 @@ async fn nearest_changes(
     sought: &Sought,
     query: &Query,
     options: &Options,
+    index: &UpToDate<'_>,
 ) -> Result<Ranked, Error> {
     if !has_history(query, options) {
         return Ok(Ranked::new());
     }
-    vectors.search(sought, &history::changes_of(query.filter.project), MIN_DEPTH).await
+    let changes = history::changes_of(query.filter.project);
+    vectors.search(sought, &changes, MIN_DEPTH, index, refresh_budget(options)).await
 }
 
 /// The fused list with what the files of the nearest commits give, if that can be had in time.
@@ -316,35 +319,24 @@ fn arrived<T>(
     None
 }
 
-/// That the keyword index was brought up to date, once for all the searches that share this.
-#[derive(Default)]
-struct UpToDate(OnceCell<Freshness>);
-
-impl UpToDate {
-    async fn brought(&self, context: &SearchContext, options: &Options) -> Freshness {
-        let refresh = || context.keyword.refresh(options.time_budget.mul_f64(REFRESH_SHARE));
-        *self.0.get_or_init(refresh).await
+/// Whether the project is known to have nothing from where the query seeks. Records alone are not asked for: nearly
+/// every project has some, and a search of them need not wait for the answer.
+async fn is_empty(index: &UpToDate<'_>, query: &Query, options: &Options) -> bool {
+    let PassageFilter { project, sources, .. } = &query.filter;
+    if sources.is_empty() || sources.contains(&SourceKind::Memory) {
+        return false;
     }
+    let Some(view) = index.view(refresh_budget(options)).await else { return false };
+    let (searcher, scope) = (view.reader.searcher(), Scope::of(*project));
+    let is_absent = |source: &SourceKind| {
+        searcher.doc_freq(&scope.term(view.fields.source, source.as_str())).is_ok_and(|n| n == 0)
+    };
+    unpanicking(|| sources.iter().all(is_absent)).unwrap_or(false)
+}
 
-    /// Whether the project is known to have nothing from where the query seeks. Records alone are not asked for: nearly
-    /// every project has some, and a search of them need not wait for the answer.
-    async fn lacks(&self, context: &SearchContext, query: &Query, options: &Options) -> bool {
-        let PassageFilter { project, sources, .. } = &query.filter;
-        if sources.is_empty()
-            || sources.contains(&SourceKind::Memory)
-            || self.brought(context, options).await != Freshness::Current
-        {
-            return false;
-        }
-        let Some(view) = context.keyword.view() else { return false };
-        let (searcher, scope) = (view.reader.searcher(), Scope::of(*project));
-        let is_absent = |source: &SourceKind| {
-            searcher
-                .doc_freq(&scope.term(view.fields.source, source.as_str()))
-                .is_ok_and(|n| n == 0)
-        };
-        unpanicking(|| sources.iter().all(is_absent)).unwrap_or(false)
-    }
+/// The time in which the index is to be brought up to date.
+fn refresh_budget(options: &Options) -> Duration {
+    options.time_budget.mul_f64(REFRESH_SHARE)
 }
 
 /// What the keyword index found.
@@ -361,13 +353,13 @@ struct Keyword {
 /// Brings the index up to date, then searches it; answers what is left to be said about it, too.
 async fn keyword_leg(
     context: &SearchContext,
-    index: &UpToDate,
+    index: &UpToDate<'_>,
     query: &Query,
     gloss: Option<Gloss>,
     names: &Understood,
     options: &Options,
 ) -> Result<(Keyword, Option<&'static str>), Error> {
-    let note = match index.brought(context, options).await {
+    let note = match index.brought(refresh_budget(options)).await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),

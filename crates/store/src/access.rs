@@ -142,6 +142,9 @@ pub(crate) enum Planning {
     /// what it finds late, and the statement sorts. Who asked may have given up: it must not hold its connection much
     /// longer.
     Graph,
+    /// Once for all values, and without scans of whole tables: plans that were made while the tables were small, and scan
+    /// them, would be kept when they no longer are.
+    InMemory,
 }
 
 impl Planning {
@@ -151,6 +154,9 @@ impl Planning {
             // PostgreSQL finds out, over the first executions, which is better.
             Self::Once | Self::Anew => "",
             Self::Graph => GRAPH,
+            Self::InMemory => {
+                "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;"
+            }
         }
     }
 
@@ -162,6 +168,10 @@ impl Planning {
             Self::Anew => "set local plan_cache_mode = auto; set local statement_timeout to default;
                  set local enable_sort to default; set local work_mem to default;",
             Self::Graph => GRAPH,
+            Self::InMemory => {
+                "set local plan_cache_mode = force_generic_plan; set local statement_timeout to default;
+                 set local enable_sort to default; set local work_mem to default; set local enable_seqscan = off;"
+            }
         }
     }
 }
@@ -170,7 +180,7 @@ const GRAPH: &str =
     "set local plan_cache_mode = force_custom_plan; set local statement_timeout = '5s';
     set local enable_sort = off; set local work_mem = '64MB';
     set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
-    set local hnsw.max_scan_tuples = 100000;";
+    set local hnsw.max_scan_tuples = 40000;";
 
 /// A transaction that several reads share, once one of them has begun it.
 #[derive(Debug, Default)]

@@ -87,6 +87,7 @@ pub struct Store {
     /// Connections of those that listen, who never give one back.
     listening: PgPool,
     chains: Chains,
+    graphs: vectors::Graphs,
 }
 
 /// An open transaction; dropped without [`Tx::commit`], it leaves nothing behind.
@@ -126,7 +127,8 @@ impl Store {
             .await?;
         let pool = Pool::over(pool, CONNECTED_WITHIN);
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
-        Ok(Self { pool, entry: None, visit: None, listening, chains })
+        let graphs = vectors::graphs();
+        Ok(Self { pool, entry: None, visit: None, listening, chains, graphs })
     }
 
     /// The same connections on behalf of someone in a project. Each statement runs in a transaction
@@ -150,6 +152,14 @@ impl Store {
     /// on with another visit then.
     pub fn visit(&self) -> Self {
         Self { visit: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// Begins the visit, so that its first read need not.
+    pub async fn arrive(&self) -> Result<(), Error> {
+        match self.visit {
+            Some(_) => self.read().await.map(drop),
+            None => Ok(()),
+        }
     }
 
     /// On whose behalf the store is used, if somebody has entered.
@@ -222,13 +232,8 @@ impl Store {
     /// memory, waiting for it: two saves of the same thing are so judged one after the other.
     pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
-        // Plans that were made while the tables were small, and scan them, would be kept when they no
-        // longer are; and no plan here depends on the values, so none need be made for them each time.
-        self.begin_with(&format!(
-            "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;
-             select pg_advisory_xact_lock({key})"
-        ))
-        .await
+        let planning = Planning::InMemory.alone();
+        self.begin_with(&format!("{planning} select pg_advisory_xact_lock({key})")).await
     }
 
     /// Most connections, besides those that listen.

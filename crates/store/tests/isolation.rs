@@ -340,7 +340,7 @@ async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_ch
     for forbidden in [
         "select from feed",
         "set local role memory_copilot_worker",
-        "select mc.make_graph(1::smallint, gen_random_uuid())",
+        "select mc.make_graph(1::smallint, gen_random_uuid(), 'doc')",
         "select mc.drop_graphs()",
     ] {
         assert!(is_refused(write(world.db.service(), forbidden).await), "{forbidden}");

@@ -16,7 +16,7 @@ use mc_store::feed::FeedCursor;
 use mc_store::hygiene::retention::{self, Kept};
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
 use mc_store::records::{Fingerprint, Nearness, NewRecord, Origin, RecordBody, RecordFilter};
-use mc_store::vectors::{Heap, Model};
+use mc_store::vectors::{Extent, Heap, Model};
 use mc_store::{
     Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
     records, repositories, tasks, upkeep, vectors,
@@ -73,13 +73,6 @@ async fn search(db: &mut Watched) {
         let found = vectors::nearest(store, &model, &query, &filter, 10).await;
         assert_eq!(found.unwrap().len(), 10);
     };
-    for project in [SMALL, LARGE, ProjectId(Uuid::nil())] {
-        db.enter(project);
-        let extents = async |store: &Store| {
-            vectors::extent(store, &model, &PassageFilter::project(project)).await.unwrap()
-        };
-        db.reads_at_most("vectors::extent", A_FEW, extents).await;
-    }
     db.enter(SMALL);
     let heap = async |store: &Store| nearest(store, SMALL, None).await;
     db.reads_at_most("vectors::nearest, heap", SMALL_VECTORS, heap).await;
@@ -93,23 +86,38 @@ async fn search(db: &mut Watched) {
     let few = async |store: &Store| nearest(store, LARGE, Some("tag-4")).await;
     let plans = db.reads_at_most("vectors::nearest, few of many", LARGE_PROJECT, few).await;
     assert_eq!(reads_of_the_graph(&plans), 0, "{plans}");
-    let in_ruby = async |store: &Store, path: Option<&str>| {
-        let languages = vec!["ruby".to_owned()];
-        let path_regex = path.map(str::to_owned);
-        let filter = PassageFilter { languages, path_regex, ..PassageFilter::project(LARGE) };
-        vectors::nearest(store, &model, &query, &filter, 10).await.unwrap()
+    let all_of = |sources: &[SourceKind]| PassageFilter {
+        sources: sources.to_vec(),
+        path_regex: Some(".*".to_owned()),
+        ..PassageFilter::project(LARGE)
     };
-    let many = async |store: &Store| in_ruby(store, None).await;
+    let found_in = async |store: &Store, sources: &[SourceKind]| {
+        vectors::nearest(store, &model, &query, &all_of(sources), 10).await.unwrap()
+    };
+    let many = async |store: &Store| found_in(store, &[]).await;
     let plans = db.reads_at_most("vectors::nearest, many of many", LARGE_PROJECT, many).await;
+    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    let known = async |store: &Store| {
+        let many = Extent::GraphOfMany;
+        vectors::nearest_in(store, &model, &query, &all_of(&[]), 10, many).await.unwrap()
+    };
+    let plans = db.reads_at_most("vectors::nearest_in, known many", LARGE_PROJECT, known).await;
     assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
     let found = many(&db.store).await;
     assert!(found.is_sorted_by(|a, b| a.1 >= b.1 && a.0 != b.0), "{found:?}");
-    // Either half is compared one by one.
-    let mut exact = in_ruby(&db.store, Some(r".*[0-4]\.rb")).await;
-    exact.extend(in_ruby(&db.store, Some(r".*[5-9]\.rb")).await);
+    // Either part is compared one by one.
+    let [memory, others] =
+        [&[SourceKind::Memory][..], &[SourceKind::Dialog, SourceKind::Doc, SourceKind::Code]];
+    let mut exact = found_in(&db.store, memory).await;
+    exact.extend(found_in(&db.store, others).await);
     exact.sort_by(|a, b| b.1.total_cmp(&a.1));
     let near = found.iter().filter(|(_, similarity)| *similarity >= exact[9].1 - 1e-6).count();
     assert!(near >= 9, "{found:?} in place of {exact:?}");
+    let ids: Vec<_> = exact.iter().map(|(id, _)| *id).collect();
+    let named = async |store: &Store| {
+        assert_eq!(vectors::nearest_of(store, &model, &query, &ids, 100).await.unwrap(), exact);
+    };
+    db.reads_at_most("vectors::nearest_of", A_FEW, named).await;
     // Not by a plan that was made for a large project.
     db.enter(SMALL);
     db.reads_at_most("vectors::nearest, heap, by tag again", SMALL_VECTORS, filtered).await;
@@ -201,13 +209,20 @@ async fn save(db: &mut Watched) {
     db.enter(SMALL);
     let model = vectors::models(&db.store).await.unwrap().remove(0);
     let vector = [0.3; 32];
-    let candidates = async |store: &Store| {
-        let mut tx = store.begin_in_memory(SMALL).await.unwrap();
+    let candidates = async |store: &Store, project, extent| {
+        let mut tx = store.begin_in_memory(project).await.unwrap();
         let text = Fingerprint { content_hash: b"none", simhash: 7_919, vector: Some(&vector) };
         let nearness = Nearness { max_distance: 10, limit: 30 };
-        records::candidates(&mut tx, SMALL, None, Some(&model), &[text; 3], nearness).await.unwrap()
+        let model = Some((&model, extent));
+        records::candidates(&mut tx, project, None, model, &[text; 3], nearness).await.unwrap()
     };
-    db.reads_at_most("records::candidates of three", 3.0 * SMALL_PROJECT, candidates).await;
+    let few = async |store: &Store| candidates(store, SMALL, Extent::Heap).await;
+    db.reads_at_most("records::candidates of three", 3.0 * SMALL_PROJECT, few).await;
+    db.enter(LARGE);
+    let many = async |store: &Store| candidates(store, LARGE, Extent::Graph).await;
+    let plans = db.reads_at_most("records::candidates of many", 3.0 * LARGE_PROJECT, many).await;
+    assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
+    db.enter(SMALL);
     let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
     db.reads_at_most("records::find", A_FEW, found).await;
     let create = async |store: &Store| {

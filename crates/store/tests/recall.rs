@@ -50,7 +50,7 @@ async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
         exact.push(nearest(db.store(), &model, query, filter).await);
     }
     for heap in vectors::heaps(db.store(), &model, 0).await.unwrap() {
-        vectors::make_graph(db.store(), &model, heap.project).await.unwrap();
+        vectors::make_graph(db.store(), &model, &heap).await.unwrap();
         vectors::move_into_graph(db.store(), &model, &heap, i64::MAX).await.unwrap();
     }
     let graph = store_that_uses_the_graph(&db).await;

@@ -6,7 +6,7 @@ use mc_domain::{ProjectId, RecordId, RecordKind};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::records::{self, Candidate, Fingerprint, Nearness, NewRecord, Origin, RecordBody};
-use mc_store::vectors::{self, Model};
+use mc_store::vectors::{self, Extent, Model};
 use mc_store::{Store, testing};
 use mc_testkit::TestDatabase;
 use serde_json::json;
@@ -43,9 +43,10 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     let alike = create(store, project, "alike", 0b11, Some((&model, &[0.0, 1.0]))).await;
     let near = create(store, project, "near", FAR, Some((&model, &[1.0, 0.1]))).await;
     create(store, db.project("other").await.id, "same", 0, Some((&model, &[1.0, 0.0]))).await;
-    let asked = async |vector: Option<(&Model, &[f32])>| {
+    let asked_in = async |extent: Extent, vector: Option<(&Model, &[f32])>| {
         let mut tx = store.begin_in_memory(project).await.unwrap();
         let (model, vector) = vector.unzip();
+        let model = model.map(|model| (model, extent));
         let texts = [
             Fingerprint { vector, ..TEXT },
             Fingerprint { content_hash: b"none", simhash: FAR, vector },
@@ -56,6 +57,7 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
         of_text
     };
 
+    let asked = async |vector| asked_in(Extent::Heap, vector).await;
     let by_words = asked(None).await;
     assert_eq!(ids(&by_words), sorted([same, alike]));
     let all = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
@@ -63,6 +65,16 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     let similarity = |id| all.iter().find(|candidate| candidate.id == id).unwrap().similarity;
     assert_eq!((similarity(same), similarity(alike)), (None, Some(0.0)));
     assert!(similarity(near).unwrap() > 0.9);
+
+    for heap in vectors::heaps(store, &model, 1).await.unwrap() {
+        vectors::make_graph(store, &model, &heap).await.unwrap();
+        // One on either side, then both in the graph: the same is found.
+        for _ in 0..2 {
+            vectors::move_into_graph(store, &model, &heap, 1).await.unwrap();
+            let found = asked_in(Extent::Graph, Some((&model, [1.0, 0.0].as_slice()))).await;
+            assert_eq!(ids(&found), ids(&all));
+        }
+    }
 
     testing::execute(db.url(), "update memory_records set ttl = now()").await.unwrap();
     let expired = asked(Some((&model, [1.0, 0.0].as_slice()))).await;

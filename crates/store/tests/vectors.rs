@@ -108,6 +108,7 @@ async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
     let heaps = vectors::heaps(store, &model, 1).await.unwrap();
     let [heap] = heaps[..] else { panic!("{heaps:?}") };
     assert_eq!((heap.project, heap.source, heap.vectors), (project, SourceKind::Doc, 2));
+    vectors::make_graph(store, &model, &heap).await.unwrap();
     for _ in 0..2 {
         assert_eq!(vectors::move_into_graph(store, &model, &heap, 1).await.unwrap(), 1);
         assert_eq!(nearest().await, compared);

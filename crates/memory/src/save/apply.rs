@@ -13,7 +13,7 @@ use mc_store::vectors::{self, Model};
 use serde_json::{Value, json};
 
 use super::report::{Kept, Report};
-use super::{Prepared, SaveRequest};
+use super::{Embedded, Prepared, SaveRequest};
 use crate::Error;
 use crate::judge::{Judgement, Scores};
 use crate::normalise::content_hash;
@@ -85,7 +85,6 @@ impl<'a> New<'a> {
             content_hash: prepared.content_hash.to_vec(),
             simhash: prepared.simhash,
         };
-        let vector = prepared.vector.as_ref();
         Self {
             id: RecordId::generate(),
             body,
@@ -97,7 +96,7 @@ impl<'a> New<'a> {
             amends: None,
             origin: origin(request, prepared),
             passage: passage(request.kind, prepared),
-            vector: vector.map(|(model, vector)| (&model.model, vector.as_slice())),
+            vector: prepared.vector.as_ref().map(Embedded::of_model),
         }
     }
 
@@ -286,8 +285,9 @@ async fn index(
     // The vector was made of the note as it came in; a record that kept its own text has its own.
     let is_same_text = text_hash == vectors::text_hash(&self::passage(body.kind, prepared));
     match &prepared.vector {
-        Some((model, vector)) if is_same_text => {
-            vectors::put(tx, &model.model, passage_id, &text_hash, vector).await?;
+        Some(embedded) if is_same_text => {
+            let (model, vector) = embedded.of_model();
+            vectors::put(tx, model, passage_id, &text_hash, vector).await?;
             Ok(true)
         }
         _ => Ok(false),

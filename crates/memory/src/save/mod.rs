@@ -12,16 +12,20 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{
-    DialogId, DocId, HoldId, Policy, ProjectId, RecordId, RecordKind, Trust, UserId, Visibility,
+    DialogId, DocId, HoldId, Policy, ProjectId, RecordId, RecordKind, SourceKind, Trust, UserId,
+    Visibility,
 };
 use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
 use mc_store::citations::Citation;
 use mc_store::dialogs;
+use mc_store::passages::PassageFilter;
 use mc_store::records::{NO_END, Record};
+use mc_store::vectors::{self, Extent, Model};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::citations::{CheckedNew, NewCitation, UnknownCitation, check_new};
 use crate::distil::{self, Distilled, condense};
@@ -238,7 +242,22 @@ pub(crate) struct Prepared {
     pub whole: Option<Whole>,
     pub trust: Trust,
     pub looked: Looked,
-    pub vector: Option<(ActiveModel, Vec<f32>)>,
+    pub vector: Option<Embedded>,
+}
+
+/// The vector of a record, and what it is compared with.
+pub(crate) struct Embedded {
+    pub active: ActiveModel,
+    pub vector: Vec<f32>,
+    /// Where the vectors of the project's records are.
+    pub others: Extent,
+}
+
+impl Embedded {
+    /// It, and the model that made it.
+    pub fn of_model(&self) -> (&Model, &[f32]) {
+        (&self.active.model, &self.vector)
+    }
 }
 
 /// Sanitizes, distils, judges and keeps a note, in one transaction, and says what was done and
@@ -457,7 +476,7 @@ async fn prepare(
         looked: Looked::Nobody,
         vector: None,
     };
-    let pending = match embed(ctx, &prepared).await {
+    let pending = match embed(ctx, request.project, &prepared).await {
         Ok(vector) => {
             prepared.vector = Some(vector);
             None
@@ -493,18 +512,24 @@ fn text_of(
 /// The vector of the record as it would be found, or why there is none now.
 async fn embed(
     ctx: &MemoryContext,
+    project: ProjectId,
     prepared: &Prepared,
-) -> Result<(ActiveModel, Vec<f32>), &'static str> {
-    let model =
+) -> Result<Embedded, &'static str> {
+    let active =
         ctx.search.models.usable().ok_or("the policy keeps texts from the embedding model")?;
     let passage = apply::passage(RecordKind::Fact, prepared);
     let text = mc_sanitizer::mask_with(&passage.embedding_text(), &ctx.search.sanitizing).text;
-    let vectors = model.embedder.embed(vec![text], Purpose::Save);
-    match tokio::time::timeout(EMBEDDING_WAIT, vectors).await {
-        Ok(Ok(mut vectors)) => vectors
-            .pop()
-            .map(|vector| (model, vector))
-            .ok_or("the embedding provider gave no vector"),
+    let vectors = timeout(EMBEDDING_WAIT, active.embedder.embed(vec![text], Purpose::Save));
+    let records =
+        PassageFilter { sources: vec![SourceKind::Memory], ..PassageFilter::project(project) };
+    let (vectors, others) =
+        tokio::join!(vectors, vectors::extent(&ctx.store, &active.model, &records));
+    match vectors {
+        Ok(Ok(mut vectors)) => {
+            let vector = vectors.pop().ok_or("the embedding provider gave no vector")?;
+            // Why the database can't tell, it says of the save itself.
+            Ok(Embedded { active, vector, others: others.unwrap_or(Extent::Heap) })
+        }
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "saving without a vector");
             Err("the embedding provider is away; the vector follows from the queue")

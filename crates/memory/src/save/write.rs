@@ -20,7 +20,7 @@ use crate::judge::{
 use crate::{Error, quarantine};
 
 /// What a new record is compared with.
-const NEARNESS: Nearness = Nearness { max_distance: CANDIDATE_DISTANCE_MAX, limit: 30 };
+const NEARNESS: Nearness = Nearness { max_distance: CANDIDATE_DISTANCE_MAX, limit: 16 };
 
 /// A save that is ready to be judged and written.
 pub(crate) struct Save {
@@ -43,11 +43,11 @@ impl Save {
     }
 
     pub(super) fn model(&self) -> Option<&Model> {
-        self.prepared.vector.as_ref().map(|(active, _)| &active.model)
+        self.prepared.vector.as_ref().map(|embedded| &embedded.active.model)
     }
 
     pub(super) fn vector(&self) -> Option<&[f32]> {
-        self.prepared.vector.as_ref().map(|(_, vector)| vector.as_slice())
+        self.prepared.vector.as_ref().map(|embedded| embedded.vector.as_slice())
     }
 
     fn fingerprint(&self) -> Fingerprint<'_> {
@@ -183,7 +183,9 @@ async fn judge_and_write(tx: &mut Tx, save: &mut Save) -> Result<Written, Error>
 /// merged into, or would change.
 pub(super) async fn known_to(tx: &mut Tx, saves: &[&Save]) -> Result<Vec<Vec<Known>>, Error> {
     let Some(first) = saves.first() else { return Ok(Vec::new()) };
-    let (private_to, model) = (private_to(&first.request), first.model());
+    let private_to = private_to(&first.request);
+    let embedded = first.prepared.vector.as_ref();
+    let model = embedded.map(|embedded| (&embedded.active.model, embedded.others));
     let texts: Vec<_> = saves.iter().map(|save| save.fingerprint()).collect();
     let found =
         records::candidates(tx, first.request.project, private_to, model, &texts, NEARNESS).await?;

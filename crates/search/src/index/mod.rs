@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use mc_store::Store;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -110,6 +110,32 @@ impl KeywordIndex {
     /// Has the index rebuilt, unless it was since: a search could not read this view of it.
     pub(crate) fn report_damage(&self, view: Uuid) {
         self.0.damaged.send_replace(view);
+    }
+}
+
+/// The index for searches that belong together: brought up to date once for all of them.
+pub struct UpToDate<'a> {
+    index: &'a KeywordIndex,
+    brought: OnceCell<Freshness>,
+}
+
+impl<'a> UpToDate<'a> {
+    /// Nobody has asked yet.
+    pub fn new(index: &'a KeywordIndex) -> Self {
+        Self { index, brought: OnceCell::new() }
+    }
+
+    /// What came of it, within the budget of who asked first.
+    pub async fn brought(&self, budget: Duration) -> Freshness {
+        *self.brought.get_or_init(|| self.index.refresh(budget)).await
+    }
+
+    /// What a search reads, if everything is in it.
+    pub async fn view(&self, budget: Duration) -> Option<View> {
+        match self.brought(budget).await {
+            Freshness::Current => self.index.view(),
+            _ => None,
+        }
     }
 }
 

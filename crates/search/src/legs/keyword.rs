@@ -8,9 +8,11 @@ use mc_domain::{PassageId, ProjectId, SourceKind, UserId};
 use mc_store::passages::PassageFilter;
 use tantivy::collector::TopDocs;
 use tantivy::columnar::Column;
-use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery};
+use tantivy::query::{
+    BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, Query, TermQuery,
+};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, Searcher, TantivyError, Term};
+use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyError, Term};
 use uuid::Uuid;
 
 use super::Ranked;
@@ -102,6 +104,47 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         lookup.top(&BooleanQuery::new(within(&filters, words)))?
     };
     Ok(Found { exact, keyword, covered })
+}
+
+/// The passages that a filter lets through.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// All of them.
+    Few(Vec<PassageId>),
+    /// More than were asked for.
+    Many,
+}
+
+/// What the filter lets through, by its own terms, for someone who looks no further than `most`; blocks.
+pub fn passing(
+    searcher: &Searcher,
+    fields: &Fields,
+    filter: &PassageFilter,
+    reader: Option<UserId>,
+    most: usize,
+) -> Result<Passing, TantivyError> {
+    let scope = Scope::of(filter.project);
+    let corpus = fields.corpus_term(filter.project, corpus(filter, &Without::default()));
+    let all = Box::new(TermQuery::new(corpus, IndexRecordOption::Basic));
+    let mut filters = filter::clauses(filter, &scope, fields)?;
+    filters.extend(filter::others_private(searcher, &scope, reader, fields)?);
+    let query = BooleanQuery::new(within(&filters, all));
+    let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
+    let ids = Ids::of_all(searcher)?;
+    let mut passing = Vec::new();
+    for (segment, reader) in (0..).zip(searcher.segment_readers()) {
+        let mut docs = weight.scorer(reader, 1.0)?;
+        while docs.doc() != TERMINATED {
+            if reader.alive_bitset().is_none_or(|alive| alive.is_alive(docs.doc())) {
+                if passing.len() == most {
+                    return Ok(Passing::Many);
+                }
+                passing.push(ids.of(DocAddress::new(segment, docs.doc()))?);
+            }
+            docs.advance();
+        }
+    }
+    Ok(Passing::Few(passing))
 }
 
 /// The text without the words that many of the project's records have (its own name, above all): those say what the
@@ -267,16 +310,8 @@ impl Lookup<'_> {
         let best = TopDocs::with_limit(self.limit.max(1)).order_by_score();
         let found =
             self.searcher.search_with_statistics_provider(query, &best, &self.statistics)?;
-        let ids = self.ids()?;
+        let ids = Ids::of_all(self.searcher)?;
         found.into_iter().map(|(score, at)| Ok((ids.of(at)?, score))).collect()
-    }
-
-    fn ids(&self) -> Result<Ids, TantivyError> {
-        let columns = self.searcher.segment_readers().iter().map(|segment| {
-            let columns = segment.fast_fields();
-            Ok((columns.u64(ID_HIGH)?, columns.u64(ID_LOW)?))
-        });
-        Ok(Ids(columns.collect::<Result<_, TantivyError>>()?))
     }
 }
 
@@ -303,6 +338,14 @@ fn word(term: Term, weight: f32) -> Box<dyn Query> {
 struct Ids(Vec<(Column<u64>, Column<u64>)>);
 
 impl Ids {
+    fn of_all(searcher: &Searcher) -> Result<Self, TantivyError> {
+        let columns = searcher.segment_readers().iter().map(|segment| {
+            let columns = segment.fast_fields();
+            Ok((columns.u64(ID_HIGH)?, columns.u64(ID_LOW)?))
+        });
+        Ok(Self(columns.collect::<Result<_, TantivyError>>()?))
+    }
+
     fn of(&self, at: DocAddress) -> Result<PassageId, TantivyError> {
         let damaged = || TantivyError::InternalError("a document of the index has no id".into());
         let (high, low) = self.0.get(at.segment_ord as usize).ok_or_else(damaged)?;

@@ -1,6 +1,7 @@
 //! Nearest neighbours in PostgreSQL, under every model that answers.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use mc_domain::{PassageId, ProjectId};
@@ -8,10 +9,13 @@ use mc_llm::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
-use mc_store::vectors;
+use mc_store::vectors::{self, Extent};
 
 use super::Ranked;
+use super::keyword::{self, Passing};
 use crate::Error;
+use crate::index::UpToDate;
+use crate::index::generation::View;
 use crate::models::{ActiveModel, ActiveModels};
 
 /// What is sought by its meaning: the mean of the texts.
@@ -45,29 +49,40 @@ impl<'a> VectorLeg<'a> {
         Self { store, project, models: models.all() }
     }
 
-    /// The passages nearest in meaning, with their cosine similarity.
+    /// The passages nearest in meaning, with their cosine similarity. What the filter lets through among the many of a
+    /// large project, the keyword index knows sooner than the database, which has to read them all; it is brought up to
+    /// date within `budget`.
     pub async fn search(
         &self,
         sought: &Sought,
         filter: &PassageFilter,
         limit: usize,
+        index: &UpToDate<'_>,
+        budget: Duration,
     ) -> Result<Ranked, Error> {
-        let nearest =
-            self.models.iter().map(|model| self.nearest(model, sought.by(model), filter, limit));
+        let view = || index.view(budget);
+        let nearest = self
+            .models
+            .iter()
+            .map(|model| self.nearest(model, sought.by(model), filter, limit, view));
         Ok(merge(try_join_all(nearest).await?, limit))
     }
 
-    async fn nearest(
+    async fn nearest<V: Future<Output = Option<View>>>(
         &self,
         active: &ActiveModel,
         texts: Vec<Sanitized>,
         filter: &PassageFilter,
         limit: usize,
+        view: impl Fn() -> V,
     ) -> Result<Ranked, Error> {
         let ActiveModel { model, embedder, is_remote } = active;
         let purpose = Purpose::Query(self.project);
         let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
-        let looked_up = async { Ok(vectors::extent(self.store, model, filter).await?) };
+        let looked_up = async {
+            self.store.arrive().await?;
+            Ok(vectors::extent(self.store, model, filter).await?)
+        };
         // A visit would keep its connection for as long as another machine takes.
         let (embedded, extent) = if *is_remote {
             (embedded.await?, looked_up.await?)
@@ -76,7 +91,29 @@ impl<'a> VectorLeg<'a> {
         };
         let Some(query) = mean(embedded) else { return Ok(Ranked::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let passing = match extent {
+            Extent::Graph if !filter.is_plain() => self.passing(view().await, filter).await,
+            _ => None,
+        };
+        let extent = match passing {
+            Some(Passing::Few(ids)) => {
+                return Ok(vectors::nearest_of(self.store, model, &query, &ids, limit).await?);
+            }
+            Some(Passing::Many) => Extent::GraphOfMany,
+            None => extent,
+        };
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
+    }
+
+    /// What the filter lets through, if there is an index to tell; why it can't, the keyword leg reports.
+    async fn passing(&self, view: Option<View>, filter: &PassageFilter) -> Option<Passing> {
+        let view = view?;
+        let (filter, reader) = (filter.clone(), self.store.principal());
+        let look_up = move || {
+            let searcher = view.reader.searcher();
+            keyword::passing(&searcher, &view.fields, &filter, reader, vectors::COMPARED_MAX)
+        };
+        tokio::task::spawn_blocking(look_up).await.ok()?.ok()
     }
 }
 

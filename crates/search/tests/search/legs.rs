@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mc_domain::Classified;
-use mc_search::{ActiveModel, ActiveModels, Options, Step};
+use mc_search::{ActiveModel, ActiveModels, Options, Query, Step};
+use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::vectors;
 
 use crate::support::{Fake, PATIENCE, World, embed_backlog, passage};
@@ -128,5 +129,46 @@ async fn a_search_can_do_without_a_step() {
     for without in [&[Step::Body, Step::Window, Step::Path][..], &[Step::Keyword, Step::Exact]] {
         assert!(found(without).await.expect("a search").hits.is_empty(), "{without:?}");
     }
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn meaning_finds_what_passes_a_filter_among_vectors_in_the_graph() {
+    let world = World::new().await;
+    let node =
+        world.node_with(Arc::new(Fake::constant("north", [1.0, 0.0, 0.0]))).await.ready().await;
+    let tagged = |place: &str, text: &str, tag: &str| NewPassage {
+        tags: vec![tag.into()],
+        ..passage(place, text)
+    };
+    let gone = [tagged("gone.md", "a bird that was", "animals")];
+    world.write("gone", &gone).await;
+    world
+        .write(
+            "all",
+            &[
+                tagged("near.md", "the bird floats", "animals"),
+                tagged("other.md", "the bird of the invoice", "money"),
+                tagged("far.md", "invoices are sent", "animals"),
+            ],
+        )
+        .await;
+    embed_backlog(&node, |text| {
+        if text.contains("bird") { vec![0.8, 0.6, 0.0] } else { vec![0.0, 0.0, 1.0] }
+    })
+    .await;
+    let store = world.store();
+    let model = &vectors::models(store).await.expect("models")[0];
+    for heap in vectors::heaps(store, model, 0).await.expect("heaps") {
+        vectors::make_graph(store, model, &heap).await.expect("a graph");
+        vectors::move_into_graph(store, model, &heap, i64::MAX).await.expect("a move");
+    }
+    world.write("gone", &[]).await;
+    let tags = vec!["animals".to_owned()];
+    let animals = PassageFilter { tags, ..world.filter() };
+    let outcome = node.find(&Query::text("kestrel", animals)).await;
+    assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
+    let found: Vec<_> = outcome.hits.iter().map(|hit| hit.passage.indexed.place.as_str()).collect();
+    assert_eq!(found, ["near.md", "far.md"]);
     node.stop().await;
 }

@@ -2,8 +2,12 @@
 
 use mc_domain::{ProjectId, RecordId, RecordKind, UserId, Visibility};
 
+use sqlx::{AssertSqlSafe, FromRow, raw_sql};
+use uuid::Uuid;
+
+use crate::access::Planning;
 use crate::error::word;
-use crate::vectors::Model;
+use crate::vectors::{Extent, Model};
 use crate::{Error, Tx};
 
 /// A live record that may say the same as a new one.
@@ -41,15 +45,19 @@ pub struct Nearness {
     pub limit: i64,
 }
 
+/// Records whose fingerprints are compared, the newest of the project: some 5 ms. In a larger one, what says the same as
+/// an older record is found by its vector.
+const FINGERPRINTS_MAX: i64 = 10_000;
+
 /// For each of several new texts the live records that may say the same, among the team's or one user's private
 /// ones: equal hash (expired ones, too: they still hold their place in `memory_records_live_content`), the nearest by
-/// simhash, and the nearest by vector where all the texts have one. To be called in a transaction of
-/// [`Store::begin_in_memory`](crate::Store::begin_in_memory).
+/// simhash, and the nearest by vector where all the texts have one; with the model, where the vectors of the project's
+/// records are. To be called in a transaction of [`Store::begin_in_memory`](crate::Store::begin_in_memory).
 pub async fn candidates(
     tx: &mut Tx,
     project: ProjectId,
     private_to: Option<UserId>,
-    model: Option<&Model>,
+    model: Option<(&Model, Extent)>,
     texts: &[Fingerprint<'_>],
     nearness: Nearness,
 ) -> Result<Vec<Vec<Candidate>>, Error> {
@@ -58,57 +66,30 @@ pub async fn candidates(
     let simhashes: Vec<_> = texts.iter().map(|text| text.simhash.cast_signed()).collect();
     let vectors: Option<Vec<&[f32]>> = texts.iter().map(|text| text.vector).collect();
     let asked = model.zip(vectors);
-    let (model, dimensions) = asked.as_ref().map_or((None, 0), |(m, _)| (Some(m.id), m.dimensions));
+    let (model, dimensions) =
+        asked.as_ref().map_or((None, 0), |((m, _), _)| (Some(m.id), m.dimensions));
+    let is_in_graph = asked.as_ref().is_some_and(|((_, extent), _)| *extent != Extent::Heap);
     // One array, since arrays of arrays can't be unnested by one level.
     let numbers = asked.map(|(_, vectors)| vectors.concat());
-    // Fingerprints come from the index alone and vectors from their own table; only the few that
-    // are chosen are read as records.
-    let rows = sqlx::query!(
-        r#"with asked as materialized (
-               select n, hash, simhash,
-                      ($6::real[])[(n - 1) * $10 + 1 : n * $10]::vector as vector
-               from unnest($2::bytea[], $3::bigint[]) with ordinality as asked (hash, simhash, n))
-           select asked.n as "n!", r.id, r.kind, r.content, r.content_hash,
-                  (select 1 - (e.embedding <=> asked.vector)
-                   from passages p join embeddings e on e.passage_id = p.id and e.model_id = $5
-                   where p.record_id = r.id) as similarity
-           from asked
-           cross join lateral (
-               select id from memory_records
-               where project_id = $1 and state in ('active', 'stale') and content_hash = asked.hash
-                 and visibility = $8 and private_to is not distinct from $9
-               union
-               (select id from
-                   (select id, bit_count((simhash # asked.simhash)::bit(64)) as bits from memory_records
-                    where project_id = $1 and state in ('active', 'stale')
-                      and visibility = $8 and private_to is not distinct from $9
-                    offset 0) as fingerprints
-                where bits <= $4 order by bits limit $7)
-               union
-               select p.record_id from
-                   (select passage_id from
-                       (select passage_id, embedding <=> asked.vector as distance
-                        from embeddings
-                        where model_id = $5 and project_id = $1 and source_kind = 'memory'
-                          and private_to is not distinct from $9
-                        offset 0) as vectors
-                    order by distance limit $7) as near
-               join passages p on p.id = near.passage_id) as chosen
-           cross join lateral (select * from memory_records where id = chosen.id offset 0) as r
-           where r.state in ('active', 'stale') and (r.ttl > now() or r.content_hash = asked.hash)"#,
-        project.0,
-        &hashes,
-        &simhashes,
-        i64::from(nearness.max_distance),
-        model,
-        numbers as Option<Vec<f32>>,
-        nearness.limit,
-        visibility.as_str(),
-        private_to.map(|user| user.0),
-        i64::from(dimensions)
-    )
-    .fetch_all(&mut *tx.0)
-    .await?;
+    if is_in_graph {
+        raw_sql(Planning::Graph.within()).execute(&mut *tx.0).await?;
+    }
+    let statement =
+        sqlx::query_as(AssertSqlSafe(candidates_sql(is_in_graph.then_some(dimensions))))
+            .bind(project.0)
+            .bind(hashes)
+            .bind(simhashes)
+            .bind(i64::from(nearness.max_distance))
+            .bind(model)
+            .bind(numbers)
+            .bind(nearness.limit)
+            .bind(visibility.as_str())
+            .bind(private_to.map(|user| user.0))
+            .bind(i64::from(dimensions));
+    let rows: Vec<Row> = statement.fetch_all(&mut *tx.0).await?;
+    if is_in_graph {
+        raw_sql(Planning::InMemory.within()).execute(&mut *tx.0).await?;
+    }
     let mut found: Vec<Vec<Candidate>> = texts.iter().map(|_| Vec::new()).collect();
     for row in rows {
         #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more")]
@@ -124,4 +105,72 @@ pub async fn candidates(
         of.ok_or_else(|| Error::Unreadable("a candidate of no text".into()))?.push(candidate);
     }
     Ok(found)
+}
+
+#[derive(FromRow)]
+struct Row {
+    n: i64,
+    id: Uuid,
+    kind: String,
+    content: String,
+    content_hash: Vec<u8>,
+    similarity: Option<f64>,
+}
+
+/// The statement; with the dimensions of the vectors where some of the project's records are in its graph.
+fn candidates_sql(in_graph: Option<i32>) -> String {
+    let compared = |of| {
+        format!(
+            "(select passage_id from
+                 (select passage_id, embedding <=> asked.vector as distance
+                  from embeddings
+                  where model_id = $5 and project_id = $1 and source_kind = 'memory' {of}
+                    and private_to is not distinct from $9
+                  offset 0) as vectors
+              order by distance limit $7)"
+        )
+    };
+    let near = match in_graph {
+        None => compared(""),
+        // Nothing that is private is in a graph.
+        Some(dimensions) => format!(
+            "{}
+             union all
+             (select passage_id from embeddings
+              where model_id = $5 and project_id = $1 and source_kind = 'memory' and in_graph
+                and $9::uuid is null
+              order by embedding::vector({dimensions}) <=> asked.vector::vector({dimensions})
+              limit $7)",
+            compared("and not in_graph")
+        ),
+    };
+    // Fingerprints come from the index alone and vectors from their own table; only the few that
+    // are chosen are read as records.
+    format!(
+        "with asked as materialized (
+             select n, hash, simhash,
+                    ($6::real[])[(n - 1) * $10 + 1 : n * $10]::vector as vector
+             from unnest($2::bytea[], $3::bigint[]) with ordinality as asked (hash, simhash, n))
+         select asked.n, r.id, r.kind, r.content, r.content_hash,
+                (select 1 - (e.embedding <=> asked.vector)
+                 from passages p join embeddings e on e.passage_id = p.id and e.model_id = $5
+                 where p.record_id = r.id) as similarity
+         from asked
+         cross join lateral (
+             select id from memory_records
+             where project_id = $1 and state in ('active', 'stale') and content_hash = asked.hash
+               and visibility = $8 and private_to is not distinct from $9
+             union
+             (select id from
+                 (select id, bit_count((simhash # asked.simhash)::bit(64)) as bits from memory_records
+                  where project_id = $1 and state in ('active', 'stale')
+                    and visibility = $8 and private_to is not distinct from $9
+                  order by id desc limit {FINGERPRINTS_MAX}) as fingerprints
+              where bits <= $4 order by bits limit $7)
+             union
+             select p.record_id from ({near}) as near
+             join passages p on p.id = near.passage_id) as chosen
+         cross join lateral (select * from memory_records where id = chosen.id offset 0) as r
+         where r.state in ('active', 'stale') and (r.ttl > now() or r.content_hash = asked.hash)"
+    )
 }

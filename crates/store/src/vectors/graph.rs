@@ -44,12 +44,14 @@ pub async fn heaps(store: &Store, model: &Model, more_than: i64) -> Result<Vec<H
         .collect()
 }
 
-/// Makes the project's graph of the model's vectors, if it has none. Writes to vectors wait for as long as
-/// it takes to look through them all.
-pub async fn make_graph(store: &Store, model: &Model, project: ProjectId) -> Result<(), Error> {
-    sqlx::query!("select from mc.make_graph($1, $2)", model.id, project.0)
+/// Makes the project's graph of the model's vectors, if it has none, and has searches look into it for what the heap
+/// holds. Writes to vectors wait for as long as it takes to look through them all.
+pub async fn make_graph(store: &Store, model: &Model, heap: &Heap) -> Result<(), Error> {
+    let (project, source) = (heap.project.0, heap.source.as_str());
+    sqlx::query!("select from mc.make_graph($1, $2, $3)", model.id, project, source)
         .execute(&mut *store.plain().await?)
         .await?;
+    store.graphs.invalidate(&(model.id, heap.project));
     Ok(())
 }
 

@@ -1,17 +1,22 @@
 //! The vectors nearest to a query: those of the graph through it, all others one by one.
 
-use mc_domain::{PassageId, SourceKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mc_domain::{PassageId, ProjectId, SourceKind};
+use moka::sync::Cache;
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::Model;
 use crate::access::Planning;
+use crate::error::word;
 use crate::passages::PassageFilter;
 use crate::{Error, Store};
 
-/// As many as pass a filter are compared one by one, wherever they are: that takes some 10 ms, misses
-/// none, and the graph would take longer to come by enough of so few. To find out which they are, the
-/// passages of the project are read, some 20 ms for 50,000.
-const COMPARED_MAX: i64 = 10_000;
+/// As many as pass a filter are compared one by one, wherever they are: that takes some 60 ms, misses
+/// none, and the graph would take longer to come by enough of so few.
+pub const COMPARED_MAX: usize = 30_000;
 
 /// The passages nearest to `query` under the filter, with their cosine similarity, best first.
 pub async fn nearest(
@@ -26,39 +31,59 @@ pub async fn nearest(
 }
 
 /// Where the vectors are that a filter may let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// There are none.
-    Empty,
     /// All outside the graph, where each is compared.
     Heap,
-    /// Some in the graph, and perhaps some outside.
+    /// Some in the graph, and perhaps some outside. The statement finds out whether few pass the filter, for which it
+    /// reads the passages of the project: some 300 ms for 500,000.
     Graph,
+    /// The same, where more than [`COMPARED_MAX`] are known to pass the filter.
+    GraphOfMany,
 }
 
 /// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is embedded.
 pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
-    // Not with `exists`, for which the planner may read all the project's entries into a table. The
-    // sources stand in the text: for an array of unknown length it would make a plan each time.
-    let asked: Vec<_> = words(sources(filter)).iter().map(|word| format!("('{word}')")).collect();
-    let statement = format!(
-        "select bool_or((select true from embeddings where model_id = $1 and project_id = $2
-                     and source_kind = source and in_graph limit 1)),
-                bool_or((select true from embeddings where model_id = $1 and project_id = $2
-                     and source_kind = source and not in_graph limit 1))
-         from (values {}) as sources (source)",
-        asked.join(", ")
-    );
-    let found: (Option<bool>, Option<bool>) = sqlx::query_as(AssertSqlSafe(statement))
-        .bind(model.id)
-        .bind(filter.project.0)
-        .fetch_one(&mut *store.read().await?)
-        .await?;
-    Ok(match found {
-        (Some(true), _) => Extent::Graph,
-        (_, Some(true)) => Extent::Heap,
-        _ => Extent::Empty,
+    let in_graph = graphed(store, model, filter.project).await?;
+    let asked = sources(filter);
+    Ok(if asked.iter().any(|source| in_graph.contains(source)) {
+        Extent::Graph
+    } else {
+        Extent::Heap
     })
+}
+
+/// For how long a node may compare all vectors of a source, after they have begun to move into a graph.
+const KNOWN_FOR: Duration = Duration::from_mins(1);
+/// Projects whose graphs a node knows.
+const KNOWN_MAX: u64 = 10_000;
+
+/// The sources that have vectors in graphs, by model and project.
+pub(crate) type Graphs = Cache<(i16, ProjectId), Arc<[SourceKind]>>;
+
+/// None is known yet.
+pub(crate) fn graphs() -> Graphs {
+    Cache::builder().max_capacity(KNOWN_MAX).time_to_live(KNOWN_FOR).build()
+}
+
+async fn graphed(
+    store: &Store,
+    model: &Model,
+    project: ProjectId,
+) -> Result<Arc<[SourceKind]>, Error> {
+    if let Some(known) = store.graphs.get(&(model.id, project)) {
+        return Ok(known);
+    }
+    let found = sqlx::query_scalar!(
+        "select source_kind from graphed_sources where model_id = $1 and project_id = $2",
+        model.id,
+        project.0
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let found: Arc<[_]> = found.iter().map(|kind| word(kind)).collect::<Result<_, _>>()?;
+    store.graphs.insert((model.id, project), Arc::clone(&found));
+    Ok(found)
 }
 
 /// Never empty: the index on model, project and source is read where the sources are known.
@@ -82,9 +107,6 @@ pub async fn nearest_in(
     limit: i64,
     extent: Extent,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    if extent == Extent::Empty {
-        return Ok(Vec::new());
-    }
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
     let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, extent)))
         .bind(filter.project.0)
@@ -97,18 +119,44 @@ pub async fn nearest_in(
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let planning = match extent {
-        Extent::Graph => Planning::Graph,
-        _ if filter.is_plain() => Planning::Once,
-        _ => Planning::Anew,
+        Extent::Graph | Extent::GraphOfMany => Planning::Graph,
+        Extent::Heap if filter.is_plain() => Planning::Once,
+        Extent::Heap => Planning::Anew,
     };
     let rows = statement.fetch_all(&mut *store.read_planned(planning).await?).await?;
-    rows.into_iter()
-        .map(|row| {
-            let id: uuid::Uuid = row.try_get(0)?;
-            let similarity: f32 = row.try_get(1)?;
-            Ok((id.into(), similarity))
-        })
-        .collect()
+    rows.iter().map(passage_and_similarity).collect()
+}
+
+fn passage_and_similarity(row: &PgRow) -> Result<(PassageId, f32), Error> {
+    let id: uuid::Uuid = row.try_get(0)?;
+    Ok((id.into(), row.try_get(1)?))
+}
+
+/// The nearest of these passages, which a filter let through; best first.
+pub async fn nearest_of(
+    store: &Store,
+    model: &Model,
+    query: &[f32],
+    passages: &[PassageId],
+    limit: i64,
+) -> Result<Vec<(PassageId, f32)>, Error> {
+    let mut passages: Vec<_> = passages.iter().map(|passage| passage.0).collect();
+    // As they were written: neighbours are on the same pages.
+    passages.sort_unstable();
+    // One by one through the key, as the offset has it: the planner would rather read every vector there is.
+    let one = format!(
+        "from unnest($1::uuid[]) as id
+         cross join lateral (select e.passage_id, e.embedding from embeddings e
+                             where e.model_id = {} and e.passage_id = id offset 0) as e",
+        model.id
+    );
+    let found = sqlx::query(AssertSqlSafe(in_order("", &compared(model, &one))))
+        .bind(passages)
+        .bind(query)
+        .bind(limit)
+        .fetch_all(&mut *store.read().await?)
+        .await?;
+    found.iter().map(passage_and_similarity).collect()
 }
 
 /// Which of these passages have a cosine similarity of `least` or more to one passage, under any model that both have a
@@ -145,6 +193,11 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String 
     } else {
         filtered(model, &asked, extent)
     };
+    in_order(&with, &parts)
+}
+
+/// The best of what the parts found.
+fn in_order(with: &str, parts: &str) -> String {
     // The sum makes PostgreSQL sort: it takes what comes out of the graph for sorted, which in relaxed
     // order it isn't, and would merge the parts. The ids, so that equals come in the same order whatever
     // else is written.
@@ -164,8 +217,8 @@ fn plain(model: &Model, asked: &str, extent: Extent) -> String {
     );
     match extent {
         // All of them, whatever has begun to move since that was found.
-        Extent::Empty | Extent::Heap => compared(model, &all),
-        Extent::Graph => heap_and_graph(model, &all),
+        Extent::Heap => compared(model, &all),
+        Extent::Graph | Extent::GraphOfMany => heap_and_graph(model, &all),
     }
 }
 
@@ -184,19 +237,24 @@ fn filtered(model: &Model, asked: &str, extent: Extent) -> (String, String) {
         "from passing join embeddings e on e.passage_id = passing.id where e.model_id = {}",
         model.id
     );
-    if extent != Extent::Graph {
-        return (format!("with passing as materialized ({passing})"), compared(model, &each));
-    }
-    let with = format!(
-        "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
-         few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
-    );
-    let few = compared(model, &format!("{each} and (select they_are from few)"));
     let many = format!(
-        "from embeddings e join passages p on p.id = e.passage_id
-         where {asked} and {passes} and not (select they_are from few)"
+        "from embeddings e join passages p on p.id = e.passage_id where {asked} and {passes}"
     );
-    (with, format!("{few} union all {}", heap_and_graph(model, &many)))
+    match extent {
+        Extent::Heap => {
+            (format!("with passing as materialized ({passing})"), compared(model, &each))
+        }
+        Extent::Graph => {
+            let with = format!(
+                "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
+                 few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
+            );
+            let few = compared(model, &format!("{each} and (select they_are from few)"));
+            let many = heap_and_graph(model, &format!("{many} and not (select they_are from few)"));
+            (with, format!("{few} union all {many}"))
+        }
+        Extent::GraphOfMany => (String::new(), heap_and_graph(model, &many)),
+    }
 }
 
 /// The nearest of the candidates, each compared. The offset keeps the planner from sorting by anything

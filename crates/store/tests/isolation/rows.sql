@@ -29,6 +29,8 @@ insert into embedding_models (name, dimensions, provider) values ('rows', 2, '{}
 insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
 select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]'
 from passages p, embedding_models m where p.project_id = :project and m.name = 'rows';
+insert into graphed_sources (model_id, project_id, source_kind)
+select distinct model_id, project_id, source_kind from embeddings where project_id = :project;
 insert into bundles (id, project_id, principal, request, confidence, tokens)
 values (gen_random_uuid(), :project, 'x', '{}', 1, 1);
 insert into bundle_items (bundle_id, project_id, position, section, score)

@@ -1,7 +1,7 @@
 -- Ten vectors of ours, in a graph with three thousand of theirs that are all nearer to the query.
 do $vectors$
 begin
-perform mc.make_graph(:model::smallint, :ours), mc.make_graph(:model::smallint, :theirs);
+perform mc.make_graph(:model::smallint, :ours, 'dialog'), mc.make_graph(:model::smallint, :theirs, 'dialog');
 insert into passages (id, project_id, dialog_id, text, content_hash)
 select gen_random_uuid(), d.project_id, d.id, n::text, sha256(n::text::bytea)
 from generate_series(1, 3000) n, dialogs d

@@ -77,7 +77,8 @@ select 1, id, project_id, source_kind, content_hash,
        (select array_agg(random() - 0.5)::vector from generate_series(1, 32) where p.id is not null),
        project_id = pg_temp.id(1, 1)
 from passages p;
-perform mc.make_graph(1::smallint, pg_temp.id(1, 1));
+perform mc.make_graph(1::smallint, pg_temp.id(1, 1), source)
+from unnest(array['memory', 'dialog', 'doc', 'code']) as source;
 delete from embedding_queue where passage_id < pg_temp.id(8, 120000);
 
 insert into bundles (id, project_id, principal, request, confidence, tokens, created_at)

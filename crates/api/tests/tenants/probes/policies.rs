@@ -24,7 +24,7 @@ const CURATED: [&str; 8] = [
     "hygiene_reports",
 ];
 /// What the service may only read: a function of the database writes it, or the background.
-pub const READ_ONLY: [&str; 12] = [
+pub const READ_ONLY: [&str; 13] = [
     "policy_versions",
     "audit_checkpoints",
     "changes",
@@ -37,6 +37,7 @@ pub const READ_ONLY: [&str; 12] = [
     "exports",
     "history_commits",
     "history_commit_files",
+    "graphed_sources",
 ];
 /// What the service may change, and neither add nor remove: the background does.
 pub const CHANGED_ONLY: [&str; 2] = ["deliveries", "duplicate_clusters"];

@@ -461,6 +461,8 @@ fn history(rows: &mut Rows, project: &Project, model: i16) {
             row![Plain(model), *id, p, "change", Hash(&text), json!(vector(&text))]
         },
     );
+    let sources = ["memory", "doc", "dialog", "code"].map(|source| row![Plain(model), p, source]);
+    rows.add("graphed_sources (model_id, project_id, source_kind)", &sources);
     rows.0.push_str(
         "delete from embedding_queue q using embeddings e where e.passage_id = q.passage_id;",
     );

@@ -76,6 +76,13 @@ fn a_filter_finds_the_projects_own_and_nothing_of_another_with_the_same_values()
         let clauses = filter::clauses(&filter, &twins.scope(), &twins.fields).expect("clauses");
         assert_eq!(clauses.len(), 1, "{filter:?}");
         assert_eq!(twins.found(&BooleanQuery::new(clauses)), [twins.ours.id], "{filter:?}");
+        let passing = |reader, most| {
+            super::passing(&twins.searcher, &twins.fields, &filter, reader, most).expect("a look")
+        };
+        let owner = twins.ours.private_to;
+        assert_eq!(passing(owner, 1), Passing::Few(vec![twins.ours.id]), "{filter:?}");
+        assert_eq!(passing(owner, 0), Passing::Many, "{filter:?}");
+        assert_eq!(passing(None, 0), Passing::Few(Vec::new()), "{filter:?}");
     }
 }
 
