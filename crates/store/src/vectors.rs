@@ -16,7 +16,7 @@ use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
 pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
-pub use nearest::{COMPARED_MAX, Extent, extent, near_to, nearest, nearest_in, nearest_of};
+pub use nearest::{Extent, extent, near_to, nearest, nearest_in, nearest_of};
 pub(crate) use nearest::{Graphs, graphs};
 pub use progress::{Failing, Progress, failing, progress, try_failing_again};
 

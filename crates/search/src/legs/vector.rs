@@ -111,7 +111,8 @@ impl<'a> VectorLeg<'a> {
         let (filter, reader) = (filter.clone(), self.store.principal());
         let look_up = move || {
             let searcher = view.reader.searcher();
-            keyword::passing(&searcher, &view.fields, &filter, reader, vectors::COMPARED_MAX)
+            let most = keyword::few(&searcher, &view.fields, &filter)?;
+            keyword::passing(&searcher, &view.fields, &filter, reader, most)
         };
         tokio::task::spawn_blocking(look_up).await.ok()?.ok()
     }
