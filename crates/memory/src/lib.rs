@@ -22,9 +22,12 @@ pub mod quarantine;
 mod recall;
 pub mod review;
 mod save;
+mod search;
 pub mod simhash;
+mod task_ids;
 pub mod task_links;
 pub mod text;
+mod tied;
 pub mod tokens;
 pub mod uses;
 
@@ -44,4 +47,5 @@ pub use recall::{
 pub use save::{
     CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_looked,
 };
+pub use search::{Found, SearchRequest, search};
 pub use tokens::TokenBudget;

@@ -15,9 +15,9 @@ use crate::history::EMBEDDING_PRIORITY;
 use crate::passages::embedding_text;
 use crate::{Error, Listener, Store, Tx};
 
+pub(crate) use graph::{Graphs, graphs};
 pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
 pub use nearest::{Extent, extent, near_to, nearest, nearest_in, nearest_of};
-pub(crate) use nearest::{Graphs, graphs};
 pub use progress::{Failing, Progress, failing, progress, try_failing_again};
 
 /// The longest vectors that pgvector's HNSW index takes.

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use mc_domain::{Action, ProjectId, ProjectKey, SourceKind};
+use mc_memory::Found;
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::problem::Problem;
 use crate::shapes;
 use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole};
 
-/// What to look for, and where.
+/// What to look for, and where. At least one of `query` and `task_external_id` says what.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
@@ -33,8 +34,14 @@ use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole}
 pub struct SearchRequest {
     #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
-    #[schema(value_type = shapes::QueryText)]
-    query: String,
+    /// Words and names. Ids of issues in it (`#12`, `owner/name#12`, `SHOP-12`) are not searched for as words: what is
+    /// linked to those issues comes first. May be absent where `task_external_id` is given.
+    #[serde(default)]
+    #[schema(value_type = Option<shapes::QueryText>)]
+    query: Option<String>,
+    /// The issue at hand, by the tracker's id: what is linked to it comes first.
+    #[schema(value_type = Option<shapes::ExternalId>)]
+    task_external_id: Option<String>,
     /// Any but `change` when empty. Changes are commits of indexed repositories; they are searched alone. A search
     /// over `code` alone ranks files higher that similar changes touched.
     #[serde(default)]
@@ -78,7 +85,9 @@ pub struct SearchRequest {
 #[derive(Debug)]
 pub struct CheckedSearch {
     project: ProjectKey,
+    /// Empty where nothing but an issue is asked about.
     text: String,
+    task: Option<String>,
     /// Its project is put in when that is known.
     filter: PassageFilter,
     options: Options,
@@ -93,9 +102,16 @@ impl Check for SearchRequest {
         let language = check::optional("language", self.language, |field, name| {
             check::language(field, &name)
         })?;
+        let task = self.task_external_id;
+        let task = check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?;
+        let text = check::optional_text("query", self.query, limits::QUERY)?;
+        if text.is_none() && task.is_none() {
+            return Err(Invalid::new("query", "say what to look for: query or task_external_id"));
+        }
         Ok(CheckedSearch {
             project: check::project_key("project_key", &self.project_key)?,
-            text: check::text("query", &self.query, limits::QUERY)?,
+            text: text.unwrap_or_default(),
+            task,
             filter: PassageFilter {
                 sources: sources(self.sources)?,
                 record_kinds: check::list("kinds", self.kinds, limits::WORDS, into)?,
@@ -174,6 +190,12 @@ pub struct ResultView {
     language: Option<String>,
     text: String,
     score: f32,
+    /// Linked to an issue that the request names: such results come first, whatever they say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    linked: bool,
+    /// A proposal of the caller's own, which nobody has decided about and no other search finds.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    proposed: bool,
     /// Who vouches for it.
     trust: Trust,
     /// Of a memory record.
@@ -235,17 +257,25 @@ pub async fn search(
     let here = api.enter(&caller, &request.project, Action::Read).await?;
     let filter = PassageFilter { project: here.project.id, ..request.filter };
     let query = Query::text(request.text, filter);
-    let found = mc_search::search(&here.memory.search, &query, &request.options).await?;
-    let matched = matched::matches(&here.store, &query, &found.hits).await?;
-    let mut results: Vec<ResultView> = found.hits.into_iter().map(Into::into).collect();
-    for (result, matched) in results.iter_mut().zip(matched) {
-        result.matched = matched;
-    }
-    Ok(Json(SearchAnswer {
-        results,
-        degraded: found.degraded,
-        pending_vectors: here.queue().await?.pending,
-    }))
+    let asked = mc_memory::SearchRequest {
+        query,
+        task_external_id: request.task,
+        options: request.options,
+    };
+    let Found { hits, linked, own_proposals, degraded } =
+        Box::pin(mc_memory::search(&here.memory, &asked)).await?;
+    let matched = matched::matches(&here.store, &asked.query, &hits).await?;
+    let view = |(hit, matched): (Hit, Option<MatchView>)| {
+        let id = hit.passage.indexed.id;
+        ResultView {
+            matched,
+            linked: linked.contains(&id),
+            proposed: own_proposals.contains(&id),
+            ..hit.into()
+        }
+    };
+    let results = hits.into_iter().zip(matched).map(view).collect();
+    Ok(Json(SearchAnswer { results, degraded, pending_vectors: here.queue().await?.pending }))
 }
 
 impl From<Hit> for ResultView {
@@ -269,6 +299,8 @@ impl From<Hit> for ResultView {
             language: Some(indexed.language).filter(|language| !language.is_empty()),
             text: indexed.text,
             score: hit.score,
+            linked: false,
+            proposed: false,
             trust,
             state: record.as_ref().map(|record| record.state.into()),
             record_id: record.map(|record| record.id.into()),

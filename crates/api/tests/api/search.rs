@@ -148,3 +148,64 @@ async fn a_bad_search_is_refused_with_its_field() {
         assert_eq!(api.post("/search", request).await.fault(400), field, "{change}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_its_id_is_no_word() {
+    let api = TestApi::start().await;
+    api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
+    api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
+    let token = json!({"name": "b", "scopes": ["memory:read", "memory:write"], "agent": "bot"});
+    let token = api.post("/tokens", token).await.ok()["token"].as_str().unwrap().to_owned();
+    let bot = api.with(&token);
+    let of_task = |content: &str| {
+        json!({"project_key": "shop", "kind": "fact", "content": content, "tags": ["cart"],
+               "task_external_id": "CS-214"})
+    };
+    let linked = api.post("/save", of_task("The cart forgets its coupon at midnight")).await.ok();
+    let proposed = bot.post("/save", of_task("Coupons are kept by the pricing service")).await.ok();
+    assert_eq!(proposed["outcome"], "proposed", "{proposed}");
+    let text = "Invoices are printed by a batch of its own after CS-999 was closed";
+    let other = json!({"project_key": "shop", "kind": "fact", "content": text});
+    let other = api.post("/save", other).await.ok();
+
+    let asked = |fields: Value| {
+        let mut body = json!({"project_key": "shop", "time_budget_ms": 20_000});
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body
+    };
+    let ids = |found: &Value| -> Vec<Value> {
+        found["results"].as_array().unwrap().iter().map(|hit| hit["record_id"].clone()).collect()
+    };
+    let find = async |fields| api.post("/search", asked(fields)).await.ok();
+    for alone in [json!({"query": "CS-214"}), json!({"task_external_id": "CS-214"})] {
+        let found = find(alone).await;
+        assert_eq!(ids(&found), [linked["id"].clone()], "{found}");
+        let hit = &found["results"][0];
+        assert_eq!((&hit["linked"], &hit["score"]), (&json!(true), &json!(1.0)), "{hit}");
+        assert_eq!(hit.get("proposed"), None, "{hit}");
+    }
+    let found = find(json!({"query": "who prints invoices, see CS-214"})).await;
+    assert_eq!(ids(&found)[..2], [linked["id"].clone(), other["id"].clone()], "{found}");
+    assert_eq!(found["results"][1].get("linked"), None, "{found}");
+    assert_eq!(ids(&find(json!({"query": "CS-999"})).await), [] as [Value; 0], "no word");
+    for filter in [
+        json!({"query": "CS-214", "sources": ["code"]}),
+        json!({"query": "CS-214", "kinds": ["rule"]}),
+        json!({"query": "CS-214", "tags": ["other"]}),
+        json!({"query": "CS-214", "path": "app/**"}),
+        json!({"query": "CS-214", "language": "ruby"}),
+    ] {
+        assert_eq!(ids(&find(filter.clone()).await), [] as [Value; 0], "{filter}");
+    }
+    let tagged = find(json!({"query": "CS-214", "sources": ["memory"], "tags": ["cart"]})).await;
+    assert_eq!(ids(&tagged), [linked["id"].clone()]);
+
+    // Whoever proposed something for it meets it again, and nobody else does.
+    let found = bot.post("/search", asked(json!({"task_external_id": "CS-214"}))).await.ok();
+    assert_eq!(ids(&found), [linked["id"].clone(), proposed["id"].clone()], "{found}");
+    let own = &found["results"][1];
+    assert_eq!((&own["proposed"], &own["trust"]), (&json!(true), &json!("untrusted")), "{own}");
+
+    let nothing = api.post("/search", json!({"project_key": "shop"})).await;
+    assert_eq!(nothing.fault(400), "query");
+}

@@ -73,7 +73,7 @@ fn show(answer: &Value, shown: &[Value], most: usize) -> Results {
 fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerpt<'_>) {
     let (place, title) = (string(result, "place"), string(result, "title"));
     let matched = matched(result);
-    let head = [kind(result), id(result), string(result, "trust"), state(result)];
+    let head = [kind(result), id(result), string(result, "trust"), state(result), standing(result)];
     data.item(&format!("{number}."), &head);
     let mut at = format!("{place}{}", lines(matched.unwrap_or(result)));
     let symbol = string(matched.unwrap_or(result), "symbol");
@@ -110,6 +110,9 @@ fn program(result: &Value, excerpt: &Excerpt<'_>) -> Value {
     ];
     let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
     fields.extend(texts.map(|(name, text)| (name.to_owned(), json!(text))));
+    for name in ["linked", "proposed"] {
+        fields.extend(result.get(name).map(|is| (name.to_owned(), is.clone())));
+    }
     for name in ["line_start", "line_end"] {
         fields.extend(at.get(name).map(|line| (name.to_owned(), line.clone())));
     }
@@ -127,6 +130,16 @@ fn id(result: &Value) -> &str {
     match string(result, "record_id") {
         "" => string(result, "doc_id"),
         id => id,
+    }
+}
+
+/// Why it is here, where that is not for what it says.
+fn standing(result: &Value) -> &'static str {
+    let is = |name| result.get(name) == Some(&Value::Bool(true));
+    match (is("proposed"), is("linked")) {
+        (true, _) => "own-proposal",
+        (false, true) => "linked",
+        (false, false) => "",
     }
 }
 
@@ -159,7 +172,7 @@ mod tests {
                 {"source": "code", "place": "app/cart.rb", "title": "app/cart.rb", "symbol": "Cart#total",
                  "line_start": 3, "line_end": 5, "text": "def total\n  1\nend"},
                 {"source": "memory", "kind": "gotcha", "place": "", "title": "Units", "state": "stale",
-                 "record_id": "r1", "text": "Units must match"},
+                 "record_id": "r1", "text": "Units must match", "linked": true},
             ],
             "degraded": ["vector"], "pending_vectors": 12,
         }));
@@ -171,7 +184,7 @@ mod tests {
         | def total
         |   1
         | end
-        2. gotcha r1 stale
+        2. gotcha r1 stale linked
         title| Units
         | Units must match
         </recalled NONCE>

@@ -18,9 +18,10 @@ pub fn input(tool: Tool) -> Value {
         Tool::Recall => inputs(&[], recall()),
         Tool::Save => inputs(&["kind", "content"], save()),
         Tool::Search => inputs(
-            &["query"],
+            &[],
             json!({
                 "query": string(),
+                "task_external_id": text("Issue"),
                 "sources": list_of(&["memory", "doc", "code", "dialog"]),
                 "kinds": list_of(&KINDS),
                 "scope": strings(),

@@ -6,7 +6,6 @@ use mc_store::citations::Citation;
 use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
 use serde_json::Value;
 
-use super::Linked;
 use super::aside;
 use super::excerpt::excerpt;
 use super::relevance::Note;
@@ -16,6 +15,7 @@ use crate::bundle::{
 };
 use crate::confidence::{self, Question, evidence, names_symbol};
 use crate::text::cut;
+use crate::tied::Linked;
 
 /// Code, documents and dialogs are there to read on; they must be surer than records.
 const PLACE_FLOOR: f32 = 0.6;

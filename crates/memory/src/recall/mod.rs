@@ -10,18 +10,17 @@ mod question;
 mod relevance;
 mod select;
 mod signals;
-mod task_ids;
 
-use std::collections::HashSet;
 use std::time::Duration;
 
-use mc_domain::{BundleId, PassageId, ProjectId, RecordId, SourceKind};
+use mc_domain::{BundleId, ProjectId, RecordId, SourceKind};
 use mc_search::{Hit, Options, Outcome, Query, search_all};
-use mc_store::passages::{Passage, PassageFilter};
-use mc_store::{passages, tasks, ties, vectors};
+use mc_store::passages::PassageFilter;
+use mc_store::{tasks, vectors};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::bundle::{Bundle, Envelope, TaskHead, pack};
+use crate::tied::{Linked, tied};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
@@ -166,14 +165,6 @@ struct Found {
     degraded: Vec<String>,
 }
 
-/// What is linked to the tasks that are asked about.
-#[derive(Debug, Default)]
-struct Linked {
-    passages: HashSet<PassageId>,
-    /// Of these, what whoever asks has proposed, and nobody has decided about.
-    own_proposals: HashSet<PassageId>,
-}
-
 /// Searches records, records of the asked part of the system, documents, dialogs and code, and looks
 /// up what is tied to the tasks and the place, all at once.
 async fn find(
@@ -185,7 +176,7 @@ async fn find(
     let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
     let searches = searches(request.project, asked, budget);
     let paths = asked.paths();
-    let tied = timeout(budget, tied(ctx, request.project, &asked.task_ids, &paths));
+    let tied = timeout(budget, tied(&ctx.store, request.project, &asked.task_ids, &paths));
     // The searches share a connection; what is tied is read beside them.
     let search = ctx.search.visiting();
     let (outcomes, tied) = tokio::join!(search_all(&search, &searches), tied);
@@ -226,33 +217,6 @@ fn searches(project: ProjectId, asked: &Asked, time_budget: Duration) -> Vec<(Qu
     }
     let limited = |(query, limit)| (query, Options { limit, time_budget, ..Options::default() });
     searches.into_iter().map(limited).collect()
-}
-
-/// What is tied to these tasks and paths, as hits of no search, and which of it is the tasks'.
-async fn tied(
-    ctx: &MemoryContext,
-    project: ProjectId,
-    task_ids: &[String],
-    paths: &[String],
-) -> Result<(Vec<Hit>, Linked), mc_store::Error> {
-    let tied = ties::find(&ctx.store, project, task_ids, paths).await?;
-    let mut linked = Linked {
-        passages: tied.iter().filter(|tied| tied.is_of_task).map(|tied| tied.passage).collect(),
-        own_proposals: HashSet::new(),
-    };
-    let ids: Vec<_> = tied.iter().map(|tied| tied.passage).collect();
-    let mut found = match ids.as_slice() {
-        [] => Vec::new(),
-        ids => passages::load(&ctx.store, project, ids).await?,
-    };
-    if !task_ids.is_empty() {
-        let proposed = Box::pin(ties::own_proposals(&ctx.store, project, task_ids)).await?;
-        let proposed: Vec<_> = proposed.into_iter().map(Passage::unsearched).collect();
-        linked.own_proposals = proposed.iter().map(|passage| passage.indexed.id).collect();
-        linked.passages.extend(&linked.own_proposals);
-        found.extend(proposed);
-    }
-    Ok((found.into_iter().map(Hit::looked_up).collect(), linked))
 }
 
 /// Hits of several searches, each passage once, and what any of them left out.

@@ -10,11 +10,12 @@ use mc_store::tasks::Task;
 use regex::Regex;
 use serde_json::{Value, json};
 
+use super::RecallRequest;
 use super::signals::essence;
-use super::{RecallRequest, task_ids};
 use crate::confidence::{Question, is_latin};
 use crate::distil::{scope_of_path, scope_of_symbol};
 use crate::judge::Note;
+use crate::task_ids;
 
 /// What is asked, without secrets.
 #[derive(Debug, Clone)]

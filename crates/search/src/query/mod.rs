@@ -43,7 +43,8 @@ impl Query {
         names.join("\n")
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is nothing to search for.
+    pub fn is_empty(&self) -> bool {
         self.embedding_text().trim().is_empty()
     }
 }

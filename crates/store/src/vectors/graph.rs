@@ -7,7 +7,11 @@
 //! The commits of a history stay outside: their number is limited, and code and notes would be found among them.
 //! Private vectors stay outside: how long a walk through the graph takes would tell others of them.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use mc_domain::{ProjectId, SourceKind};
+use moka::sync::Cache;
 use sqlx::AssertSqlSafe;
 
 use super::Model;
@@ -23,6 +27,40 @@ pub struct Heap {
     pub source: SourceKind,
     /// How many.
     pub vectors: i64,
+}
+
+/// For how long a node may compare all vectors of a source, after they have begun to move into a graph.
+const KNOWN_FOR: Duration = Duration::from_mins(1);
+/// Projects whose graphs a node knows.
+const KNOWN_MAX: u64 = 10_000;
+
+/// The sources that have vectors in graphs, by model and project.
+pub(crate) type Graphs = Cache<(i16, ProjectId), Arc<[SourceKind]>>;
+
+/// None is known yet.
+pub(crate) fn graphs() -> Graphs {
+    Cache::builder().max_capacity(KNOWN_MAX).time_to_live(KNOWN_FOR).build()
+}
+
+/// The sources of a project that have vectors in its graph; what a node knows of that may be a minute old.
+pub(super) async fn graphed(
+    store: &Store,
+    model: &Model,
+    project: ProjectId,
+) -> Result<Arc<[SourceKind]>, Error> {
+    if let Some(known) = store.graphs.get(&(model.id, project)) {
+        return Ok(known);
+    }
+    let found = sqlx::query_scalar!(
+        "select source_kind from graphed_sources where model_id = $1 and project_id = $2",
+        model.id,
+        project.0
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let found: Arc<[_]> = found.iter().map(|kind| word(kind)).collect::<Result<_, _>>()?;
+    store.graphs.insert((model.id, project), Arc::clone(&found));
+    Ok(found)
 }
 
 /// The model's heaps of more than so many vectors.

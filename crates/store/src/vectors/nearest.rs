@@ -1,16 +1,12 @@
 //! The vectors nearest to a query: those of the graph through it, all others one by one.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mc_domain::{PassageId, ProjectId, SourceKind};
-use moka::sync::Cache;
+use mc_domain::{PassageId, SourceKind};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::Model;
+use super::graph::graphed;
 use crate::access::Planning;
-use crate::error::word;
 use crate::passages::PassageFilter;
 use crate::{Error, Store};
 
@@ -51,39 +47,6 @@ pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Res
     } else {
         Extent::Heap
     })
-}
-
-/// For how long a node may compare all vectors of a source, after they have begun to move into a graph.
-const KNOWN_FOR: Duration = Duration::from_mins(1);
-/// Projects whose graphs a node knows.
-const KNOWN_MAX: u64 = 10_000;
-
-/// The sources that have vectors in graphs, by model and project.
-pub(crate) type Graphs = Cache<(i16, ProjectId), Arc<[SourceKind]>>;
-
-/// None is known yet.
-pub(crate) fn graphs() -> Graphs {
-    Cache::builder().max_capacity(KNOWN_MAX).time_to_live(KNOWN_FOR).build()
-}
-
-async fn graphed(
-    store: &Store,
-    model: &Model,
-    project: ProjectId,
-) -> Result<Arc<[SourceKind]>, Error> {
-    if let Some(known) = store.graphs.get(&(model.id, project)) {
-        return Ok(known);
-    }
-    let found = sqlx::query_scalar!(
-        "select source_kind from graphed_sources where model_id = $1 and project_id = $2",
-        model.id,
-        project.0
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    let found: Arc<[_]> = found.iter().map(|kind| word(kind)).collect::<Result<_, _>>()?;
-    store.graphs.insert((model.id, project), Arc::clone(&found));
-    Ok(found)
 }
 
 /// Never empty: the index on model, project and source is read where the sources are known.

@@ -44,6 +44,9 @@ pub fn search(d: &mut Draw<'_>) -> Attempt {
             json!(["change"]),
         ]);
     }
+    if d.one_in(3) {
+        body["task_external_id"] = d.named(|project| &project.tasks).into();
+    }
     let own = match target {
         Target::Of(project) => d.of(project, |project| &project.passages).mark.clone(),
         Target::Missing => String::new(),

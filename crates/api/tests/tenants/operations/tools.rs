@@ -41,7 +41,16 @@ pub fn search(d: &mut Draw<'_>) -> Attempt {
     tool(
         "search",
         call,
-        &["project_key", "query", "sources", "limit", "limit_tokens", "tags", "path"],
+        &[
+            "project_key",
+            "query",
+            "task_external_id",
+            "sources",
+            "limit",
+            "limit_tokens",
+            "tags",
+            "path",
+        ],
     )
 }
 

@@ -12,9 +12,9 @@ fn error(tool: Tool, arguments: Value) -> String {
 #[test]
 fn every_broken_argument_is_named_with_its_rule() {
     let cases = [
-        (Tool::Search, json!({}), "query: is required"),
+        (Tool::SearchCode, json!({}), "query: is required"),
         (Tool::Search, json!({"query": 7}), "query: must be a string"),
-        (Tool::Search, json!({"query": null}), "query: is required"),
+        (Tool::SearchCode, json!({"query": null}), "query: is required"),
         (Tool::Search, json!({"query": "x", "limit": -1}), "limit: must be 1 to 100"),
         (Tool::Search, json!({"query": "x", "limit": 1.5}), "limit: must be an integer"),
         (Tool::Search, json!({"query": "x", "limit": u64::MAX}), "limit: must be 1 to 100"),
