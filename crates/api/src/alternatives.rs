@@ -18,6 +18,7 @@ pub fn add_alternatives(document: &mut OpenApi) {
     add_rules_of_policies(components);
     for (name, rule) in [
         ("RecallRequest", says_what_it_is_about()),
+        ("SearchRequest", says_what_to_look_for()),
         ("UserEntry", is_no_administering_program()),
         ("DocumentEntry", has_one_body()),
         ("ForgetEntry", names_one_origin()),
@@ -62,6 +63,11 @@ fn says_what_it_is_about() -> AnyOf {
     let texts = ["query", "task_external_id", "repo_path"].map(|name| with(name, text()));
     let lists = ["symbols", "signals"].map(|name| with(name, filled()));
     any_of(texts.into_iter().chain(lists))
+}
+
+/// One of `query` and `task_external_id`.
+fn says_what_to_look_for() -> AnyOf {
+    any_of(["query", "task_external_id"].map(|name| with(name, text())))
 }
 
 /// No program administers.
