@@ -1,9 +1,9 @@
-//! Search in everything, by words and by the issues that are named: ids of issues are no words, and what is linked to
-//! them comes first.
+//! Search in everything, by words and by the issues that are named: what is linked to them comes first, and an id counts
+//! as a whole, not by the words in it.
 
 use std::collections::HashSet;
 
-use mc_domain::{PassageId, SourceKind};
+use mc_domain::PassageId;
 use mc_sanitizer::mask_with;
 use mc_search::{Hit, Options, Outcome, Query};
 use mc_store::passages::{IndexedPassage, PassageFilter};
@@ -25,14 +25,14 @@ pub struct SearchRequest {
 }
 
 /// What was found, best first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Found {
     /// What is linked to a task that was named, newest first, before what was searched for. The linked have the highest
     /// score, 1, and no `explain`.
     pub hits: Vec<Hit>,
-    /// Those of the hits that are linked to a task that was named.
+    /// What is linked to a task that was named, whether it is among the hits or not.
     pub linked: HashSet<PassageId>,
-    /// Of these, proposals of the caller's own, which nobody has decided about. They have no passage; the number is the
+    /// Of that, proposals of the caller's own, which nobody has decided about. They have no passage; the number is the
     /// record's.
     pub own_proposals: HashSet<PassageId>,
     /// What was late or failed and was left out.
@@ -45,26 +45,20 @@ pub async fn search(ctx: &MemoryContext, request: &SearchRequest) -> Result<Foun
     let SearchRequest { query, task_external_id, options } = request;
     let task = task_external_id.as_deref();
     let task = task.map(|task| mask_with(task.trim(), &ctx.search.sanitizing).text.into_string());
-    let mut ids: Vec<String> = task.into_iter().chain(task_ids::find(&query.text)).collect();
-    ids.dedup();
+    let ids = task_ids::asked(task, [query.text.as_str()]);
     if ids.is_empty() {
         return Ok(mc_search::search(&ctx.search, query, options).await?.into());
     }
-    let words = Query { text: task_ids::strip(&query.text), ..query.clone() };
-    let searched = async {
-        if words.is_empty() {
-            return Ok(None);
-        }
-        mc_search::search(&ctx.search, &words, options).await.map(Some)
-    };
     let looked_up = timeout(options.time_budget, tied(&ctx.store, query.filter.project, &ids, &[]));
+    let words = Query { text: task_ids::strip(&query.text), ids: ids.clone(), ..query.clone() };
+    let searched = mc_search::search(&ctx.search, &words, options);
     let (searched, looked_up) = tokio::join!(searched, looked_up);
-    let mut found = searched?.map(Found::from).unwrap_or_default();
+    let mut found = Found::from(searched?);
     let Ok(looked_up) = looked_up else {
         found.degraded.push("links to tasks: late".to_owned());
         return Ok(found);
     };
-    let (mut hits, Linked { mut passages, mut own_proposals }) = looked_up?;
+    let (mut hits, Linked { passages, own_proposals }) = looked_up?;
     let is_let_through = let_through(&query.filter);
     hits.retain(|hit| is_let_through(&hit.passage.indexed));
     for hit in &mut hits {
@@ -73,17 +67,7 @@ pub async fn search(ctx: &MemoryContext, request: &SearchRequest) -> Result<Foun
     let is_new = |hit: &Hit| !passages.contains(&hit.passage.indexed.id);
     hits.extend(found.hits.into_iter().filter(is_new));
     hits.truncate(options.limit);
-    let shown: HashSet<_> = hits.iter().map(|hit| hit.passage.indexed.id).collect();
-    passages.retain(|id| shown.contains(id));
-    own_proposals.retain(|id| shown.contains(id));
     Ok(Found { hits, linked: passages, own_proposals, degraded: found.degraded })
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        let (linked, own_proposals) = (HashSet::new(), HashSet::new());
-        Self { hits: Vec::new(), linked, own_proposals, degraded: Vec::new() }
-    }
 }
 
 impl From<Outcome> for Found {
@@ -97,15 +81,11 @@ fn let_through(filter: &PassageFilter) -> impl Fn(&IndexedPassage) -> bool + '_ 
     // A glob of ours; one that can't be read lets nothing through.
     let path = filter.path_regex.as_ref().map(|regex| Regex::new(&format!("^(?:{regex})$")).ok());
     move |passage| {
-        let sources = match filter.sources.as_slice() {
-            [] => SourceKind::SEARCHED,
-            asked => asked,
-        };
         let any_of = |wanted: &[String], has: &[String]| {
             wanted.is_empty() || wanted.iter().any(|value| has.contains(value))
         };
         let kinds = &filter.record_kinds;
-        sources.contains(&passage.source)
+        filter.searched_sources().contains(&passage.source)
             && (kinds.is_empty() || kinds.iter().any(|kind| kind.as_str() == passage.record_kind))
             && any_of(&filter.scope, &passage.scope)
             && any_of(&filter.tags, &passage.tags)

@@ -1,4 +1,4 @@
-//! Ids of tracker issues: recognised, never searched for as words.
+//! Ids of tracker issues: recognised, and never searched for as several words.
 
 use std::sync::LazyLock;
 
@@ -15,9 +15,20 @@ const NO_PROJECTS: &[&str] = &[
     "WINDOWS",
 ];
 
+/// The ids that are asked about, each once: that of the task at hand, then those in the texts.
+pub fn asked<'a>(task: Option<String>, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut ids = Vec::from_iter(task);
+    for id in texts.into_iter().flat_map(find) {
+        if !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
+        }
+    }
+    ids
+}
+
 /// The ids in a text, in its order: `#12`, `owner/name#12`, `SHOP-12`.
-pub fn find(text: &str) -> Vec<String> {
-    ID.find_iter(text).map(|id| id.as_str().to_owned()).filter(|id| is_id(id)).collect()
+fn find(text: &str) -> impl Iterator<Item = &str> {
+    ID.find_iter(text).map(|id| id.as_str()).filter(|id| is_id(id))
 }
 
 /// The text without them.
@@ -43,7 +54,8 @@ mod tests {
     #[test]
     fn ids_are_told_from_words_of_their_shape() {
         let text = "write a test for RG-201 as in acme/shop#12 and #7, with UTF-8 and CVE-2021";
-        assert_eq!(find(text), ["RG-201", "acme/shop#12", "#7"]);
+        assert_eq!(asked(None, [text, "RG-201"]), ["RG-201", "acme/shop#12", "#7"]);
+        assert_eq!(asked(Some("RG-7".into()), ["RG-8, RG-7"]), ["RG-7", "RG-8"]);
         assert_eq!(strip(text), "write a test for as in and , with UTF-8 and CVE-2021");
     }
 

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::Utc;
 use futures::future::try_join_all;
@@ -21,7 +20,9 @@ use crate::legs::{Leg, Ranked, keyword};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
 use crate::query::gloss::{self, Gloss};
-use crate::query::{Options, Query, Understood, all_terms, stem_terms, telling_terms, understand};
+use crate::query::{
+    Options, Query, Understood, all_terms, stem_terms, telling_terms, understand, whole_term,
+};
 use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{Situation, rerank};
 use crate::rank::step::Step;
@@ -37,7 +38,7 @@ const MIN_HYDRATED: usize = 40;
 const LEGS_SHARE: f64 = 0.75;
 /// Bytes of a text whose words are looked up on the spot.
 const LOOKED_UP_AT_ONCE: usize = 256;
-/// The part of it that catching up with the feed may take.
+/// The part of the budget that catching up with the feed may take.
 const REFRESH_SHARE: f64 = 0.5;
 
 /// What a search works with; cheap to clone.
@@ -79,11 +80,13 @@ pub async fn search_all(
     context: &SearchContext,
     searches: &[(Query, Options)],
 ) -> Result<Vec<Outcome>, Error> {
-    let Some((first, _)) = searches.first() else { return Ok(Vec::new()) };
+    let Some((first, Options { time_budget, .. })) = searches.first() else {
+        return Ok(Vec::new());
+    };
     let project = first.filter.project;
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
     let vectors = VectorLeg::new(&context.store, &context.models, project);
-    let index = UpToDate::new(&context.keyword);
+    let index = UpToDate::new(&context.keyword, time_budget.mul_f64(REFRESH_SHARE));
     let each = searches
         .iter()
         .map(|(query, options)| shortlist(context, &vectors, &index, query, options));
@@ -124,7 +127,7 @@ async fn shortlist(
         (began + options.time_budget, began + options.time_budget.mul_f64(LEGS_SHARE));
     let names = understand(query);
     let mut degraded = Vec::new();
-    if is_empty(index, query, options).await {
+    if is_empty(index, query).await {
         let (fused, covered) = (Vec::new(), HashMap::new());
         let (nearest_end, is_shaken) = (None, false);
         return Ok(Shortlist {
@@ -141,10 +144,9 @@ async fn shortlist(
 
     let gloss = options.without.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
     let sought = sought(context, query, options, gloss.as_ref()).await;
-    let budget = refresh_budget(options);
     let (keyword, vector, changes) = tokio::join!(
         timeout_at(legs_end, keyword_leg(context, index, query, gloss, &names, options)),
-        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options), index, budget)),
+        timeout_at(legs_end, vectors.search(&sought, &query.filter, depth(options), index)),
         timeout_at(legs_end, nearest_changes(vectors, &sought, query, options, index)),
     );
     let mut is_shaken = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
@@ -219,7 +221,11 @@ async fn sought(
     gloss: Option<&Gloss>,
 ) -> Sought {
     let masked = |text: &str| mask_with(text, &context.sanitizing).text;
-    let mut texts = vec![masked(&query.embedding_text())];
+    let text = query.embedding_text();
+    if text.trim().is_empty() {
+        return Sought { texts: Vec::new(), gloss: None };
+    }
+    let mut texts = vec![masked(&text)];
     if keyword::corpus(&query.filter, &options.without) == Corpus::Records
         && options.without.takes(Step::Telling)
     {
@@ -271,7 +277,7 @@ async fn nearest_changes(
         return Ok(Ranked::new());
     }
     let changes = history::changes_of(query.filter.project);
-    vectors.search(sought, &changes, MIN_DEPTH, index, refresh_budget(options)).await
+    vectors.search(sought, &changes, MIN_DEPTH, index).await
 }
 
 /// The fused list with what the files of the nearest commits give, if that can be had in time.
@@ -321,22 +327,17 @@ fn arrived<T>(
 
 /// Whether the project is known to have nothing from where the query seeks. Records alone are not asked for: nearly
 /// every project has some, and a search of them need not wait for the answer.
-async fn is_empty(index: &UpToDate<'_>, query: &Query, options: &Options) -> bool {
+async fn is_empty(index: &UpToDate<'_>, query: &Query) -> bool {
     let PassageFilter { project, sources, .. } = &query.filter;
     if sources.is_empty() || sources.contains(&SourceKind::Memory) {
         return false;
     }
-    let Some(view) = index.view(refresh_budget(options)).await else { return false };
+    let Some(view) = index.view().await else { return false };
     let (searcher, scope) = (view.reader.searcher(), Scope::of(*project));
     let is_absent = |source: &SourceKind| {
         searcher.doc_freq(&scope.term(view.fields.source, source.as_str())).is_ok_and(|n| n == 0)
     };
     unpanicking(|| sources.iter().all(is_absent)).unwrap_or(false)
-}
-
-/// The time in which the index is to be brought up to date.
-fn refresh_budget(options: &Options) -> Duration {
-    options.time_budget.mul_f64(REFRESH_SHARE)
 }
 
 /// What the keyword index found.
@@ -359,7 +360,7 @@ async fn keyword_leg(
     names: &Understood,
     options: &Options,
 ) -> Result<(Keyword, Option<&'static str>), Error> {
-    let note = match index.brought(refresh_budget(options)).await {
+    let note = match index.brought().await {
         Freshness::Current => None,
         Freshness::Behind => Some("keyword index behind"),
         Freshness::Rebuilding => Some("keyword index rebuilding"),
@@ -376,7 +377,8 @@ async fn keyword_leg(
         Corpus::Records => stem_terms,
         Corpus::Passages | Corpus::Changes => telling_terms,
     };
-    let terms = terms(&query.text);
+    let mut terms = terms(&query.text);
+    terms.extend(query.ids.iter().filter_map(|id| whole_term(id)));
     let gloss = gloss.map(|gloss| gloss.words).unwrap_or_default();
     let changes = has_history(query, options).then(|| keyword::Wanted {
         terms: terms.clone(),

@@ -142,9 +142,6 @@ pub(crate) enum Planning {
     /// what it finds late, and the statement sorts. Who asked may have given up: it must not hold its connection much
     /// longer.
     Graph,
-    /// Once for all values, and without scans of whole tables: plans that were made while the tables were small, and scan
-    /// them, would be kept when they no longer are.
-    InMemory,
 }
 
 impl Planning {
@@ -154,9 +151,6 @@ impl Planning {
             // PostgreSQL finds out, over the first executions, which is better.
             Self::Once | Self::Anew => "",
             Self::Graph => GRAPH,
-            Self::InMemory => {
-                "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;"
-            }
         }
     }
 
@@ -168,10 +162,6 @@ impl Planning {
             Self::Anew => "set local plan_cache_mode = auto; set local statement_timeout to default;
                  set local enable_sort to default; set local work_mem to default;",
             Self::Graph => GRAPH,
-            Self::InMemory => {
-                "set local plan_cache_mode = force_generic_plan; set local statement_timeout to default;
-                 set local enable_sort to default; set local work_mem to default; set local enable_seqscan = off;"
-            }
         }
     }
 }

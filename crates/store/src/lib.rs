@@ -232,8 +232,13 @@ impl Store {
     /// memory, waiting for it: two saves of the same thing are so judged one after the other.
     pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
-        let planning = Planning::InMemory.alone();
-        self.begin_with(&format!("{planning} select pg_advisory_xact_lock({key})")).await
+        // Planned once for all values, and without scans of whole tables: plans that were made while the tables were
+        // small, and scan them, would be kept when they no longer are.
+        self.begin_with(&format!(
+            "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan;
+             select pg_advisory_xact_lock({key})"
+        ))
+        .await
     }
 
     /// Most connections, besides those that listen.

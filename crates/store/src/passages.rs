@@ -46,6 +46,14 @@ impl PassageFilter {
         }
     }
 
+    /// What the passages were cut from; never empty.
+    pub fn searched_sources(&self) -> &[SourceKind] {
+        match self.sources.as_slice() {
+            [] => SourceKind::SEARCHED,
+            asked => asked,
+        }
+    }
+
     /// Whether the project and the kind of source are all that is asked of a passage.
     pub fn is_plain(&self) -> bool {
         self.record_kinds.is_empty()

@@ -52,7 +52,6 @@ async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
     projects::find(store, UserId::LOCAL, &key).await?;
     let store = &store.enter(UserId::LOCAL, nobody);
     let visit = store.visit();
-    vectors::extent(&visit, model, &records).await?;
     vectors::nearest_in(&visit, model, &direction, &records, 1, Extent::Heap).await?;
     passages::load(&visit, nobody, &[PassageId(Uuid::nil())]).await?;
     // Its connection is the only one there is.

@@ -34,8 +34,8 @@ use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole}
 pub struct SearchRequest {
     #[schema(value_type = shapes::ProjectKey)]
     project_key: String,
-    /// Words and names. Ids of issues in it (`#12`, `owner/name#12`, `SHOP-12`) are not searched for as words: what is
-    /// linked to those issues comes first. May be absent where `task_external_id` is given.
+    /// Words and names. What is linked to issues whose ids are in it (`#12`, `owner/name#12`, `SHOP-12`) comes first; an
+    /// id finds besides what names it as a whole. May be absent where `task_external_id` is given.
     #[serde(default)]
     #[schema(value_type = Option<shapes::QueryText>)]
     query: Option<String>,

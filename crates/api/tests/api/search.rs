@@ -150,7 +150,7 @@ async fn a_bad_search_is_refused_with_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_its_id_is_no_word() {
+async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_what_names_it_is_found() {
     let api = TestApi::start().await;
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
@@ -164,7 +164,7 @@ async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_its_id_is_no_w
     let linked = api.post("/save", of_task("The cart forgets its coupon at midnight")).await.ok();
     let proposed = bot.post("/save", of_task("Coupons are kept by the pricing service")).await.ok();
     assert_eq!(proposed["outcome"], "proposed", "{proposed}");
-    let text = "Invoices are printed by a batch of its own after CS-999 was closed";
+    let text = "Invoices are printed by a batch of its own after CS-999 was closed, not CS 214";
     let other = json!({"project_key": "shop", "kind": "fact", "content": text});
     let other = api.post("/save", other).await.ok();
 
@@ -187,7 +187,14 @@ async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_its_id_is_no_w
     let found = find(json!({"query": "who prints invoices, see CS-214"})).await;
     assert_eq!(ids(&found)[..2], [linked["id"].clone(), other["id"].clone()], "{found}");
     assert_eq!(found["results"][1].get("linked"), None, "{found}");
-    assert_eq!(ids(&find(json!({"query": "CS-999"})).await), [] as [Value; 0], "no word");
+    assert_eq!(ids(&find(json!({"query": "CS-999"})).await), [other["id"].clone()], "named whole");
+    for parts in ["CS-99", "#999", "acme/cs#999"] {
+        assert_eq!(
+            ids(&find(json!({"query": parts})).await),
+            [] as [Value; 0],
+            "{parts} is no word"
+        );
+    }
     for filter in [
         json!({"query": "CS-214", "sources": ["code"]}),
         json!({"query": "CS-214", "kinds": ["rule"]}),

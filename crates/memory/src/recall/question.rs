@@ -45,7 +45,7 @@ impl Asked {
 
     fn query(&self, text: String, filter: PassageFilter) -> Query {
         let paths = self.path.iter().cloned().collect();
-        Query { text, symbols: self.symbols.clone(), paths, filter }
+        Query { symbols: self.symbols.clone(), paths, ..Query::text(text, filter) }
     }
 
     /// Whether anything is asked that can be searched for; an issue alone is looked up.
@@ -80,10 +80,8 @@ pub fn read(request: &RecallRequest, task: Option<&Task>, sanitizing: &Policy) -
     // Titles come from our own database, where only clean text is.
     let title = task.map(|task| task.title.clone()).filter(|title| !title.is_empty());
 
-    let named_ids = [&query, &title].into_iter().flatten().chain(&signals);
-    let named_ids = named_ids.flat_map(|text| task_ids::find(text));
-    let mut task_ids: Vec<String> = task_id.iter().cloned().chain(named_ids).collect();
-    task_ids.dedup();
+    let said = [&query, &title].into_iter().flatten().chain(&signals);
+    let task_ids = task_ids::asked(task_id.clone(), said.map(String::as_str));
     let stripped = |text: &String| Some(task_ids::strip(text)).filter(|text| !text.is_empty());
     let texts: Vec<String> = [&query, &title].into_iter().flatten().filter_map(stripped).collect();
     let noticed: Vec<String> = signals.iter().filter_map(stripped).collect();

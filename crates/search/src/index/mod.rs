@@ -113,26 +113,27 @@ impl KeywordIndex {
     }
 }
 
-/// The index for searches that belong together: brought up to date once for all of them.
+/// The index for searches that belong together: brought up to date once for all of them, when one asks.
 pub struct UpToDate<'a> {
     index: &'a KeywordIndex,
+    budget: Duration,
     brought: OnceCell<Freshness>,
 }
 
 impl<'a> UpToDate<'a> {
-    /// Nobody has asked yet.
-    pub fn new(index: &'a KeywordIndex) -> Self {
-        Self { index, brought: OnceCell::new() }
+    /// To be brought up to date within `budget`.
+    pub fn new(index: &'a KeywordIndex, budget: Duration) -> Self {
+        Self { index, budget, brought: OnceCell::new() }
     }
 
-    /// What came of it, within the budget of who asked first.
-    pub async fn brought(&self, budget: Duration) -> Freshness {
-        *self.brought.get_or_init(|| self.index.refresh(budget)).await
+    /// What came of it.
+    pub async fn brought(&self) -> Freshness {
+        *self.brought.get_or_init(|| self.index.refresh(self.budget)).await
     }
 
     /// What a search reads, if everything is in it.
-    pub async fn view(&self, budget: Duration) -> Option<View> {
-        match self.brought(budget).await {
+    pub async fn view(&self) -> Option<View> {
+        match self.brought().await {
             Freshness::Current => self.index.view(),
             _ => None,
         }

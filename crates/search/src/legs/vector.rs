@@ -1,7 +1,6 @@
 //! Nearest neighbours in PostgreSQL, under every model that answers.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use futures::future::try_join_all;
 use mc_domain::{PassageId, ProjectId};
@@ -15,13 +14,12 @@ use super::Ranked;
 use super::keyword::{self, Passing};
 use crate::Error;
 use crate::index::UpToDate;
-use crate::index::generation::View;
 use crate::models::{ActiveModel, ActiveModels};
 
 /// What is sought by its meaning: the mean of the texts.
 #[derive(Debug, Clone)]
 pub struct Sought {
-    /// The question, as it was put.
+    /// The question, as it was put; empty where it has no words.
     pub texts: Vec<Sanitized>,
     /// What it says in English, for the models of this machine, which know no other language.
     pub gloss: Option<Sanitized>,
@@ -50,31 +48,31 @@ impl<'a> VectorLeg<'a> {
     }
 
     /// The passages nearest in meaning, with their cosine similarity. What the filter lets through among the many of a
-    /// large project, the keyword index knows sooner than the database, which has to read them all; it is brought up to
-    /// date within `budget`.
+    /// large project, the keyword index knows sooner than the database, which has to read them all.
     pub async fn search(
         &self,
         sought: &Sought,
         filter: &PassageFilter,
         limit: usize,
         index: &UpToDate<'_>,
-        budget: Duration,
     ) -> Result<Ranked, Error> {
-        let view = || index.view(budget);
+        if sought.texts.is_empty() {
+            return Ok(Ranked::new());
+        }
         let nearest = self
             .models
             .iter()
-            .map(|model| self.nearest(model, sought.by(model), filter, limit, view));
+            .map(|model| self.nearest(model, sought.by(model), filter, limit, index));
         Ok(merge(try_join_all(nearest).await?, limit))
     }
 
-    async fn nearest<V: Future<Output = Option<View>>>(
+    async fn nearest(
         &self,
         active: &ActiveModel,
         texts: Vec<Sanitized>,
         filter: &PassageFilter,
         limit: usize,
-        view: impl Fn() -> V,
+        index: &UpToDate<'_>,
     ) -> Result<Ranked, Error> {
         let ActiveModel { model, embedder, is_remote } = active;
         let purpose = Purpose::Query(self.project);
@@ -92,7 +90,7 @@ impl<'a> VectorLeg<'a> {
         let Some(query) = mean(embedded) else { return Ok(Ranked::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let passing = match extent {
-            Extent::Graph if !filter.is_plain() => self.passing(view().await, filter).await,
+            Extent::Graph if !filter.is_plain() => self.passing(index, filter).await,
             _ => None,
         };
         let extent = match passing {
@@ -106,8 +104,8 @@ impl<'a> VectorLeg<'a> {
     }
 
     /// What the filter lets through, if there is an index to tell; why it can't, the keyword leg reports.
-    async fn passing(&self, view: Option<View>, filter: &PassageFilter) -> Option<Passing> {
-        let view = view?;
+    async fn passing(&self, index: &UpToDate<'_>, filter: &PassageFilter) -> Option<Passing> {
+        let view = index.view().await?;
         let (filter, reader) = (filter.clone(), self.store.principal());
         let look_up = move || {
             let searcher = view.reader.searcher();

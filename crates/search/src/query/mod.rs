@@ -12,7 +12,7 @@ use mc_store::passages::PassageFilter;
 use crate::rank::step::Without;
 
 pub use prefix::stems;
-pub use terms::{QueryTerm, all_terms, stem_terms, telling_terms, word_term};
+pub use terms::{QueryTerm, all_terms, stem_terms, telling_terms, whole_term, word_term};
 pub use understand::{Certainty, Name, Understood, understand};
 
 /// What to look for.
@@ -24,6 +24,8 @@ pub struct Query {
     pub symbols: Vec<String>,
     /// Files the caller is at; their passages come first.
     pub paths: Vec<String>,
+    /// Ids of one thing each (`SHOP-12`): what names one as a whole is found, and its parts are no words.
+    pub ids: Vec<String>,
     /// Where to look.
     pub filter: PassageFilter,
 }
@@ -31,10 +33,11 @@ pub struct Query {
 impl Query {
     /// A query of nothing but text.
     pub fn text(text: impl Into<String>, filter: PassageFilter) -> Self {
-        Self { text: text.into(), symbols: Vec::new(), paths: Vec::new(), filter }
+        let (symbols, paths, ids) = (Vec::new(), Vec::new(), Vec::new());
+        Self { text: text.into(), symbols, paths, ids, filter }
     }
 
-    /// The text that stands for the query in front of an embedding model.
+    /// The text that stands for the query in front of an embedding model; empty where ids alone are sought.
     pub(crate) fn embedding_text(&self) -> String {
         if !self.text.trim().is_empty() {
             return self.text.clone();
@@ -45,7 +48,7 @@ impl Query {
 
     /// Whether there is nothing to search for.
     pub fn is_empty(&self) -> bool {
-        self.embedding_text().trim().is_empty()
+        self.embedding_text().trim().is_empty() && self.ids.is_empty()
     }
 }
 

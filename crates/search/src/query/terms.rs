@@ -58,6 +58,12 @@ pub fn word_term(word: &str) -> Option<QueryTerm> {
     stem_terms(word).into_iter().next()
 }
 
+/// The term of what is joined of several (`SHOP-12`), as a whole; none of a single word.
+pub fn whole_term(name: &str) -> Option<QueryTerm> {
+    let whole = analyse(name).into_iter().find(|lexeme| lexeme.kind == TermKind::Compound)?;
+    Some(QueryTerm { text: whole.text, weight: weight(TermKind::Compound) })
+}
+
 /// Those of [`telling_terms`] and the stop words.
 pub fn all_terms(text: &str) -> Vec<QueryTerm> {
     merged(analyse(text).iter())
@@ -121,6 +127,14 @@ mod tests {
     #[test]
     fn a_query_of_stop_words_keeps_them() {
         assert!(texts("who is who").contains(&"who".to_owned()));
+    }
+
+    #[test]
+    fn the_whole_of_an_id_is_one_term_and_a_number_is_none() {
+        let whole = |id| whole_term(id).map(|term| term.text);
+        assert_eq!(whole("SHOP-12").as_deref(), Some("shop-12"));
+        assert_eq!(whole("acme/shop#12").as_deref(), Some("acme/shop#12"));
+        assert_eq!(whole("#12"), None);
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub fn understand(query: &Query) -> Understood {
     for path in &query.paths {
         add(&mut found.paths, names::path_key(path), path, Certainty::Named);
     }
+    found.identifiers.extend(query.ids.iter().take(MAX_NAMES).map(|id| id.to_lowercase()));
     let mut words = query.text.split_whitespace();
     let only_word = match (words.next(), words.next()) {
         (Some(word), None) => Some(word),

@@ -1,7 +1,6 @@
 //! What a new text may say once more.
 
 use mc_domain::{ProjectId, RecordId, RecordKind, UserId, Visibility};
-
 use sqlx::{AssertSqlSafe, FromRow, raw_sql};
 use uuid::Uuid;
 
@@ -88,7 +87,7 @@ pub async fn candidates(
             .bind(i64::from(dimensions));
     let rows: Vec<Row> = statement.fetch_all(&mut *tx.0).await?;
     if is_in_graph {
-        raw_sql(Planning::InMemory.within()).execute(&mut *tx.0).await?;
+        raw_sql(Planning::Once.within()).execute(&mut *tx.0).await?;
     }
     let mut found: Vec<Vec<Candidate>> = texts.iter().map(|_| Vec::new()).collect();
     for row in rows {

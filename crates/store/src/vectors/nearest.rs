@@ -1,6 +1,6 @@
 //! The vectors nearest to a query: those of the graph through it, all others one by one.
 
-use mc_domain::{PassageId, SourceKind};
+use mc_domain::PassageId;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
@@ -41,24 +41,8 @@ pub enum Extent {
 /// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is embedded.
 pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
     let in_graph = graphed(store, model, filter.project).await?;
-    let asked = sources(filter);
-    Ok(if asked.iter().any(|source| in_graph.contains(source)) {
-        Extent::Graph
-    } else {
-        Extent::Heap
-    })
-}
-
-/// Never empty: the index on model, project and source is read where the sources are known.
-fn sources(filter: &PassageFilter) -> &[SourceKind] {
-    match filter.sources.as_slice() {
-        [] => SourceKind::SEARCHED,
-        asked => asked,
-    }
-}
-
-fn words(sources: &[SourceKind]) -> Vec<&'static str> {
-    sources.iter().map(|source| source.as_str()).collect()
+    let mut asked = filter.searched_sources().iter();
+    Ok(if asked.any(|source| in_graph.contains(source)) { Extent::Graph } else { Extent::Heap })
 }
 
 /// Like [`nearest`], where the extent is known.
@@ -70,12 +54,14 @@ pub async fn nearest_in(
     limit: i64,
     extent: Extent,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
+    // Always some: the index on model, project and source is read where the sources are known.
+    let sources: Vec<&str> = filter.searched_sources().iter().map(|s| s.as_str()).collect();
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
     let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, extent)))
         .bind(filter.project.0)
         .bind(query)
         .bind(limit)
-        .bind(words(sources(filter)))
+        .bind(sources)
         .bind(kinds)
         .bind(&filter.scope)
         .bind(&filter.tags)
