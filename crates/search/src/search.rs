@@ -31,13 +31,15 @@ use crate::{Error, history};
 
 /// Hits asked of each leg, at least.
 pub const MIN_DEPTH: usize = 200;
-/// Passages read in full for ranking, for each hit wanted.
-const HYDRATED_PER_HIT: usize = 2;
-const MIN_HYDRATED: usize = 40;
+/// Passages read in full for ranking, beside each three hits that are wanted: four.
+const HYDRATED_PER_THREE: usize = 4;
+const MIN_HYDRATED: usize = 32;
 /// The part of the budget that the legs may take; the rest is for reading what they found.
 const LEGS_SHARE: f64 = 0.75;
 /// Bytes of a text whose words are looked up on the spot.
-const LOOKED_UP_AT_ONCE: usize = 256;
+const SHORT_TEXT: usize = 256;
+/// Texts of a project that are searched on the spot: some 0.3 ms.
+const FEW_TEXTS: u64 = 2_000;
 /// The part of the budget that catching up with the feed may take.
 const REFRESH_SHARE: f64 = 0.5;
 
@@ -234,25 +236,25 @@ async fn sought(
     Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
-/// Makes do without where the index can't tell: the keyword leg reports that. A question of usual length is looked up on
-/// the spot, in less time than it takes to wake another thread.
+/// Makes do without where the index can't tell: the keyword leg reports that.
 async fn telling_text(context: &SearchContext, query: &Query) -> Option<String> {
     let view = context.keyword.view()?;
     let (project, text) = (query.filter.project, query.text.clone());
-    let is_short = text.len() <= LOOKED_UP_AT_ONCE;
-    let look_up = move || keyword::telling_text(&view, project, &text);
-    let telling = if is_short {
-        unpanicking(look_up)
-    } else {
-        tokio::task::spawn_blocking(look_up).await.ok()
-    };
-    telling?.ok()?
+    let is_short = text.len() <= SHORT_TEXT;
+    look(is_short, move || keyword::telling_text(&view, project, &text)).await.ok()?
 }
 
-/// A short look into the index, on the spot. tantivy asserts its way through files: on a broken one it may panic, which
-/// the keyword leg reports when it meets it.
-fn unpanicking<T>(look: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(look)).ok()
+/// Looks into the index: on the spot where that is short, in less time than it takes to wake another thread. tantivy
+/// asserts its way through files: on a broken one it may panic.
+async fn look<T: Send + 'static>(
+    is_short: bool,
+    look: impl FnOnce() -> Result<T, TantivyError> + Send + 'static,
+) -> Result<T, Error> {
+    if !is_short {
+        return Ok(tokio::task::spawn_blocking(look).await??);
+    }
+    let panicked = |_| Err(TantivyError::InternalError("a look into the index panicked".into()));
+    Ok(catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(panicked)?)
 }
 
 /// Hits asked of each leg.
@@ -333,11 +335,13 @@ async fn is_empty(index: &UpToDate<'_>, query: &Query) -> bool {
         return false;
     }
     let Some(view) = index.view().await else { return false };
-    let (searcher, scope) = (view.reader.searcher(), Scope::of(*project));
-    let is_absent = |source: &SourceKind| {
-        searcher.doc_freq(&scope.term(view.fields.source, source.as_str())).is_ok_and(|n| n == 0)
+    let (sources, scope) = (sources.clone(), Scope::of(*project));
+    let count = move || {
+        let searcher = view.reader.searcher();
+        let of = |source: &SourceKind| scope.term(view.fields.source, source.as_str());
+        sources.iter().try_fold(0, |sum, source| Ok(sum + searcher.doc_freq(&of(source))?))
     };
-    unpanicking(|| sources.iter().all(is_absent)).unwrap_or(false)
+    look(true, count).await.is_ok_and(|passages| passages == 0)
 }
 
 /// What the keyword index found.
@@ -398,24 +402,20 @@ async fn keyword_leg(
         limit: depth(options),
         without,
     };
-    let look_up = move || {
-        let keyword::Found { exact, keyword, covered } = keyword::search(&view, wanted)?;
-        let changes = changes.map(|wanted| keyword::search(&view, wanted)).transpose()?;
-        let changes = changes.map(|found| found.keyword).unwrap_or_default();
-        Ok::<_, TantivyError>(Keyword { exact, words: keyword, changes, covered })
+    let found = async {
+        let (counted, filter) = (view.clone(), query.filter.clone());
+        let texts = look(true, move || keyword::size(&counted, &filter)).await?;
+        let search = move || {
+            let keyword::Found { exact, keyword, covered } = keyword::search(&view, wanted)?;
+            let changes = changes.map(|wanted| keyword::search(&view, wanted)).transpose()?;
+            let changes = changes.map(|found| found.keyword).unwrap_or_default();
+            Ok(Keyword { exact, words: keyword, changes, covered })
+        };
+        look(texts <= FEW_TEXTS, search).await
     };
-    match tokio::task::spawn_blocking(look_up).await {
-        Ok(Ok(found)) => Ok((found, note)),
-        // A file that went bad after the start: what tantivy reports, or asserts.
-        Ok(Err(error)) => {
-            context.keyword.report_damage(id);
-            Err(error.into())
-        }
-        Err(panic) => {
-            context.keyword.report_damage(id);
-            Err(panic.into())
-        }
-    }
+    // A file that went bad after the start: what tantivy reports, or asserts.
+    let found = found.await.inspect_err(|_| context.keyword.report_damage(id))?;
+    Ok((found, note))
 }
 
 /// The best of the fused list, and every exact hit: those are to come first wherever they stand.
@@ -428,7 +428,7 @@ fn shortened(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
 
 /// How many passages are read for so many hits.
 fn hydrated(limit: usize) -> usize {
-    MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_HIT))
+    MIN_HYDRATED.max(limit.saturating_mul(HYDRATED_PER_THREE) / 3)
 }
 
 /// The store for the next read: with a connection of its own, where the one that is shared may not answer at once.

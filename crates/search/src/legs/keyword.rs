@@ -123,6 +123,11 @@ pub fn few(
     Ok(share.clamp(FEW.0, FEW.1))
 }
 
+/// How many texts a filter chooses from.
+pub fn size(view: &View, filter: &PassageFilter) -> Result<u64, TantivyError> {
+    view.reader.searcher().doc_freq(&all_of(&view.fields, filter))
+}
+
 /// The term of all that a filter chooses from.
 fn all_of(fields: &Fields, filter: &PassageFilter) -> Term {
     fields.corpus_term(filter.project, corpus(filter, &Without::default()))

@@ -72,13 +72,13 @@ pub async fn nearest_in(
         Extent::Heap if filter.is_plain() => Planning::Once,
         Extent::Heap => Planning::Anew,
     };
-    let rows = statement.fetch_all(&mut *store.read_planned(planning).await?).await?;
-    rows.iter().map(passage_and_similarity).collect()
+    let found = statement.fetch_one(&mut *store.read_planned(planning).await?).await?;
+    passages_and_similarities(&found)
 }
 
-fn passage_and_similarity(row: &PgRow) -> Result<(PassageId, f32), Error> {
-    let id: uuid::Uuid = row.try_get(0)?;
-    Ok((id.into(), row.try_get(1)?))
+fn passages_and_similarities(found: &PgRow) -> Result<Vec<(PassageId, f32)>, Error> {
+    let (ids, similarities): (Vec<uuid::Uuid>, Vec<f32>) = (found.try_get(0)?, found.try_get(1)?);
+    Ok(ids.into_iter().map(PassageId).zip(similarities).collect())
 }
 
 /// The nearest of these passages, which a filter let through; best first.
@@ -103,9 +103,9 @@ pub async fn nearest_of(
         .bind(passages)
         .bind(query)
         .bind(limit)
-        .fetch_all(&mut *store.read().await?)
+        .fetch_one(&mut *store.read().await?)
         .await?;
-    found.iter().map(passage_and_similarity).collect()
+    passages_and_similarities(&found)
 }
 
 /// Which of these passages have a cosine similarity of `least` or more to one passage, under any model that both have a
@@ -145,14 +145,15 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String 
     in_order(&with, &parts)
 }
 
-/// The best of what the parts found.
+/// The best of what the parts found, in one row: of some 200 rows each has its price, here and there.
 fn in_order(with: &str, parts: &str) -> String {
     // The sum makes PostgreSQL sort: it takes what comes out of the graph for sorted, which in relaxed
     // order it isn't, and would merge the parts. The ids, so that equals come in the same order whatever
     // else is written.
     format!(
-        "{with} select passage_id, (1 - distance)::real from ({parts}) as found
-         order by distance + 0, passage_id limit $3"
+        "{with} select coalesce(array_agg(passage_id), '{{}}'), coalesce(array_agg(similarity), '{{}}')
+         from (select passage_id, (1 - distance)::real as similarity from ({parts}) as found
+               order by distance + 0, passage_id limit $3) as best"
     )
 }
 
