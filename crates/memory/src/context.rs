@@ -61,6 +61,7 @@ impl MemoryContext {
     /// Returns when the bundle, which may have been handed out so recently that it is still being
     /// written, can be found.
     pub async fn bundle_is_written(&self, bundle: BundleId) {
+        self.bundles.hurry();
         self.journal.written(bundle).await;
     }
 
@@ -68,6 +69,7 @@ impl MemoryContext {
     /// newest of them that it remembers.
     pub(crate) async fn bundles_are_written(&self, project: ProjectId) -> Option<BundleId> {
         let caller = self.caller(project);
+        self.bundles.hurry();
         self.journal.all_written(caller).await;
         self.journal.newest(caller)
     }
@@ -81,6 +83,7 @@ impl MemoryContext {
     /// be called when the service stops, before the store is closed.
     pub async fn finish(&self) {
         self.journal.tasks.close();
+        self.bundles.hurry();
         self.journal.tasks.wait().await;
     }
 }

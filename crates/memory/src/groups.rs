@@ -9,22 +9,22 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::join_all;
 use mc_domain::ProjectId;
-use tokio::sync::{Semaphore, oneshot};
-use tokio::time::sleep;
+use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::time::timeout;
 
 use crate::Error;
-
-/// Most of one transaction: PostgreSQL keeps up to 64 parts of one at hand, and the first must not wait long for the
-/// last.
-const GROUP_MAX: usize = 32;
 
 /// Something to be written, alone or with others of its project.
 pub(crate) trait Work: Send + Sized + 'static {
     /// What is to be said of it once it is written.
     type Done: Send;
 
-    /// How long the first one waits for others: nothing, where somebody waits for it.
+    /// How long the first one waits for others, unless somebody is in a hurry: nothing, where somebody waits for it.
     const PATIENCE: Duration = Duration::ZERO;
+
+    /// Most of one transaction: PostgreSQL keeps up to 64 parts of one at hand, and the first must not wait long for the
+    /// last.
+    const MOST: usize = 32;
 
     /// In which project.
     fn project(&self) -> ProjectId;
@@ -44,11 +44,16 @@ pub(crate) struct Groups<W: Work> {
     /// A project that is here has a task that writes what waits.
     waiting: Arc<Mutex<HashMap<ProjectId, Vec<Waiting<W>>>>>,
     writing: Arc<Semaphore>,
+    hurry: Arc<Notify>,
 }
 
 impl<W: Work> Clone for Groups<W> {
     fn clone(&self) -> Self {
-        Self { waiting: Arc::clone(&self.waiting), writing: Arc::clone(&self.writing) }
+        Self {
+            waiting: Arc::clone(&self.waiting),
+            writing: Arc::clone(&self.writing),
+            hurry: Arc::clone(&self.hurry),
+        }
     }
 }
 
@@ -63,7 +68,13 @@ type Outcome<W> = (Result<<W as Work>::Done, Error>, W);
 impl<W: Work> Groups<W> {
     /// With at most so many transactions at once, of all projects.
     pub(crate) fn new(at_once: usize) -> Self {
-        Self { waiting: Arc::default(), writing: Arc::new(Semaphore::new(at_once)) }
+        let writing = Arc::new(Semaphore::new(at_once));
+        Self { waiting: Arc::default(), writing, hurry: Arc::default() }
+    }
+
+    /// Has everything written that waits for others, since somebody waits for some of it.
+    pub(crate) fn hurry(&self) {
+        self.hurry.notify_waiters();
     }
 
     /// Writes it, together with what else waits in its project. Who gives up before its turn has come leaves nothing;
@@ -87,7 +98,8 @@ impl<W: Work> Groups<W> {
     async fn write_all(self, project: ProjectId) {
         loop {
             if !W::PATIENCE.is_zero() {
-                sleep(W::PATIENCE).await;
+                // Either will do.
+                let _ = timeout(W::PATIENCE, self.hurry.notified()).await;
             }
             let Some(group) = self.next(project) else { return };
             let _writing = self.writing.acquire().await.expect("the semaphore is never closed");
@@ -107,7 +119,7 @@ impl<W: Work> Groups<W> {
             projects.remove(&project);
             return None;
         }
-        let count = waiting.len().min(GROUP_MAX);
+        let count = waiting.len().min(W::MOST);
         Some(waiting.drain(..count).collect())
     }
 

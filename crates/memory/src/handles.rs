@@ -8,13 +8,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Error, MemoryContext};
 
-/// How long a bundle that another node handed out a moment ago may take to be seen here. It is written right
+/// How long a bundle that another node handed out a moment ago may take to be seen here. It is written soon
 /// after its answer, three times at most ([`crate::recall`]).
 const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 /// How old such a bundle is at most by its id, the clocks of two nodes being a little apart.
 const A_MOMENT_AGO: Duration = Duration::from_secs(30);
 /// How long is waited for a newer bundle of another node, where this one did not hand out the newest itself.
-const SETTLED_WITHIN: Duration = Duration::from_millis(200);
+const SETTLED_WITHIN: Duration = Duration::from_millis(500);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(40);
 

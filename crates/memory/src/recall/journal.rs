@@ -56,8 +56,10 @@ pub(super) fn keep(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, 
 impl Work for HandedOut {
     type Done = ();
 
-    /// A transaction for each takes as long as a third of the next recall, which it would hold up.
-    const PATIENCE: Duration = Duration::from_millis(25);
+    /// A transaction takes a part of the next recall's time, so one for very many holds few of them up.
+    const PATIENCE: Duration = Duration::from_millis(300);
+
+    const MOST: usize = 200;
 
     fn project(&self) -> ProjectId {
         self.bundle.project
