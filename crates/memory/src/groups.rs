@@ -19,7 +19,7 @@ pub(crate) trait Work: Send + Sized + 'static {
     /// What is to be said of it once it is written.
     type Done: Send;
 
-    /// How long the first one waits for others, unless somebody is in a hurry: nothing, where somebody waits for it.
+    /// How long the first one waits for others, at most ([`Groups::hurry`]). Zero where somebody waits for the outcome.
     const PATIENCE: Duration = Duration::ZERO;
 
     /// Most of one transaction: PostgreSQL keeps up to 64 parts of one at hand, and the first must not wait long for the

@@ -31,7 +31,7 @@ use crate::{Error, history};
 
 /// Hits asked of each leg, at least.
 pub const MIN_DEPTH: usize = 200;
-/// Passages read in full for ranking, beside each three hits that are wanted: four.
+/// Passages that are read in full for ranking: four for every three hits that are wanted, but not fewer than 32.
 const HYDRATED_PER_THREE: usize = 4;
 const MIN_HYDRATED: usize = 32;
 /// The part of the budget that the legs may take; the rest is for reading what they found.

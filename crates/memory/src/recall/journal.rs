@@ -56,7 +56,8 @@ pub(super) fn keep(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, 
 impl Work for HandedOut {
     type Done = ();
 
-    /// A transaction takes a part of the next recall's time, so one for very many holds few of them up.
+    /// Each transaction slows the recall down that is answered meanwhile. One transaction for many bundles slows few
+    /// recalls.
     const PATIENCE: Duration = Duration::from_millis(300);
 
     const MOST: usize = 200;

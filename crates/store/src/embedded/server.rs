@@ -44,7 +44,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("random_page_cost", "1.1"),
     // Plans that were made while the tables were empty read all rows of a project where one is wanted, and are kept
     // until the tables have been analyzed: a minute of saves that take twice as long, at the default. An analysis
-    // outdates every plan over its table: what grows is not to be analyzed at each look.
+    // outdates every plan over its table, so a table that grows must not be analyzed at each look.
     ("autovacuum_naptime", "10s"),
     ("autovacuum_analyze_scale_factor", "0.25"),
     // Short queries only: compiling them takes longer than running them.

@@ -145,7 +145,7 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String 
     in_order(&with, &parts)
 }
 
-/// The best of what the parts found, in one row: of some 200 rows each has its price, here and there.
+/// The best of what the parts found, as two arrays in one row: 200 rows take PostgreSQL and this process longer.
 fn in_order(with: &str, parts: &str) -> String {
     // The sum makes PostgreSQL sort: it takes what comes out of the graph for sorted, which in relaxed
     // order it isn't, and would merge the parts. The ids, so that equals come in the same order whatever
