@@ -144,7 +144,9 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
         ),
     };
     // Fingerprints come from the index alone and vectors from their own table; only the few that
-    // are chosen are read as records.
+    // are chosen are read as records. Their vectors are looked up by the passage: a plan that was made while
+    // the tables were new and is kept would take the index by model and project (hence `+ 0`), and read
+    // all vectors of the project for each record.
     format!(
         "with asked as materialized (
              select n, hash, simhash,
@@ -152,7 +154,7 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
              from unnest($2::bytea[], $3::bigint[]) with ordinality as asked (hash, simhash, n))
          select asked.n, r.id, r.kind, r.content, r.content_hash,
                 (select 1 - (e.embedding <=> asked.vector)
-                 from passages p join embeddings e on e.passage_id = p.id and e.model_id = $5
+                 from passages p join embeddings e on e.passage_id = p.id and e.model_id + 0 = $5
                  where p.record_id = r.id) as similarity
          from asked
          cross join lateral (
