@@ -60,6 +60,7 @@ impl Work for HandedOut {
     /// recalls.
     const PATIENCE: Duration = Duration::from_millis(300);
 
+    /// One statement writes all of a caller, without parts of the transaction.
     const MOST: usize = 200;
 
     fn project(&self) -> ProjectId {
