@@ -73,6 +73,7 @@ pub async fn candidates(
     if is_in_graph {
         raw_sql(Planning::Graph.within()).execute(&mut *tx.0).await?;
     }
+    let kinds: Vec<_> = RecordKind::ALL.iter().map(|kind| kind.as_str()).collect();
     let statement =
         sqlx::query_as(AssertSqlSafe(candidates_sql(is_in_graph.then_some(dimensions))))
             .bind(project.0)
@@ -84,7 +85,8 @@ pub async fn candidates(
             .bind(nearness.limit)
             .bind(visibility.as_str())
             .bind(private_to.map(|user| user.0))
-            .bind(i64::from(dimensions));
+            .bind(i64::from(dimensions))
+            .bind(kinds);
     let rows: Vec<Row> = statement.fetch_all(&mut *tx.0).await?;
     if is_in_graph {
         raw_sql(Planning::Once.within()).execute(&mut *tx.0).await?;
@@ -144,9 +146,9 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
         ),
     };
     // Fingerprints come from the index alone and vectors from their own table; only the few that
-    // are chosen are read as records. Their vectors are looked up by the passage: a plan that was made while
-    // the tables were new and is kept would take the index by model and project (hence `+ 0`), and read
-    // all vectors of the project for each record.
+    // are chosen are read as records. A plan that was made while the tables were new and is kept would read all of
+    // the project where an index by less is at hand: so what is equal is looked up by kind as well, as its index
+    // begins, and the vectors of what is chosen by nothing but their passage (hence `+ 0`).
     format!(
         "with asked as materialized (
              select n, hash, simhash,
@@ -160,7 +162,7 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
          cross join lateral (
              select id from memory_records
              where project_id = $1 and state in ('active', 'stale') and content_hash = asked.hash
-               and visibility = $8 and private_to is not distinct from $9
+               and kind = any($11) and visibility = $8 and private_to is not distinct from $9
              union
              (select id from
                  (select id, bit_count((simhash # asked.simhash)::bit(64)) as bits from memory_records
