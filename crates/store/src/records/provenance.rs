@@ -42,8 +42,8 @@ impl Contributor {
 /// Notes that a save went into a record, as it is now.
 pub async fn contributed(tx: &mut Tx, record: RecordId, origin: &Origin) -> Result<(), Error> {
     sqlx::query!(
-        "insert into record_sources (project_id, record_id, version, saved_by, source)
-         select project_id, id, version, $2, $3 from memory_records where id = $1",
+        "insert into record_sources (project_id, record_id, version, saved_by, source, private_to)
+         select project_id, id, version, $2, $3, private_to from memory_records where id = $1",
         record.0,
         origin.saved_by.map(|user| user.0),
         origin.source
@@ -59,8 +59,8 @@ const SOURCES_OF_ONE: i64 = 16;
 /// Notes that a save said just what a record says now; `false` where that is noted already, or was often enough.
 pub async fn seconded(tx: &mut Tx, record: RecordId, origin: &Origin) -> Result<bool, Error> {
     let noted = sqlx::query!(
-        "insert into record_sources (project_id, record_id, version, saved_by, source)
-         select r.project_id, r.id, r.version, $2, $3 from memory_records r
+        "insert into record_sources (project_id, record_id, version, saved_by, source, private_to)
+         select r.project_id, r.id, r.version, $2, $3, r.private_to from memory_records r
          where r.id = $1 and $4 > (
              select case when bool_or(s.source = $3) then $4 else count(*) end
              from record_sources s where s.record_id = r.id and s.version = r.version
