@@ -33,8 +33,13 @@ impl NoteCache {
             return known;
         }
         let note = Arc::new(Note::read(content));
-        self.0.insert(record, Arc::clone(&note));
+        self.keep(record, Arc::clone(&note));
         note
+    }
+
+    /// Remembers what a record says, where it was taken apart before it was a record.
+    pub(crate) fn keep(&self, record: RecordId, note: Arc<Note>) {
+        self.0.insert(record, note);
     }
 }
 

@@ -87,11 +87,10 @@ static REASONING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// How much a note may help, 0 to 1: it names things, gives reasons, has a body, and stands on
 /// evidence. The caller's own opinion counts half, where there is one.
-pub fn usefulness(content: &str, evidence: &Evidence) -> f32 {
-    let note = Note::read(content);
+pub fn usefulness(note: &Note, evidence: &Evidence) -> f32 {
     let names = note.marks.iter().filter(|mark| mark.contains(char::is_alphabetic)).count();
     let reasons: BTreeSet<_> =
-        REASONING.find_iter(content).map(|found| found.as_str().to_lowercase()).collect();
+        REASONING.find_iter(note.text()).map(|found| found.as_str().to_lowercase()).collect();
     let score = 0.20
         + 0.25 * saturating(names, 3)
         + 0.20 * saturating(reasons.len(), 2)
@@ -151,9 +150,11 @@ mod tests {
 
     #[test]
     fn a_note_that_names_and_explains_is_worth_more() {
-        let bare = usefulness("It is slow sometimes", &Evidence::default());
+        let bare = usefulness(&Note::read("It is slow sometimes"), &Evidence::default());
         let rich = usefulness(
-            "Never call `CartSessions::Setting#delay` without `delay_unit`, because app/models/cart.rb treats nil as minutes",
+            &Note::read(
+                "Never call `CartSessions::Setting#delay` without `delay_unit`, because app/models/cart.rb treats nil as minutes",
+            ),
             &Evidence { citations: 1, patch: true, task: true, callers_opinion: None },
         );
         assert!(bare < 0.45 && rich > 0.9 && rich <= 1.0, "{bare} {rich}");

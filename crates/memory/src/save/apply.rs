@@ -12,9 +12,11 @@ use mc_store::records::{self, Change, NewRecord, Origin, Record, RecordBody, Sta
 use mc_store::vectors::{self, Model};
 use serde_json::{Value, json};
 
+use super::clean::Clean;
 use super::report::{Kept, Report};
 use super::{Embedded, Prepared, SaveRequest};
 use crate::Error;
+use crate::distil::Distilled;
 use crate::judge::{Judgement, Scores};
 use crate::normalise::content_hash;
 use crate::simhash::simhash;
@@ -57,7 +59,7 @@ pub(super) struct New<'a> {
     standing: Standing,
     amends: Option<RecordId>,
     origin: Origin,
-    passage: NewPassage,
+    passage: &'a NewPassage,
     vector: Option<(&'a Model, &'a [f32])>,
 }
 
@@ -95,7 +97,7 @@ impl<'a> New<'a> {
             },
             amends: None,
             origin: origin(request, prepared),
-            passage: passage(request.kind, prepared),
+            passage: &prepared.passage,
             vector: prepared.vector.as_ref().map(Embedded::of_model),
         }
     }
@@ -121,7 +123,7 @@ impl<'a> New<'a> {
             standing: self.standing,
             amends: self.amends,
             origin: &self.origin,
-            passage: &self.passage,
+            passage: self.passage,
             vector: self.vector,
         }
     }
@@ -283,7 +285,7 @@ async fn index(
         passages::put_only_for(tx, record.project, source, &passage, private_to).await?;
     let text_hash = vectors::text_hash(&passage);
     // The vector was made of the note as it came in; a record that kept its own text has its own.
-    let is_same_text = text_hash == vectors::text_hash(&self::passage(body.kind, prepared));
+    let is_same_text = text_hash == vectors::text_hash(&prepared.passage);
     match &prepared.vector {
         Some(embedded) if is_same_text => {
             let (model, vector) = embedded.of_model();
@@ -310,18 +312,25 @@ pub(super) fn origin(request: &SaveRequest, prepared: &Prepared) -> Origin {
 }
 
 /// What search will see of a new record.
-pub(super) fn passage(kind: RecordKind, prepared: &Prepared) -> NewPassage {
+pub(super) fn passage(
+    kind: RecordKind,
+    title: &Sanitized,
+    content: &Sanitized,
+    clean: &Clean,
+    distilled: &Distilled,
+    citations: &[Citation],
+) -> NewPassage {
     NewPassage {
         record_kind: Some(kind),
-        title: prepared.title.as_str().to_owned(),
-        place: place(prepared.clean.url.as_deref(), &prepared.citations),
-        symbols: cited_symbols(&prepared.citations),
-        scope: prepared.distilled.scope.clone(),
-        tags: prepared.distilled.tags.clone(),
+        title: title.as_str().to_owned(),
+        place: place(clean.url.as_deref(), citations),
+        symbols: cited_symbols(citations),
+        scope: distilled.scope.clone(),
+        tags: distilled.tags.clone(),
         language: String::new(),
-        author: prepared.clean.owner.clone().unwrap_or_default(),
-        context: steps(prepared.clean.meta.get("steps")),
-        text: prepared.content.clone(),
+        author: clean.owner.clone().unwrap_or_default(),
+        context: steps(clean.meta.get("steps")),
+        text: content.clone(),
         lines: None,
     }
 }

@@ -20,7 +20,7 @@ use mc_sanitizer::Sanitized;
 use mc_search::ActiveModel;
 use mc_store::citations::Citation;
 use mc_store::dialogs;
-use mc_store::passages::PassageFilter;
+use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::records::{NO_END, Record};
 use mc_store::vectors::{self, Extent, Model};
 use serde::{Deserialize, Serialize};
@@ -232,6 +232,8 @@ pub(crate) struct Prepared {
     /// The content, taken apart.
     pub note: Arc<Note>,
     pub title: Sanitized,
+    /// What search will see of it.
+    pub passage: NewPassage,
     pub content_hash: [u8; 32],
     pub simhash: u64,
     pub ttl: DateTime<Utc>,
@@ -448,25 +450,38 @@ async fn prepare(
         check_new(&ctx.store, request.project, &clean.citations).await?;
     let (content, whole) = text_of(request, &clean, &distilled, gate)?;
     let title = gate.again(&distilled.title);
-    let usefulness = judge::usefulness(
-        content.as_str(),
-        &Evidence {
-            citations: citations.len(),
-            patch: clean.meta.contains_key("patch_sha") || clean.meta.contains_key("patch_ref"),
-            task: request.task_external_id.is_some(),
-            callers_opinion: request.usefulness,
-        },
+    let passage = apply::passage(request.kind, &title, &content, &clean, &distilled, &citations);
+    // The model takes longest. It is asked first, and what else there is to find out is found out meanwhile.
+    let (embedded, (note, usefulness, content_hash, simhash)) = tokio::join!(
+        biased;
+        embed(ctx, request.project, &passage),
+        async {
+            let note = Note::read(content.as_str());
+            let evidence = Evidence {
+                citations: citations.len(),
+                patch: clean.meta.contains_key("patch_sha") || clean.meta.contains_key("patch_ref"),
+                task: request.task_external_id.is_some(),
+                callers_opinion: request.usefulness,
+            };
+            let usefulness = judge::usefulness(&note, &evidence);
+            // Two texts may come to one statement: they are the same when all of them is.
+            let hashed = if whole.is_some() { clean.text.as_str() } else { content.as_str() };
+            (Arc::new(note), usefulness, content_hash(hashed), simhash(content.as_str()))
+        }
     );
-    // Two texts may come to one statement: they are the same when all of them is.
-    let hashed = if whole.is_some() { clean.text.as_str() } else { content.as_str() };
-    let mut prepared = Prepared {
-        content_hash: content_hash(hashed),
-        simhash: simhash(content.as_str()),
-        note: Arc::new(Note::read(content.as_str())),
+    let (vector, pending) = match embedded {
+        Ok(vector) => (Some(vector), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let prepared = Prepared {
         clean,
         distilled,
         content,
+        note,
         title,
+        passage,
+        content_hash,
+        simhash,
         ttl,
         usefulness,
         citations,
@@ -474,14 +489,7 @@ async fn prepare(
         whole,
         trust: request.trust,
         looked: Looked::Nobody,
-        vector: None,
-    };
-    let pending = match embed(ctx, request.project, &prepared).await {
-        Ok(vector) => {
-            prepared.vector = Some(vector);
-            None
-        }
-        Err(reason) => Some(reason),
+        vector,
     };
     Ok((prepared, pending))
 }
@@ -509,15 +517,14 @@ fn text_of(
     Ok((statement, Some(whole)))
 }
 
-/// The vector of the record as it would be found, or why there is none now.
+/// The vector of what search will see of a record, or why there is none now.
 async fn embed(
     ctx: &MemoryContext,
     project: ProjectId,
-    prepared: &Prepared,
+    passage: &NewPassage,
 ) -> Result<Embedded, &'static str> {
     let active =
         ctx.search.models.usable().ok_or("the policy keeps texts from the embedding model")?;
-    let passage = apply::passage(RecordKind::Fact, prepared);
     let text = mc_sanitizer::mask_with(&passage.embedding_text(), &ctx.search.sanitizing).text;
     let vectors = timeout(EMBEDDING_WAIT, active.embedder.embed(vec![text], Purpose::Save));
     let records =

@@ -68,6 +68,13 @@ impl Save {
             usefulness: self.prepared.usefulness,
         }
     }
+
+    /// The next saves of the project meet what is new.
+    fn remember(&self, written: &Written) {
+        if let Decision::Created(id) = written.decision {
+            self.notes.keep(id, self.prepared.note.clone());
+        }
+    }
 }
 
 /// What was written.
@@ -93,6 +100,7 @@ impl Work for Save {
         let mut tx = self.store.begin_in_memory(self.request.project).await?;
         let written = judge_and_write(&mut tx, self).await?;
         tx.commit().await?;
+        self.remember(&written);
         Ok(written)
     }
 
@@ -117,6 +125,11 @@ impl Work for Save {
             written.push(one);
         }
         tx.commit().await?;
+        for (save, written) in group.iter().zip(&written) {
+            if let Ok(written) = written {
+                save.remember(written);
+            }
+        }
         Ok(written)
     }
 }
