@@ -81,6 +81,7 @@ fn recall() -> Value {
         "symbols": list("Qualified names"),
         "signals": list("Error words or lines"),
         "limit_tokens": number(96, 32_000, "Default 2000"),
+        "include": list_of(&["changes"]),
     })
 }
 
