@@ -9,6 +9,8 @@ pub fn count(text: &str) -> usize {
 const CHARS: usize = 6;
 /// What a line costs besides its text: it is quoted.
 const LINE: usize = 2;
+/// Bytes that are tokenised at a time, where a text may be far too long.
+const AT_ONCE: usize = 16 * 1024;
 /// How much of a piece may be given up to end it where a paragraph or a line ends.
 const RAGGED: f64 = 0.4;
 
@@ -35,6 +37,52 @@ pub fn fitting(text: &str, budget: usize) -> usize {
 /// Tokens of stored text with the marks of its lines.
 pub fn cost(text: &str) -> usize {
     count(text) + text.lines().count() * LINE
+}
+
+/// Whether `text` costs at most `budget` tokens. No more of it is tokenised than it takes to tell.
+pub fn fits(text: &str, budget: usize) -> bool {
+    let (cost, _) = spent(text, budget, AT_ONCE);
+    cost <= budget
+}
+
+/// What `text` costs and how many of its bytes were tokenised for that, `at_once` at a time. Beyond `budget` it is not
+/// read on.
+fn spent(text: &str, budget: usize, at_once: usize) -> (usize, usize) {
+    let (mut cost, mut read) = (0, 0);
+    while read < text.len() && cost <= budget {
+        let part = beginning(&text[read..], at_once);
+        cost += count(part) + part.matches('\n').count() * LINE;
+        read += part.len();
+    }
+    let has_open_line = read == text.len() && !text.is_empty() && !text.ends_with('\n');
+    (cost + if has_open_line { LINE } else { 0 }, read)
+}
+
+/// About as much of `text`, never nothing, cut where no token reaches across if there is such a place.
+fn beginning(text: &str, at_once: usize) -> &str {
+    if text.len() <= at_once {
+        return text;
+    }
+    let end = text.ceil_char_boundary(at_once.max(1));
+    let mut after = None;
+    for (at, character) in text[..end].char_indices().rev() {
+        if after.is_some_and(|after| is_apart(character, after)) {
+            return &text[..at + character.len_utf8()];
+        }
+        after = Some(character);
+    }
+    &text[..end]
+}
+
+/// Whether the vocabulary's pattern never takes these two neighbours into one token: space belongs to the word behind
+/// it, and the end of a line, with more of them and slashes, to what stands before.
+fn is_apart(before: char, after: char) -> bool {
+    let is_end_of_line = |c: char| matches!(c, '\r' | '\n');
+    if after.is_whitespace() {
+        !before.is_whitespace() && !is_end_of_line(after)
+    } else {
+        is_end_of_line(before) && after != '/'
+    }
 }
 
 fn byte_of_char(text: &str, chars: usize) -> usize {
@@ -68,7 +116,25 @@ mod tests {
         assert_eq!(fitting("short", 100), 5);
     }
 
+    #[test]
+    fn no_more_of_a_text_is_tokenised_than_it_takes_to_see_that_it_is_too_long() {
+        for text in ["# a\n", "word ", "я", "0123456789abcdef"] {
+            let text = text.repeat(1_000_000 / text.len());
+            let (cost, read) = spent(&text, 1_200, AT_ONCE);
+            assert!(cost > 1_200 && read <= 2 * AT_ONCE, "{cost} tokens, {read} bytes");
+            assert!(!fits(&text, 1_200));
+        }
+        assert!(fits("", 0) && fits("short", 3) && !fits("short", 2));
+    }
+
     proptest! {
+        #[test]
+        fn a_text_that_is_tokenised_in_parts_costs_what_it_does_as_a_whole(
+            text in "([a-zA-Zа-я0-9'/.#_😀]{1,8}( |\n|\r\n|  | \n|\n\n|\n  |\t|, )){1,120}"
+        ) {
+            prop_assert_eq!(spent(&text, usize::MAX, 128).0, cost(&text));
+        }
+
         #[test]
         fn a_piece_fits_and_never_is_nothing(text in "[ a-zа-я0-9\n😀.]{1,600}", budget in 20usize..400) {
             let end = fitting(&text, budget);

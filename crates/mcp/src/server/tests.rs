@@ -447,6 +447,33 @@ async fn an_absolute_path_is_taken_below_its_repository() {
 }
 
 #[tokio::test]
+async fn a_document_is_opened_by_any_path_that_leads_to_it() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    for arguments in [
+        json!({"path": "docs/guide.md"}),
+        json!({"path": "./docs/guide.md"}),
+        json!({"file": "/home/me/shop/docs/guide.md"}),
+        json!({"file_path": "file:///home/me/shop/docs/guide.md"}),
+        json!({"title": "file:///home/me/shop/docs/guide.md"}),
+    ] {
+        let opened = session.call("open_doc", arguments.clone()).await;
+        assert!(
+            text(&opened).contains(r#"("title", "docs/guide.md")"#),
+            "{arguments}: {}",
+            text(&opened)
+        );
+    }
+    let opened = session.call("open_doc", json!({"title": "/home/me/shop/docs"})).await;
+    assert!(text(&opened).contains(r#"("title", "/home/me/shop/docs")"#), "{}", text(&opened));
+    let refused = session.call("open_doc", json!({"path": "/etc/passwd"})).await;
+    assert!(
+        text(&refused).starts_with("open_doc failed: title: lies in none of"),
+        "{}",
+        text(&refused)
+    );
+}
+
+#[tokio::test]
 async fn without_a_project_the_error_says_how_to_set_one() {
     let session = session(ClientLifecycleMode::Initialize, ServerSettings::default()).await;
     let result = session.call("recall", json!({})).await;

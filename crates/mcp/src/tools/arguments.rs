@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 pub use references::{Reference, put, references};
 pub use understand::glob;
-use understand::is_absolute;
+use understand::{FILE_URL, is_absolute};
 
 /// Arguments that are ids, of UUIDs; where [`is_handle_too`] says so, a handle of a bundle will do.
 const IDS: [&str; 6] = ["id", "bundle_id", "dialog_id", "supersedes", "record_ids", "used"];

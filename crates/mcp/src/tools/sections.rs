@@ -57,7 +57,7 @@ impl Piece {
 
     /// The document as it is first opened.
     pub fn first(content: &str, budget: usize) -> Self {
-        if tokens::cost(content) <= budget {
+        if tokens::fits(content, budget) {
             return Self::of(content, 0, content.len(), budget);
         }
         let sections = sections(content);
@@ -75,7 +75,7 @@ impl Piece {
 
     /// The innermost section that has `line`, from 1, where the document is too long to be shown whole.
     pub fn around(content: &str, line: usize, budget: usize) -> Self {
-        if tokens::cost(content) <= budget {
+        if tokens::fits(content, budget) {
             return Self::first(content, budget);
         }
         let before = content.split_inclusive('\n').take(line.saturating_sub(1));
@@ -91,7 +91,7 @@ impl Piece {
     fn below(content: &str, all: &[Section<'_>], section: &Section<'_>, budget: usize) -> Self {
         let inside = all.iter().filter(|one| one.start > section.start && one.start < section.end);
         let inside: Vec<Section<'_>> = inside.cloned().collect();
-        let is_whole = tokens::cost(&content[section.start..section.end]) <= budget;
+        let is_whole = tokens::fits(&content[section.start..section.end], budget);
         let (outline, unnamed) =
             if is_whole { (Vec::new(), 0) } else { outline(&inside, budget / OUTLINE_SHARE) };
         let room = budget.saturating_sub(outline.iter().map(|line| tokens::cost(line)).sum());
@@ -205,19 +205,28 @@ fn underline(line: &str, above: &str) -> Option<usize> {
 fn outline(sections: &[Section<'_>], budget: usize) -> (Vec<String>, usize) {
     let top = sections.iter().map(|section| section.level).min().unwrap_or(1);
     let deepest = sections.iter().map(|section| section.level).max().unwrap_or(1);
-    let of_level = |most: usize| -> Vec<String> {
-        let shown = sections.iter().filter(|section| section.level <= most);
-        shown.map(|one| format!("{}{}", "  ".repeat(one.level - top), one.title)).collect()
+    let of_level = |most: usize| {
+        let shown = sections.iter().filter(move |section| section.level <= most);
+        shown.map(move |one| format!("{}{}", "  ".repeat(one.level - top), one.title))
     };
-    let cost = |lines: &[String]| lines.iter().map(|line| tokens::cost(line)).sum::<usize>();
-    let fitting = (top..=deepest).rev().map(of_level).find(|lines| cost(lines) <= budget);
-    let lines = fitting.unwrap_or_else(|| {
-        let mut lines = of_level(top);
-        while cost(&lines) > budget && lines.pop().is_some() {}
-        lines
-    });
+    let within = |most: usize| within(of_level(most), budget);
+    let whole = (top..=deepest).rev().map(within).find(|(_, are_all)| *are_all);
+    let (lines, _) = whole.unwrap_or_else(|| within(top));
     let unnamed = sections.len() - lines.len();
     (lines, unnamed)
+}
+
+/// The first lines, as far as `budget` tokens reach, and whether those are all.
+fn within(lines: impl Iterator<Item = String>, budget: usize) -> (Vec<String>, bool) {
+    let (mut taken, mut left) = (Vec::new(), budget);
+    for line in lines {
+        if !tokens::fits(&line, left) {
+            return (taken, false);
+        }
+        left -= tokens::cost(&line);
+        taken.push(line);
+    }
+    (taken, true)
 }
 
 fn find<'s, 'a>(sections: &'s [Section<'a>], name: &str) -> Result<&'s Section<'a>, NoSection> {
@@ -335,6 +344,21 @@ mod tests {
         let shown: usize = piece.outline.iter().map(|line| tokens::cost(line)).sum();
         assert!(shown + tokens::cost(&piece.text) <= 1_210, "{shown}");
         assert!(piece.text.starts_with("# Manual") && piece.next.is_some());
+    }
+
+    /// Nothing of it takes longer for what is not shown.
+    #[test]
+    fn a_document_of_nothing_but_headings_is_opened() {
+        let content = "# a\n".repeat(250_000);
+        let first = Piece::first(&content, 1_200);
+        assert!(first.outline.len() > 100 && first.text.starts_with("# a\n"));
+        assert_eq!(first.outline.len() + first.unnamed, 250_000);
+        let shown: usize = first.outline.iter().map(|line| tokens::cost(line)).sum();
+        assert!(shown <= 600 && shown + tokens::cost(&first.outline[0]) > 600, "{shown}");
+        assert_eq!(Piece::around(&content, 200_000, 1_200).text, "# a\n");
+        let below = format!("# Top\n{}", "## a\n".repeat(200_000));
+        let section = Piece::of_section(&below, "Top", 1_200).expect("a section");
+        assert_eq!(section.outline.len() + section.unnamed, 200_000);
     }
 
     #[test]

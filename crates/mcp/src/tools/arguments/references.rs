@@ -4,7 +4,7 @@ use mc_domain::Handle;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::{FieldError, IDS, is_absolute, is_handle_too};
+use super::{FILE_URL, FieldError, IDS, is_absolute, is_handle_too};
 
 /// Where paths stand; those of citations stand in `citations`.
 const PATHS: [&str; 2] = ["repo_path", "path"];
@@ -31,7 +31,10 @@ pub fn references(arguments: &JsonObject) -> Vec<(String, Reference)> {
         Some((format!("citations[{index}].file"), one.get("file")?.as_str()?))
     });
     let paths = PATHS.into_iter().flat_map(|name| strings(arguments, name));
-    let absolute = paths.chain(cited).filter(|(_, path)| is_absolute(path));
+    // A document's path; what is given as a title without that mark is one, however it begins.
+    let titles = strings(arguments, "title").into_iter();
+    let titles = titles.filter_map(|(field, title)| Some((field, title.strip_prefix(FILE_URL)?)));
+    let absolute = paths.chain(cited).chain(titles).filter(|(_, path)| is_absolute(path));
     found.extend(absolute.map(|(field, path)| (field, Reference::Path(path.to_owned()))));
     found
 }
@@ -79,6 +82,20 @@ mod tests {
     fn object(value: Value) -> JsonObject {
         let Value::Object(object) = value else { panic!("arguments are an object") };
         object
+    }
+
+    #[test]
+    fn the_title_that_is_a_files_url_is_a_path_and_one_with_a_slash_is_none() {
+        for (title, path) in [
+            ("file:///home/me/shop/docs/guide.md", Some("/home/me/shop/docs/guide.md")),
+            ("file://C:/work/docs/guide.md", Some("C:/work/docs/guide.md")),
+            ("/healthz and /readyz", None),
+            ("docs/guide.md", None),
+        ] {
+            let found = references(&object(json!({ "title": title })));
+            let expected = path.map(|path| ("title".to_owned(), Reference::Path(path.to_owned())));
+            assert_eq!(found, Vec::from_iter(expected));
+        }
     }
 
     #[test]

@@ -110,6 +110,11 @@ fn what_can_be_meant_in_one_way_only_is_taken_so() {
         (Tool::LinkIssue, json!({"issue": 12}), json!({"issue_id": "12"})),
         (Tool::LinkIssue, json!({"task_external_id": "A-1"}), json!({"issue_id": "A-1"})),
         (Tool::OpenDoc, json!({"path": "docs/a.md"}), json!({"title": "docs/a.md"})),
+        (Tool::OpenDoc, json!({"file": "./docs/a.md"}), json!({"title": "docs/a.md"})),
+        (Tool::OpenDoc, json!({"file": "docs\\a.md"}), json!({"title": "docs/a.md"})),
+        (Tool::OpenDoc, json!({"path": "/srv/a.md"}), json!({"title": "file:///srv/a.md"})),
+        (Tool::OpenDoc, json!({"path": "file:///srv/a"}), json!({"title": "file:///srv/a"})),
+        (Tool::OpenDoc, json!({"title": "./a.md"}), json!({"title": "./a.md"})),
         (
             Tool::OpenDoc,
             json!({"handle": "D1", "heading": "Use"}),

@@ -42,6 +42,8 @@ const PATH: &[&str] =
 const NUMBERED: [&str; 2] = ["task_external_id", "issue_id"];
 /// Arguments that hold a path within a repository.
 const PATHS: [&str; 2] = ["repo_path", "file"];
+/// How the URL of a file begins.
+pub(super) const FILE_URL: &str = "file://";
 /// The argument that holds a glob over such paths.
 const GLOB: &str = "path";
 
@@ -54,7 +56,7 @@ pub(super) fn understand(schema: &JsonObject, mut arguments: JsonObject) -> Json
     // A document goes by its path as by its title.
     if properties.contains_key("section") && !arguments.contains_key("title") {
         let path = PATH.iter().find_map(|name| arguments.remove(*name));
-        arguments.extend(path.map(|path| ("title".to_owned(), path)));
+        arguments.extend(path.map(|path| ("title".to_owned(), title(path))));
     }
     if properties.contains_key("line_start") {
         spread_lines(&mut arguments);
@@ -172,7 +174,7 @@ fn one_of(words: &[Value], text: &str) -> Option<String> {
 /// A path with `/` between its parts, out of a URL of a file or of Windows.
 fn path(text: &str) -> String {
     let text = text.trim();
-    let text = text.strip_prefix("file://").unwrap_or(text);
+    let text = text.strip_prefix(FILE_URL).unwrap_or(text);
     // `/C:/work` of a URL.
     let text = match text.as_bytes() {
         [b'/', drive, b':', ..] if drive.is_ascii_alphabetic() => &text[1..],
@@ -180,6 +182,13 @@ fn path(text: &str) -> String {
     };
     let text = if text.contains('/') { text.to_owned() } else { text.replace('\\', "/") };
     if text == "." { String::new() } else { text.trim_start_matches("./").to_owned() }
+}
+
+/// A document's title out of its path. An absolute path stays a URL: a title may begin with a slash by itself.
+fn title(given: Value) -> Value {
+    let Value::String(text) = given else { return given };
+    let path = path(&text);
+    Value::String(if is_absolute(&path) { format!("{FILE_URL}{path}") } else { path })
 }
 
 /// A glob for a path that is none: the file of this name, or all of the folder.
