@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -14,6 +15,7 @@ use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::worker::{self, Worked};
 use mc_indexer::{cut, history as read, walk};
 use mc_store::history::{self, Commit};
+use mc_store::ingests::Ingest;
 use mc_store::passages::IndexedPassage;
 use mc_store::repositories::{self, Repository};
 use mc_store::{ingests, passages, policies, vectors};
@@ -21,16 +23,31 @@ use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-struct Deaf;
+/// Hears of changed files, and sees whether history was fetched by then.
+struct Told {
+    cache: PathBuf,
+    /// Whether it fails when it hears of something.
+    fails: AtomicBool,
+    heard: Mutex<Vec<(Vec<String>, bool)>>,
+}
 
-impl FilesObserver for Deaf {
+impl FilesObserver for Told {
     fn files_changed<'a>(
         &'a self,
         _: ProjectId,
-        _: &'a [String],
+        paths: &'a [String],
     ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
-        async { Ok(()) }.boxed()
+        let has_history = cached(&self.cache, "history").is_some();
+        self.heard.lock().expect("not poisoned").push((paths.to_vec(), has_history));
+        let told = if self.fails.load(Ordering::SeqCst) { Err("not now".into()) } else { Ok(()) };
+        async { told }.boxed()
     }
+}
+
+/// What in the cache ends so.
+fn cached(cache: &Path, extension: &str) -> Option<PathBuf> {
+    let mut paths = fs::read_dir(cache).expect("the cache").flatten().map(|entry| entry.path());
+    paths.find(|path| path.extension().is_some_and(|found| found == extension))
 }
 
 struct Bench {
@@ -39,6 +56,8 @@ struct Bench {
     tree: TempDir,
     cache: TempDir,
     limits: read::Limits,
+    walk: walk::Limits,
+    told: Arc<Told>,
 }
 
 impl Bench {
@@ -48,7 +67,14 @@ impl Bench {
         let project = database.project("shop").await.id;
         let folder = || tempfile::tempdir().expect("a folder");
         let limits = read::Limits::default();
-        let bench = Self { database, project, tree: folder(), cache: folder(), limits };
+        let cache = folder();
+        let told = Arc::new(Told {
+            cache: cache.path().to_owned(),
+            fails: AtomicBool::new(false),
+            heard: Mutex::default(),
+        });
+        let walk = walk::Limits::default();
+        let bench = Self { database, project, tree: folder(), cache, limits, walk, told };
         bench.git(&["init", "--quiet", "--initial-branch=main"]);
         bench
     }
@@ -101,25 +127,34 @@ impl Bench {
     }
 
     async fn index_at(&self, location: &str, requested_ref: &str) {
-        let store = self.database.store();
+        let run = self.enqueued(location, requested_ref).await;
+        assert_eq!(self.work(&run).await, Worked::Done);
+        let run = ingests::find(self.database.store(), run.id).await.expect("a database");
+        let run = run.expect("the run");
+        assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+    }
+
+    async fn enqueued(&self, location: &str, requested_ref: &str) -> Ingest {
         let repository = self.repository(location).await;
-        let mut tx = store.begin().await.expect("a database");
+        let mut tx = self.database.store().begin().await.expect("a database");
         let run = ingests::enqueue(&mut tx, &repository, requested_ref).await.expect("a run");
         tx.commit().await.expect("a database");
+        run
+    }
+
+    async fn work(&self, run: &Ingest) -> Worked {
         let context = Context {
-            store: store.clone(),
+            store: self.database.store().clone(),
             cache: self.cache.path().to_owned(),
             inside: Vec::new(),
             worker: "tests".into(),
-            walk: walk::Limits::default(),
+            walk: self.walk,
             cut: cut::Limits::default(),
             history: self.limits,
-            observer: Arc::new(Deaf),
+            observer: Arc::clone(&self.told) as Arc<dyn FilesObserver>,
         };
         let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
-        assert_eq!(worked.expect("a database"), Worked::Done);
-        let run = ingests::find(store, run.id).await.expect("a database").expect("the run");
-        assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
+        worked.expect("a database")
     }
 
     async fn index(&self) {
@@ -154,9 +189,13 @@ impl Bench {
 
     /// What was fetched of the history.
     fn copy_of_history(&self) -> Option<PathBuf> {
-        let copies = fs::read_dir(self.cache.path()).expect("the cache").flatten();
-        let mut paths = copies.map(|copy| self.cache.path().join(copy.file_name()));
-        paths.find(|path| path.extension().is_some_and(|extension| extension == "history"))
+        cached(self.cache.path(), "history")
+    }
+
+    /// Of which commit it was noted that its history is beyond the limits.
+    fn noted(&self) -> Option<String> {
+        let said = fs::read_to_string(cached(self.cache.path(), "unread")?).expect("a file");
+        said.split_whitespace().next_back().map(ToOwned::to_owned)
     }
 
     async fn subjects(&self) -> Vec<String> {
@@ -364,6 +403,174 @@ async fn what_is_too_large_or_takes_too_long_stops_no_indexing() {
     bench.limits = read::Limits::default();
     bench.index_at(&bench.url(), "").await;
     assert_eq!(bench.subjects().await, ["Add the cart"], "the next run has it");
+}
+
+#[tokio::test]
+async fn a_history_beyond_the_limits_is_not_fetched_again_and_again() {
+    let mut bench = Bench::new().await;
+    bench.limits.bytes = 1;
+    let first = bench.change("cart.rb", CART, "Add the cart");
+    bench.index_at(&bench.url(), "").await;
+    assert_eq!(bench.noted().as_deref(), Some(&*first));
+    let second = bench.change("wages.rb", WAGES, "Add wages");
+    bench.index_at(&bench.url(), "").await;
+    assert_eq!(bench.noted().as_deref(), Some(&*first), "it was not tried");
+    bench.limits.bytes = 2;
+    bench.index_at(&bench.url(), "").await;
+    assert_eq!(bench.noted().as_deref(), Some(&*second), "other limits may do");
+    bench.limits = read::Limits::default();
+    bench.index_at(&bench.url(), "").await;
+    assert_eq!(bench.subjects().await, ["Add the cart", "Add wages"]);
+    assert_eq!(bench.noted(), None, "it was read");
+}
+
+/// Text that is hardly compressed, and another one for each seed.
+fn noise(mut seed: u64) -> String {
+    let word = |_| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{:08x} ", seed >> 32)
+    };
+    (0..2_000).map(word).collect()
+}
+
+#[tokio::test]
+async fn of_a_history_beyond_the_limits_the_newest_part_is_read() {
+    let mut bench = Bench::new().await;
+    bench.limits = read::Limits { commits: 30, bytes: 100_000, ..bench.limits };
+    let mut change =
+        (1..).map(|n| (n, format!("{CART}# {n}\n"), format!("Change {n:02}\n\n{}", noise(n))));
+    let mut change = |bench: &Bench| {
+        let (_, content, message) = change.next().expect("a change");
+        bench.change("cart.rb", &content, &message)
+    };
+    for _ in 1..30 {
+        change(&bench);
+    }
+    let first = change(&bench);
+    bench.index_at(&bench.url(), "").await;
+    // The third of them seems to add all files, as the oldest one that was fetched.
+    assert_eq!(bench.subjects().await, ["Change 29", "Change 30"]);
+    assert_eq!(bench.noted().as_deref(), Some(&*first));
+    change(&bench);
+    bench.index_at(&bench.url(), "").await;
+    assert_eq!(bench.subjects().await, ["Change 29", "Change 30", "Change 31"], "read on");
+    assert_eq!(bench.noted().as_deref(), Some(&*first), "and no more was tried");
+    bench.limits.bytes = 100_000_000;
+    change(&bench);
+    bench.index_at(&bench.url(), "").await;
+    assert!(bench.subjects().await.len() > 25, "what was left out is read when there is room");
+    assert_eq!(bench.noted(), None);
+}
+
+#[tokio::test]
+async fn what_is_gone_is_told_before_history_is_read() {
+    let mut bench = Bench::new().await;
+    bench.change("wages.rb", WAGES, "Add wages");
+    bench.change("cart.rb", CART, "Add the cart");
+    bench.limits.commits = 0;
+    bench.index_at(&bench.url(), "").await;
+    bench.limits = read::Limits::default();
+    bench.git(&["rm", "--quiet", "wages.rb"]);
+    bench.commit("Drop wages");
+    bench.index_at(&bench.url(), "").await;
+    assert!(bench.copy_of_history().is_some(), "it was fetched");
+    let heard = bench.told.heard.lock().expect("not poisoned").clone();
+    assert_eq!(heard.last(), Some(&(vec!["wages.rb".to_owned()], false)), "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_comes_back_has_its_history_again() {
+    for (below, requested_ref) in
+        [("", ""), ("", "main"), ("/app", ""), ("/app", "main"), ("url", "")]
+    {
+        let bench = Bench::new().await;
+        let location =
+            if below == "url" { bench.url() } else { format!("{}{below}", bench.folder()) };
+        let file = if below == "/app" { "cart.rb" } else { "app/cart.rb" };
+        bench.change("app/cart.rb", CART, "Add the cart");
+        bench.change("app/wages.rb", WAGES, "Add wages");
+        bench.index_at(&location, requested_ref).await;
+        bench.git(&["rm", "--quiet", "app/cart.rb"]);
+        bench.commit("Drop the cart");
+        bench.index_at(&location, requested_ref).await;
+        assert_eq!(bench.touched().await["Add the cart"], Vec::<String>::new());
+        bench.write("app/cart.rb", CART);
+        bench.commit("Take the cart back");
+        bench.index_at(&location, requested_ref).await;
+        let touched = bench.touched().await;
+        for subject in ["Add the cart", "Drop the cart", "Take the cart back"] {
+            assert_eq!(touched[subject], [file], "{subject} of {location} at {requested_ref:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_comes_back_under_another_name_has_its_history_again() {
+    let bench = Bench::new().await;
+    bench.change("cart.rb", CART, "Add the cart");
+    bench.change("wages.rb", WAGES, "Add wages");
+    bench.index().await;
+    bench.git(&["rm", "--quiet", "cart.rb"]);
+    bench.commit("Drop the cart");
+    bench.index().await;
+    bench.change("cart.rb", CART, "Take the cart back");
+    bench.git(&["mv", "cart.rb", "basket.rb"]);
+    bench.commit("Call it a basket");
+    bench.index().await;
+    assert_eq!(bench.touched().await["Add the cart"], ["basket.rb"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_indexed_by_other_rules_has_its_history() {
+    let mut bench = Bench::new().await;
+    bench.change("wages.rb", WAGES, "Add wages");
+    bench.change("cart.rb", CART, "Add the cart");
+    bench.walk.file_bytes = WAGES.len() as u64;
+    bench.index().await;
+    assert_eq!(bench.subjects().await, ["Add wages"], "the cart is too large");
+    bench.walk = walk::Limits::default();
+    bench.index().await;
+    assert_eq!(bench.touched().await["Add the cart"], ["cart.rb"], "at the same commit");
+
+    bench.write(".mcpignore", "wages.rb\n");
+    bench.commit("Leave wages out");
+    bench.index().await;
+    assert_eq!(bench.touched().await["Add wages"], Vec::<String>::new());
+    bench.git(&["rm", "--quiet", ".mcpignore"]);
+    bench.commit("Take wages in");
+    bench.index().await;
+    assert_eq!(bench.touched().await["Add wages"], ["wages.rb"], "after a push");
+    // What nobody committed yet has no history, and changes nothing of what others have.
+    bench.write("draft.rb", "module Draft\nend\n");
+    bench.index().await;
+    assert_eq!(bench.touched().await.len(), 2);
+    bench.write("draft.rb", "module Draft\n  VALUE = 1\nend\n");
+    bench.index().await;
+    bench.commit("Add a draft");
+    bench.index().await;
+    assert_eq!(bench.touched().await["Add a draft"], ["draft.rb"]);
+}
+
+#[tokio::test]
+async fn a_run_that_broke_off_leaves_no_file_without_its_history() {
+    let bench = Bench::new().await;
+    bench.change("cart.rb", CART, "Add the cart");
+    bench.change("wages.rb", WAGES, "Add wages");
+    bench.index().await;
+    bench.git(&["rm", "--quiet", "cart.rb"]);
+    bench.commit("Drop the cart");
+    bench.index().await;
+    bench.change("cart.rb", CART, "Take the cart back");
+    bench.git(&["mv", "wages.rb", "pay.rb"]);
+    bench.commit("Call it pay");
+    bench.told.fails.store(true, Ordering::SeqCst);
+    let run = bench.enqueued(&bench.folder(), "").await;
+    assert!(matches!(bench.work(&run).await, Worked::Again(_)));
+    bench.told.fails.store(false, Ordering::SeqCst);
+    assert_eq!(bench.work(&run).await, Worked::Done);
+    let touched = bench.touched().await;
+    assert_eq!(touched["Add the cart"], ["cart.rb"]);
+    assert_eq!(touched["Add wages"], ["pay.rb"]);
 }
 
 #[tokio::test]

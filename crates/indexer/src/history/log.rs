@@ -10,6 +10,24 @@ pub(super) const MAX_FILES: usize = 30;
 /// Object name, parents, time and message, each ended by a NUL as `-z` ends the whole and each field of the status.
 pub(crate) const FORMAT: &str = "--format=tformat:%H%x00%P%x00%ct%x00%B";
 
+/// How much of a history is held at a time, in bytes: whoever wrote it may have wanted it to be more than there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    /// For messages and paths of commits.
+    pub commits: usize,
+    /// For names of renamed files.
+    pub renames: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { commits: 128 << 20, renames: 64 << 20 }
+    }
+}
+
+/// What a commit, a path or a rename takes beside its text, roughly.
+const OVERHEAD: usize = 100;
+
 /// A commit that touched files of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -30,12 +48,18 @@ pub(super) struct Log {
     pub entries: Vec<Entry>,
     /// Names that files had before, and those that they have now.
     pub renames: HashMap<String, String>,
+    /// Commits that were left out, the oldest ones: there was no room for them.
+    pub left_out: usize,
+    /// Renames that were not followed for the same reason.
+    pub unfollowed: usize,
 }
 
 /// Reads field by field. Newest first, so that a rename is known before the older commits by the older name.
 #[derive(Debug)]
 pub(super) struct Reader {
     log: Log,
+    /// What is left of it.
+    room: Room,
     /// Whether a commit without parents may have some that are not here.
     is_shallow: bool,
     state: State,
@@ -63,10 +87,16 @@ enum State {
 }
 
 impl Reader {
-    pub fn new(is_shallow: bool) -> Self {
-        let log = Log::default();
-        let renamed = Vec::new();
-        Self { log, is_shallow, state: State::Next, current: None, renamed, has_parents: false }
+    pub fn new(is_shallow: bool, room: Room) -> Self {
+        Self {
+            log: Log::default(),
+            room,
+            is_shallow,
+            state: State::Next,
+            current: None,
+            renamed: Vec::new(),
+            has_parents: false,
+        }
     }
 
     /// Takes the next field.
@@ -98,7 +128,7 @@ impl Reader {
             State::From => State::To { from: field.into_owned() },
             State::To { from } => {
                 let now = self.touch(field.into_owned());
-                self.renamed.push((from, now));
+                self.rename(from, now);
                 State::Next
             }
         };
@@ -140,15 +170,46 @@ impl Reader {
         now
     }
 
+    /// Notes what a file was called before, if there is room: else older commits are known by the older name alone,
+    /// and say nothing of the file.
+    fn rename(&mut self, from: String, now: String) {
+        if take(&mut self.room.renames, from.len() + now.len() + OVERHEAD) {
+            self.renamed.push((from, now));
+        } else {
+            self.log.unfollowed += 1;
+        }
+    }
+
     fn end_entry(&mut self) {
         self.log.renames.extend(self.renamed.drain(..));
         let Some(entry) = self.current.take() else { return };
         // Of a history that is cut off, the oldest commits seem to add every file.
         let is_cut_off = self.is_shallow && !self.has_parents;
-        if !is_cut_off && (1..=MAX_FILES).contains(&entry.paths.len()) {
+        if is_cut_off || !(1..=MAX_FILES).contains(&entry.paths.len()) {
+            return;
+        }
+        // Of the oldest none but those that fit: a gap would be worse than an end.
+        if self.log.left_out == 0 && take(&mut self.room.commits, entry.size()) {
             self.log.entries.push(entry);
+        } else {
+            self.log.left_out += 1;
         }
     }
+}
+
+impl Entry {
+    /// Bytes that it takes, roughly.
+    fn size(&self) -> usize {
+        let paths: usize = self.paths.iter().map(|path| path.len() + OVERHEAD).sum();
+        self.message.len() + paths + OVERHEAD
+    }
+}
+
+/// Takes `bytes` from `room` where there are so many.
+fn take(room: &mut usize, bytes: usize) -> bool {
+    let left = room.checked_sub(bytes);
+    *room = left.unwrap_or(*room);
+    left.is_some()
 }
 
 /// Of SHA-1 or SHA-256. A status is a letter with at most three digits.
@@ -164,7 +225,11 @@ mod tests {
     const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
     fn read(fields: &[&str], is_shallow: bool) -> Log {
-        let mut reader = Reader::new(is_shallow);
+        read_into(Room::default(), fields, is_shallow)
+    }
+
+    fn read_into(room: Room, fields: &[&str], is_shallow: bool) -> Log {
+        let mut reader = Reader::new(is_shallow, room);
         for field in fields {
             reader.take(field.as_bytes());
         }
@@ -229,6 +294,30 @@ mod tests {
         let log = read(&fields, false);
         assert_eq!(log.entries.len(), 1);
         assert_eq!(paths(&log.entries[0]), ["new.rb"]);
+    }
+
+    #[test]
+    fn renames_are_followed_as_far_as_there_is_room_for_them() {
+        let room = Room { renames: 3 * (OVERHEAD + 8), ..Room::default() };
+        let names: Vec<_> = (0..9).map(|n| (format!("{n}.rb"), format!("{n}{n}.rb"))).collect();
+        let mut fields = vec![B, A, "20", "Move all"];
+        fields.extend(names.iter().flat_map(|(from, to)| ["R100", from, to]));
+        fields.extend([A, "", "10", "x", "\nM", "1.rb", "M", "8.rb"]);
+        let log = read_into(room, &fields, false);
+        assert_eq!((log.renames.len(), log.unfollowed), (2, 7));
+        assert_eq!(paths(&log.entries[1]), ["11.rb", "8.rb"]);
+    }
+
+    #[test]
+    fn the_oldest_commits_are_left_out_where_there_is_no_room_for_them() {
+        let long = "x".repeat(1_000);
+        let fields: Vec<&str> = ["short", &long, &long, "older"]
+            .into_iter()
+            .flat_map(|message| [A, B, "20", message, "\nM", "a.rb"])
+            .collect();
+        let read = read_into(Room { commits: 2_000, ..Room::default() }, &fields, false);
+        let kept: Vec<_> = read.entries.iter().map(|entry| entry.message.len()).collect();
+        assert_eq!((kept, read.left_out), (vec![5, 1_000], 2));
     }
 
     #[test]

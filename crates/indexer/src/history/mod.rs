@@ -1,30 +1,28 @@
 //! Keeps the stored history of a repository in step with the commit that is indexed: its ancestors, and nothing else.
 //!
 //! After a push only what is new is read. Where the stored history is not of ancestors any more (it was rewritten, or
-//! an older commit is indexed), or was masked by other rules, all of it is read again; what is stored and still holds
-//! keeps its vectors.
+//! an older commit is indexed), was masked by other rules, or files are indexed now that older commits touched, all of
+//! it is read again; what is stored and still holds keeps its vectors.
 
 pub(crate) mod log;
+mod mark;
 mod message;
+mod read;
+mod rules;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use chrono::DateTime;
-use mc_domain::{FileId, Trust};
-use mc_guard::Suspicion;
-use mc_sanitizer::{Policy, mask_with};
+use mc_domain::FileId;
 use mc_store::Store;
 use mc_store::files::{self, KnownFile};
 use mc_store::history::{self, NewCommit, Position};
 use mc_store::repositories::Repository;
-use tokio_util::sync::CancellationToken;
 
-use crate::index::Context;
-use crate::source::Checkout;
-use crate::source::history::Commits;
 use crate::{Error, language};
-use log::{Entry, Log, Reader};
+
+pub(crate) use read::{Run, read};
+pub(crate) use rules::Rules;
 
 /// Commits in a transaction, while a whole history is stored.
 const BATCH: usize = 500;
@@ -46,15 +44,45 @@ impl Default for Limits {
     }
 }
 
-/// How texts of the repository are masked.
-#[derive(Clone, Copy)]
-pub(crate) struct Rules<'a> {
-    /// By the project's policy.
-    pub sanitizing: &'a Policy,
-    /// That policy's fingerprint.
-    pub masked_by: i64,
-    /// Whether nobody vouches for text that addresses a model.
-    pub is_guarded: bool,
+impl Limits {
+    /// What is read of a history that is beyond the limits: its newest part.
+    fn smaller(self) -> Self {
+        Self { commits: self.commits.div_ceil(10), ..self }
+    }
+}
+
+/// The stored history, as a run finds it.
+pub(crate) struct Stored {
+    position: Position,
+    is_open: bool,
+}
+
+impl Stored {
+    /// What is stored of the repository.
+    pub async fn of(store: &Store, repository: &Repository) -> Result<Self, Error> {
+        Ok(Self { position: history::position(store, repository.id).await?, is_open: false })
+    }
+
+    /// To be called before a file of code is written. Commits that touched the file before have to be found by this
+    /// run: if it breaks off, the next one does not see that the file is new, and so has to read all of the history.
+    pub async fn open(&mut self, store: &Store, repository: &Repository) -> Result<(), Error> {
+        if !self.is_open && !self.position.sha.is_empty() {
+            set_position(store, repository, &self.nothing()).await?;
+            self.is_open = true;
+        }
+        Ok(())
+    }
+
+    /// Whether the names of deleted files may be needed: another file may be what became of one, and what is known of
+    /// it goes with its old name.
+    pub fn may_follow_renames(&self) -> bool {
+        self.is_open
+    }
+
+    /// The position by which the next run reads everything.
+    fn nothing(&self) -> Position {
+        Position { sha: String::new(), ..self.position.clone() }
+    }
 }
 
 /// What is to be done with the stored history.
@@ -87,95 +115,6 @@ struct Commit {
     paths: Vec<String>,
 }
 
-/// Reads what is new in the history of the checkout. A history that can't be had stops no run: it is logged, and the
-/// next run tries again.
-pub(crate) async fn read(
-    ctx: &Context,
-    repository: &Repository,
-    checkout: &Checkout,
-    rules: Rules<'_>,
-    stop: &CancellationToken,
-) -> Result<Update, Error> {
-    match update(ctx, repository, checkout, rules, stop).await {
-        Ok(update) => Ok(update),
-        Err(error @ (Error::Cancelled | Error::Store(_))) => Err(error),
-        Err(error) => {
-            tracing::warn!(
-                repository.namespace,
-                %error,
-                "the history of the repository can't be read; search goes on with what is stored of it"
-            );
-            Ok(Update::ReadAgain)
-        }
-    }
-}
-
-async fn update(
-    ctx: &Context,
-    repository: &Repository,
-    checkout: &Checkout,
-    rules: Rules<'_>,
-    stop: &CancellationToken,
-) -> Result<Update, Error> {
-    let limits = ctx.history;
-    let sha = checkout.source_ref.as_str();
-    let Some(origin) = checkout.history.as_ref().filter(|_| limits.commits > 0 && !sha.is_empty())
-    else {
-        return Ok(Update::Clear);
-    };
-    let stored = history::position(&ctx.store, repository.id).await?;
-    let is_masked_otherwise = stored.masked_by != rules.masked_by;
-    if stored.sha == sha && !is_masked_otherwise {
-        return Ok(Update::Keep);
-    }
-    let commits = Commits::open(origin, sha, limits, stop).await?;
-    let can_append = !stored.sha.is_empty()
-        && !is_masked_otherwise
-        && commits.is_ancestor(&stored.sha, sha, stop).await?;
-    let range = if can_append { format!("{}..{sha}", stored.sha) } else { sha.to_owned() };
-    let mut reader = Reader::new(commits.is_shallow());
-    commits.log(&range, limits, stop, |field| reader.take(field)).await?;
-    let Log { entries, renames } = reader.finish();
-    let changes = Changes {
-        commits: entries.into_iter().filter_map(|entry| rules.commit(entry)).collect(),
-        renames,
-        position: Position { sha: sha.to_owned(), masked_by: rules.masked_by },
-        is_masked_otherwise,
-        most: limits.commits,
-    };
-    Ok(if can_append { Update::Append(changes) } else { Update::Replace(changes) })
-}
-
-impl Rules<'_> {
-    /// The commit as it is stored; `None` where its message says nothing.
-    fn commit(&self, entry: Entry) -> Option<Commit> {
-        let message = message::cleaned(&entry.message);
-        // Masked as a whole, then cut: half of a secret would not be known as one.
-        let masked = mask_with(&message, self.sanitizing).text;
-        // Masking again changes nothing that was masked.
-        let part = |text: &str| mask_with(text, self.sanitizing).text;
-        let message = part(message::stored(masked.as_str()));
-        let subject = part(message::subject(message.as_str()));
-        if subject.as_str().is_empty() {
-            return None;
-        }
-        let new = NewCommit {
-            sha: entry.sha,
-            trust: self.trust(message.as_str()),
-            subject,
-            message,
-            committed_at: DateTime::from_timestamp(entry.committed_at, 0)?,
-            files: Vec::new(),
-        };
-        Some(Commit { new, paths: entry.paths.into_iter().collect() })
-    }
-
-    fn trust(&self, text: &str) -> Trust {
-        let is_order = mc_guard::inspect(text).iter().any(Suspicion::quarantines);
-        if self.is_guarded && is_order { Trust::Untrusted } else { Trust::Imported }
-    }
-}
-
 impl Update {
     /// Moves what is known of renamed files to their new rows. To be called when the new files are stored and the old
     /// ones, by their paths in `known`, are not deleted yet.
@@ -201,13 +140,16 @@ impl Update {
     }
 
     /// Stores it, when the files are stored as they are now.
-    pub async fn store(self, store: &Store, repository: &Repository) -> Result<(), Error> {
+    pub async fn store(
+        self,
+        store: &Store,
+        repository: &Repository,
+        stored: &Stored,
+    ) -> Result<(), Error> {
         match self {
+            Self::Keep if stored.is_open => set_position(store, repository, &stored.position).await,
             Self::Keep => Ok(()),
-            Self::ReadAgain => {
-                let stored = history::position(store, repository.id).await?;
-                set_position(store, repository, &Position { sha: String::new(), ..stored }).await
-            }
+            Self::ReadAgain => set_position(store, repository, &stored.nothing()).await,
             Self::Clear => clear(store, repository).await,
             Self::Append(changes) => append(store, repository, changes).await,
             Self::Replace(changes) => replace(store, repository, changes).await,

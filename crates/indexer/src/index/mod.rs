@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::source::{InsideHost, Reach};
 use crate::walk::{self, Root, Tree};
-use crate::{Error, cut, history, source};
+use crate::{Error, cut, history, language, source};
 use prepare::{Looked, Seen};
 use progress::Tracker;
 use write::Writer;
@@ -109,12 +109,15 @@ async fn index(
         ctx: ctx.clone(),
         namespace: repository.namespace.clone(),
         // Who can write into the repository is trusted with comments that allow what stands there.
-        sanitizing: policies::sanitizing(&policy).with_comments(true),
-        masked_by: policies::fingerprint(&policy),
-        is_guarded: policy.sanitizer.addressed_to_models != FindAction::Allow,
+        rules: history::Rules {
+            sanitizing: Arc::new(policies::sanitizing(&policy).with_comments(true)),
+            masked_by: policies::fingerprint(&policy),
+            is_guarded: policy.sanitizer.addressed_to_models != FindAction::Allow,
+        },
     });
     tracker.begin(&job.tree);
 
+    let mut stored = history::Stored::of(&ctx.store, &repository).await?;
     let mut writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
     let mut kept = std::collections::HashSet::new();
     let mut looked = read_all(&job, stop);
@@ -128,7 +131,12 @@ async fn index(
                     continue;
                 }
             }
-            Seen::Changed(prepared) => writer.write(*prepared).await?,
+            Seen::Changed(prepared) => {
+                if language::is_code(&path) {
+                    stored.open(&ctx.store, &repository).await?;
+                }
+                writer.write(*prepared).await?;
+            }
         }
         kept.insert(path);
     }
@@ -136,33 +144,40 @@ async fn index(
         return Err(Error::Cancelled);
     }
     let mut changed = writer.finish().await?;
-    let rules = history::Rules {
-        sanitizing: &job.sanitizing,
-        masked_by: job.masked_by,
-        is_guarded: job.is_guarded,
-    };
-    let update = history::read(ctx, &repository, &checkout, rules, stop).await?;
-    let gone: Vec<(&String, FileId)> = job
+    let added: Vec<String> = changed.iter().filter(|path| job.is_new_code(path)).cloned().collect();
+    let gone = job
         .known
         .iter()
-        .filter(|(path, _)| !kept.contains(*path) && !job.tree.is_out_of_sight(path))
-        .map(|(path, file)| (path, file.id))
-        .collect();
-    // Before the files go that were renamed, and what is known of them with them.
-    update.follow_renames(&ctx.store, &repository, &job.known).await?;
-    delete(&ctx.store, &gone.iter().map(|(_, id)| *id).collect::<Vec<_>>()).await?;
-    tracker.deleted(gone.len());
-    changed.extend(gone.into_iter().map(|(path, _)| path.clone()));
+        .filter(|(path, _)| !kept.contains(*path) && !job.tree.is_out_of_sight(path));
+    // A file of code may have been renamed; then it waits for the history that says so, which may take its time.
+    let waits = |path: &str| stored.may_follow_renames() && language::is_code(path);
+    let (waiting, gone): (Vec<Gone<'_>>, Vec<_>) = gone.partition(|(path, _)| waits(path));
+    delete(&ctx.store, tracker, &gone).await?;
+    changed.extend(paths(&gone));
     // An attempt that broke off may have written files and told nobody.
     if ingest.is_resumed {
         changed.extend(kept);
     }
     tell(ctx, &repository, changed).await?;
-    update.store(&ctx.store, &repository).await?;
+    let update = history::read(history::Run {
+        ctx,
+        repository: &repository,
+        checkout: &checkout,
+        rules: &job.rules,
+        stored: &stored,
+        known: &job.known,
+        added: &added,
+        stop,
+    });
+    let update = update.await?;
+    update.follow_renames(&ctx.store, &repository, &job.known).await?;
+    delete(&ctx.store, tracker, &waiting).await?;
+    tell(ctx, &repository, paths(&waiting).collect()).await?;
+    update.store(&ctx.store, &repository, &stored).await?;
     // What was set while this run was at work is for the next one.
     let mut tx = ctx.store.begin().await?;
     let policy = projects::settled_policy(&mut tx, repository.project_id).await?;
-    if policy.is_some_and(|policy| policies::fingerprint(&policy) != job.masked_by) {
+    if policy.is_some_and(|policy| policies::fingerprint(&policy) != job.rules.masked_by) {
         ingests::read_again(&mut tx, &repository).await?;
     }
     tx.commit().await?;
@@ -179,10 +194,21 @@ struct Job {
     ctx: Context,
     namespace: String,
     /// What the project's policy has masked; nothing of a file is held or refused.
-    sanitizing: mc_sanitizer::Policy,
-    masked_by: i64,
-    /// Whether nobody vouches for text that addresses a model.
-    is_guarded: bool,
+    rules: history::Rules,
+}
+
+impl Job {
+    /// Whether history has to say which commits touched a file that was written, since nobody asked before.
+    fn is_new_code(&self, path: &str) -> bool {
+        language::is_code(path) && !self.known.contains_key(path)
+    }
+}
+
+/// A file that is stored and not there any more.
+type Gone<'a> = (&'a String, &'a KnownFile);
+
+fn paths<'a>(gone: &'a [Gone<'_>]) -> impl Iterator<Item = String> + 'a {
+    gone.iter().map(|(path, _)| (*path).clone())
 }
 
 async fn walk_tree(
@@ -221,13 +247,15 @@ fn read_all(job: &Arc<Job>, stop: &CancellationToken) -> mpsc::Receiver<Looked> 
     receiver
 }
 
-async fn delete(store: &Store, gone: &[FileId]) -> Result<(), Error> {
+async fn delete(store: &Store, tracker: &Tracker, gone: &[Gone<'_>]) -> Result<(), Error> {
     const BATCH: usize = 200;
     for batch in gone.chunks(BATCH) {
+        let ids: Vec<FileId> = batch.iter().map(|(_, file)| file.id).collect();
         let mut tx = store.begin().await?;
-        files::delete(&mut tx, batch).await?;
+        files::delete(&mut tx, &ids).await?;
         tx.commit().await?;
     }
+    tracker.deleted(gone.len());
     Ok(())
 }
 

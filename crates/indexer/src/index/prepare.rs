@@ -82,13 +82,13 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     let content_hash = hash::of(&bytes);
     let same = job.known.get(path).filter(|file| file.content_hash == content_hash);
     let is_stored =
-        |file: &KnownFile| file.chunker == cut::VERSION && file.masked_by == job.masked_by;
+        |file: &KnownFile| file.chunker == cut::VERSION && file.masked_by == job.rules.masked_by;
     if same.is_some_and(is_stored) {
         return Ok(Seen::Unchanged);
     }
     let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
     // Before it is cut: a secret must not be split, nor come into a name or a summary.
-    let sanitizing = &job.sanitizing;
+    let sanitizing = &job.rules.sanitizing;
     let text = mask_with(&text, sanitizing).text;
     let (line_count, body) = if language == "markdown" {
         let line_count = text::Lines::of(text.as_str()).count();
@@ -111,7 +111,7 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
         language: language.to_owned(),
         line_count: number(line_count),
         chunker: cut::VERSION,
-        masked_by: job.masked_by,
+        masked_by: job.rules.masked_by,
     };
     Ok(Seen::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))
 }
@@ -121,7 +121,7 @@ impl Job {
     /// model. They are not held back for that: the repository has them all the same.
     fn trust(&self, texts: &[&str]) -> Trust {
         let is_order = |text: &&str| mc_guard::inspect(text).iter().any(Suspicion::quarantines);
-        let is_trusted = !self.is_guarded || !texts.iter().any(is_order);
+        let is_trusted = !self.rules.is_guarded || !texts.iter().any(is_order);
         if is_trusted { Trust::Imported } else { Trust::Untrusted }
     }
 }
@@ -142,7 +142,7 @@ fn code_chunk(job: &Job, path: &str, language: &str, chunk: Chunk) -> NewChunk {
             author: String::new(),
             context: Sanitized::default(),
             // Masking again changes nothing that was masked.
-            text: mask_with(&chunk.text, &job.sanitizing).text,
+            text: mask_with(&chunk.text, &job.rules.sanitizing).text,
             lines: None,
         },
         chunk_index: number(chunk.index),

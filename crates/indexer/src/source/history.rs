@@ -21,6 +21,10 @@ const UNFILTERED: &str = "unfiltered";
 /// The name under which the newest commit is kept, so that the next fetch asks for what follows it.
 const KEPT: &str = "refs/history/newest";
 
+/// Most files of which git is asked at once, and most bytes of their names: what a command line surely holds.
+const ASKED: usize = 500;
+const ASKED_BYTES: usize = 64 * 1024;
+
 /// Where the history of a checkout can be had.
 #[derive(Debug, Clone)]
 pub(crate) enum HistoryOrigin {
@@ -42,6 +46,16 @@ pub(crate) enum HistoryOrigin {
         /// The folder for the history, a bare repository of our own.
         copy: PathBuf,
     },
+}
+
+impl HistoryOrigin {
+    /// What tells it from others.
+    pub fn key(&self) -> [String; 2] {
+        match self {
+            Self::Local { repository, below } => [repository.display().to_string(), below.clone()],
+            Self::Remote { url, requested_ref, .. } => [url.to_string(), requested_ref.clone()],
+        }
+    }
 }
 
 /// A repository whose commits can be read.
@@ -107,6 +121,35 @@ impl Commits {
             // Not, or one of them is not here.
             Err(_) => Ok(false),
         }
+    }
+
+    /// Whether one of the commits that are read of `newest` touched one of these files, as they are called there. Of
+    /// more than can be asked it is taken for granted.
+    pub async fn has_touched(
+        &self,
+        newest: &str,
+        paths: &[String],
+        limits: Limits,
+        cancel: &CancellationToken,
+    ) -> Result<bool, Error> {
+        let bytes: usize = paths.iter().map(|path| path.len() + self.below.len()).sum();
+        if paths.is_empty() || paths.len() > ASKED || bytes > ASKED_BYTES {
+            return Ok(!paths.is_empty());
+        }
+        let skip = format!("--skip={}", limits.commits);
+        let first = ["rev-list", "--max-count=1", "--no-merges", &skip, "--end-of-options", newest];
+        let beyond = self.run(&first, cancel).await?;
+        let beyond = (!beyond.is_empty()).then(|| format!("^{beyond}"));
+        let files: Vec<String> =
+            paths.iter().map(|path| format!(":(top,literal){}{path}", self.below)).collect();
+        // Not simplified: a branch is told of, too, that left nothing of a file.
+        let mut asked =
+            vec!["rev-list", "--max-count=1", "--no-merges", "--full-history", "--end-of-options"];
+        asked.push(newest);
+        asked.extend(beyond.as_deref());
+        asked.push("--");
+        asked.extend(files.iter().map(String::as_str));
+        Ok(!self.run(&asked, cancel).await?.is_empty())
     }
 
     /// Hands over `git log` of `range`, newest first and without merges, as [`crate::history::log`] reads it.

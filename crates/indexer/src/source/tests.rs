@@ -577,3 +577,35 @@ async fn a_host_is_asked_over_https_what_its_refs_point_to() {
         assert_eq!(matches!(error, Error::NoRepository(_)), is_gone, "{error}");
     }
 }
+
+#[tokio::test]
+async fn commits_say_whether_they_touched_a_file() {
+    let folder = tempfile::tempdir().expect("folder");
+    let here = folder.path();
+    git(here, &["init", "--quiet", "--initial-branch=main"]);
+    for (path, message) in [("lib/[a].rb", "first"), ("lib/b.rb", "second"), ("c.rb", "third")] {
+        fs::create_dir_all(here.join("lib")).expect("folder");
+        fs::write(here.join(path), message).expect("file");
+        git(here, &["add", "."]);
+        git(here, &["commit", "--quiet", "-m", message]);
+    }
+    let newest = git(here, &["rev-parse", "HEAD"]);
+    let cancel = CancellationToken::new();
+    // The folder in the repository, and the repository of which only that folder is indexed.
+    for repository in [here.join("lib"), here.to_owned()] {
+        let origin = HistoryOrigin::Local { repository, below: "lib/".into() };
+        let touched = async |paths: &[&str], commits: usize| {
+            let limits = crate::history::Limits { commits, ..crate::history::Limits::default() };
+            let commits = history::Commits::open(&origin, &newest, limits, &cancel).await;
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            let commits = commits.expect("a repository");
+            commits.has_touched(&newest, &paths, limits, &cancel).await.expect("an answer")
+        };
+        assert!(touched(&["[a].rb"], 10).await && touched(&["new.rb", "b.rb"], 10).await);
+        assert!(!touched(&["a.rb"], 10).await, "a name is no pattern");
+        assert!(!touched(&["c.rb"], 10).await, "outside of the folder");
+        assert!(!touched(&["new.rb"], 10).await && !touched(&[], 10).await);
+        assert!(!touched(&["[a].rb"], 2).await, "a commit that is not read");
+        assert!(touched(&vec!["new.rb"; 501], 10).await, "too many to ask of");
+    }
+}
