@@ -54,7 +54,8 @@ const FIGURES: [Figure; 7] = [
     Figure { name: "parallel recalls", better: Better::More, of: |round| round.recalls_a_second },
 ];
 
-/// Measures, writes the report, and fails where a figure is worse by more than a tenth and the noise.
+/// Measures, writes the report, and fails where the newer one lost something, or a figure is worse by more than a tenth
+/// and the noise.
 pub async fn run(args: Args) -> Result<()> {
     ensure!(args.rounds > 0, "--rounds is at least 1");
     let size = if args.tiny { Size::TINY } else { Size::QUICK };
@@ -73,6 +74,7 @@ pub async fn run(args: Args) -> Result<()> {
     let compared: Vec<(&str, Compared)> =
         FIGURES.iter().map(|figure| (figure.name, compare(figure, &rounds))).collect();
     report(&args, &compared)?;
+    ensure_kept(rounds.iter().map(|[_, new, _]| new))?;
     if args.tiny {
         return Ok(());
     }
@@ -98,6 +100,17 @@ async fn one_round(
     Ok([first, new, second])
 }
 
+/// Whether all that was acknowledged was found at once and is there: one that loses notes may be as fast as it likes.
+fn ensure_kept<'a>(rounds: impl Iterator<Item = &'a Round>) -> Result<()> {
+    let (unseen, lost) =
+        rounds.fold((0, 0), |(unseen, lost), round| (unseen + round.unseen, lost + round.lost));
+    ensure!(
+        unseen == 0 && lost == 0,
+        "of the notes that were acknowledged, {unseen} were not found at once, and {lost} are lost"
+    );
+    Ok(())
+}
+
 fn compare(figure: &Figure, rounds: &[[Round; 3]]) -> Compared {
     let of = |round: &[Round; 3]| [&round[0], &round[1], &round[2]].map(|round| (figure.of)(round));
     Compared::of(figure.better, rounds.iter().map(of))
@@ -115,4 +128,30 @@ fn report(args: &Args, compared: &[(&str, Compared)]) -> Result<()> {
         report.add(format!("{name}: noise"), "share", Spread::of(compared.noises.iter().copied()));
     }
     report.write(&args.common.out)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::harness::stats::Times;
+
+    #[test]
+    fn a_note_that_was_acknowledged_and_is_not_found_or_lost_fails_it() {
+        let times = || Times::of([Duration::from_millis(1)]);
+        let round = |unseen, lost| Round {
+            write: times(),
+            parallel: times(),
+            writes_a_second: 1.0,
+            recall: times(),
+            recalls_a_second: 1.0,
+            unseen,
+            lost,
+        };
+        let kept = |rounds: [Round; 2]| ensure_kept(rounds.iter());
+        assert!(kept([round(0, 0), round(0, 0)]).is_ok());
+        assert!(kept([round(0, 0), round(1, 0)]).is_err());
+        assert!(kept([round(0, 1), round(0, 0)]).is_err());
+    }
 }

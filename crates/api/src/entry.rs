@@ -34,9 +34,9 @@ impl Here {
 
     /// Notes that the caller opened something that a recall may have handed them. Of those who may only read nothing is
     /// kept.
-    pub fn note_opened(&self, caller: &Principal, item: Opened) {
+    pub fn note_opened(&self, item: Opened) {
         if self.project.role >= Role::Agent {
-            note_opened(&self.memory, self.project.id, caller.name(), item);
+            note_opened(&self.memory, self.project.id, item);
         }
     }
 }

@@ -66,7 +66,7 @@ impl MemoryContext {
     }
 
     /// Returns when all bundles are written that this node handed out to the caller in the project; answers the
-    /// newest of them that it remembers.
+    /// newest of them with anything in it that it remembers.
     pub(crate) async fn bundles_are_written(&self, project: ProjectId) -> Option<BundleId> {
         let caller = self.caller(project);
         self.bundles.hurry();
@@ -106,7 +106,7 @@ pub(crate) struct Journal {
 #[derive(Default)]
 struct State {
     open: HashMap<BundleId, Caller>,
-    /// The last bundle that each caller was answered with here.
+    /// The last bundle with anything in it that each caller was answered with here: handles are of none but such.
     newest: HashMap<Caller, BundleId>,
 }
 
@@ -126,9 +126,10 @@ impl Journal {
         &self,
         bundle: BundleId,
         caller: Caller,
+        has_items: bool,
         write: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.state().begin(bundle, caller);
+        self.state().begin(bundle, caller, has_items);
         // Dropped with the task, however that ends.
         let entry = Entry { journal: self.clone(), bundle };
         self.tasks.spawn(async move {
@@ -160,7 +161,7 @@ impl Journal {
         self.until(|state| state.open.values().all(|of| *of != caller)).await;
     }
 
-    /// The last bundle that the caller was answered with here, if that is still known.
+    /// The last bundle with anything in it that the caller was answered with here, if that is still known.
     fn newest(&self, caller: Caller) -> Option<BundleId> {
         self.state().newest.get(&caller).copied()
     }
@@ -184,8 +185,11 @@ impl Journal {
 }
 
 impl State {
-    fn begin(&mut self, bundle: BundleId, caller: Caller) {
+    fn begin(&mut self, bundle: BundleId, caller: Caller, has_items: bool) {
         self.open.insert(bundle, caller);
+        if !has_items {
+            return;
+        }
         if self.newest.len() >= CALLERS_REMEMBERED {
             self.newest.clear();
         }
@@ -203,5 +207,21 @@ impl Drop for Entry {
     fn drop(&mut self) {
         self.journal.state().open.remove(&self.bundle);
         self.journal.closed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_empty_bundle_is_waited_for_and_is_not_the_newest_that_has_handles() {
+        let (journal, caller) = (Journal::new(1), (None, ProjectId::generate()));
+        let [full, empty] = [BundleId::generate(), BundleId::generate()];
+        journal.spawn(full, caller, true, async {});
+        journal.spawn(empty, caller, false, std::future::pending());
+        journal.written(full).await;
+        assert_eq!(journal.newest(caller), Some(full));
+        assert!(journal.state().open.contains_key(&empty));
     }
 }

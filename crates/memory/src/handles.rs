@@ -37,13 +37,7 @@ pub async fn named_bundle(
 ) -> Result<NamedBundle, Error> {
     let found = match bundle {
         Some(id) => {
-            ctx.bundle_is_written(id).await;
-            let until = Instant::now() + WRITTEN_WITHIN;
-            let is_new = is_of_a_moment_ago(id, SystemTime::now());
-            until_found(ctx, project, Some(id), |found| {
-                found.is_some() || !is_new || Instant::now() >= until
-            })
-            .await?
+            ctx.once_written(id, || bundles::named_items(&ctx.store, project, Some(id))).await?
         }
         None => newest(ctx, project).await?,
     };
@@ -51,28 +45,49 @@ pub async fn named_bundle(
     Ok(NamedBundle { id, items })
 }
 
-type Found = Option<(BundleId, Vec<NamedItem>)>;
+impl MemoryContext {
+    /// What `look` finds of a bundle, which is waited for while it may still be being written: here, or by another node
+    /// that handed it out a moment ago.
+    pub async fn once_written<T, E, Look>(
+        &self,
+        bundle: BundleId,
+        look: impl Fn() -> Look,
+    ) -> Result<Option<T>, E>
+    where
+        Look: Future<Output = Result<Option<T>, E>>,
+    {
+        self.bundle_is_written(bundle).await;
+        let until = Instant::now() + WRITTEN_WITHIN;
+        let is_new = is_of_a_moment_ago(bundle, SystemTime::now());
+        until_enough(look, |found| found.is_some() || !is_new || Instant::now() >= until).await
+    }
+}
 
 /// The caller's newest. Where this node handed it out, it is known to be written; otherwise another one may be
 /// about to write a newer one, which gets a moment to appear.
-async fn newest(ctx: &MemoryContext, project: ProjectId) -> Result<Found, Error> {
-    let last_here = ctx.bundles_are_written(project).await;
-    let until = Instant::now() + SETTLED_WITHIN;
-    until_found(ctx, project, None, |found| {
-        let is_from_here = found.as_ref().is_some_and(|(id, _)| Some(*id) == last_here);
-        is_from_here || Instant::now() >= until
-    })
-    .await
-}
-
-async fn until_found(
+async fn newest(
     ctx: &MemoryContext,
     project: ProjectId,
-    bundle: Option<BundleId>,
-    is_enough: impl Fn(&Found) -> bool,
-) -> Result<Found, Error> {
+) -> Result<Option<(BundleId, Vec<NamedItem>)>, Error> {
+    let last_here = ctx.bundles_are_written(project).await;
+    let until = Instant::now() + SETTLED_WITHIN;
+    let look = || bundles::named_items(&ctx.store, project, None);
+    let found = until_enough(look, |found| {
+        let is_from_here = found.as_ref().is_some_and(|(id, _)| Some(*id) == last_here);
+        is_from_here || Instant::now() >= until
+    });
+    Ok(found.await?)
+}
+
+async fn until_enough<T, E, Look>(
+    look: impl Fn() -> Look,
+    is_enough: impl Fn(&Option<T>) -> bool,
+) -> Result<Option<T>, E>
+where
+    Look: Future<Output = Result<Option<T>, E>>,
+{
     loop {
-        let found = bundles::named_items(&ctx.store, project, bundle).await?;
+        let found = look().await?;
         if is_enough(&found) {
             return Ok(found);
         }

@@ -24,37 +24,36 @@ static ADDRESS: LazyLock<Regex> =
 /// Ids and addresses of one text that are looked for.
 const NAMED_MAX: usize = 64;
 
-/// Notes that somebody opened what a bundle of theirs had handed out, if one did.
-pub fn note_opened(ctx: &MemoryContext, project: ProjectId, principal: &str, item: Opened) {
-    let (store, principal) = (ctx.store.clone(), principal.to_owned());
+/// Notes that whom the context's store was entered for opened what a bundle of theirs had handed out, if one did. Whose
+/// a bundle is says its user: as who asks, a caller may name somebody else.
+pub fn note_opened(ctx: &MemoryContext, project: ProjectId, item: Opened) {
+    let store = ctx.store.clone();
     ctx.journal.spawn_after(async move {
-        if let Err(error) = uses::opened(&store, project, &principal, item).await {
+        if let Err(error) = uses::opened(&store, project, item).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
         }
     });
 }
 
-/// Notes what of the caller's newest bundles a save refers to.
+/// Notes what of the caller's newest bundles a save refers to, but for the records `besides` that it made or replaced.
 pub(crate) fn note_cited(
     ctx: &MemoryContext,
     project: ProjectId,
-    principal: &str,
-    saved: RecordId,
+    besides: Vec<RecordId>,
     cites: Cites,
 ) {
     if cites.is_empty() {
         return;
     }
-    let (store, principal) = (ctx.store.clone(), principal.to_owned());
+    let store = ctx.store.clone();
     ctx.journal.spawn_after(async move {
-        if let Err(error) = uses::cited(&store, project, &principal, saved, &cites).await {
+        if let Err(error) = uses::cited(&store, project, &besides, &cites).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a use was not noted");
         }
     });
 }
 
-/// What a note refers to: by its text, by what stands beside that, and by the places that it cites. A record that it
-/// replaces is not among them: that one did not help.
+/// What a note refers to: by its text, by what stands beside that, and by the places that it cites.
 pub(crate) fn cites(text: &str, meta: &Map<String, Value>, citations: &[Citation]) -> Cites {
     let mut texts = vec![text.to_owned()];
     if !meta.is_empty() {

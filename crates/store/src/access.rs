@@ -9,7 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::Error;
 use crate::audit::Chain;
-use crate::pool::{Leased, Pool};
+use crate::pool::{Leased, Pool, take_note};
 
 /// Someone somewhere.
 #[derive(Debug, Clone, Copy)]
@@ -106,11 +106,13 @@ impl Drop for Session {
             return;
         };
         runtime.spawn(async move {
-            if raw_sql("rollback").execute(&mut *leased.connection).await.is_ok() {
-                leased.give_back();
-            } else {
-                // Nothing more can be done about it.
-                let _ = leased.connection.close().await;
+            match raw_sql("rollback").execute(&mut *leased.connection).await {
+                Ok(_) => leased.give_back(),
+                Err(error) => {
+                    take_note(&error);
+                    // Nothing more can be done about it.
+                    let _ = leased.connection.close().await;
+                }
             }
         });
     }

@@ -49,7 +49,8 @@ pub struct BundleItem {
 
 /// Keeps bundles of one caller and project with their items, counts a recall of each record in them, and lets those
 /// records whose end nobody named live on. May be called again when it is not known whether they were kept. Of a
-/// project that is gone, nothing is kept. To be called once in a transaction.
+/// project that is gone, nothing is kept; of a record or document, that it was in the bundle. To be called once in a
+/// transaction.
 pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Result<(), Error> {
     // Whose handles they are.
     let caller = tx.principal().map(|user| user.0);
@@ -60,7 +61,8 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
     // The records are locked in one order everywhere before any is changed, and the references of
     // the items to them, which lock them too, are checked at the end: two recalls of the same
     // records don't wait for each other in a circle. The end of a record is indexed and moves by
-    // days, so that most recalls leave the indexes alone.
+    // days, so that most recalls leave the indexes alone. What was deleted since the answer is looked for one by one,
+    // by its key: what is deleted while this runs fails it, and is gone when it is tried again.
     let kept = sqlx::query_scalar!(
         r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, tokens, degraded, user_id)
@@ -90,7 +92,10 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
          items as (
              insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
                  passage_id, score, handle)
-             select bundle_id, $1, position, section, record_id, doc_id, passage_id, score, handle from item)
+             select bundle_id, $1, position, section,
+                    (select r.id from memory_records r where r.id = item.record_id),
+                    (select d.id from docs d where d.id = item.doc_id), passage_id, score, handle
+             from item)
          select id from kept"#,
         project.0,
         Value::Array(rows),

@@ -441,8 +441,8 @@ pub async fn paths_like(
     .await?)
 }
 
-/// Qualified names that the project defines which hold `part`, in any case, or stand in the file `path`, each with its
-/// file; at most `limit`, those of the file first.
+/// Qualified names that the project defines which hold `part`, in any case, or stand in the file `path`, each with every
+/// file that defines it; at most `limit`, those of the file first.
 pub async fn symbols_like(
     store: &Store,
     project: ProjectId,
@@ -451,10 +451,10 @@ pub async fn symbols_like(
     limit: i64,
 ) -> Result<Vec<(String, String)>, Error> {
     let rows = sqlx::query!(
-        "select s.name, min(f.path) as \"path!\"
+        "select s.name, f.path
          from code_symbols s join files f on f.id = s.file_id
          where s.project_id = $1 and (position(lower($2) in lower(s.name)) > 0 or f.path = $3)
-         group by s.name order by bool_or(f.path = $3) desc, length(s.name), s.name limit $4",
+         group by s.name, f.path order by f.path = $3 desc, length(s.name), s.name, f.path limit $4",
         project.0,
         part,
         path,

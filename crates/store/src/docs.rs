@@ -140,6 +140,32 @@ pub async fn upsert(
     Ok((id.into(), outcome))
 }
 
+/// The id at its source under which a document is to stand behind a record: that under which the record has it, else its
+/// own, else, where that is another record's, one that is this record's alone.
+pub async fn id_behind(
+    tx: &mut Tx,
+    project: ProjectId,
+    doc: &NewDoc,
+    record: RecordId,
+) -> Result<String, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select coalesce(
+               (select d.doc_id from docs d
+                where d.record_id = $4 and d.source = $2
+                    and (d.doc_id = $3 or starts_with(d.doc_id, $3 || ':'))
+                order by d.id desc limit 1),
+               case when exists (select from docs d where d.project_id = $1 and d.source = $2 and d.doc_id = $3
+                                     and d.record_id is not null)
+                   then $3 || ':' || $4::uuid else $3 end) as "id!""#,
+        project.0,
+        doc.source,
+        doc.doc_id,
+        record.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
+}
+
 /// Has a document stand behind a record: it is found while that is, and goes with it.
 pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
     sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
@@ -148,8 +174,16 @@ pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), 
     Ok(())
 }
 
-/// Has what stands behind a record stand behind the one that it went into.
+/// Has what stands behind a record stand behind the one that it went into, but for texts that do already.
 pub async fn hand_on(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
+    sqlx::query!(
+        "delete from docs d using docs known
+         where d.record_id = $1 and known.record_id = $2 and d.content = known.content",
+        from.0,
+        to.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
     sqlx::query!("update docs set record_id = $2 where record_id = $1", from.0, to.0)
         .execute(&mut *tx.0)
         .await?;

@@ -2,6 +2,8 @@
 
 use mc_domain::{Classified, ErrorKind};
 
+use crate::pool;
+
 /// A failed call of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -72,6 +74,8 @@ impl Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
+        // Every failure of a statement comes by here, whoever ran it.
+        pool::take_note(&error);
         match &error {
             E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => {
                 Self::Unavailable(error)

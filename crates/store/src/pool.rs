@@ -21,6 +21,10 @@ use crate::Error;
 /// as many a statement; the server's restart, which cuts connections off, takes about as long as this.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
+/// When a connection was last cut off. Those of all pools are to one server, and what is said of a failure is said where
+/// nobody knows the pool.
+static CUT_OFF: Mutex<Option<Instant>> = Mutex::new(None);
+
 /// After this a connection goes back to sqlx, which replaces what is old.
 const KEPT_AT_MOST: Duration = Duration::from_mins(10);
 
@@ -90,7 +94,7 @@ impl Pool {
         let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
         let resting = Arc::clone(&self.resting);
         while let Some(AtRest { mut connection, taken, since }) = self.last() {
-            if since.elapsed() <= TRUSTED_IDLE
+            if is_trusted(since)
                 || matches!(timeout(self.wait, connection.ping()).await, Ok(Ok(())))
             {
                 return Ok(Leased { connection, taken, resting, _place: place });
@@ -134,6 +138,26 @@ impl Leased {
     }
 }
 
-fn lock(resting: &Mutex<Resting>) -> MutexGuard<'_, Resting> {
-    resting.lock().unwrap_or_else(PoisonError::into_inner)
+/// Takes note of a failed statement. Where it shows that the connection was cut off, those that rest may be as well, and
+/// are tested before anybody has them: one request meets it, and not one for each connection.
+pub(crate) fn take_note(error: &sqlx::Error) {
+    // Class 57P: the server is stopping, or was told to end the session.
+    let is_cut_off = match error {
+        sqlx::Error::Io(_) => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| code.starts_with("57P")),
+        _ => false,
+    };
+    if is_cut_off {
+        *lock(&CUT_OFF) = Some(Instant::now());
+    }
+}
+
+/// Whether a connection that rests since then is handed out untested.
+fn is_trusted(since: Instant) -> bool {
+    let cut_off = *lock(&CUT_OFF);
+    since.elapsed() <= TRUSTED_IDLE && cut_off.is_none_or(|at| at < since)
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -40,13 +40,11 @@ impl Cites {
     }
 }
 
-/// Notes that the principal opened what the newest of their bundles that holds it had handed out, if one did.
-pub async fn opened(
-    store: &Store,
-    project: ProjectId,
-    principal: &str,
-    item: Opened,
-) -> Result<(), Error> {
+/// Notes that whom the store was entered for opened what the newest of their bundles that holds it had handed out, if
+/// one did.
+pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(), Error> {
+    // Nobody's bundles are the background's.
+    let Some(user) = store.principal() else { return Ok(()) };
     let (record, doc) = match item {
         Opened::Record(id) => (Some(id.0), None),
         Opened::Doc(id) => (None, Some(id.0)),
@@ -55,7 +53,7 @@ pub async fn opened(
     sqlx::query!(
         "with held as (
              select i.bundle_id from bundle_items i join bundles b on b.id = i.bundle_id
-             where i.project_id = $1 and (i.record_id = $2 or i.doc_id = $3) and b.principal = $4
+             where i.project_id = $1 and (i.record_id = $2 or i.doc_id = $3) and b.user_id = $4
                  and b.created_at > now() - make_interval(hours => $5)
              order by b.created_at desc limit 1),
          seen as (
@@ -66,7 +64,7 @@ pub async fn opened(
         project.0,
         record,
         doc,
-        principal,
+        user.0,
         SESSION_HOURS
     )
     .execute(&mut *tx.0)
@@ -74,14 +72,16 @@ pub async fn opened(
     tx.commit().await
 }
 
-/// Notes what of the principal's newest bundles a save refers to, but for the record that it made.
+/// Notes what a save refers to of the newest bundles of whom the store was entered for, but for the records `besides`:
+/// the one that it made, and those that it replaced, which did not help.
 pub async fn cited(
     store: &Store,
     project: ProjectId,
-    principal: &str,
-    saved: RecordId,
+    besides: &[RecordId],
     cites: &Cites,
 ) -> Result<(), Error> {
+    let Some(user) = store.principal() else { return Ok(()) };
+    let besides: Vec<_> = besides.iter().map(|id| id.0).collect();
     let files: Vec<_> = cites.places.iter().map(|place| place.0.clone()).collect();
     let symbols: Vec<_> = cites.places.iter().map(|place| place.1.clone()).collect();
     let first: Vec<_> = cites.places.iter().map(|place| place.2.map(|lines| lines.0)).collect();
@@ -92,9 +92,10 @@ pub async fn cited(
              select i.bundle_id, i.record_id, case when i.record_id is null then i.doc_id end as doc_id,
                     i.passage_id, b.created_at
              from bundles b join bundle_items i on i.bundle_id = b.id
-             where b.project_id = $1 and b.principal = $2
+             where b.project_id = $1 and b.user_id = $2
                  and b.created_at > now() - make_interval(hours => $3)
-                 and coalesce(i.record_id, i.doc_id) is not null and i.record_id is distinct from $4),
+                 and coalesce(i.record_id, i.doc_id) is not null
+                 and (i.record_id is null or i.record_id <> all($4))),
          place as (
              select * from unnest($7::text[], $8::text[], $9::int[], $10::int[]) as p (file, symbol, first, last)),
          named as (
@@ -118,9 +119,9 @@ pub async fn cited(
              select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
          update memory_records r set cited = cited + 1, last_used_at = now() from held where r.id = held.id",
         project.0,
-        principal,
+        user.0,
         SESSION_HOURS,
-        saved.0,
+        &besides,
         &cites.ids,
         &cites.urls,
         &files,

@@ -180,7 +180,7 @@ pub async fn open(
     };
     match found {
         Some(doc) => {
-            here.note_opened(&caller, Opened::Doc(doc.id));
+            here.note_opened(Opened::Doc(doc.id));
             Ok(Json(doc.into()))
         }
         None => Err(unknown(&here.store, here.project.id, &query.name).await?),

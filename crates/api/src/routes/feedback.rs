@@ -67,9 +67,9 @@ pub async fn feedback(
     ValidJson(feedback): ValidJson<FeedbackRequest>,
 ) -> Result<Json<FeedbackAnswer>, Problem> {
     let bundle = feedback.bundle;
-    // It may have been handed out so recently that it is still being written.
-    api.memory.bundle_is_written(bundle).await;
-    let here = api.enter_holding(&caller, Belonging::Bundle(bundle), Action::Propose).await?;
+    // It may have been handed out so recently, perhaps by another node, that it is still being written.
+    let look = || api.enter_holding(&caller, Belonging::Bundle(bundle), Action::Propose);
+    let here = api.memory.once_written(bundle, look).await?;
     let memory = here.ok_or(mc_memory::Error::UnknownBundle(bundle))?.memory;
     let noted = mc_memory::feedback(&memory, bundle, &feedback.used).await?;
     Ok(Json(FeedbackAnswer { recorded: noted.recorded, unknown: noted.unknown }))

@@ -270,7 +270,7 @@ pub async fn show(
     let here = api.enter_holding(&caller, Belonging::Record(id), Action::Read).await?;
     let here = here.ok_or_else(|| unknown(id))?;
     let record = records::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
-    here.note_opened(&caller, Opened::Record(id));
+    here.note_opened(Opened::Record(id));
     let store = here.store;
     let versions = versions(&store, id).await?;
     let sources = records::contributions(&store, id).await?.into_iter().map(Into::into).collect();

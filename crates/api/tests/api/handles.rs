@@ -128,6 +128,34 @@ async fn a_bundle_that_another_node_still_writes_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn feedback_waits_for_a_bundle_that_another_node_still_writes() {
+    let api = TestApi::start().await;
+    let id = saved(&api, "shop", UNITS).await;
+    let mut state: ApiState = api.state.clone();
+    state.memory = MemoryContext::new(api.state.memory.search.clone(), api.sealer());
+    let other = mc_api::router(state);
+    let sent = |bundle: &Value| {
+        let body = json!({"bundle_id": bundle, "used": [id]}).to_string();
+        let request = Request::post("/feedback")
+            .header("authorization", format!("Bearer {SECRET}"))
+            .header("content-type", "application/json");
+        tokio::spawn(other.clone().oneshot(request.body(Body::from(body)).unwrap()))
+    };
+    let lock = "lock table bundles in share row exclusive mode";
+    let held = testing::hold(api.database.url(), lock).await.unwrap();
+    let bundle = api.post("/recall", question("shop")).await.ok()["bundle_id"].clone();
+    let asked = sent(&bundle);
+    // What was handed out long ago, if ever, is not waited for; by then the other was looked for as well.
+    let old = json!("019a0000-0000-7000-8000-000000000001");
+    for _ in 0..3 {
+        assert_eq!(sent(&old).await.unwrap().unwrap().status(), 404);
+    }
+    assert!(!asked.is_finished(), "it is not written yet");
+    drop(held);
+    assert_eq!(asked.await.unwrap().unwrap().status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proposal_is_taken_back_by_whom_it_is_alone() {
     let api = TestApi::start().await;
     let scopes = ["memory:read", "memory:write"];

@@ -11,7 +11,7 @@ use crate::judge::compare::slips;
 /// Near paths and near names that are told, of each.
 const NEAR_MAX: usize = 3;
 /// Names and paths that are looked at for that.
-const CANDIDATES: i64 = 200;
+const CANDIDATES: u8 = 200;
 
 /// A citation that was left out, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct UnknownCitation {
     pub symbol: Option<String>,
     /// Lines, as they were cited.
     pub lines: Option<(i32, i32)>,
-    /// What there is not, in words.
+    /// What there is not, and what to do about it, in words.
     pub reason: String,
     /// What may have been meant: `path`, or `path#name` where a name was cited; the nearest first.
     pub near: Vec<String>,
@@ -60,36 +60,51 @@ pub(super) async fn tell(
     let Some(missing) = missing(draft, checked) else { return Ok(None) };
     let path = &draft.file_path;
     let name = draft.symbol.as_deref().unwrap_or_default();
-    let (reason, near) = match missing {
+    let (what, near) = match missing {
         Missing::File => (
-            "no such file in the indexed repositories".to_owned(),
+            "the file is not indexed (absent, generated, or too large)".to_owned(),
             near_paths(store, project, path).await?,
         ),
-        Missing::Lines => ("the file does not have these lines".to_owned(), Vec::new()),
+        Missing::Lines => {
+            ("the file does not have these lines as it is indexed".to_owned(), Vec::new())
+        }
         Missing::Symbol => {
             let mut near = near_symbols(store, project, name, path).await?;
             if near.is_empty() {
                 near = near_paths(store, project, path).await?;
             }
-            (format!("no such symbol `{name}` in the indexed repositories"), near)
+            (format!("no indexed file defines `{name}`"), near)
         }
         Missing::Elsewhere => {
             let places = citations::symbol_spans(store, project, name, path, None).await?;
             let near = places.iter().take(NEAR_MAX).map(|place| format!("{}#{name}", place.path));
-            (format!("the file does not define `{name}`; others do"), near.collect())
+            (
+                format!("the file does not define `{name}` as it is indexed, others do"),
+                near.collect(),
+            )
         }
     };
     Ok(Some(UnknownCitation {
         file: path.clone(),
         symbol: draft.symbol.clone(),
         lines: draft.lines,
-        reason,
+        reason: format!("{what}: {}", way_out(&missing, &near)),
         near,
     }))
 }
 
+/// What whoever sent the citation can do.
+fn way_out(missing: &Missing, near: &[String]) -> &'static str {
+    match missing {
+        Missing::Lines => "cite lines that it has, or save again once it is indexed anew",
+        _ if near.is_empty() => "save again once it is indexed",
+        _ => "cite one of `near`, or save again once it is indexed",
+    }
+}
+
 /// The citation with the one name or path of the index that it can mean: a name with other separators (`Cart#total` for
-/// `Cart.total`) or without its namespaces, a path without its first folders. `None` where none or several can be meant.
+/// `Cart.total`) or without its namespaces, a path without its first folders. `None` where none or several can be meant,
+/// or there are so many like it that not all were looked at.
 pub(super) async fn meant(
     store: &Store,
     project: ProjectId,
@@ -99,20 +114,27 @@ pub(super) async fn meant(
     let Some(name) = &draft.symbol else {
         let end = format!("/{path}");
         let like = paths_like(store, project, path).await?;
+        if like.len() >= usize::from(CANDIDATES) {
+            return Ok(None);
+        }
         let found = like.into_iter().filter(|path| path.ends_with(&end));
         return Ok(only(found).map(|file_path| Citation { file_path, ..draft.clone() }));
     };
     let (wanted, end) = (plain_name(name), format!("::{}", plain_name(name)));
-    let like = citations::symbols_like(store, project, last_part(name), path, CANDIDATES).await?;
+    let like = symbols_like(store, project, name, path).await?;
+    let is_all = like.len() < usize::from(CANDIDATES);
+    // Those of the file come first: where others follow them, they are all here.
+    let is_all_of_file = is_all || like.last().is_some_and(|(_, file)| file != path);
     let is_meant = |symbol: &str| {
         let plain = plain_name(symbol);
         plain == wanted || plain.ends_with(&end)
     };
-    let mut found: Vec<_> = like.into_iter().filter(|(symbol, _)| is_meant(symbol)).collect();
-    if found.iter().any(|(_, file)| file == path) {
-        found.retain(|(_, file)| file == path);
-    }
-    Ok(only(found.into_iter()).map(|(symbol, file_path)| Citation {
+    let found = like.into_iter().filter(|(symbol, _)| is_meant(symbol));
+    let (here, elsewhere): (Vec<_>, Vec<_>) = found.partition(|(_, file)| file == path);
+    let (found, is_complete) =
+        if here.is_empty() { (elsewhere, is_all) } else { (here, is_all_of_file) };
+    let meant = if is_complete { only(found.into_iter()) } else { None };
+    Ok(meant.map(|(symbol, file_path)| Citation {
         symbol: Some(symbol),
         file_path,
         ..draft.clone()
@@ -138,7 +160,17 @@ fn last_part(name: &str) -> &str {
 async fn paths_like(store: &Store, project: ProjectId, path: &str) -> Result<Vec<String>, Error> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
-    Ok(citations::paths_like(store, project, folder, stem, CANDIDATES).await?)
+    Ok(citations::paths_like(store, project, folder, stem, i64::from(CANDIDATES)).await?)
+}
+
+async fn symbols_like(
+    store: &Store,
+    project: ProjectId,
+    name: &str,
+    path: &str,
+) -> Result<Vec<(String, String)>, Error> {
+    Ok(citations::symbols_like(store, project, last_part(name), path, i64::from(CANDIDATES))
+        .await?)
 }
 
 async fn near_paths(store: &Store, project: ProjectId, path: &str) -> Result<Vec<String>, Error> {
@@ -151,7 +183,7 @@ async fn near_symbols(
     name: &str,
     path: &str,
 ) -> Result<Vec<String>, Error> {
-    let found = citations::symbols_like(store, project, last_part(name), path, CANDIDATES).await?;
+    let found = symbols_like(store, project, name, path).await?;
     let near = nearest(found, name, |(symbol, _)| symbol.clone());
     Ok(near.into_iter().map(|(symbol, path)| format!("{path}#{symbol}")).collect())
 }

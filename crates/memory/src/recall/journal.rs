@@ -38,7 +38,8 @@ pub(super) fn keep(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, 
     };
     let mut handed_out = HandedOut { store: ctx.store.clone(), bundle: new };
     let bundles = ctx.bundles.clone();
-    ctx.journal.spawn(bundle.id, ctx.caller(request.project), async move {
+    let has_items = !handed_out.bundle.items.is_empty();
+    ctx.journal.spawn(bundle.id, ctx.caller(request.project), has_items, async move {
         for attempt in 1..=ATTEMPTS {
             let (kept, work) = bundles.write(handed_out).await;
             let Err(error) = kept else { return };

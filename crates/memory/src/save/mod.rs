@@ -175,6 +175,14 @@ impl Decision {
         }
     }
 
+    /// The records that what was saved took the place of.
+    pub fn replaced(&self) -> &[RecordId] {
+        match self {
+            Self::Superseded { replaced, .. } => replaced,
+            _ => &[],
+        }
+    }
+
     /// The word for it on the wire.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -307,7 +315,8 @@ pub async fn save_looked(
     let (written, Save { prepared, .. }) = ctx.writes.write(save).await;
     let written = written?;
     let cites = uses::cites(&prepared.clean.text, &prepared.clean.meta, &prepared.citations);
-    uses::note_cited(ctx, request.project, &request.principal, written.record.id, cites);
+    let besides = [&[written.record.id], written.decision.replaced()].concat();
+    uses::note_cited(ctx, request.project, besides, cites);
     let Report { kept, document, mut notes } = written.report;
     notes.extend(report::of_request(request, &prepared, document));
     Ok(SaveOutcome {
@@ -448,8 +457,8 @@ async fn prepare(
 ) -> Result<(Prepared, Option<&'static str>), Error> {
     let CheckedNew { citations, unknown } =
         check_new(&ctx.store, request.project, &clean.citations).await?;
-    let (content, whole) = text_of(request, &clean, &distilled, gate)?;
     let title = gate.again(&distilled.title);
+    let (content, whole) = text_of(request, &clean, &distilled, &title, gate)?;
     let passage = apply::passage(request.kind, &title, &content, &clean, &distilled, &citations);
     // The model takes longest. It is asked first, and what else there is to find out is found out meanwhile.
     let (embedded, (note, usefulness, content_hash, simhash)) = tokio::join!(
@@ -500,6 +509,7 @@ fn text_of(
     request: &SaveRequest,
     clean: &Clean,
     distilled: &Distilled,
+    title: &Sanitized,
     gate: &mut Gate,
 ) -> Result<(Sanitized, Option<Whole>), Error> {
     let masked = gate.again(&distilled.content);
@@ -513,7 +523,7 @@ fn text_of(
     let statement = condense(&distilled.content, distil::MAX_CHARS);
     let statement = mask_distilled(gate, &statement, CONTENT_MAX_CHARS);
     let text = gate.again(&clean.text);
-    let whole = Whole::of(clean, distilled, request.kind, text, gate.sanitizing());
+    let whole = Whole::of(clean, distilled, request.kind, title, text, gate.sanitizing());
     Ok((statement, Some(whole)))
 }
 

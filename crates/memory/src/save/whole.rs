@@ -28,11 +28,12 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// Of the whole text of a request, masked: as it was said, with its markup.
+    /// Of the whole text of a request, masked: as it was said, with its markup; `title` is the record's.
     pub fn of(
         clean: &Clean,
         distilled: &Distilled,
         kind: RecordKind,
+        title: &Sanitized,
         text: Sanitized,
         sanitizing: &Policy,
     ) -> Self {
@@ -41,7 +42,7 @@ impl Whole {
         let page = Page {
             source,
             doc_id: doc_id(kind, text.as_str()),
-            title: distilled.title.clone(),
+            title: title.as_str().to_owned(),
             // Not the record's: what is there is not this text.
             url: String::new(),
             content: text,
@@ -52,7 +53,8 @@ impl Whole {
         Self { doc, passages, length }
     }
 
-    /// Writes it behind a record. The same text sent again is the same document.
+    /// Writes it behind a record. The same text sent again is the same document; that of another record, with which it
+    /// comes and goes, is left to that one.
     pub async fn write(
         &self,
         tx: &mut Tx,
@@ -62,7 +64,8 @@ impl Whole {
         trust: Trust,
     ) -> Result<DocId, Error> {
         let trust = trust.min(Trust::Imported);
-        let doc = NewDoc { saved_by: request.saved_by, trust, ..self.doc.clone() };
+        let doc_id = docs::id_behind(tx, project, &self.doc, record).await?;
+        let doc = NewDoc { doc_id, saved_by: request.saved_by, trust, ..self.doc.clone() };
         let (id, _) = docs::upsert(tx, project, &doc, &self.passages).await?;
         docs::put_behind(tx, id, record).await?;
         Ok(id)

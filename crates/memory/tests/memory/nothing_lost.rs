@@ -2,7 +2,12 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{Classified, DocId, ErrorKind, RecordId, RecordKind, Visibility};
-use mc_memory::{Decision, Kept, NewCitation, SaveOutcome, SaveRequest, export, save};
+use mc_memory::review::{Edit, Seen, accept, reject};
+use mc_memory::uses::{Opened, note_opened};
+use mc_memory::{
+    Decision, Kept, MemoryContext, NewCitation, RecallRequest, SaveOutcome, SaveRequest, export,
+    recall, save,
+};
 use mc_store::records::{self, NO_END};
 use mc_store::{docs, testing};
 use serde_json::json;
@@ -106,6 +111,69 @@ async fn a_document_behind_a_record_is_found_while_the_record_is() {
     assert!(docs::list(world.store(), world.project, None, 10).await.unwrap().is_empty());
 }
 
+/// Of the texts behind a record, how many are this one.
+async fn times_behind(world: &World, id: RecordId, doc: DocId) -> String {
+    let sql = format!(
+        "select count(*)::text from docs d join docs o on o.content = d.content
+         where d.record_id = '{id}' and o.id = '{}'",
+        doc.0
+    );
+    testing::text(world.store(), &sql).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_has_a_document_of_its_own_and_leaves_the_team_its() {
+    let world = World::new().await;
+    let text = long_text();
+    let first = world.save(&world.note(&text)).await;
+    let (id, behind) = (first.decision.record().unwrap(), first.document.unwrap());
+    // What the record says now is another text: that of before is no longer what it is known by.
+    let retold = text.replace("The quagga gateway", "Please note that the quagga gateway") + "!";
+    assert_eq!(world.save(&world.note(&retold)).await.decision, Decision::Merged(id));
+    let proposal = SaveRequest { visibility: Visibility::Proposed, ..world.note(&text) };
+    let proposed = async || {
+        let outcome = world.save(&proposal).await;
+        let Decision::Proposed(proposed) = outcome.decision else { panic!("{outcome:?}") };
+        let own = outcome.document.unwrap();
+        assert_ne!(own, behind);
+        assert_eq!(docs::behind(world.store(), &[proposed]).await.unwrap()[&proposed], own);
+        assert_eq!(document(&world, own).await, text);
+        assert_eq!(times_behind(&world, id, behind).await, "1");
+        (proposed, own)
+    };
+    let (turned_down, _) = proposed().await;
+    reject(&world.ctx, turned_down, "no").await.unwrap();
+    let gone = format!("delete from memory_records where id = '{turned_down}'");
+    testing::execute(world.url(), &gone).await.unwrap();
+    assert_eq!(document(&world, behind).await, text);
+    assert!(
+        is_found(&world, "in the docs: certificate number 41 of the cluster of region 41").await
+    );
+
+    let (accepted, _) = proposed().await;
+    let target = records::find(world.store(), id).await.unwrap().unwrap();
+    let seen = Seen { version: 1, amends_version: Some(target.version) };
+    accept(&world.ctx, accepted, seen, &Edit::default(), "ann").await.unwrap();
+    assert_eq!(times_behind(&world, id, behind).await, "1", "the same text stands there once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_the_title_of_a_long_text_lays_open_is_masked_in_its_document_too() {
+    let world = World::new().await;
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let title = format!("Use gh**{}** for CI.", &token[2..]);
+    let text = long_text().replace("# The move", &title);
+    let outcome = world.save(&world.note(&text)).await;
+    assert_eq!(outcome.kept, Kept::Document);
+    for (table, most) in [("passages", "> 1"), ("docs", "= 1")] {
+        let sql = format!(
+            "select (count(*) {most})::text || ' ' || bool_or(position('{token}' in title) > 0)
+                 || ' ' || bool_and(starts_with(title, 'Use')) from {table}"
+        );
+        assert_eq!(testing::text(world.store(), &sql).await.unwrap(), "true false true", "{table}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_private_note_that_does_not_fit_is_refused_with_the_figures() {
     let world = World::new().await;
@@ -190,11 +258,19 @@ async fn what_is_in_no_indexed_repository_is_left_out_with_what_may_be_meant() {
         told,
         [
             (
-                "no such symbol `Cart#totl` in the indexed repositories",
+                "no indexed file defines `Cart#totl`: cite one of `near`, or save again once it is indexed",
                 vec!["app/models/cart.rb#Cart#total"]
             ),
-            ("no such file in the indexed repositories", vec!["app/models/cart.rb"]),
-            ("the file does not have these lines", vec![]),
+            (
+                "the file is not indexed (absent, generated, or too large): cite one of `near`, or save again once \
+                 it is indexed",
+                vec!["app/models/cart.rb"]
+            ),
+            (
+                "the file does not have these lines as it is indexed: cite lines that it has, or save again once \
+                 it is indexed anew",
+                vec![]
+            ),
         ]
     );
     let id = outcome.decision.record().unwrap();
@@ -217,6 +293,53 @@ async fn what_is_plainly_meant_is_cited() {
         .map(|one| (one.file_path.as_str(), one.symbol.as_deref()))
         .collect();
     assert_eq!(cited, [("app/models/cart.rb", None), ("app/models/cart.rb", Some("Cart#total"))]);
+}
+
+/// What is kept of one citation: path and name.
+async fn cited(world: &World, citation: NewCitation) -> Option<(String, Option<String>)> {
+    let outcome = citing(world, vec![citation]).await;
+    let id = outcome.decision.record().unwrap();
+    let sql = format!("delete from memory_records where id = '{id}'");
+    testing::execute(world.url(), &sql).await.unwrap();
+    outcome.citations.into_iter().next().map(|one| (one.file_path, one.symbol))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_several_files_define_is_not_taken_to_be_in_the_first_of_them() {
+    let world = indexed().await;
+    world.index_file("lib/cart.rb", CART, Some(("Cart#total", 2, 4))).await;
+    let outcome = citing(&world, vec![place("app/cart.rb", Some("Cart.total"))]).await;
+    assert!(outcome.citations.is_empty(), "{:?}", outcome.citations);
+    let near = ["app/models/cart.rb#Cart#total", "lib/cart.rb#Cart#total"];
+    assert_eq!(outcome.unknown_citations[0].near, near);
+    let there = cited(&world, place("lib/cart.rb", Some("Cart.total"))).await.unwrap();
+    assert_eq!(there.0, "lib/cart.rb", "the file says which");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_too_many_alike_none_is_taken_to_be_the_only_one() {
+    let world = indexed().await;
+    let elsewhere = place("app/cart.rb", Some("Cart.total"));
+    let [name, path] = [elsewhere, place("models/cart.rb", None)];
+    for one in [&name, &path] {
+        assert!(cited(&world, one.clone()).await.is_some(), "the only one");
+    }
+    world.index_file("lib/totals.rb", CART, Some(("Totals", 1, 5))).await;
+    for more in [
+        "insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
+         select id, project_id, 'Row' || n || '#total', 'method', 1, 1, '' from files, generate_series(1, 200) n
+         where path = 'lib/totals.rb'",
+        "insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+         select gen_random_uuid(), repository_id, project_id, 'lib/cart' || n || '.rb', '', 0, 'ruby', 0, 1
+         from files, generate_series(1, 200) n where path = 'lib/totals.rb'",
+    ] {
+        testing::execute(world.url(), more).await.unwrap();
+    }
+    for one in [name, path] {
+        assert_eq!(cited(&world, one).await, None, "who knows what comes after these");
+    }
+    let there = cited(&world, place("app/models/cart.rb", Some("Cart.total"))).await.unwrap();
+    assert_eq!(there.1.as_deref(), Some("Cart#total"), "all of that file were looked at");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -316,38 +439,65 @@ async fn counts(world: &World, id: RecordId) -> String {
     testing::text(world.store(), &sql).await.unwrap()
 }
 
+/// Has somebody ask about carts, in the name of somebody else.
+async fn asked_by(world: &World, who: &MemoryContext, name: &str) {
+    let question = world.question("total of a cart in cents, coupons and taxes of a cart");
+    recall(who, &RecallRequest { principal: name.to_owned(), ..question }).await.unwrap();
+}
+
+/// A record that cites the total of a cart, and one that cites nothing.
+async fn of_carts(world: &World) -> [RecordId; 2] {
+    let cited = citing(world, vec![place("app/models/cart.rb", Some("Cart#total"))]).await;
+    let named = world.note("Coupons are applied to a cart before its taxes");
+    [cited.decision.record().unwrap(), world.created(&named).await]
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_opened_or_cited_after_a_recall_was_of_use_once_for_each_bundle() {
     let world = indexed().await;
-    let citing_cart = SaveRequest {
-        citations: vec![place("app/models/cart.rb", Some("Cart#total"))],
-        ..world.note("The total of a cart is summed in cents, never in floats")
-    };
-    let [named, cited] = [
-        world.created(&world.note("Coupons are applied to a cart before its taxes")).await,
-        world.created(&citing_cart).await,
-    ];
-    let question = world.question("total of a cart in cents, coupons and taxes of a cart");
-    world.recall(&question).await;
+    let [cited, named] = of_carts(&world).await;
+    let (bob, eve) = (world.member().await, world.member().await);
+    // Whose a bundle is nobody says of themselves.
+    asked_by(&world, &bob, "eve").await;
     for _ in 0..2 {
-        let item = mc_memory::uses::Opened::Record(named);
-        mc_memory::uses::note_opened(&world.ctx, world.project, "bob", item);
+        note_opened(&bob, world.project, Opened::Record(named));
     }
-    mc_memory::uses::note_opened(
-        &world.ctx,
-        world.project,
-        "eve",
-        mc_memory::uses::Opened::Record(cited),
-    );
+    note_opened(&eve, world.project, Opened::Record(cited));
     let next = SaveRequest {
-        principal: "bob".into(),
+        principal: "eve".into(),
         meta: json!({ "based_on": named }).as_object().cloned().unwrap(),
         citations: vec![place("app/models/cart.rb", Some("Cart#total"))],
         ..world.note("Shipping costs join the sum after every coupon of the order")
     };
-    world.created(&next).await;
+    save(&eve, &next).await.unwrap();
+    assert_eq!(counts(&world, named).await, "1 0 0 0");
+    assert_eq!(counts(&world, cited).await, "0 0 0 0", "eve recalled nothing");
+    let next = SaveRequest {
+        principal: "bob".into(),
+        content: "Gift cards are taken off at the end, after shipping".into(),
+        ..next
+    };
+    save(&bob, &next).await.unwrap();
     assert_eq!(counts(&world, named).await, "1 1 0 0");
-    assert_eq!(counts(&world, cited).await, "0 1 0 0", "eve recalled nothing");
+    assert_eq!(counts(&world, cited).await, "0 1 0 0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_that_a_save_replaces_was_of_no_use_to_it() {
+    let world = indexed().await;
+    let [cited, named] = of_carts(&world).await;
+    let bob = world.member().await;
+    asked_by(&world, &bob, "bob").await;
+    let better = SaveRequest {
+        supersedes: Some(cited),
+        meta: json!({ "instead_of": cited, "beside": named }).as_object().cloned().unwrap(),
+        citations: vec![place("app/models/cart.rb", Some("Cart#total"))],
+        ..world.note("Cart totals add up integer cents of the price column, rounded once per line")
+    };
+    let outcome = save(&bob, &better).await.unwrap();
+    assert_eq!(outcome.decision.replaced(), [cited]);
+    assert_eq!(counts(&world, named).await, "0 1 0 0");
+    assert_eq!(counts(&world, cited).await, "0 0 0 0");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -426,6 +426,68 @@ async fn what_two_proposed_and_a_person_accepted_is_both_of_theirs() {
     assert_eq!(record(&world, ours).await.content, RETRY);
 }
 
+/// More than a record holds.
+fn long_text(end: &str) -> String {
+    let day = |n: usize| {
+        format!("On day {n} the cluster of region {n} was moved, with its certificate number {n}. ")
+    };
+    format!("{}\n\n{end}", (0..80).map(day).collect::<String>())
+}
+
+/// The ends of the texts that stand whole behind records, and whose they are.
+async fn whole_texts(world: &World) -> String {
+    let sql = "select coalesce(string_agg(right(content, 10) || ' ' || coalesce(saved_by::text, 'nobody'), '; '
+                                          order by id), '') from docs";
+    testing::text(world.store(), sql).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_text_that_two_saved_stays_until_both_are_forgotten() {
+    let world = World::new().await;
+    let (ann, ben) = (somebody(&world).await, somebody(&world).await);
+    let by = |who| SaveRequest { saved_by: Some(who), ..world.note(&long_text(RETRY)) };
+    let id = world.created(&by(ann)).await;
+    for again in [by(ben), SaveRequest { tags: vec!["moves".into()], ..by(ann) }] {
+        assert_eq!(world.save(&again).await.decision, Decision::Merged(id));
+    }
+    let gone = forgetting(&world, ann, false).await;
+    assert_eq!((gone.docs, gone.removed.len()), (0, 0), "{gone:?}");
+    assert_eq!(whole_texts(&world).await, format!("under load {ben}"));
+    let gone = forgetting(&world, ben, false).await;
+    assert_eq!(gone.removed, [id]);
+    assert_eq!(whole_texts(&world).await, "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_text_that_one_made_of_anothers_goes_with_who_made_it() {
+    let world = World::new().await;
+    let (ann, ben) = (somebody(&world).await, somebody(&world).await);
+    let by = |who, text: &str| SaveRequest { saved_by: Some(who), ..world.note(text) };
+    let id = world.created(&by(ben, &long_text(RETRY))).await;
+    let retold = long_text(RETOLD);
+    assert_eq!(world.save(&by(ann, &retold)).await.decision, Decision::Merged(id));
+    forgotten(&world, ann, id).await;
+    assert_eq!(whole_texts(&world).await, format!("under load {ben}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_text_that_two_proposed_and_a_person_accepted_stays_the_others() {
+    let world = World::new().await;
+    let (ann, ben) = (somebody(&world).await, somebody(&world).await);
+    let target = world.created(&world.note(&long_text(RETRY))).await;
+    let retold = long_text(RETOLD);
+    let id = proposed(&world, ann, &retold).await;
+    assert_eq!(proposed(&world, ben, &retold).await, id);
+    let seen = Seen { version: 1, amends_version: Some(1) };
+    accept(&world.ctx, id, seen, &Edit::default(), "carol").await.unwrap();
+    let gone = forgetting(&world, ann, false).await;
+    assert_eq!(gone.docs, 0, "{gone:?}");
+    let left = format!("under load nobody; th jitter! {ben}");
+    assert_eq!(whole_texts(&world).await, left);
+    let gone = forgetting(&world, ben, false).await;
+    assert_eq!((gone.docs, gone.rolled_back), (1, vec![target]), "nobody else said it");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_note_is_shared_as_it_is_once_the_save_before_is_through() {
     let world = World::new().await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
-use mc_domain::{DialogId, ProjectId, RecordId, RecordKind};
+use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, UserId};
 use mc_llm::{Embedder, ModelId, Purpose};
 use mc_memory::citations::hash_lines;
 use mc_memory::{
@@ -20,7 +20,7 @@ use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 use mc_store::records::RecordFilter;
 use mc_store::repositories::Repository;
-use mc_store::{Store, repositories, vectors};
+use mc_store::{Store, repositories, testing, vectors};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -75,6 +75,17 @@ impl World {
 
     pub fn url(&self) -> &str {
         self.database.url()
+    }
+
+    /// The use-cases on behalf of a new member of the project.
+    pub async fn member(&self) -> MemoryContext {
+        let (user, project) = (UserId::generate(), self.project);
+        let joined = format!(
+            "with joining as (insert into users (id, login) values ('{user}', 'user {user}'))
+             insert into project_members (project_id, user_id, role) values ('{project}', '{user}', 'member')"
+        );
+        testing::execute(self.url(), &joined).await.unwrap();
+        self.ctx.over(self.database.service().enter(user, project), Arc::default())
     }
 
     pub fn note(&self, content: &str) -> SaveRequest {

@@ -141,9 +141,12 @@ pub async fn records_of(
 }
 
 /// Takes a contributor's contributions to a record out of its provenance, and what was theirs alone out of
-/// its history.
+/// its history. Of the texts behind it, those that others saved as well are those others' from then on.
 pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
     let (user, source) = contributor.columns();
+    if let Some(user) = user {
+        leave_docs(tx, record, user).await?;
+    }
     sqlx::query!(
         "delete from memory_versions v where v.record_id = $1
              and exists (select from record_sources s
@@ -163,6 +166,39 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
         record.0,
         user,
         source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Makes the documents behind a record that are a user's somebody else's, where somebody else saved the same text. A
+/// document bears the time of the transaction in which it was last saved, as the contribution does, which tells of which
+/// version it is the whole text. One that was handed on from another record bears the time of no contribution: it is
+/// theirs who came into this record together with the user.
+async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(), Error> {
+    sqlx::query!(
+        "with said as (
+             select version, content from memory_records where id = $1
+             union all
+             select version, content from memory_versions where record_id = $1),
+         theirs as (
+             select d.id, (select max(s.version) from record_sources s
+                           where s.record_id = $1 and s.saved_at = d.sent_at) as version
+             from docs d where d.record_id = $1 and d.saved_by = $2),
+         shared as (
+             select distinct on (t.id) t.id, s.saved_by
+             from theirs t join record_sources s on s.record_id = $1 and s.saved_by is distinct from $2
+             where case when t.version is null
+                 then exists (select from record_sources o
+                              where o.record_id = $1 and o.saved_by = $2 and o.saved_at = s.saved_at)
+                 else s.version = t.version
+                     or exists (select from said a join said b on a.content = b.content
+                                where a.version = s.version and b.version = t.version) end
+             order by t.id, s.saved_by is null, s.id desc)
+         update docs d set saved_by = shared.saved_by from shared where d.id = shared.id",
+        record.0,
+        user
     )
     .execute(&mut *tx.0)
     .await?;
@@ -308,7 +344,7 @@ pub async fn forget_dialogs(
 }
 
 /// Deletes the documents of a contributor, but for files of repositories, which come and go with those;
-/// answers how many.
+/// answers how many. To be called after [`forget`], which leaves those to others that are theirs, too.
 pub async fn forget_docs(
     tx: &mut Tx,
     project: ProjectId,
