@@ -120,6 +120,11 @@ pub enum Error {
     /// An export can't be written or read.
     #[error("the export can't be written or read: {0}")]
     Export(String),
+    /// A fault of the service itself, in what it wrote.
+    #[error(
+        "writing it failed by a fault of the service, whose log says more; nothing was written, so try again"
+    )]
+    Panicked,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] mc_store::Error),
@@ -147,7 +152,7 @@ impl Classified for Error {
             | Self::UnknownVersion(_)
             | Self::NotInCluster(_)
             | Self::NothingToRollBack(_) => ErrorKind::Conflict,
-            Self::Sealed | Self::Export(_) => ErrorKind::Internal,
+            Self::Sealed | Self::Export(_) | Self::Panicked => ErrorKind::Internal,
             Self::NoRecord(_)
             | Self::NoCluster(_)
             | Self::UnknownRecord(_)
@@ -178,7 +183,7 @@ impl Classified for Error {
             Self::Forbidden(_) | Self::TooLongForOne { .. } | Self::TooLong { .. } => {
                 Some("content".into())
             }
-            Self::Sealed | Self::Export(_) => None,
+            Self::Sealed | Self::Export(_) | Self::Panicked => None,
             Self::UnknownRecord(_) => Some("supersedes".into()),
             Self::UnknownDialog(_) => Some("dialog_id".into()),
             Self::UnknownBundle(_) | Self::NoBundle => Some("bundle_id".into()),

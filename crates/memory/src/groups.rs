@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::join_all;
-use mc_domain::ProjectId;
-use tokio::sync::{Notify, Semaphore, oneshot};
+use mc_domain::{Classified as _, ErrorKind, ProjectId};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::Error;
@@ -44,15 +44,20 @@ pub(crate) struct Groups<W: Work> {
     /// A project that is here has a task that writes what waits.
     waiting: Arc<Mutex<HashMap<ProjectId, Vec<Waiting<W>>>>>,
     writing: Arc<Semaphore>,
-    hurry: Arc<Notify>,
+    /// Counts who can't wait. A count, so that none is missed by a task that is at something else just then.
+    hurry: watch::Sender<u64>,
 }
+
+/// Transactions at once where the parts of a group are written one by one: saves of a project wait for each other, and
+/// each holds a connection meanwhile.
+const ALONE_AT_ONCE: usize = 2;
 
 impl<W: Work> Clone for Groups<W> {
     fn clone(&self) -> Self {
         Self {
             waiting: Arc::clone(&self.waiting),
             writing: Arc::clone(&self.writing),
-            hurry: Arc::clone(&self.hurry),
+            hurry: self.hurry.clone(),
         }
     }
 }
@@ -69,12 +74,12 @@ impl<W: Work> Groups<W> {
     /// With at most so many transactions at once, of all projects.
     pub(crate) fn new(at_once: usize) -> Self {
         let writing = Arc::new(Semaphore::new(at_once));
-        Self { waiting: Arc::default(), writing, hurry: Arc::default() }
+        Self { waiting: Arc::default(), writing, hurry: watch::Sender::default() }
     }
 
     /// Has everything written that waits for others, since somebody waits for some of it.
     pub(crate) fn hurry(&self) {
-        self.hurry.notify_waiters();
+        self.hurry.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Writes it, together with what else waits in its project. Who gives up before its turn has come leaves nothing;
@@ -89,24 +94,22 @@ impl<W: Work> Groups<W> {
             is_first
         };
         if is_first {
-            tokio::spawn(self.clone().write_all(project));
+            let hurried = self.hurry.subscribe();
+            tokio::spawn(self.clone().write_all(project, hurried));
         }
         answered.await.expect("whoever takes a work answers it")
     }
 
     /// Writes what waits of a project, until nothing does.
-    async fn write_all(self, project: ProjectId) {
+    async fn write_all(self, project: ProjectId, mut hurried: watch::Receiver<u64>) {
         loop {
             if !W::PATIENCE.is_zero() {
                 // Either will do.
-                let _ = timeout(W::PATIENCE, self.hurry.notified()).await;
+                let _ = timeout(W::PATIENCE, hurried.changed()).await;
             }
             let Some(group) = self.next(project) else { return };
             let _writing = self.writing.acquire().await.expect("the semaphore is never closed");
-            // A fault in it is for those who wait for it, and not for those who come after.
-            if AssertUnwindSafe(write_group(group)).catch_unwind().await.is_err() {
-                tracing::error!("a write panicked; who waited for it is told");
-            }
+            write_group(group).await;
         }
     }
 
@@ -133,14 +136,88 @@ impl<W: Work> Groups<W> {
 async fn write_group<W: Work>(group: Vec<Waiting<W>>) {
     let (mut works, answers): (Vec<_>, Vec<_>) =
         group.into_iter().map(|waiting| (waiting.work, waiting.answer)).unzip();
-    let together = if works.len() > 1 { W::together(&mut works).await.ok() } else { None };
+    let together = match works.as_mut_slice() {
+        [_] => Err(ALONE_AT_ONCE),
+        // Where the database is away there are no connections to hold, and none waits for the others' patience.
+        works => caught(W::together(works)).await.map_err(|error| match error.kind() {
+            ErrorKind::Unavailable => works.len(),
+            _ => ALONE_AT_ONCE,
+        }),
+    };
     let done = match together {
-        Some(done) => done,
-        // At the same time: where the database is away, none waits for the others' patience.
-        None => join_all(works.iter_mut().map(W::alone)).await,
+        Ok(done) => done,
+        Err(at_once) => {
+            let mut done = Vec::with_capacity(works.len());
+            for some in works.chunks_mut(at_once) {
+                done.extend(join_all(some.iter_mut().map(write_alone)).await);
+            }
+            done
+        }
     };
     for ((work, answer), done) in works.into_iter().zip(answers).zip(done) {
         // Who asked may have gone.
         let _ = answer.send((done, work));
+    }
+}
+
+async fn write_alone<W: Work>(work: &mut W) -> Result<W::Done, Error> {
+    caught(work.alone()).await
+}
+
+/// What a write answers; an error where it panics, which is for those who wait for it and for nobody else.
+async fn caught<T>(write: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    AssertUnwindSafe(write).catch_unwind().await.unwrap_or(Err(Error::Panicked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Something that may panic, and that nobody writes unless somebody hurries.
+    struct Fragile {
+        project: ProjectId,
+        panics: bool,
+    }
+
+    impl Work for Fragile {
+        type Done = ();
+
+        const PATIENCE: Duration = Duration::from_hours(1);
+
+        fn project(&self) -> ProjectId {
+            self.project
+        }
+
+        async fn alone(&mut self) -> Result<(), Error> {
+            assert!(!self.panics, "as asked for");
+            Ok(())
+        }
+
+        async fn together(group: &mut [Self]) -> Result<Vec<Result<(), Error>>, Error> {
+            assert!(!group.iter().any(|one| one.panics), "as asked for");
+            Ok(group.iter().map(|_| Ok(())).collect())
+        }
+    }
+
+    #[tokio::test]
+    async fn one_that_panics_takes_none_of_its_group_with_it() {
+        let (groups, project) = (Groups::new(1), ProjectId::generate());
+        let write = |panics| groups.write(Fragile { project, panics });
+        let hurry = async { groups.hurry() };
+        let ((before, _), (panicked, _), (after, _), ()) =
+            tokio::join!(biased; write(false), write(true), write(false), hurry);
+        assert!(before.is_ok() && after.is_ok());
+        assert!(matches!(panicked, Err(Error::Panicked)));
+    }
+
+    #[tokio::test]
+    async fn whoever_hurries_is_heard_also_where_the_writer_does_not_wait_yet() {
+        let (groups, project) = (Groups::new(1), ProjectId::generate());
+        let write = || groups.write(Fragile { project, panics: false });
+        for _ in 0..2 {
+            // At once, on one thread: the task that writes has not begun when somebody hurries.
+            let ((written, _), ()) = tokio::join!(biased; write(), async { groups.hurry() });
+            assert!(written.is_ok());
+        }
     }
 }
