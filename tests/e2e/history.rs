@@ -74,6 +74,8 @@ async fn what_similar_changes_touched_is_found_and_nothing_of_later_ones() {
     assert_eq!(bundle["changes"][0]["subject"], PAST, "{bundle:#}");
     assert_eq!(bundle["changes"][0]["commit"], indexed[..10]);
     assert_eq!(bundle["changes"][0]["files"], json!(["lib/writer.rb"]));
+    let greeting = json!({"project_key": "shop", "query": "hi", "include": ["changes"], "time_budget_ms": 10_000});
+    assert_eq!(service.post("/recall", &greeting).await["changes"], json!([]));
     let recall = json!({"project_key": "shop", "query": query});
     assert!(service.post("/recall", &recall).await.get("changes").is_none());
 

@@ -44,6 +44,8 @@ pub struct Question {
     pub symbols: Vec<String>,
     /// Symbols as they were given.
     pub named: Vec<String>,
+    /// Ids of issues, in lower case.
+    pub issues: Vec<String>,
     /// Signals, each taken apart.
     pub signals: Vec<Note>,
     /// Parts of the system, in lower case.
@@ -92,6 +94,15 @@ pub fn names_symbol(question: &Question, indexed: &IndexedPassage) -> bool {
     let lower = indexed.text.to_lowercase();
     question.symbols.iter().any(|symbol| has_name(&lower, symbol))
         || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()))
+}
+
+/// Whether a passage speaks of an issue of the question, or of what merely looks like the id of one.
+pub fn names_issue(question: &Question, indexed: &IndexedPassage) -> bool {
+    if question.issues.is_empty() {
+        return false;
+    }
+    let text = format!("{}\n{}", indexed.title, indexed.text).to_lowercase();
+    question.issues.iter().any(|id| has_name(&text, id))
 }
 
 /// Confidence of a bundle with this evidence behind its items: mostly the best, raised a little

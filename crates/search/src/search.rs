@@ -381,11 +381,12 @@ async fn keyword_leg(
         Corpus::Records => stem_terms,
         Corpus::Passages | Corpus::Changes => telling_terms,
     };
-    let mut terms = terms(&query.text);
-    terms.extend(query.ids.iter().filter_map(|id| whole_term(id)));
+    let terms = terms(&query.text);
+    let ids = query.ids.iter().filter_map(|id| whole_term(id)).collect();
     let gloss = gloss.map(|gloss| gloss.words).unwrap_or_default();
     let changes = has_history(query, options).then(|| keyword::Wanted {
         terms: terms.clone(),
+        ids: Vec::new(),
         gloss: gloss.clone(),
         names: Understood::default(),
         filter: history::changes_of(query.filter.project),
@@ -395,6 +396,7 @@ async fn keyword_leg(
     });
     let wanted = keyword::Wanted {
         terms,
+        ids,
         gloss,
         names: names.clone(),
         filter: query.filter.clone(),

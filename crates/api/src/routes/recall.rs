@@ -187,6 +187,9 @@ pub struct RecallAnswer {
     bundle_id: Uuid,
     /// Size as counted by tiktoken.
     tokens: usize,
+    /// How many more things are good enough, and had no room within the token limit; absent where all had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<usize>,
     /// Legs that were late or failed and were left out.
     degraded: Vec<String>,
     /// Why there is nothing, when there is nothing.
@@ -369,6 +372,7 @@ impl From<Bundle> for RecallAnswer {
             confidence: rounded(bundle.confidence),
             bundle_id: bundle.id.into(),
             tokens: bundle.tokens,
+            omitted: Some(bundle.omitted).filter(|count| *count > 0),
             degraded: bundle.degraded,
             reason: bundle.reason,
             task: bundle.task.map(Into::into),

@@ -36,6 +36,9 @@ pub fn bundle(answer: &Value) -> String {
         let marked = data.marked();
         let _ = write!(text, "Team memory, confidence {confidence:.2}: {CAUTION}\n{marked}");
     }
+    if let Some(count) = answer.get("omitted").and_then(Value::as_u64) {
+        let _ = write!(text, "\n{count} more had no room: raise limit_tokens");
+    }
     append(&mut text, "\nleft out for time: ", &one_line(&joined(answer, "degraded"), SENTENCE));
     if memory > 0 {
         append(&mut text, "\nbundle_id of these handles: ", string(answer, "bundle_id"));
@@ -49,7 +52,7 @@ const FOR_REST: [&str; 4] = ["id", "score", "tags", "updated_at"];
 /// The bundle for a program: each item by its handle, with what the text says of it, once.
 pub fn slim(answer: &Value) -> Value {
     let mut slim = json!({ "confidence": answer.get("confidence").and_then(Value::as_f64).unwrap_or_default() });
-    for name in ["bundle_id", "reason", "task"] {
+    for name in ["bundle_id", "omitted", "reason", "task"] {
         if let Some(value) = answer.get(name).filter(|value| !value.is_null()) {
             slim[name] = value.clone();
         }
@@ -208,7 +211,7 @@ mod tests {
     #[test]
     fn a_bundle_is_marked_data_with_provenance() {
         let text = bundle(&json!({
-            "bundle_id": "b1", "confidence": 0.82, "degraded": [],
+            "bundle_id": "b1", "confidence": 0.82, "degraded": [], "omitted": 2,
             "task": {"external_id": "CS-214", "title": "Nil delay", "status": "open"},
             "gotchas": [{"id": "g1", "handle": "m1", "kind": "gotcha", "text": "Units differ", "scope": ["cart"], "trust": "team",
                          "state": "stale", "warning": "the cited code changed",
@@ -257,6 +260,7 @@ mod tests {
         at| app/cart.rb:3-5 Cart#total
         | def total
         </recalled NONCE>
+        2 more had no room: raise limit_tokens
         bundle_id of these handles: b1
         ");
     }

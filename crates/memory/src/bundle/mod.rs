@@ -55,6 +55,8 @@ pub struct Bundle {
     pub confidence: f32,
     /// Size of the bundle as JSON, in tokens.
     pub tokens: usize,
+    /// How many more things are good enough, and had no room.
+    pub omitted: usize,
     /// Parts of the search that were late or away.
     pub degraded: Vec<String>,
     /// Why the bundle is empty.

@@ -59,7 +59,10 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
     let mut spent = Spent::of(&bundle);
     let mut taken = Vec::new();
     while let Some(item) = queues.next() {
-        let Some(item) = spent.fitted(item, &bundle, budget) else { continue };
+        let Some(item) = spent.fitted(item, &bundle, budget) else {
+            bundle.omitted += 1;
+            continue;
+        };
         queues.took(&item);
         taken.push(section(&item));
         put(&mut bundle, item);
@@ -70,9 +73,12 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
         && let Some(section) = taken.pop()
     {
         take_back(&mut bundle, section);
+        bundle.omitted += 1;
         whole = size(&bundle);
     }
     if bundle.is_empty() && bundle.reason.is_none() {
+        // The reason says so.
+        bundle.omitted = 0;
         if had_contents {
             let told = Bundle { reason: Some(NO_ROOM.to_owned()), ..bundle.clone() };
             bundle = if size(&told) <= budget.get() { told } else { bundle };
@@ -125,25 +131,48 @@ impl Spent {
     }
 }
 
-/// The item with a shorter text; `None` where its text is no longer than that.
+/// The item with a shorter text and fewer steps; `None` where neither is longer than that.
 fn shortened(item: Item) -> Option<Item> {
-    let shorten = |text: &mut String, full_chars: &mut Option<usize>| {
-        let chars = text.chars().count();
-        let is_longer = chars > STATEMENT_MAX_CHARS;
-        if is_longer {
-            *text = condense(text, STATEMENT_MAX_CHARS);
-            *full_chars = Some(chars);
-        }
-        is_longer
-    };
     let mut item = item;
-    let is_shorter = match &mut item {
-        Item::Gotcha(item) | Item::Fact(item) => shorten(&mut item.text, &mut item.full_chars),
-        Item::FewShot(FewShot { text: Some(text), full_chars, .. })
-        | Item::Link(Link { text: Some(text), full_chars, .. }) => shorten(text, full_chars),
-        _ => false,
+    let (text, full_chars, steps) = match &mut item {
+        Item::Gotcha(item) | Item::Fact(item) => (&mut item.text, &mut item.full_chars, None),
+        Item::FewShot(FewShot { text: Some(text), full_chars, steps, .. }) => {
+            (text, full_chars, Some(steps))
+        }
+        Item::Link(Link { text: Some(text), full_chars, .. }) => (text, full_chars, None),
+        _ => return None,
     };
-    is_shorter.then_some(item)
+    let count = |steps: Option<&Vec<String>>| {
+        steps.into_iter().flatten().map(|step| step.chars().count()).sum::<usize>()
+    };
+    let (of_text, of_steps) = (text.chars().count(), count(steps.as_deref()));
+    if of_text.max(of_steps) <= STATEMENT_MAX_CHARS {
+        return None;
+    }
+    if of_text > STATEMENT_MAX_CHARS {
+        *text = condense(text, STATEMENT_MAX_CHARS);
+    }
+    if let Some(steps) = steps {
+        shorten_steps(steps);
+    }
+    *full_chars = Some(of_text + of_steps);
+    Some(item)
+}
+
+/// Keeps the first steps: as many as there is room for, and of the first one at least the sentences that tell most.
+fn shorten_steps(steps: &mut Vec<String>) {
+    let mut room = STATEMENT_MAX_CHARS;
+    let fits = |step: &&String| {
+        let chars = step.chars().count();
+        let fits = chars <= room;
+        room = room.saturating_sub(chars);
+        fits
+    };
+    let count = steps.iter().take_while(fits).count();
+    if let (0, Some(first)) = (count, steps.first_mut()) {
+        *first = condense(first, STATEMENT_MAX_CHARS);
+    }
+    steps.truncate(count.max(1));
 }
 
 /// Tokens of the bundle as it may be handed out, with room for its own `tokens` field.
@@ -175,6 +204,7 @@ fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
         code: Vec::new(),
         confidence: envelope.confidence,
         tokens: 0,
+        omitted: 0,
         degraded: envelope.degraded,
         reason: envelope.reason,
         task: envelope.task,

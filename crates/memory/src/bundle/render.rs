@@ -23,6 +23,7 @@ pub fn as_json(bundle: &Bundle) -> Value {
     });
     name(&mut json, &handles(bundle));
     if let Some(map) = json.as_object_mut() {
+        insert_some(map, "omitted", (bundle.omitted > 0).then_some(bundle.omitted));
         insert_some(map, "reason", bundle.reason.as_deref());
         insert_some(map, "task", bundle.task.as_ref().map(|task| {
             json!({ "external_id": task.external_id, "title": task.title, "status": task.status })

@@ -1,5 +1,7 @@
 //! From hits to the sections of a bundle.
 
+use std::collections::HashSet;
+
 use mc_domain::{DialogId, RecordKind, RecordState};
 use mc_search::Hit;
 use mc_store::citations::Citation;
@@ -7,10 +9,10 @@ use mc_store::passages::{CodeFacet, DocFacet, RecordFacet};
 use serde_json::Value;
 
 use super::aside;
-use super::excerpt::excerpt;
+use super::excerpt::{Excerpt, excerpt, stems};
 use super::relevance::Note;
 use crate::bundle::{
-    CitedPlace, CodePlace, Contents, FewShot, Link, LinkTarget, SOURCE_MAX_CHARS,
+    CitedPlace, CodePlace, Contents, DIALOGS_MAX, FewShot, Link, LinkTarget, SOURCE_MAX_CHARS,
     STATEMENT_MAX_CHARS, Statement, Talk, admits, staleness_warning, trust,
 };
 use crate::confidence::{self, Question, evidence, names_symbol};
@@ -33,6 +35,10 @@ const SOUGHT_MAX: usize = 2;
 const ANSWERS: f32 = 0.55;
 /// Places that are named are shown, at most this many.
 const NAMED_PLACES: usize = 2;
+/// Of what is linked to a task, and is no record: dialogs, at most this many.
+const LINKED_PLACES: usize = DIALOGS_MAX;
+/// What such a link says at least.
+const LINKED_EVIDENCE: f32 = 0.6;
 
 /// Code, a document or a dialog that is good enough.
 #[derive(Debug, Clone)]
@@ -41,14 +47,19 @@ pub struct Place {
     evidence: f32,
     /// Whether it defines a symbol that is asked about.
     is_named: bool,
+    /// Whether it is linked to a task that is asked about.
+    is_linked: bool,
 }
 
 impl Place {
-    fn new(question: &Question, hit: Hit) -> Self {
+    fn new(question: &Question, hit: Hit, linked: &Linked) -> Self {
         let indexed = &hit.passage.indexed;
+        let is_linked = linked.passages.contains(&indexed.id);
         let is_named = hit.passage.code.is_some() && names_symbol(question, indexed);
         let aside = if question.seeks_places { 1.0 } else { aside::factor(question, indexed) };
-        Self { evidence: evidence(question, &hit) * aside, is_named, hit }
+        let least = if is_linked { LINKED_EVIDENCE } else { 0.0 };
+        let evidence = (evidence(question, &hit) * aside).max(least);
+        Self { hit, evidence, is_named, is_linked }
     }
 }
 
@@ -82,10 +93,10 @@ pub fn part(hits: Vec<Hit>, linked: &Linked) -> (Vec<Note>, Vec<Hit>) {
     (records.into_iter().filter_map(note).collect(), others)
 }
 
-/// Of the rest what is good enough beside the records, best first. A place that is named is shown
-/// whatever else is, and places that are sought stand in the order of the search, which knows code
-/// best; for the others, the surer the records answer, the less room there is.
-pub fn others(question: &Question, hits: Vec<Hit>, notes: &[Note]) -> Vec<Place> {
+/// Of the rest what is good enough beside the records, best first. A place that is named and a dialog that is linked
+/// to the task are shown whatever else is, and places that are sought stand in the order of the search, which knows
+/// code best; for the others, the surer the records answer, the less room there is.
+pub fn others(question: &Question, hits: Vec<Hit>, notes: &[Note], linked: &Linked) -> Vec<Place> {
     let answer = notes.first().map_or(0.0, |note| note.relevance);
     let (floor, most) = match answer {
         _ if question.seeks_places => (SOUGHT_FLOOR, SOUGHT_MAX),
@@ -93,19 +104,30 @@ pub fn others(question: &Question, hits: Vec<Hit>, notes: &[Note]) -> Vec<Place>
         answer if answer > 0.0 => (BESIDE_NOTES_FLOOR, BESIDE_NOTES_MAX),
         _ => (PLACE_FLOOR, PLACES_MAX),
     };
-    let mut places: Vec<_> = hits.into_iter().map(|hit| Place::new(question, hit)).collect();
+    let place = |hit| Place::new(question, hit, linked);
+    let mut places: Vec<_> = hits.into_iter().map(place).collect();
     let key = |place: &Place| if question.seeks_places { place.hit.score } else { place.evidence };
     places.sort_by(|a, b| {
+        let linked_first = b.is_linked.cmp(&a.is_linked);
         let newest_first = || b.hit.passage.indexed.id.cmp(&a.hit.passage.indexed.id);
-        key(b).total_cmp(&key(a)).then_with(newest_first)
+        linked_first.then_with(|| key(b).total_cmp(&key(a))).then_with(newest_first)
     });
-    let (mut named, mut others) = (0, 0);
+    let mut dialogs = HashSet::new();
+    let (mut of_task, mut named, mut others) = (0, 0, 0);
     places.retain(|place| {
-        let (count, limit) =
-            if place.is_named { (&mut named, NAMED_PLACES) } else { (&mut others, most) };
-        let is_said = place.hit.passage.dialog.is_some() && notes.is_empty();
-        let floor = if is_said { floor.min(DIALOG_FLOOR) } else { floor };
-        let is_kept = *count < limit && (place.is_named || place.evidence >= floor);
+        let dialog = place.hit.passage.dialog;
+        let (count, limit, floor) = match place {
+            Place { is_linked: true, .. } => (&mut of_task, LINKED_PLACES, 0.0),
+            Place { is_named: true, .. } => (&mut named, NAMED_PLACES, 0.0),
+            _ if dialog.is_some() && notes.is_empty() => {
+                (&mut others, most, floor.min(DIALOG_FLOOR))
+            }
+            _ => (&mut others, most, floor),
+        };
+        // Of a dialog of several passages the best one is enough.
+        let is_kept = *count < limit
+            && place.evidence >= floor
+            && dialog.is_none_or(|dialog| dialogs.insert(dialog));
         *count += usize::from(is_kept);
         is_kept
     });
@@ -211,13 +233,14 @@ fn few_shot(note: &Note) -> FewShot {
     let indexed = &note.hit.passage.indexed;
     let text = |key: &str| note.record.meta.get(key).and_then(Value::as_str).map(str::to_owned);
     let steps = note.record.meta.get("steps").and_then(Value::as_array).into_iter().flatten();
+    let steps: Vec<_> = steps.filter_map(Value::as_str).map(str::to_owned).collect();
     FewShot {
         id: note.record.id,
         passage: indexed.id,
         title: indexed.title.clone(),
-        text: Some(indexed.text.clone()),
+        text: Some(without_steps(&indexed.text, &steps).to_owned()),
         full_chars: None,
-        steps: steps.filter_map(Value::as_str).map(str::to_owned).collect(),
+        steps,
         patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
         scope: indexed.scope.clone(),
         trust: trust(&note.hit.passage),
@@ -226,6 +249,14 @@ fn few_shot(note: &Note) -> FewShot {
         score: note.rank.min(1.0),
         warning: warning(note),
     }
+}
+
+/// An example's text without the steps at its end: a record's text has them, too, so that they are searched.
+fn without_steps<'a>(text: &'a str, steps: &[String]) -> &'a str {
+    steps.iter().enumerate().rev().fold(text, |text, (at, step)| {
+        let end = format!("{}. {}", at + 1, step.trim());
+        text.strip_suffix(&end).map_or(text, str::trim_end)
+    })
 }
 
 /// What the record was taken from, short enough to stand beside what it says.
@@ -264,17 +295,17 @@ fn talk(place: &Place, id: DialogId) -> Talk {
 fn code_place(question: &Question, place: &Place, code: &CodeFacet) -> CodePlace {
     let indexed = &place.hit.passage.indexed;
     let asked = indexed.symbols.iter().find(|own| question.symbols.contains(&own.to_lowercase()));
-    let symbol = asked
-        .cloned()
-        .or_else(|| code.parent_symbol.clone())
-        .or_else(|| indexed.symbols.first().cloned());
+    let said = question.texts.iter().chain(&question.signals).flat_map(|note| stems(note.text()));
+    let Excerpt { symbol, text } =
+        excerpt(&indexed.text, &indexed.symbols, asked.map(String::as_str), &said.collect());
+    let owner = || code.parent_symbol.clone().or_else(|| indexed.symbols.first().cloned());
     CodePlace {
         passage: indexed.id,
         place: indexed.place.clone(),
         line_start: code.line_start,
         line_end: code.line_end,
-        summary: excerpt(&indexed.text, symbol.as_deref()),
-        symbol,
+        summary: text,
+        symbol: symbol.or_else(owner),
         trust: trust(&place.hit.passage),
         score: place.evidence,
     }

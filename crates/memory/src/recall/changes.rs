@@ -4,16 +4,21 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{SourceKind, Trust};
-use mc_search::{Options, Query, search};
+use mc_search::{Hit, Options, search};
 use mc_store::passages::PassageFilter;
 use mc_store::{history, tasks};
 use tokio::time::{Instant, timeout_at};
 
-use super::RecallRequest;
+use super::{RecallRequest, question};
 use crate::{Error, MemoryContext};
 
 /// Most changes of a section. In two of three cases one of the three nearest touched a file that has to change.
 pub const MAX_CHANGES: usize = 3;
+
+/// Cosine similarity from which a commit's message counts as near.
+const NEAR: f32 = 0.3;
+/// With fewer words than these, any two texts are near each other: a greeting and "Begin", say.
+const FEW_WORDS: usize = 3;
 
 /// Hexadecimal digits of a commit that people read.
 const SHORT_ID: usize = 10;
@@ -57,36 +62,37 @@ async fn find(
     request: &RecallRequest,
     deadline: Instant,
 ) -> Result<PastChanges, Error> {
-    let text = text(ctx, request).await?;
-    if text.trim().is_empty() {
-        return Ok(PastChanges::default());
-    }
+    let task = match &request.task_external_id {
+        Some(id) => tasks::find(&ctx.store, request.project, id).await?,
+        None => None,
+    };
     let mut filter = PassageFilter::project(request.project);
     filter.sources = vec![SourceKind::Change];
+    let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
+    let Some(asked) = asked else { return Ok(PastChanges::default()) };
+    let query = asked.of_changes(filter);
+    if query.is_empty() {
+        return Ok(PastChanges::default());
+    }
     let options = Options {
         limit: MAX_CHANGES,
         time_budget: deadline.saturating_duration_since(Instant::now()),
         ..Options::default()
     };
-    let found = search(&ctx.search, &Query::text(text, filter), &options).await?;
-    // The farthest of all has no word in common with the task either.
-    let near = found.hits.iter().filter(|hit| hit.score > 0.0);
+    let found = search(&ctx.search, &query, &options).await?;
+    let is_short = asked.question.bare_words().is_some_and(|words| words < FEW_WORDS);
+    let near = found.hits.iter().filter(|hit| is_near(hit, is_short));
     let ids: Vec<_> = near.map(|hit| hit.passage.indexed.id).collect();
     let mut commits = history::of_passages(&ctx.store, request.project, &ids).await?;
     let changes = ids.iter().filter_map(|id| commits.remove(id)).map(PastChange::from).collect();
     Ok(PastChanges { changes, degraded: found.degraded })
 }
 
-/// What the request is about, in words.
-async fn text(ctx: &MemoryContext, request: &RecallRequest) -> Result<String, Error> {
-    let task = match &request.task_external_id {
-        Some(id) => tasks::find(&ctx.store, request.project, id).await?,
-        None => None,
-    };
-    let parts = request.query.iter().cloned().chain(task.map(|task| task.title));
-    let parts = parts.chain(request.signals.iter().cloned());
-    let parts = parts.chain(request.symbols.iter().cloned()).chain(request.repo_path.clone());
-    Ok(parts.collect::<Vec<_>>().join(" "))
+/// Whether a commit means the like; of one that the vectors did not hand out, or that has none yet, and for few words,
+/// the words tell.
+fn is_near(hit: &Hit, is_short: bool) -> bool {
+    let has_words = hit.keyword.is_some();
+    hit.similarity.map_or(has_words, |similarity| similarity >= NEAR && (has_words || !is_short))
 }
 
 impl From<history::Commit> for PastChange {

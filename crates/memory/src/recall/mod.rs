@@ -107,7 +107,7 @@ pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bund
     relevance::judge(&asked.question, &mut notes);
     let mut notes = choose(ctx, &asked, notes, deadline, &mut degraded).await?;
     disagreement::settle(&mut notes, &ctx.notes);
-    let others = assemble::others(&asked.question, others, &notes);
+    let others = assemble::others(&asked.question, others, &notes, &found.linked);
 
     let confidence = assemble::confidence(&notes, &others);
     let reason =
@@ -149,10 +149,11 @@ fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskHead {
 fn why_empty(candidates: usize, asked: &Asked, degraded: &[String]) -> String {
     let late =
         if degraded.is_empty() { "" } else { "; parts of the search were left out, so try again" };
-    match (candidates, asked.is_searchable()) {
+    match (candidates, asked.has_words()) {
         (0, true) => format!("the project's memory holds nothing about this{late}"),
         (0, false) => {
-            format!("nothing is linked to {}; ask in words, too{late}", asked.task_ids.join(", "))
+            let ids = asked.task_ids.join(", ");
+            format!("nothing is linked to {ids} or names it; ask in words, too{late}")
         }
         (n, _) => format!("{n} candidates were found, none of them close enough to rely on{late}"),
     }
@@ -196,9 +197,6 @@ async fn find(
 
 /// What is looked for, each with its limits.
 fn searches(project: ProjectId, asked: &Asked, time_budget: Duration) -> Vec<(Query, Options)> {
-    if !asked.is_searchable() {
-        return Vec::new();
-    }
     let within = |source| {
         let mut filter = PassageFilter::project(project);
         filter.sources = vec![source];

@@ -43,13 +43,23 @@ impl Asked {
         self.query(self.text.clone(), filter)
     }
 
-    fn query(&self, text: String, filter: PassageFilter) -> Query {
-        let paths = self.path.iter().cloned().collect();
-        Query { symbols: self.symbols.clone(), paths, ..Query::text(text, filter) }
+    /// The query for commits, whose messages name parts of the code by words, and whose issues are taken out.
+    pub fn of_changes(&self, filter: PassageFilter) -> Query {
+        let parts = std::iter::once(&self.text).chain(&self.symbols).chain(&self.path);
+        let text = parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ");
+        Query::text(text, filter)
     }
 
-    /// Whether anything is asked that can be searched for; an issue alone is looked up.
-    pub fn is_searchable(&self) -> bool {
+    /// Ids of issues are looked up, and besides found where they stand as a whole: what looks like one (`GPT-4`) may be
+    /// a word.
+    fn query(&self, text: String, filter: PassageFilter) -> Query {
+        let paths = self.path.iter().cloned().collect();
+        let ids = self.task_ids.clone();
+        Query { symbols: self.symbols.clone(), paths, ids, ..Query::text(text, filter) }
+    }
+
+    /// Whether anything is asked but issues.
+    pub fn has_words(&self) -> bool {
         !self.text.is_empty() || !self.symbols.is_empty() || self.path.is_some()
     }
 
@@ -94,6 +104,7 @@ pub fn read(request: &RecallRequest, task: Option<&Task>, sanitizing: &Policy) -
         texts: texts.iter().chain(&gloss).map(|text| Note::read(text)).collect(),
         symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
         named: symbols.clone(),
+        issues: task_ids.iter().map(|id| id.to_lowercase()).collect(),
         signals: noticed
             .iter()
             .map(|signal| Note::read(&signal.replace(['-', '_'], " ")))

@@ -8,7 +8,7 @@ use mc_store::passages::RecordFacet;
 
 use crate::bundle::CitedPlace;
 use crate::citations::is_stale;
-use crate::confidence::{Question, is_latin, names_symbol};
+use crate::confidence::{Question, is_latin, names_issue, names_symbol};
 
 /// What the share of the question's words counts that the record has, beside the cosine similarity of
 /// both: docs/retrieval.md has what was tried.
@@ -192,7 +192,7 @@ impl Ties {
             task: note.is_of_task,
             symbol: any(|asked, cited| is_tail(asked, cited, '.')),
             owner: any(|asked, cited| is_below_name(asked, cited) || is_below_name(cited, asked)),
-            mention: names_symbol(question, indexed),
+            mention: names_symbol(question, indexed) || names_issue(question, indexed),
             file: at(|path, file| is_tail(path, file, '/')),
             directory: at(is_beside),
             scope: in_scope,

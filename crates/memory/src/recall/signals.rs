@@ -46,7 +46,12 @@ pub fn essence(signal: &str) -> String {
         messages.into_iter().partition(|line| TROUBLE.is_match(line));
     let mut kept = String::new();
     for word in trouble.iter().chain(&others).chain(&frames).flat_map(|line| words(line)) {
-        if kept.chars().count() + word.chars().count() >= KEPT {
+        let length = word.chars().count();
+        if kept.chars().count() + length >= KEPT {
+            // What never fits, such as a line of JSON, is no reason to lose what stands behind it.
+            if length >= KEPT {
+                continue;
+            }
             break;
         }
         if !kept.is_empty() {
@@ -100,6 +105,13 @@ mod tests {
             "  File \"/srv/app/x.py\", line 3, in f\n    value = settings[name]\n".repeat(20);
         let python = format!("Traceback (most recent call last):\n{calls}KeyError: 'delay_unit'");
         assert!(essence(&python).starts_with("KeyError: 'delay_unit' Traceback"), "{python}");
+    }
+
+    #[test]
+    fn what_stands_behind_a_word_that_never_fits_is_kept() {
+        let json = format!("{{\"items\":[{}]}}", "1,".repeat(300));
+        let kept = essence(&format!("Error: {json} caused by nil delay_unit"));
+        assert_eq!(kept, "Error: caused by nil delay_unit");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod dialogs;
 mod duplicates;
 mod edited_code;
 mod freshness;
+mod named_issues;
 mod nothing_lost;
 mod recalling;
 mod reviewing;

@@ -57,6 +57,8 @@ pub struct Found {
 pub struct Wanted {
     /// Words.
     pub terms: Vec<QueryTerm>,
+    /// Ids of one thing each. One that nothing names is no word of the query, and says nothing of what lacks it.
+    pub ids: Vec<QueryTerm>,
     /// What those of another script may be called in English ([`crate::query::gloss`]).
     pub gloss: Vec<Vec<String>>,
     /// Names.
@@ -73,13 +75,14 @@ pub struct Wanted {
 
 /// Searches; blocks.
 pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
-    let Wanted { terms, gloss, names, filter, reader, limit, without } = wanted;
+    let Wanted { terms, ids, gloss, names, filter, reader, limit, without } = wanted;
     let searcher = view.reader.searcher();
     let corpus = corpus(&filter, &without);
     let statistics = view.statistics.of(&searcher, &view.fields, filter.project, corpus)?;
     let lookup = Lookup { searcher: &searcher, fields: &view.fields, corpus, statistics, limit };
     let scope = Scope::of(filter.project);
-    let terms = lookup.readable(&scope, terms, gloss)?;
+    let mut terms = lookup.readable(&scope, terms, gloss)?;
+    terms.extend(lookup.known(&scope, ids)?);
     let mut filters = filter::clauses(&filter, &scope, &view.fields)?;
     filters.extend(filter::others_private(&searcher, &scope, reader, &view.fields)?);
     let has_words = corpus == Corpus::Records && without.takes(Step::Keyword) && !terms.is_empty();
@@ -284,6 +287,17 @@ impl Lookup<'_> {
             terms.extend(best.map(|(_, term)| term).filter(is_new));
         }
         Ok(terms)
+    }
+
+    /// Those of the terms that something has.
+    fn known(&self, scope: &Scope, terms: Vec<QueryTerm>) -> Result<Vec<QueryTerm>, TantivyError> {
+        let mut known = Vec::with_capacity(terms.len());
+        for term in terms {
+            if self.searcher.doc_freq(&scope.term(self.text(), &term.text))? > 0 {
+                known.push(term);
+            }
+        }
+        Ok(known)
     }
 
     /// The field that holds every word of a passage of the corpus.

@@ -1,0 +1,108 @@
+//! Recalls that name an issue, or a word that looks like one, and what stands in a bundle of an example.
+
+use mc_domain::{DialogId, RecordKind};
+use mc_memory::{RecallRequest, SaveDialog, SaveRequest, TokenBudget};
+
+use crate::support::World;
+
+const BANNERS: &str = "Banners of the storefront are cached in Varnish for ten minutes";
+const REMINDER: &str = "The reminder's delay is nil because delay_unit and trigger_delay_unit differ; compare units first";
+
+/// A dialog that belongs to an issue.
+async fn dialog_of(world: &World, task: &str) -> DialogId {
+    let dialog = SaveDialog {
+        saved_by: None,
+        is_found: true,
+        replaces_any: true,
+        project: world.project,
+        id: None,
+        task_external_id: Some(task.into()),
+        developer: None,
+        messages: vec![("assistant".into(), BANNERS.into())],
+        distilled: None,
+    };
+    world.kept(&dialog).await
+}
+
+fn about(world: &World, task: &str) -> RecallRequest {
+    RecallRequest { query: None, task_external_id: Some(task.into()), ..world.question("") }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dialog_that_is_linked_to_the_issue_is_recalled_with_records_and_without() {
+    let world = World::new().await;
+    let dialog = dialog_of(&world, "SHOP-12").await;
+    dialog_of(&world, "SHOP-13").await;
+    let bundle = world.recall(&about(&world, "SHOP-12")).await;
+    let found: Vec<_> = bundle.dialogs.iter().map(|talk| talk.id).collect();
+    assert_eq!(found, [dialog], "{bundle:?}");
+
+    let note = SaveRequest { task_external_id: Some("SHOP-12".into()), ..world.note(REMINDER) };
+    let record = world.created(&note).await;
+    let bundle = world.recall(&about(&world, "SHOP-12")).await;
+    assert_eq!(bundle.facts.iter().map(|fact| fact.id).collect::<Vec<_>>(), [record]);
+    assert_eq!(bundle.dialogs.iter().map(|talk| talk.id).collect::<Vec<_>>(), [dialog]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_word_that_looks_like_an_issue_is_found_where_it_stands_as_a_whole() {
+    let world = World::new().await;
+    let named = world
+        .created(
+            &world.note("Summaries use GPT-4 with a temperature of 0.2, everything else GPT-3"),
+        )
+        .await;
+    world.created(&world.note("The export writes 4 files a day and keeps each for a week")).await;
+    assert_eq!(world.recalled("GPT-4").await, [named]);
+    let bundle = world.recall(&world.question("GPT-5")).await;
+    let reason = bundle.reason.clone().unwrap_or_default();
+    assert!(
+        bundle.is_empty() && reason.contains("GPT-5") && reason.contains("ask in words"),
+        "{bundle:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_issue_that_nothing_names_takes_nothing_from_what_the_words_find() {
+    let world = World::new().await;
+    let id = world.created(&world.note(REMINDER)).await;
+    let relevance = async |query: &str| {
+        let bundle = world.recall(&world.question(query)).await;
+        assert_eq!(bundle.facts.iter().map(|fact| fact.id).collect::<Vec<_>>(), [id]);
+        bundle.facts[0].score
+    };
+    let alone = relevance("why is the delay of a reminder nil when units differ").await;
+    let named = relevance("SHOP-99: why is the delay of a reminder nil when units differ").await;
+    assert!((alone - named).abs() < 0.01, "{alone} {named}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_example_says_its_steps_once_and_what_has_no_room_is_counted() {
+    let world = World::new().await;
+    let step =
+        |n: u8| format!("step {n}: {}", "compare the units of the reminder's delay ".repeat(8));
+    let example = SaveRequest {
+        kind: RecordKind::Fewshot,
+        steps: (1..=8).map(step).collect(),
+        ..world.note("Fixed a nil delay of the reminder by comparing its units before its values.")
+    };
+    world.save(&example).await;
+    world.created(&world.note(REMINDER)).await;
+    let question =
+        world.question("how was the nil delay of the reminder fixed, and why was it nil");
+    let bundle = world.recall(&question).await;
+    let shot = &bundle.few_shots[0];
+    assert_eq!(shot.steps.len(), 8);
+    let text = shot.text.clone().unwrap_or_default();
+    assert!(text.contains("comparing its units") && !text.contains("step 1"), "{text}");
+    assert_eq!((shot.full_chars, bundle.omitted), (None, 0));
+
+    let limited =
+        |tokens| RecallRequest { limit: TokenBudget::new(tokens).unwrap(), ..question.clone() };
+    let bundle = world.recall(&limited(600)).await;
+    let shot = &bundle.few_shots[0];
+    assert!(shot.steps.len() < 8 && shot.full_chars.is_some_and(|chars| chars > 2_000), "{shot:?}");
+    let bundle = world.recall(&limited(260)).await;
+    assert!(bundle.omitted > 0 || bundle.reason.is_some(), "{bundle:?}");
+    assert!(bundle.tokens <= 260);
+}
