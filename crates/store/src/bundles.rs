@@ -75,12 +75,15 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
              select item.* from kept join jsonb_to_recordset($3) as item (
                  bundle_id uuid, position int, section text, record_id uuid, doc_id uuid, passage_id uuid,
                  score real, handle text) on item.bundle_id = kept.id),
+         recalled as materialized (
+             select record_id, count(distinct bundle_id)::int as hits from item
+             where record_id is not null group by record_id),
          held as materialized (
-             select r.id, (select count(distinct bundle_id)::int from item where record_id = r.id) as hits,
+             select r.id, recalled.hits,
                     coalesce((p.policy #>> array['ttl_days', r.kind])::int,
                              case when r.kind in ('fact', 'fewshot') then $4::int end) as days
-             from memory_records r, projects p
-             where r.id = any($7) and p.id = $1 and exists (select from kept)
+             from recalled join memory_records r on r.id = recalled.record_id, projects p
+             where r.id = any($7) and p.id = $1
                  -- What waits to be decided about ends when it was said to.
                  and r.visibility <> 'proposed'
              order by r.id for no key update of r),
@@ -88,7 +91,7 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
              update memory_records r set hits = r.hits + held.hits, last_hit_at = now(),
                  ttl = case when ttl_given or ttl > now() + make_interval(days => held.days - 1) then ttl
                        else coalesce(now() + make_interval(days => held.days), $5) end
-             from held where r.id = held.id and held.hits > 0),
+             from held where r.id = held.id),
          items as (
              insert into bundle_items (bundle_id, project_id, position, section, record_id, doc_id,
                  passage_id, score, handle)
