@@ -140,6 +140,7 @@ impl Passage {
             meta: record.meta,
             cites: true,
             ci: record.ci,
+            whole_chars: None,
         };
         Self {
             indexed: IndexedPassage {
@@ -209,6 +210,8 @@ pub struct RecordFacet {
     pub cites: bool,
     /// What CI says of the patch that it is about.
     pub ci: Option<CiVerdict>,
+    /// How many characters the text has of which it is the statement; it stands in a document behind the record.
+    pub whole_chars: Option<usize>,
 }
 
 /// A chunk of code as results show it.
@@ -423,6 +426,8 @@ pub async fn load(
                   r.meta as "meta?",
                   case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci,
                   exists(select from memory_citations m where m.record_id = r.id) as "cites!",
+                  (select length(w.content) from docs w where w.record_id = r.id
+                   order by w.id desc limit 1) as whole_chars,
                   (select s.source from record_sources s
                    where s.record_id = r.id and s.version = r.version
                    order by s.id limit 1) as "record_source?",
@@ -473,6 +478,7 @@ pub async fn load(
                     meta: r.meta.unwrap_or_default(),
                     cites: r.cites,
                     ci: r.ci.as_deref().map(word).transpose()?,
+                    whole_chars: r.whole_chars.and_then(|chars| usize::try_from(chars).ok()),
                 }),
                 _ => None,
             };

@@ -17,8 +17,8 @@ pub struct Tied {
 /// What a directory's records are searched for, at most: more of them tell nothing of the place.
 const LIMIT: i64 = 100;
 
-/// Live records and dialogs that are linked to one of these tasks (`SHOP-12`, `owner/name#12`, or `#12`
-/// for an issue of any repository), then records that cite a file at one of the paths or below it,
+/// Live records and dialogs that are linked to one of these tasks (`SHOP-12`, `owner/name#12`, or `#12` or `12`
+/// for an issue of any repository or tracker), then records that cite a file at one of the paths or below it,
 /// newest first, 100 at most.
 pub async fn find(
     store: &Store,
@@ -29,7 +29,7 @@ pub async fn find(
     if tasks.is_empty() && paths.is_empty() {
         return Ok(Vec::new());
     }
-    let of_any = of_any_repository(tasks);
+    let (tasks, of_any) = (&spelled(tasks), of_any_repository(tasks));
     let below: Vec<_> = paths.iter().map(|path| format!("{}/%", like_literal(path))).collect();
     let rows = sqlx::query!(
         r#"with task as (
@@ -83,7 +83,7 @@ pub async fn own_proposals(
              and exists (select from record_sources s where s.record_id = r.id and s.saved_by = $4)
          order by r.updated_at desc, r.id limit $5",
         project.0,
-        tasks,
+        &spelled(tasks),
         &of_any_repository(tasks),
         principal.0,
         PROPOSALS_LIMIT
@@ -94,10 +94,23 @@ pub async fn own_proposals(
     if ids.is_empty() { Ok(Vec::new()) } else { records::by_ids(store, &ids).await }
 }
 
+/// The ids, and those of trackers that know their issues by a number alone: people write `#12` and `12` for one.
+fn spelled(tasks: &[String]) -> Vec<String> {
+    let numbers = tasks.iter().filter_map(|id| number(id));
+    tasks.iter().cloned().chain(numbers.flat_map(|n| [n.to_owned(), format!("#{n}")])).collect()
+}
+
 /// Patterns of the issues that `#12` may stand for.
 fn of_any_repository(tasks: &[String]) -> Vec<String> {
-    let numbers = tasks.iter().filter(|id| id.starts_with('#'));
-    numbers.map(|number| format!("%{}", like_literal(number))).collect()
+    let numbers = tasks.iter().filter_map(|id| number(id));
+    numbers.map(|number| format!("%#{}", like_literal(number))).collect()
+}
+
+/// The number of which an id consists.
+fn number(id: &str) -> Option<&str> {
+    let number = id.strip_prefix('#').unwrap_or(id);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(number)
 }
 
 /// `text` as a pattern of `like` that stands for nothing but itself.

@@ -33,7 +33,7 @@ async fn of_item(
 ) -> Result<(Value, Option<usize>), CallError> {
     let id = |name: &str| item[name].as_str();
     if let Some(record) = id("record_id") {
-        return Ok((record_called(ask, record).await?.ok_or_else(gone)?, None));
+        return Ok((record_called(ask, project, record).await?.ok_or_else(gone)?, None));
     }
     let passage = match id("passage_id") {
         Some(passage) => passage_called(ask, project, passage).await?,
@@ -61,12 +61,11 @@ async fn named(ask: &Asker<'_>, project: &str, arguments: &JsonObject) -> Result
     if *name != "id" {
         return Ok(document(ask, project, name, text).await?);
     }
-    if let Some(record) = record_called(ask, text).await? {
+    if let Some(record) = record_called(ask, project, text).await? {
         return Ok(record);
     }
-    let query = vec![("project_key", project.to_owned()), ("id", (*text).to_owned())];
-    if let Some(found) = ask.find(CoreCall::get("/documents/open", query)).await? {
-        return Ok(what("document", found));
+    if let Some(found) = document_called(ask, project, text).await? {
+        return Ok(found);
     }
     let passage = passage_called(ask, project, text).await?;
     let rule =
@@ -74,9 +73,30 @@ async fn named(ask: &Asker<'_>, project: &str, arguments: &JsonObject) -> Result
     Ok(passage.ok_or_else(|| FieldError::new("id", rule))?)
 }
 
-async fn record_called(ask: &Asker<'_>, id: &str) -> Result<Option<Value>, CallError> {
+/// A record, or the document behind it: where the record is the statement of a longer text, that is what it says.
+async fn record_called(
+    ask: &Asker<'_>,
+    project: &str,
+    id: &str,
+) -> Result<Option<Value>, CallError> {
     let found = ask.find(CoreCall::get(format!("/records/{id}"), Vec::new())).await?;
-    Ok(found.map(|record| what("record", record)))
+    let Some(record) = found else { return Ok(None) };
+    if let Some(whole) = record["document_id"].as_str()
+        && let Some(whole) = document_called(ask, project, whole).await?
+    {
+        return Ok(Some(whole));
+    }
+    Ok(Some(what("record", record)))
+}
+
+async fn document_called(
+    ask: &Asker<'_>,
+    project: &str,
+    id: &str,
+) -> Result<Option<Value>, CallError> {
+    let query = vec![("project_key", project.to_owned()), ("id", id.to_owned())];
+    let found = ask.find(CoreCall::get("/documents/open", query)).await?;
+    Ok(found.map(|document| what("document", document)))
 }
 
 async fn document(

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use axum::extract::{Query, State};
+use axum::extract::{Path, Query, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
@@ -18,6 +18,8 @@ use super::*;
 use crate::{Toolset, serve_on};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+/// The record of a text that stands whole in a document.
+const STATEMENT_ID: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
 
 /// What the Core was asked, and what holds its answer back.
 #[derive(Clone, Default)]
@@ -75,8 +77,10 @@ fn fake_core(script: Script) -> Router {
     async fn records() -> Json<Value> {
         Json(json!({"records": [{"id": ID, "kind": "fact", "title": "Units"}], "next": ID}))
     }
-    async fn record() -> Json<Value> {
-        Json(json!({"id": ID, "kind": "fact", "title": "Units", "content": "Units must match"}))
+    async fn record(Path(id): Path<String>) -> Json<Value> {
+        let document = (id == STATEMENT_ID).then_some(ID);
+        Json(json!({"id": id, "kind": "fact", "title": "Units", "content": "Units must match",
+            "document_id": document}))
     }
     async fn link() -> (StatusCode, Json<Value>) {
         let problem = json!({"title": "The request is not valid", "detail": "must not be empty",
@@ -444,6 +448,15 @@ async fn an_absolute_path_is_taken_below_its_repository() {
         "{}",
         text(&refused)
     );
+}
+
+#[tokio::test]
+async fn the_whole_text_is_read_of_which_a_record_is_the_statement() {
+    let session = session(ClientLifecycleMode::Initialize, shop()).await;
+    let opened = session.call("open_doc", json!({"id": STATEMENT_ID})).await;
+    assert!(text(&opened).contains(&format!(r#"("id", "{ID}")"#)), "{}", text(&opened));
+    let opened = session.call("open_doc", json!({"id": ID})).await;
+    assert!(text(&opened).contains("Units must match"), "{}", text(&opened));
 }
 
 #[tokio::test]

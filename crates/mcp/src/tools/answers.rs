@@ -21,6 +21,8 @@ const BUDGET_TO_EXPLAIN: usize = 4_800;
 const MOST: usize = 32_000;
 /// What an answer says around what is read, in tokens: its marks, its source and how to read on.
 const AROUND: usize = 150;
+/// Least tokens of what is read: a letter a call helps nobody.
+const LEAST: usize = 50;
 /// Fields of a record that only its keeper needs.
 const FOR_KEEPERS: [&str; 9] = [
     "versions",
@@ -108,7 +110,7 @@ pub fn opened(
 }
 
 fn piece(arguments: &JsonObject, content: &str, line: Option<usize>) -> Result<Piece, NoSection> {
-    let budget = budget(arguments).saturating_sub(AROUND).max(1);
+    let budget = budget(arguments).saturating_sub(AROUND).max(LEAST);
     let section = arguments.get("section").and_then(Value::as_str);
     let offset = arguments.get("offset").and_then(Value::as_u64).filter(|offset| *offset > 0);
     Ok(match (offset, section, line) {
@@ -161,7 +163,7 @@ fn said_of_text(answer: &Value) -> Value {
 fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
     let content = answer["content"].as_str().unwrap_or_default().to_owned();
     let piece =
-        Piece::at(&content, offset(arguments), budget(arguments).saturating_sub(AROUND).max(1));
+        Piece::at(&content, offset(arguments), budget(arguments).saturating_sub(AROUND).max(LEAST));
     piece.put_into(&mut answer);
     let mut text = render::record(&answer);
     if let Some(next) = piece.next {

@@ -155,7 +155,8 @@ fn shortened(item: Item) -> Option<Item> {
     if let Some(steps) = steps {
         shorten_steps(steps);
     }
-    *full_chars = Some(of_text + of_steps);
+    // Of the statement of a longer text that is said already.
+    full_chars.get_or_insert(of_text + of_steps);
     Some(item)
 }
 

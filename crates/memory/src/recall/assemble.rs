@@ -75,16 +75,19 @@ impl From<&Citation> for CitedPlace {
     }
 }
 
-/// Whether a hit may be recalled, however well it matches.
-fn is_admitted(hit: &Hit) -> bool {
+/// Whether a hit may be recalled, however well it matches. Whoever proposed a rule meets it again, as a statement.
+fn is_admitted(hit: &Hit, linked: &Linked) -> bool {
     let trust = trust(&hit.passage);
-    hit.passage.record.as_ref().is_none_or(|record| admits(record.kind, trust))
+    linked.own_proposals.contains(&hit.passage.indexed.id)
+        || hit.passage.record.as_ref().is_none_or(|record| admits(record.kind, trust))
 }
 
 /// Records, and what else was found.
 pub fn part(hits: Vec<Hit>, linked: &Linked) -> (Vec<Note>, Vec<Hit>) {
-    let (records, others): (Vec<_>, Vec<_>) =
-        hits.into_iter().filter(is_admitted).partition(|hit| hit.passage.record.is_some());
+    let (records, others): (Vec<_>, Vec<_>) = hits
+        .into_iter()
+        .filter(|hit| is_admitted(hit, linked))
+        .partition(|hit| hit.passage.record.is_some());
     let note = |hit: Hit| {
         let passage = hit.passage.indexed.id;
         let note = Note::new(hit, linked.passages.contains(&passage))?;
@@ -166,7 +169,7 @@ fn add_record(contents: &mut Contents, note: &Note) {
     match note.record.kind {
         RecordKind::Fewshot => contents.few_shots.push(few_shot(note)),
         RecordKind::AdrLink if let Some(url) = url() => contents.links.push(decision(note, url)),
-        _ if note.is_warning() && contents.facts.is_empty() => {
+        _ if note.is_warning() && !note.is_own_proposal && contents.facts.is_empty() => {
             contents.gotchas.push(statement(note));
         }
         _ => contents.facts.push(statement(note)),
@@ -214,7 +217,7 @@ fn statement(note: &Note) -> Statement {
         id: note.record.id,
         passage: indexed.id,
         text: indexed.text.clone(),
-        full_chars: None,
+        full_chars: note.record.whole_chars,
         kind: note.record.kind,
         scope: indexed.scope.clone(),
         tags: indexed.tags.clone(),
@@ -238,8 +241,8 @@ fn few_shot(note: &Note) -> FewShot {
         id: note.record.id,
         passage: indexed.id,
         title: indexed.title.clone(),
-        text: Some(without_steps(&indexed.text, &steps).to_owned()),
-        full_chars: None,
+        text: Some(without_steps(&indexed.text, &steps)),
+        full_chars: note.record.whole_chars,
         steps,
         patch_ref: text("patch_ref").or_else(|| text("patch_sha")),
         scope: indexed.scope.clone(),
@@ -251,12 +254,17 @@ fn few_shot(note: &Note) -> FewShot {
     }
 }
 
-/// An example's text without the steps at its end: a record's text has them, too, so that they are searched.
-fn without_steps<'a>(text: &'a str, steps: &[String]) -> &'a str {
-    steps.iter().enumerate().rev().fold(text, |text, (at, step)| {
-        let end = format!("{}. {}", at + 1, step.trim());
-        text.strip_suffix(&end).map_or(text, str::trim_end)
-    })
+/// An example's text without its steps: a record's text has them, too, numbered and perhaps shortened, so that they are
+/// searched.
+fn without_steps(text: &str, steps: &[String]) -> String {
+    let is_step = |line: &str| {
+        let Some((number, said)) = line.trim().split_once('.') else { return false };
+        let step = number.parse::<usize>().ok().and_then(|n| steps.get(n.checked_sub(1)?));
+        let said = said.trim().trim_end_matches('…').trim_end();
+        step.is_some_and(|step| step.trim().starts_with(said))
+    };
+    let kept: Vec<_> = text.lines().filter(|line| !is_step(line)).collect();
+    kept.join("\n").trim_end().to_owned()
 }
 
 /// What the record was taken from, short enough to stand beside what it says.
@@ -271,7 +279,7 @@ fn decision(note: &Note, url: &str) -> Link {
         title: indexed.title.clone(),
         url: url.to_owned(),
         text: Some(indexed.text.clone()),
-        full_chars: None,
+        full_chars: note.record.whole_chars,
         section: None,
         lines: None,
         target: LinkTarget::Record(note.record.id),

@@ -214,6 +214,7 @@ pub(super) async fn merge(
     if content.as_str() == old.content {
         report.kept = Kept::Existing;
     }
+    report.moved(&old, request);
     let scope = gathered(&old.scope, &prepared.distilled.scope, "scopes", &mut report);
     let tags = gathered(&old.tags, &prepared.distilled.tags, "tags", &mut report);
     let (ttl, ttl_given) = merged_end(&old, request, prepared);

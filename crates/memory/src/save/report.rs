@@ -3,6 +3,8 @@
 use mc_domain::{DocId, RecordId};
 
 use super::{CONTENT_MAX_CHARS, Prepared, SaveRequest};
+use mc_store::records::Record;
+
 use crate::judge::Contradiction;
 use crate::text::cut;
 
@@ -69,6 +71,18 @@ impl Report {
     pub fn left_out(&mut self, count: usize, what: &str, max: usize) {
         if count > 0 {
             self.notes.push(format!("{count} {what} left out: a record has at most {max}"));
+        }
+    }
+
+    /// Says from which issue the save takes a record that is known, if it does.
+    pub fn moved(&mut self, known: &Record, request: &SaveRequest) {
+        let (from, to) = (&known.task_external_id, &request.task_external_id);
+        if let (Some(from), Some(to)) = (from, to)
+            && from != to
+        {
+            self.notes.push(format!(
+                "the record is linked to {to} now and no longer to {from}: a record belongs to one issue"
+            ));
         }
     }
 }

@@ -34,7 +34,7 @@ const LEADS: &[&str] = &[
 const CHATTER: &[&str] = &[
     r"(?:hi|hello|hey|dear)(?:[\s,]+(?:again|all|team|everyone|everybody|folks|guys|there|friends|colleagues|copilot))*",
     r"(?:sure|certainly|absolutely|of course|ok|okay|great|perfect|got it|understood|good question|great question|no problem|sounds good|you're welcome|you are welcome)",
-    r"(?:many )?(?:thanks|thank you)(?:[\s,]+(?:all|everyone|team|guys|so much|very much|a lot|again|in advance|for (?:your|the|all the|any) (?:help|time|attention|reading|support|answer|patience)))*",
+    r"(?:many )?(?:thanks|thank you)(?:[\s,]+(?:all|everyone|team|guys|so much|very much|a lot|again|in advance|for asking|for (?:your|the|all the|any) (?:help|time|attention|reading|support|answer|patience)))*",
     r"(?:i )?hope (?:this|that|it) helps(?: you| everyone| someone| somebody| others| out)?",
     r"(?:please )?(?:let me know|feel free to (?:ask|ping me|contact me|reach out)|(?:don't|do not) hesitate to (?:ask|contact me|reach out)|happy to help|reach out|ping me)(?: (?:if|should|when|in case)(?: [\w']+){1,6} (?:questions?|help|anything(?: else)?|more(?: info| details)?|details|unclear|problems?|issues?|clarification))?",
     r"(?:is there anything else|anything else|would you like me to|do you want me to|shall i)\b[^`.:]{0,100}\?",

@@ -106,3 +106,55 @@ async fn an_example_says_its_steps_once_and_what_has_no_room_is_counted() {
     assert!(bundle.omitted > 0 || bundle.reason.is_some(), "{bundle:?}");
     assert!(bundle.tokens <= 260);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_issue_is_known_by_its_number_with_a_hash_and_without() {
+    let world = World::new().await;
+    let of = |task: &str, text: &str| SaveRequest {
+        task_external_id: Some(task.into()),
+        ..world.note(text)
+    };
+    let plain = world.created(&of("15", REMINDER)).await;
+    let hashed = world.created(&of("acme/shop#15", BANNERS)).await;
+    world
+        .created(&of("acme/shop#115", "Invoices are numbered by the month in which they are sent"))
+        .await;
+    for task in ["15", "#15"] {
+        let bundle = world.recall(&about(&world, task)).await;
+        let mut found: Vec<_> = bundle.facts.iter().map(|fact| fact.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, [plain, hashed], "{task}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_save_that_takes_a_record_to_another_issue_says_so() {
+    let world = World::new().await;
+    let of =
+        |task: &str| SaveRequest { task_external_id: Some(task.into()), ..world.note(REMINDER) };
+    world.created(&of("SHOP-40")).await;
+    let again = world.save(&of("SHOP-40")).await;
+    assert!(again.notes.is_empty(), "{:?}", again.notes);
+    let moved = world.save(&of("SHOP-41")).await;
+    assert!(moved.notes.iter().any(|note| note.contains("SHOP-40")), "{:?}", moved.notes);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_statement_of_a_long_text_says_how_long_the_whole_is() {
+    let world = World::new().await;
+    let sentence = |n: u32| {
+        format!("Step {n} of the release drains the worker of shard {n} and waits for its queue. ")
+    };
+    let text: String = (0..90).map(sentence).collect();
+    world.save(&world.note(&text)).await;
+    let bundle =
+        world.recall(&world.question("how does the release drain the workers of the shards")).await;
+    let fact = &bundle.facts[0];
+    assert!(fact.text.chars().count() < 4_001);
+    assert_eq!(fact.full_chars, Some(text.trim().chars().count()));
+    let short = RecallRequest {
+        limit: TokenBudget::new(260).unwrap(),
+        ..world.question("how does the release drain the workers of the shards")
+    };
+    assert_eq!(world.recall(&short).await.facts[0].full_chars, fact.full_chars);
+}

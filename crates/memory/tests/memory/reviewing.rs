@@ -538,8 +538,9 @@ async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_
     else {
         panic!("a proposal");
     };
-    // What nobody vouches for tells nobody what to do, its author included.
-    world.save(&proposed(EXPORT, RecordKind::Rule)).await;
+    // What nobody vouches for tells nobody what to do: for its author a rule is a statement as well.
+    let rule = world.save(&proposed(EXPORT, RecordKind::Rule)).await.decision;
+    let Decision::Proposed(rule) = rule else { panic!("{rule:?}") };
     let ends = record(&world, id).await.ttl;
 
     let question = RecallRequest {
@@ -552,10 +553,14 @@ async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_
         world.ctx.over(store, Arc::clone(&world.ctx.policy))
     };
     let bundle = recall(&as_one(robot), &question).await.unwrap();
-    let found: Vec<_> = bundle.facts.iter().map(|fact| (fact.id, fact.trust)).collect();
-    assert_eq!(found, [(id, Trust::Untrusted)], "{bundle:?}");
-    let warning = bundle.facts[0].warning.clone().unwrap_or_default();
-    assert!(warning.contains("you proposed this"), "{warning}");
+    let mut found: Vec<_> = bundle.facts.iter().map(|fact| fact.id).collect();
+    found.sort_unstable();
+    assert_eq!(found, [id, rule], "{bundle:?}");
+    for fact in &bundle.facts {
+        assert_eq!(fact.trust, Trust::Untrusted);
+        let warning = fact.warning.clone().unwrap_or_default();
+        assert!(warning.contains("you proposed this"), "{warning}");
+    }
     assert!(bundle.gotchas.is_empty(), "{bundle:?}");
     world.ctx.bundle_is_written(bundle.id).await;
     assert_eq!(record(&world, id).await.ttl, ends, "it waits no longer for being recalled");

@@ -65,6 +65,7 @@ pub(super) fn fact(text: &str, age_days: i64) -> Candidate {
         meta: serde_json::Value::Null,
         cites: false,
         ci: None,
+        whole_chars: None,
     });
     candidate
 }

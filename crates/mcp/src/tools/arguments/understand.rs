@@ -42,6 +42,8 @@ const PATH: &[&str] =
 const NUMBERED: [&str; 2] = ["task_external_id", "issue_id"];
 /// Arguments that hold a path within a repository.
 const PATHS: [&str; 2] = ["repo_path", "file"];
+/// The one of these that says where something is about to be done.
+const ROOTED: &str = "repo_path";
 /// How the URL of a file begins.
 pub(super) const FILE_URL: &str = "file://";
 /// The argument that holds a glob over such paths.
@@ -66,6 +68,10 @@ pub(super) fn understand(schema: &JsonObject, mut arguments: JsonObject) -> Json
             let given = std::mem::take(value);
             *value = read(name, schema, given);
         }
+    }
+    // The root of a repository, which is no place in particular.
+    if arguments.get(ROOTED).is_some_and(|path| path == "") {
+        arguments.remove(ROOTED);
     }
     arguments
 }
