@@ -10,19 +10,11 @@ use mc_store::{dialogs, records, testing};
 use crate::support::World;
 
 fn dialog(world: &World, messages: &[(&str, &str)]) -> SaveDialog {
+    let messages = messages.iter();
     SaveDialog {
-        saved_by: None,
-        is_found: true,
-        replaces_any: true,
-        project: world.project,
-        id: None,
-        task_external_id: Some("CS-214".into()),
         developer: Some("ann".into()),
-        messages: messages
-            .iter()
-            .map(|(role, said)| ((*role).to_owned(), (*said).to_owned()))
-            .collect(),
-        distilled: None,
+        messages: messages.map(|(role, said)| ((*role).to_owned(), (*said).to_owned())).collect(),
+        ..world.dialog(Some("CS-214"), "")
     }
 }
 

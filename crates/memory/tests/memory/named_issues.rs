@@ -1,28 +1,12 @@
 //! Recalls that name an issue, or a word that looks like one, and what stands in a bundle of an example.
 
-use mc_domain::{DialogId, RecordKind};
-use mc_memory::{RecallRequest, SaveDialog, SaveRequest, TokenBudget};
+use mc_domain::RecordKind;
+use mc_memory::{RecallRequest, SaveRequest, TokenBudget};
 
 use crate::support::World;
 
 const BANNERS: &str = "Banners of the storefront are cached in Varnish for ten minutes";
 const REMINDER: &str = "The reminder's delay is nil because delay_unit and trigger_delay_unit differ; compare units first";
-
-/// A dialog that belongs to an issue.
-async fn dialog_of(world: &World, task: &str) -> DialogId {
-    let dialog = SaveDialog {
-        saved_by: None,
-        is_found: true,
-        replaces_any: true,
-        project: world.project,
-        id: None,
-        task_external_id: Some(task.into()),
-        developer: None,
-        messages: vec![("assistant".into(), BANNERS.into())],
-        distilled: None,
-    };
-    world.kept(&dialog).await
-}
 
 fn about(world: &World, task: &str) -> RecallRequest {
     RecallRequest { query: None, task_external_id: Some(task.into()), ..world.question("") }
@@ -31,8 +15,8 @@ fn about(world: &World, task: &str) -> RecallRequest {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dialog_that_is_linked_to_the_issue_is_recalled_with_records_and_without() {
     let world = World::new().await;
-    let dialog = dialog_of(&world, "SHOP-12").await;
-    dialog_of(&world, "SHOP-13").await;
+    let dialog = world.kept(&world.dialog(Some("SHOP-12"), BANNERS)).await;
+    world.kept(&world.dialog(Some("SHOP-13"), BANNERS)).await;
     let bundle = world.recall(&about(&world, "SHOP-12")).await;
     let found: Vec<_> = bundle.dialogs.iter().map(|talk| talk.id).collect();
     assert_eq!(found, [dialog], "{bundle:?}");

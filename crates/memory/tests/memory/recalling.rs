@@ -7,9 +7,7 @@ use chrono::{TimeDelta, Utc};
 use futures::future::join_all;
 use mc_domain::{BundleId, Classified, ErrorKind, RecordKind, Trust};
 use mc_memory::bundle::{SOURCE_MAX_CHARS, STATEMENT_MAX_CHARS, Statement, as_json};
-use mc_memory::{
-    Error, RecallRequest, SaveDialog, SaveRequest, TokenBudget, feedback, recall, tokens,
-};
+use mc_memory::{Error, RecallRequest, SaveRequest, TokenBudget, feedback, recall, tokens};
 use mc_store::tasks::{self, NewTask};
 use mc_store::{records, testing, vectors};
 use serde_json::json;
@@ -314,18 +312,7 @@ async fn what_is_recalled_lives_on_unless_its_end_was_named() {
 async fn what_came_out_of_a_dialog_is_recalled_though_nobody_made_a_record_of_it() {
     let world = World::new().await;
     let said = "Banners of the storefront are cached in Varnish for ten minutes";
-    let dialog = SaveDialog {
-        saved_by: None,
-        is_found: true,
-        replaces_any: true,
-        project: world.project,
-        id: None,
-        task_external_id: None,
-        developer: None,
-        messages: vec![("assistant".into(), said.into())],
-        distilled: None,
-    };
-    let id = world.kept(&dialog).await;
+    let id = world.kept(&world.dialog(None, said)).await;
     let bundle = world.recall(&world.question("how long does Varnish cache banners")).await;
     assert_eq!((bundle.dialogs[0].id, bundle.dialogs[0].text.as_str()), (id, said));
     assert!(bundle.reason.is_none());

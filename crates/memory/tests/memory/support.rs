@@ -104,6 +104,21 @@ impl World {
         }
     }
 
+    /// A dialog in which an assistant says one thing.
+    pub fn dialog(&self, task: Option<&str>, said: &str) -> SaveDialog {
+        SaveDialog {
+            saved_by: None,
+            is_found: true,
+            replaces_any: true,
+            project: self.project,
+            id: None,
+            task_external_id: task.map(str::to_owned),
+            developer: None,
+            messages: vec![("assistant".into(), said.into())],
+            distilled: None,
+        }
+    }
+
     /// Saves a dialog that nothing holds back.
     pub async fn kept(&self, dialog: &SaveDialog) -> DialogId {
         match save_dialog(&self.ctx, dialog, Looked::Nobody).await.unwrap() {
