@@ -17,6 +17,10 @@ begin
     end if;
 end $$;
 
+-- With its default (0051, "not said") the tool makes no source that anybody may see. Without it the column is null, as
+-- it is in the other tables whose rows may be private: for everybody.
+alter table record_sources alter column private_to drop default;
+
 -- The tool's names for a client, for a client without an identity, and for what passes all policies.
 alter role memory_copilot_service rename to authenticated;
 alter role memory_copilot_worker rename to service_role;
