@@ -33,8 +33,7 @@ pub struct Asked {
 impl Asked {
     /// The query for records: words, and the symbols as words. Ids of issues are no words.
     pub fn of_records(&self, filter: PassageFilter) -> Query {
-        let parts = std::iter::once(&self.text).chain(&self.symbols);
-        let text = parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ");
+        let text = joined(std::iter::once(&self.text).chain(&self.symbols));
         self.query(text, filter)
     }
 
@@ -46,8 +45,7 @@ impl Asked {
     /// The query for commits, whose messages name parts of the code by words, and whose issues are taken out.
     pub fn of_changes(&self, filter: PassageFilter) -> Query {
         let parts = std::iter::once(&self.text).chain(&self.symbols).chain(&self.path);
-        let text = parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ");
-        Query::text(text, filter)
+        Query::text(joined(parts), filter)
     }
 
     /// Ids of issues are looked up, and besides found where they stand as a whole: what looks like one (`GPT-4`) may be
@@ -72,6 +70,11 @@ impl Asked {
     pub fn as_json(&self) -> Value {
         self.request.clone()
     }
+}
+
+/// The parts as one text, those without any left out.
+fn joined<'a>(parts: impl Iterator<Item = &'a String>) -> String {
+    parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ")
 }
 
 /// Reads a request, masked as the texts are that it is compared with; `None` when it asks for nothing.
