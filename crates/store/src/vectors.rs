@@ -20,8 +20,8 @@ pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
 pub use nearest::{Extent, extent, near_to, nearest, nearest_in, nearest_of};
 pub use progress::{Failing, Progress, failing, progress, try_failing_again};
 
-/// The longest vectors that pgvector's HNSW index takes.
-const MAX_DIMENSIONS: i32 = 2_000;
+/// The longest vectors of half precision that pgvector's HNSW index takes.
+const MAX_DIMENSIONS: i32 = 4_000;
 
 /// A passage that was refused this often is no longer waited for.
 const FAILING_AFTER: i32 = 3;
@@ -375,7 +375,7 @@ async fn put_all<'a>(
              insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
                  embedding, private_to)
              select $1, p.id, p.project_id, p.source_kind, p.content_hash,
-                 ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::vector, p.private_to
+                 ($4::real[])[(item.n - 1) * $5 + 1 : item.n * $5]::halfvec, p.private_to
              from unnest($2::uuid[], $3::bytea[]) with ordinality as item (passage_id, text_hash, n)
              join passages p on p.id = item.passage_id and p.content_hash = item.text_hash
              for share of p

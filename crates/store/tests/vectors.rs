@@ -6,7 +6,7 @@ use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
-use mc_store::vectors::{self, Model};
+use mc_store::vectors::{self, Heap, Model};
 use mc_store::{Error, Store, projects};
 use mc_testkit::TestDatabase;
 use serde_json::json;
@@ -295,7 +295,11 @@ async fn one_name_is_one_set_of_dimensions() {
 #[tokio::test]
 async fn vectors_too_long_for_an_index_are_refused_with_the_way_out() {
     let db = TestDatabase::create().await;
-    let refused = vectors::register_model(db.store(), "huge", 3_072, &json!({})).await.unwrap_err();
+    let refused = vectors::register_model(db.store(), "huge", 4_001, &json!({})).await.unwrap_err();
     assert!(refused.to_string().contains("embedding.dimensions"), "{refused}");
     assert_eq!(vectors::models(db.store()).await.unwrap(), []);
+    let longest = vectors::register_model(db.store(), "large", 4_000, &json!({})).await.unwrap();
+    let project = db.project("shop").await.id;
+    let heap = Heap { project, source: SourceKind::Doc, vectors: 0 };
+    vectors::make_graph(db.store(), &longest, &heap).await.unwrap();
 }

@@ -55,7 +55,8 @@ async fn meaning_finds_what_shares_no_word() {
     assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
     let first = &outcome.hits[0];
     assert_eq!(first.passage.indexed.place, "near.md");
-    assert!((first.similarity.expect("a cosine") - 0.8).abs() < 1e-4);
+    // Of numbers of 16 bits.
+    assert!((first.similarity.expect("a cosine") - 0.8).abs() < 1e-3);
     assert_eq!(first.keyword, None);
     node.stop().await;
 }

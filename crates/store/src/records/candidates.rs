@@ -140,7 +140,7 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
              (select passage_id from embeddings
               where model_id = $5 and project_id = $1 and source_kind = 'memory' and in_graph
                 and $9::uuid is null
-              order by embedding::vector({dimensions}) <=> asked.vector::vector({dimensions})
+              order by embedding::halfvec({dimensions}) <=> asked.vector::halfvec({dimensions})
               limit $7)",
             compared("and not in_graph")
         ),
@@ -152,7 +152,7 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
     format!(
         "with asked as materialized (
              select n, hash, simhash,
-                    ($6::real[])[(n - 1) * $10 + 1 : n * $10]::vector as vector
+                    ($6::real[])[(n - 1) * $10 + 1 : n * $10]::halfvec as vector
              from unnest($2::bytea[], $3::bigint[]) with ordinality as asked (hash, simhash, n))
          select asked.n, r.id, r.kind, r.content, r.content_hash,
                 (select 1 - (e.embedding <=> asked.vector)

@@ -104,7 +104,7 @@ pub async fn create_all(
                insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
                    embedding, private_to)
                select $3, passage_id, $1, 'memory', text_hash,
-                   ($4::real[])[(n - 1) * $5 + 1 : n * $5]::vector, private_to
+                   ($4::real[])[(n - 1) * $5 + 1 : n * $5]::halfvec, private_to
                from new where $3::smallint is not null and is_found)
            select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,

@@ -214,7 +214,7 @@ fn compared(model: &Model, candidates: &str) -> String {
     format!(
         "(select passage_id, distance from
               (select e.passage_id,
-                      e.embedding::vector({dim}) <=> (select $2::real[]::vector({dim})) as distance
+                      e.embedding::halfvec({dim}) <=> (select $2::real[]::halfvec({dim})) as distance
                {candidates} offset 0) as compared
           order by distance, passage_id limit $3)"
     )
@@ -225,7 +225,7 @@ fn compared(model: &Model, candidates: &str) -> String {
 fn heap_and_graph(model: &Model, candidates: &str) -> String {
     let heap = compared(model, &format!("{candidates} and not e.in_graph"));
     let dim = model.dimensions;
-    let distance = format!("e.embedding::vector({dim}) <=> $2::real[]::vector({dim})");
+    let distance = format!("e.embedding::halfvec({dim}) <=> $2::real[]::halfvec({dim})");
     format!(
         "{heap}
          union all
