@@ -15,8 +15,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::index::schema::{Corpus, Scope};
 use crate::index::{Freshness, KeywordIndex, UpToDate};
+use crate::legs::keyword::{self, Telling};
 use crate::legs::vector::{Sought, VectorLeg};
-use crate::legs::{Leg, Ranked, keyword};
+use crate::legs::{Leg, Ranked};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
 use crate::query::gloss::{self, Gloss};
@@ -215,7 +216,7 @@ impl Shortlist {
 }
 
 /// The texts whose meaning is sought: the query, and where nothing but records is sought, the query without what many
-/// of the project's records say.
+/// of the project's records say; that alone where it says all.
 async fn sought(
     context: &SearchContext,
     query: &Query,
@@ -227,21 +228,26 @@ async fn sought(
     if text.trim().is_empty() {
         return Sought { texts: Vec::new(), gloss: None };
     }
-    let mut texts = vec![masked(&text)];
-    if keyword::corpus(&query.filter, &options.without) == Corpus::Records
-        && options.without.takes(Step::Telling)
-    {
-        texts.extend(telling_text(context, query).await.map(|text| masked(&text)));
-    }
+    let is_of_records = keyword::corpus(&query.filter, &options.without) == Corpus::Records;
+    let telling = if is_of_records && options.without.takes(Step::Telling) {
+        telling(context, query).await
+    } else {
+        None
+    };
+    let texts = match telling {
+        None => vec![masked(&text)],
+        Some(telling) if telling.says_all => vec![masked(&telling.text)],
+        Some(telling) => vec![masked(&text), masked(&telling.text)],
+    };
     Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
 /// Makes do without where the index can't tell: the keyword leg reports that.
-async fn telling_text(context: &SearchContext, query: &Query) -> Option<String> {
+async fn telling(context: &SearchContext, query: &Query) -> Option<Telling> {
     let view = context.keyword.view()?;
     let (project, text) = (query.filter.project, query.text.clone());
     let is_short = text.len() <= SHORT_TEXT;
-    look(is_short, move || keyword::telling_text(&view, project, &text)).await.ok()?
+    look(is_short, move || keyword::telling(&view, project, &text)).await.ok()?
 }
 
 /// Looks into the index: on the spot where that is short, in less time than it takes to wake another thread. tantivy

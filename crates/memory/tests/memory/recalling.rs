@@ -12,7 +12,7 @@ use mc_store::tasks::{self, NewTask};
 use mc_store::{records, testing, vectors};
 use serde_json::json;
 
-use crate::support::{Away, World};
+use crate::support::{Away, Words, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fact_is_recalled_at_once_by_the_seeds_request() {
@@ -35,6 +35,34 @@ async fn a_fact_is_recalled_at_once_by_the_seeds_request() {
     assert_eq!(bundle.facts.iter().map(|f| f.id).collect::<Vec<_>>(), [id]);
     assert!(bundle.confidence > 0.35 && bundle.reason.is_none());
     assert_eq!(bundle.task.unwrap().external_id, "CS-214");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_embedded_without_what_every_record_says() {
+    let words = Arc::new(Words::default());
+    let world = World::with(words.clone()).await;
+    for bird in ["kestrel", "heron", "swift", "osprey", "plover", "dunlin"] {
+        world.created(&world.note(&format!("the harbour shelters a {bird} named {bird}1"))).await;
+    }
+    // The next one looks at an index that knows the notes.
+    world.recalled("plover").await;
+    words.asked();
+    let asked = async |question: &str| {
+        world.recalled(question).await;
+        words.asked().concat()
+    };
+    // Without words that any text has the question says what it said.
+    assert_eq!(
+        asked("Where is the kestrel fed, the heron too?").await,
+        ["Where is kestrel fed, heron too?"]
+    );
+    // What the project is about says something, and not what is asked.
+    let about = "kestrel of the harbour, heron";
+    assert_eq!(asked(about).await, [about, "kestrel of heron"]);
+    // Too little is left.
+    let about = "kestrel of the harbour";
+    assert_eq!(asked(about).await, [about]);
+    assert_eq!(asked("kestrel fed fish").await, ["kestrel fed fish"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

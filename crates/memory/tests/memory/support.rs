@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
@@ -228,24 +228,39 @@ impl Drop for World {
 const DIMENSIONS: usize = 256;
 
 /// Makes texts near that share words: a bag of hashed words.
-pub struct Words(ModelId);
+pub struct Words {
+    model: ModelId,
+    asked: Mutex<Vec<Vec<String>>>,
+}
+
+impl Words {
+    /// The texts of each question since the last look.
+    pub fn asked(&self) -> Vec<Vec<String>> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
 
 impl Default for Words {
     fn default() -> Self {
-        Self(ModelId { name: "words".into(), dimensions: DIMENSIONS })
+        let model = ModelId { name: "words".into(), dimensions: DIMENSIONS };
+        Self { model, asked: Mutex::default() }
     }
 }
 
 impl Embedder for Words {
     fn model(&self) -> &ModelId {
-        &self.0
+        &self.model
     }
 
     fn embed(
         &self,
         texts: Vec<Sanitized>,
-        _: Purpose,
+        purpose: Purpose,
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+        if let Purpose::Query(_) = purpose {
+            let texts = texts.iter().map(|text| text.as_str().to_owned()).collect();
+            self.asked.lock().unwrap().push(texts);
+        }
         future::ready(Ok(texts.iter().map(|text| bag_of_words(text.as_str())).collect())).boxed()
     }
 }

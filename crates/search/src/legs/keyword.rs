@@ -176,18 +176,27 @@ pub fn passing(
     Ok(Passing::Few(passing))
 }
 
+/// A text without the words that many of the project's records have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Telling {
+    /// What is left.
+    pub text: String,
+    /// Only words that any text has are missing (`the`, `of`): what is left says what the whole does.
+    pub says_all: bool,
+}
+
 /// The text without the words that many of the project's records have (its own name, above all): those say what the
 /// project is about, not what the question is. `None` where that leaves all of it, or next to nothing.
-pub fn telling_text(
+pub fn telling(
     view: &View,
     project: ProjectId,
     text: &str,
-) -> Result<Option<String>, TantivyError> {
+) -> Result<Option<Telling>, TantivyError> {
     let searcher = view.reader.searcher();
     let scope = Scope::of(project);
     let records = searcher.doc_freq(&view.fields.corpus_term(project, Corpus::Records))?;
     let most = (records as f32 * COMMON_SHARE).max(COMMON_RECORDS);
-    let is_common = |word: &&str| {
+    let is_common = |word: &str| {
         let terms = telling_terms(word);
         let mut counts = terms
             .iter()
@@ -197,18 +206,17 @@ pub fn telling_text(
         });
         common.map(|common| common && !terms.is_empty())
     };
-    let mut kept = Vec::new();
-    let mut words = 0;
+    let (mut kept, mut common) = (Vec::new(), Vec::new());
     for word in text.split_whitespace() {
-        words += 1;
-        if !is_common(&word)? {
-            kept.push(word);
-        }
+        if is_common(word)? { &mut common } else { &mut kept }.push(word);
     }
-    let kept_all = kept.len() == words;
-    let kept = kept.join(" ");
-    let telling = telling_terms(&kept).iter().filter(|term| !is_stop_word(&term.text)).count();
-    Ok((!kept_all && telling >= TELLING_WORDS).then_some(kept))
+    let text = kept.join(" ");
+    let words = telling_terms(&text).iter().filter(|term| !is_stop_word(&term.text)).count();
+    let says_all = common.iter().all(|word| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        is_stop_word(&bare.to_lowercase())
+    });
+    Ok((!common.is_empty() && words >= TELLING_WORDS).then_some(Telling { text, says_all }))
 }
 
 /// What is searched: commits or records where they are asked for alone.
