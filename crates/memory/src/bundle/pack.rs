@@ -76,6 +76,11 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
         bundle.omitted += 1;
         whole = size(&bundle);
     }
+    if whole > budget.get() {
+        // What is left is the envelope, which took all the room.
+        bundle.omitted = 0;
+        whole = size(&bundle);
+    }
     if bundle.is_empty() && bundle.reason.is_none() {
         // The reason says so.
         bundle.omitted = 0;

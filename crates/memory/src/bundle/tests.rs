@@ -278,6 +278,23 @@ proptest! {
     }
 }
 
+/// A bundle that is all envelope has no room to say how much it lacks.
+#[test]
+fn what_an_envelope_leaves_no_room_to_count_is_not_counted() {
+    let said = |words: &str| Some(words.repeat(12));
+    for limit in TokenBudget::MIN..400 {
+        let task = said("заголовок задачи ").map(|title| TaskHead {
+            external_id: "CS-214".into(),
+            title,
+            status: "open".into(),
+        });
+        let envelope =
+            Envelope { reason: said("причина кроется "), task, ..envelope() };
+        let bundle = pack(envelope, contents(), TokenBudget::new(limit).unwrap());
+        assert!(tokens::count(&as_json(&bundle).to_string()) <= limit, "{limit}: {bundle:?}");
+    }
+}
+
 /// How many tokens an id takes depends on its digits.
 #[test]
 fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
