@@ -40,6 +40,7 @@ mod tests {
             assert_eq!(content_hash(text), content_hash(same[0]), "{text}");
         }
         assert_eq!(content_hash("Всё «готово»."), content_hash("все готово"));
+        assert_eq!(content_hash("_Note:_ _!ready_ _\u{FFFC}_"), content_hash("note !ready"));
     }
 
     #[test]

@@ -124,7 +124,8 @@ fn is_wrapping(c: char) -> bool {
 /// `ready`, `-5` and `5`, `<=5` and `>=5` are not the same.
 pub(crate) fn sign<'a>(raw: &'a str, core: &str) -> Option<&'a str> {
     let lead = raw.trim_start_matches(is_wrapping);
-    let sign = &lead[..lead.find(core)?];
+    // What is emphasized keeps its sign: `_!ready_`.
+    let sign = lead[..lead.find(core)?].trim_start_matches('_');
     let before_number = starts_with_digit(core)
         && matches!(sign, "<" | ">" | "<=" | ">=" | "=" | "!=" | "-" | "+" | "~" | "±" | "≤" | "≥");
     (sign == "--" || sign == "!" || before_number).then_some(sign)
@@ -135,7 +136,8 @@ pub(crate) fn trim(raw: &str) -> &str {
     let core = raw.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
     // `_emphasis_`, but `__init__` and `_private` are names.
     match core.strip_prefix('_').and_then(|rest| rest.strip_suffix('_')) {
-        Some(inner) if !inner.contains('_') && !inner.is_empty() => inner,
+        Some(inner) if !inner.contains('_') && operator(inner).is_none() => trim(inner),
+        Some(inner) if operator(inner).is_some() => inner,
         _ if core.chars().all(|c| c == '_' || c == '%') => "",
         _ => core,
     }
