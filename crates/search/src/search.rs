@@ -228,13 +228,7 @@ async fn sought(
     if text.trim().is_empty() {
         return Sought { texts: Vec::new(), gloss: None };
     }
-    let is_of_records = keyword::corpus(&query.filter, &options.without) == Corpus::Records;
-    let telling = if is_of_records && options.without.takes(Step::Telling) {
-        telling(context, query).await
-    } else {
-        None
-    };
-    let texts = match telling {
+    let texts = match telling(context, query, options).await {
         None => vec![masked(&text)],
         Some(telling) if telling.says_all => vec![masked(&telling.text)],
         Some(telling) => vec![masked(&text), masked(&telling.text)],
@@ -242,8 +236,13 @@ async fn sought(
     Sought { texts, gloss: gloss.map(|gloss| masked(&gloss.text)) }
 }
 
-/// Makes do without where the index can't tell: the keyword leg reports that.
-async fn telling(context: &SearchContext, query: &Query) -> Option<Telling> {
+/// The query without what many of the project's records say, where nothing but records is sought. Makes do without where
+/// the index can't tell: the keyword leg reports that.
+async fn telling(context: &SearchContext, query: &Query, options: &Options) -> Option<Telling> {
+    let is_of_records = keyword::corpus(&query.filter, &options.without) == Corpus::Records;
+    if !is_of_records || !options.without.takes(Step::Telling) {
+        return None;
+    }
     let view = context.keyword.view()?;
     let (project, text) = (query.filter.project, query.text.clone());
     let is_short = text.len() <= SHORT_TEXT;

@@ -96,21 +96,18 @@ pub async fn own_proposals(
 
 /// The ids, and those of trackers that know their issues by a number alone: people write `#12` and `12` for one.
 fn spelled(tasks: &[String]) -> Vec<String> {
-    let numbers = tasks.iter().filter_map(|id| number(id));
-    tasks.iter().cloned().chain(numbers.flat_map(|n| [n.to_owned(), format!("#{n}")])).collect()
+    tasks.iter().map(String::as_str).chain(numbers(tasks)).map(str::to_owned).collect()
 }
 
-/// Patterns of the issues that `#12` may stand for.
+/// Patterns of the issues that `#12` or `12` may stand for, `#12` itself among them.
 fn of_any_repository(tasks: &[String]) -> Vec<String> {
-    let numbers = tasks.iter().filter_map(|id| number(id));
-    numbers.map(|number| format!("%#{}", like_literal(number))).collect()
+    numbers(tasks).map(|number| format!("%#{number}")).collect()
 }
 
-/// The number of which an id consists.
-fn number(id: &str) -> Option<&str> {
-    let number = id.strip_prefix('#').unwrap_or(id);
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then_some(number)
+/// The numbers of those ids that are nothing else.
+fn numbers(tasks: &[String]) -> impl Iterator<Item = &str> {
+    let bare = tasks.iter().map(|id| id.strip_prefix('#').unwrap_or(id));
+    bare.filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// `text` as a pattern of `like` that stands for nothing but itself.

@@ -82,6 +82,11 @@ fn budget(arguments: &JsonObject) -> usize {
     given.map_or(default, |given| usize::try_from(given).unwrap_or(0).min(MOST))
 }
 
+/// What of the limit is left for what is read.
+fn room(arguments: &JsonObject) -> usize {
+    budget(arguments).saturating_sub(AROUND).max(LEAST)
+}
+
 /// What `open_doc` has read: a record, or a document or passage, of which `line` is to be shown.
 pub fn opened(
     arguments: &JsonObject,
@@ -110,14 +115,14 @@ pub fn opened(
 }
 
 fn piece(arguments: &JsonObject, content: &str, line: Option<usize>) -> Result<Piece, NoSection> {
-    let budget = budget(arguments).saturating_sub(AROUND).max(LEAST);
+    let room = room(arguments);
     let section = arguments.get("section").and_then(Value::as_str);
     let offset = arguments.get("offset").and_then(Value::as_u64).filter(|offset| *offset > 0);
     Ok(match (offset, section, line) {
-        (Some(offset), _, _) => Piece::at(content, offset, budget),
-        (None, Some(section), _) => Piece::of_section(content, section, budget)?,
-        (None, None, Some(line)) => Piece::around(content, line, budget),
-        (None, None, None) => Piece::first(content, budget),
+        (Some(offset), _, _) => Piece::at(content, offset, room),
+        (None, Some(section), _) => Piece::of_section(content, section, room)?,
+        (None, None, Some(line)) => Piece::around(content, line, room),
+        (None, None, None) => Piece::first(content, room),
     })
 }
 
@@ -162,8 +167,7 @@ fn said_of_text(answer: &Value) -> Value {
 
 fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
     let content = answer["content"].as_str().unwrap_or_default().to_owned();
-    let piece =
-        Piece::at(&content, offset(arguments), budget(arguments).saturating_sub(AROUND).max(LEAST));
+    let piece = Piece::at(&content, offset(arguments), room(arguments));
     piece.put_into(&mut answer);
     let mut text = render::record(&answer);
     if let Some(next) = piece.next {

@@ -1,10 +1,9 @@
 //! What a save says of a request that was not taken as it came: nothing of it goes without a word.
 
 use mc_domain::{DocId, RecordId};
-
-use super::{CONTENT_MAX_CHARS, Prepared, SaveRequest};
 use mc_store::records::Record;
 
+use super::{CONTENT_MAX_CHARS, Prepared, SaveRequest};
 use crate::judge::Contradiction;
 use crate::text::cut;
 

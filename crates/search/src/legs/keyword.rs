@@ -20,7 +20,7 @@ use crate::analyser::is_stop_word;
 use crate::index::generation::View;
 use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
-use crate::query::{QueryTerm, Understood, telling_terms, word_term};
+use crate::query::{QueryTerm, Understood, is_of_stop_words, telling_terms, word_term};
 use crate::rank::step::{Step, Without};
 
 /// What a match counts in the text alone, in the text with what it is read with, and in the words
@@ -212,10 +212,7 @@ pub fn telling(
     }
     let text = kept.join(" ");
     let words = telling_terms(&text).iter().filter(|term| !is_stop_word(&term.text)).count();
-    let says_all = common.iter().all(|word| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        is_stop_word(&bare.to_lowercase())
-    });
+    let says_all = common.iter().all(|word| is_of_stop_words(word));
     Ok((!common.is_empty() && words >= TELLING_WORDS).then_some(Telling { text, says_all }))
 }
 

@@ -12,7 +12,9 @@ use mc_store::passages::PassageFilter;
 use crate::rank::step::Without;
 
 pub use prefix::stems;
-pub use terms::{QueryTerm, all_terms, stem_terms, telling_terms, whole_term, word_term};
+pub use terms::{
+    QueryTerm, all_terms, is_of_stop_words, stem_terms, telling_terms, whole_term, word_term,
+};
 pub use understand::{Certainty, Name, Understood, understand};
 
 /// What to look for.

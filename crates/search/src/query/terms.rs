@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::analyser::{TermKind, analyse, is_stop_word};
+use crate::analyser::{Lexeme, TermKind, analyse, is_stop_word};
 
 /// A term to look for.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,17 +30,26 @@ fn weight(kind: TermKind) -> f32 {
 /// else is there; parts of identifiers never are.
 pub fn telling_terms(text: &str) -> Vec<QueryTerm> {
     let lexemes = analyse(text);
+    let terms = merged(telling(&lexemes));
+    if terms.is_empty() { merged(lexemes.iter()) } else { terms }
+}
+
+/// Whether a text is made of stop words alone.
+pub fn is_of_stop_words(text: &str) -> bool {
+    telling(&analyse(text)).next().is_none()
+}
+
+/// All but the stop words of prose.
+fn telling(lexemes: &[Lexeme]) -> impl Iterator<Item = &Lexeme> {
     // A stop word is told by its surface form; its stem shares the position.
     let stopped: Vec<usize> = lexemes
         .iter()
         .filter(|l| matches!(l.kind, TermKind::Word | TermKind::Surface) && is_stop_word(&l.text))
         .map(|l| l.position)
         .collect();
-    let telling = lexemes.iter().filter(|l| {
-        !(is_prose(l.kind, &lexemes, l.position) && stopped.binary_search(&l.position).is_ok())
-    });
-    let terms = merged(telling);
-    if terms.is_empty() { merged(lexemes.iter()) } else { terms }
+    lexemes.iter().filter(move |l| {
+        !(is_prose(l.kind, lexemes, l.position) && stopped.binary_search(&l.position).is_ok())
+    })
 }
 
 /// Those of [`telling_terms`] that a text is compared by with others, however each inflects its words.
@@ -70,7 +79,7 @@ pub fn all_terms(text: &str) -> Vec<QueryTerm> {
 }
 
 /// Whether a term belongs to a word that stands by itself.
-fn is_prose(kind: TermKind, lexemes: &[crate::analyser::Lexeme], position: usize) -> bool {
+fn is_prose(kind: TermKind, lexemes: &[Lexeme], position: usize) -> bool {
     match kind {
         TermKind::Word => true,
         TermKind::Surface => {
@@ -85,7 +94,7 @@ fn is_prose(kind: TermKind, lexemes: &[crate::analyser::Lexeme], position: usize
 }
 
 /// Each term once, heaviest first.
-fn merged<'a>(lexemes: impl Iterator<Item = &'a crate::analyser::Lexeme>) -> Vec<QueryTerm> {
+fn merged<'a>(lexemes: impl Iterator<Item = &'a Lexeme>) -> Vec<QueryTerm> {
     let mut weights: HashMap<&str, (f32, f32)> = HashMap::new();
     for lexeme in lexemes {
         let weight = weight(lexeme.kind);
