@@ -260,12 +260,15 @@ fn short_name<'a>(field: &str, name: &'a str) -> Result<&'a str, Invalid> {
     ProjectKey::parse(name).map(|_| name).map_err(|_| Invalid::new(field, rule))
 }
 
-/// The end of a record's life, as a date (through that day, UTC) or as an RFC 3339 time: later
-/// than `now` and at most [`limits::TTL_DAYS`] ahead.
+/// The end of a record's life, as a date (through that day, UTC), as an RFC 3339 time or in days or
+/// weeks from `now` (`30d`, `8w`): later than `now` and at most [`limits::TTL_DAYS`] ahead.
 pub fn ttl(field: &str, text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, Invalid> {
-    let end = end_of_day(text).or_else(|| text.parse::<DateTime<Utc>>().ok());
+    let end = end_of_day(text)
+        .or_else(|| text.parse::<DateTime<Utc>>().ok())
+        .or_else(|| now.checked_add_days(days(text)?));
     let Some(end) = end else {
-        let reason = "must be a date (2027-06-01) or an RFC 3339 time (2027-06-01T12:00:00Z)";
+        let reason = "must be a date (2027-06-01), an RFC 3339 time (2027-06-01T12:00:00Z) or a time \
+                      from now in days or weeks (30d, 8w)";
         return Err(Invalid::new(field, reason));
     };
     if end <= now {
@@ -275,6 +278,15 @@ pub fn ttl(field: &str, text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>,
         return Err(Invalid::new(field, "must be at most 10 years ahead"));
     }
     Ok(end)
+}
+
+fn days(text: &str) -> Option<Days> {
+    let (count, days_each) = match text.split_at_checked(text.len().checked_sub(1)?)? {
+        (count, "d") => (count, 1),
+        (count, "w") => (count, 7),
+        _ => return None,
+    };
+    Some(Days::new(count.parse::<u64>().ok()?.checked_mul(days_each)?))
 }
 
 fn end_of_day(text: &str) -> Option<DateTime<Utc>> {

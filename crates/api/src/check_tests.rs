@@ -68,6 +68,13 @@ fn a_date_lasts_through_its_day() {
 }
 
 #[test]
+fn a_life_is_told_in_days_or_weeks() {
+    let life = |text| ttl("ttl", text, now()).map(|end| (end - now()).num_days());
+    assert_eq!(life("30d").unwrap(), 30);
+    assert_eq!(life("8w").unwrap(), 56);
+}
+
+#[test]
 fn times_that_are_past_far_or_no_times_are_refused() {
     for bad in [
         "2026-11-19",
@@ -77,6 +84,12 @@ fn times_that_are_past_far_or_no_times_are_refused() {
         "",
         "2026-13-01",
         "+262142-12-31",
+        "0d",
+        "d",
+        "-3d",
+        "9999w",
+        "18446744073709551615w",
+        "30д",
     ] {
         assert_eq!(ttl("ttl", bad, now()).unwrap_err().field, "ttl", "{bad}");
     }

@@ -64,7 +64,8 @@ pub struct SaveRequest {
     #[schema(value_type = Option<shapes::Name>)]
     owner: Option<String>,
     quality: Option<QualityEntry>,
-    /// A date (through that day) or an RFC 3339 time, at most 10 years ahead. When absent, as the project's policy has it:
+    /// A date (through that day), an RFC 3339 time, or days or weeks from now (`30d`, `8w`); at most 10 years ahead.
+    /// When absent, as the project's policy has it:
     /// facts and worked examples 180 days after the last recall, other kinds never.
     #[schema(value_type = Option<shapes::EndOfLife>)]
     ttl: Option<String>,

@@ -33,8 +33,8 @@ fn words(tool: Tool) -> Words {
         Tool::Save => (
             "Save to team memory",
             "Call after a fix, a decision or a surprise, with what the next person must know and \
-             can't read off the code. One thing per call, with citations. Says what became of it: kept, \
-             merged, proposed to the team or rejected, and why.",
+             can't see in the code. One thing per call, with citations. The outcome says whether it was \
+             stored, merged, proposed or rejected, and why.",
         ),
         Tool::Search => (
             "Search everything",
@@ -58,11 +58,11 @@ fn words(tool: Tool) -> Words {
         ),
         Tool::Feedback => (
             "Report what helped",
-            "Call after using a recall: handles of the items that were used (none: empty list).",
+            "Call after using a recall: pass the handles of the items you used (an empty list if none).",
         ),
         Tool::Forget => (
             "Forget a record",
-            "Take back a memory record, or your own proposal, that should not be there. To correct one, \
+            "Take back a memory record, or your own proposal, that should not exist. To correct one, \
              save with supersedes.",
         ),
     };

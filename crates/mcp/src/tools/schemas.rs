@@ -59,9 +59,9 @@ pub fn input(tool: Tool) -> Value {
                 "title": text("Title or path"),
                 "url": string(),
                 "section": text("Heading"),
-                "offset": {"type": "integer", "minimum": 0, "description": "Where to read on"},
+                "offset": {"type": "integer", "minimum": 0, "description": "Offset to continue from"},
                 "limit_tokens": tokens(),
-                "bundle_id": text("Of the handle; default newest"),
+                "bundle_id": text("Bundle of the handle; default: newest"),
             }),
         ),
         Tool::Feedback => {
@@ -89,11 +89,11 @@ fn save() -> Value {
     json!({
         "kind": {
             "type": "string", "enum": KINDS,
-            "description": "gotcha: trap; rule: agreed; fewshot: worked fix",
+            "description": "gotcha: pitfall; rule: agreed; fewshot: worked fix",
         },
         "content": text("The cause and the rule, self-contained"),
         "title": string(),
-        "scope": list("Modules or paths it holds for"),
+        "scope": list("Modules or paths it applies to"),
         "tags": strings(),
         "task_external_id": string(),
         "citations": {"type": "array", "items": {
@@ -110,7 +110,7 @@ fn save() -> Value {
         "steps": list("fewshot: what was done"),
         "patch_ref": string(),
         "url": string(),
-        "ttl": text("Expiry, YYYY-MM-DD"),
+        "ttl": text("Expiry: YYYY-MM-DD or 30d"),
         "contradicts": {"type": "boolean", "description": "True if the old record is wrong"},
         "supersedes": text("Handle or id it replaces"),
         "dialog_id": string(),
