@@ -1,18 +1,15 @@
 //! The queue of background work: how many jobs that do nothing it gets through, and how soon one begins.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mc_jobs::{Request, Work, Workers};
-use mc_shared::Shared;
 use mc_store::{Store, testing};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::database::Database;
-use crate::harness::redis::Redis;
 use crate::harness::report::Report;
 use crate::harness::stats::{Spread, Times};
 use crate::harness::{Common, remove, say};
@@ -36,9 +33,6 @@ pub struct Args {
     /// Runs of each
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// A redis-server to start: measures with it as well, beside PostgreSQL alone
-    #[arg(long, value_name = "PATH")]
-    redis_server: Option<PathBuf>,
 }
 
 /// Does nothing, and says so.
@@ -75,42 +69,34 @@ pub async fn run(args: Args) -> Result<()> {
          the transaction that asks for it"
     ));
     let store = &database.store;
-    measure_throughput(store, None, jobs, args.runs, "", &mut report).await?;
-    measure_starts(store, None, timed, args.runs, "with NOTIFY", "< 100 ms", &mut report).await?;
-    if let Some(program) = &args.redis_server {
-        let redis = Redis::start(program, &args.common.work("queue-redis")?).await?;
-        let (shared, runs) = (Some(&redis.shared), args.runs);
-        measure_throughput(store, shared, jobs, runs, ", with Redis", &mut report).await?;
-        measure_starts(store, shared, timed, runs, "with Redis", "< 100 ms", &mut report).await?;
-    }
+    measure_throughput(store, jobs, args.runs, &mut report).await?;
+    measure_starts(store, timed, args.runs, "with NOTIFY", "< 100 ms", &mut report).await?;
     testing::execute(database.url(), "drop trigger notify_workers on apalis.jobs").await?;
-    measure_starts(store, None, timed, args.runs, "without", "< 1,500 ms", &mut report).await?;
+    measure_starts(store, timed, args.runs, "without", "< 1,500 ms", &mut report).await?;
     database.close().await;
     report.write(&args.common.out)
 }
 
 async fn measure_throughput(
     store: &Store,
-    redis: Option<&Shared>,
     jobs: u32,
     runs: usize,
-    how: &str,
     report: &mut Report,
 ) -> Result<()> {
     let (mut asked, mut done) = (Vec::new(), Vec::new());
     for at in 0..runs {
-        let (in_a_second, through) = throughput(store, redis, jobs).await?;
+        let (in_a_second, through) = throughput(store, jobs).await?;
         asked.push(in_a_second);
         done.push(through);
-        say(&format!("queue: throughput{how}, run {} of {runs}", at + 1));
+        say(&format!("queue: throughput, run {} of {runs}", at + 1));
     }
-    report.add(format!("jobs asked for{how}"), "a second", Spread::of(asked));
-    report.add_budgeted(format!("jobs done{how}"), "a second", Spread::of(done), ">= 1,500");
+    report.add("jobs asked for", "a second", Spread::of(asked));
+    report.add_budgeted("jobs done", "a second", Spread::of(done), ">= 1,500");
     Ok(())
 }
 
 /// Jobs a second that are asked for, and that are done.
-async fn throughput(store: &Store, redis: Option<&Shared>, jobs: u32) -> Result<(f64, f64)> {
+async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
     let began = Instant::now();
     for first in (0..jobs).step_by(BATCH as usize) {
         let mut tx = store.begin().await?;
@@ -121,7 +107,7 @@ async fn throughput(store: &Store, redis: Option<&Shared>, jobs: u32) -> Result<
     }
     let asked = f64::from(jobs) / began.elapsed().as_secs_f64();
     let began = Instant::now();
-    let mut node = Node::start(store, redis);
+    let mut node = Node::start(store);
     for _ in 0..jobs {
         node.begun.recv().await.context("the workers ended")?;
     }
@@ -132,7 +118,6 @@ async fn throughput(store: &Store, redis: Option<&Shared>, jobs: u32) -> Result<
 
 async fn measure_starts(
     store: &Store,
-    redis: Option<&Shared>,
     jobs: u32,
     runs: usize,
     how: &str,
@@ -141,7 +126,7 @@ async fn measure_starts(
 ) -> Result<()> {
     let mut times = Vec::new();
     for at in 0..runs {
-        times.push(starts(store, redis, jobs).await?);
+        times.push(starts(store, jobs).await?);
         say(&format!("queue: starts {how}, run {} of {runs}", at + 1));
     }
     let of = |share| Spread::of(times.iter().map(|times: &Times| times.percentile(share)));
@@ -151,8 +136,8 @@ async fn measure_starts(
 }
 
 /// How long jobs that come one by one wait for their start.
-async fn starts(store: &Store, redis: Option<&Shared>, jobs: u32) -> Result<Times> {
-    let mut node = Node::start(store, redis);
+async fn starts(store: &Store, jobs: u32) -> Result<Times> {
+    let mut node = Node::start(store);
     // Until the workers are there.
     put(store, jobs).await?;
     node.begun.recv().await.context("the workers ended")?;
@@ -190,10 +175,9 @@ struct Node {
 }
 
 impl Node {
-    fn start(store: &Store, redis: Option<&Shared>) -> Self {
+    fn start(store: &Store) -> Self {
         let (sender, begun) = mpsc::unbounded_channel();
-        let workers = Workers::new(store.clone()).with_redis(redis.cloned());
-        let workers = workers.with(move |work: Nothing| {
+        let workers = Workers::new(store.clone()).with(move |work: Nothing| {
             // Nobody asks any more once the run is over.
             let _ = sender.send((work.n, Instant::now()));
             std::future::ready(Ok(()))

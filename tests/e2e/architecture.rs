@@ -30,9 +30,8 @@ const LAYERS: &[&[&str]] = &[
 const RESERVED: &[(&str, &[&str])] = &[
     ("sqlx", &["mc-store"]),
     ("apalis", &["mc-jobs"]),
-    ("apalis-redis", &["mc-jobs"]),
     ("apalis-postgres", &["mc-jobs", "mc-store"]),
-    ("redis", &["mc-shared", "mc-jobs"]),
+    ("redis", &["mc-shared"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),
     ("rmcp", &["mc-mcp"]),

@@ -4,7 +4,6 @@ pub mod cluster;
 pub mod database;
 pub mod embedding;
 pub mod machine;
-pub mod redis;
 pub mod report;
 mod sealing;
 pub mod service;

@@ -13,7 +13,6 @@ use mc_indexer::{embed, graph};
 use mc_jobs::{Connecting, Embedding, Indexing};
 use mc_seal::Sealer;
 use mc_search::{ActiveModel, ActiveModels};
-use mc_shared::Shared;
 use mc_store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,8 +35,6 @@ pub struct Work<'a> {
     pub sealer: Arc<Sealer>,
     /// The other systems that the operator has named.
     pub systems: Arc<Systems>,
-    /// What nodes share beside the database, where they do.
-    pub shared: Option<Shared>,
 }
 
 impl Work<'_> {
@@ -48,7 +45,7 @@ impl Work<'_> {
         queue: Store,
         stop: &CancellationToken,
     ) -> Result<TaskTracker> {
-        let Self { config, models, sealer, systems, shared } = self;
+        let Self { config, models, sealer, systems } = self;
         let inside = config.ingest.hosts()?.into();
         let connecting = Connecting { systems, sealer: Arc::clone(&sealer), inside };
         let notifier = Notifier::new(sealer, config.notices.local);
@@ -58,7 +55,7 @@ impl Work<'_> {
 
         let (store, stop) = both();
         let workers = mc_jobs::workers(queue, &store, connecting, in_use(models));
-        let workers = workers.of_node(&node_name(config)?).with_redis(shared);
+        let workers = workers.of_node(&node_name(config)?);
         tasks.spawn(mc_jobs::indexing(workers, &store, indexing(config)?, &stop).run(stop));
         let (store, stop) = both();
         tasks.spawn(embed(embedding(models.current(), store), stop));

@@ -108,7 +108,6 @@ async fn serve(
         models: &memory.search.models,
         sealer: sealer.clone(),
         systems: Arc::clone(&systems),
-        shared,
     };
     let tasks = work.start(&database.background, database.queue.clone(), &stop)?;
 

@@ -59,7 +59,7 @@ async fn work(
     };
     let models = models?;
     let systems = Arc::new(config.connectors.systems()?);
-    let work = background::Work { config, models: &models, sealer, systems, shared };
+    let work = background::Work { config, models: &models, sealer, systems };
     let tasks = work.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

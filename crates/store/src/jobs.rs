@@ -106,15 +106,6 @@ pub enum End<'a> {
     },
 }
 
-/// A due job, as it is told of in Redis.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Relayed {
-    /// Which.
-    pub id: String,
-    /// Its kind.
-    pub kind: String,
-}
-
 /// Connections of the library that takes jobs off the queue.
 pub type Library = PgPool;
 
@@ -160,35 +151,6 @@ pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error>
     Ok(sqlx::query_scalar!(r#"select mc.is_job_due($1) as "is_due!""#, id)
         .fetch_one(&mut *tx.0)
         .await?)
-}
-
-/// Due jobs of some kinds that nobody relayed since they are due: of each kind as many as it has room for. They are
-/// not relayed again until they are due anew.
-pub async fn relay(store: &Store, kinds: &[String], rooms: &[i32]) -> Result<Vec<Relayed>, Error> {
-    Ok(sqlx::query_as!(
-        Relayed,
-        r#"select id as "id!", kind as "kind!" from mc.relay_jobs($1, $2)"#,
-        kinds,
-        rooms
-    )
-    .fetch_all(&mut *store.plain().await?)
-    .await?)
-}
-
-/// Takes a job for `worker`, which is known to the queue, and answers what it was told; `None` where it does not wait,
-/// or is not due.
-pub async fn claim(store: &Store, id: &str, worker: &str) -> Result<Option<Value>, Error> {
-    Ok(sqlx::query_scalar!("select mc.claim_job($1, $2)", id, worker)
-        .fetch_one(&mut *store.plain().await?)
-        .await?)
-}
-
-/// Gives back a job that `worker` took and has not begun.
-pub async fn give_back(store: &Store, id: &str, worker: &str) -> Result<(), Error> {
-    sqlx::query!("select mc.return_job($1, $2)::text", id, worker)
-        .fetch_one(&mut *store.plain().await?)
-        .await?;
-    Ok(())
 }
 
 /// Begins a job that `worker` took; `None` where another has it by now.

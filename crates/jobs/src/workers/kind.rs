@@ -1,30 +1,25 @@
-//! The work of one kind: by a worker that looks into PostgreSQL, and by what Redis hands out beside it.
+//! The work of one kind, by a worker of apalis.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use apalis::prelude::{
-    BackendExt, Event, EventListenerExt, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt,
-    WorkerContext,
+    BackendExt, Strategy, TaskId, WorkerBuilder, WorkerBuilderExt, WorkerContext,
 };
 use apalis_postgres::{Config, PostgresStorage};
 use futures::FutureExt as _;
 use mc_store::jobs;
 use serde_json::Value;
-use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::begin::{begin, insist};
-use super::carried;
 use super::node::Node;
 use crate::work::{Failure, Work};
 
 /// A worker that ended is made again after this, and after twice as long each time that follows soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// A permit that is free by then is waited for: Redis may keep all in use with one short job after the other.
-const SOON: Duration = Duration::from_millis(50);
 /// Signs of life that may be missed before the library itself takes a worker for dead: a year of them.
 const NEVER: usize = 6_000_000;
 
@@ -83,77 +78,35 @@ where
     let strategy = Strategy::new().interval(timing.look).stream(woken);
     // Read in `begin`: for the library one that can't be read is the end of the worker.
     let queue = PostgresStorage::<Value>::new(&node.library).with_config(config);
-    let free = Arc::new(Semaphore::new(W::AT_ONCE));
-    let known = Arc::new(Notify::new());
     let worker = Arc::<str>::from(name);
     let context = WorkerContext::new(name);
     let service = {
-        let (node, worker, run) = (Arc::clone(node), Arc::clone(&worker), run.clone());
-        let free = Arc::clone(&free);
+        let node = Arc::clone(node);
         move |args: Value, id: TaskId| {
             let (node, worker, run) = (Arc::clone(&node), Arc::clone(&worker), run.clone());
-            begin_or_return::<W, F, Fut>(Arc::clone(&free), node, worker, id.to_string(), args, run)
+            begin::<W, F, Fut>(node, worker, id.to_string(), args, run)
         }
     };
     let working = WorkerBuilder::new(&context)
         .backend(queue.poll_with_strategy(strategy))
         .concurrency(W::AT_ONCE)
-        .on_event({
-            let known = Arc::clone(&known);
-            move |_: &WorkerContext, event: &Event| {
-                if matches!(event, Event::HeartBeat) {
-                    known.notify_one();
-                }
-            }
-        })
         .build(service);
 
     let mut working = std::pin::pin!(working.run());
-    let mut carrying =
-        carried::carry_out::<W, F, Fut>(worker, Arc::clone(node), run, free, known, stop.clone());
-    let nothing_carried = tokio::select! {
+    tokio::select! {
         ended = &mut working => return ended.map_err(|error| error.to_string()),
-        ended = &mut carrying => {
-            ended.map_err(|error| error.to_string())??;
-            true
-        }
-        () = stop.cancelled() => false,
+        () = stop.cancelled() => {}
         never = bell.echo() => never,
-    };
+    }
     if let Err(error) = context.stop() {
         tracing::debug!(job.worker = name, %error, "a worker had not begun yet");
         return Ok(());
     }
-    let both = async {
-        let rest = async { if nothing_carried { Ok(Ok(())) } else { carrying.await } };
-        let (ended, rest) = tokio::join!(working, rest);
-        let rest = rest.map_err(|error| error.to_string());
-        ended.map_err(|error| error.to_string()).and(rest.flatten())
-    };
-    tokio::time::timeout(timing.grace, both).await.unwrap_or_else(|_| {
-        tracing::info!(job.kind = W::KIND, "work was cut short; it is begun anew");
-        Ok(())
-    })
-}
-
-/// Begins a job that the worker took, unless jobs that Redis handed out have all permits: then it is given back, for
-/// whoever is free, and nothing more is asked for until there is a permit. The library itself is never kept from asking:
-/// it would stop in the middle of the transaction in which it takes jobs.
-async fn begin_or_return<W, F, Fut>(
-    free: Arc<Semaphore>,
-    node: Arc<Node>,
-    worker: Arc<str>,
-    id: String,
-    args: Value,
-    run: F,
-) where
-    W: Work,
-    F: Fn(W) -> Fut + Send + 'static,
-    Fut: Future<Output = Result<(), Failure>> + Send + 'static,
-{
-    if let Ok(Ok(_permit)) = tokio::time::timeout(SOON, free.acquire()).await {
-        return begin::<W, F, Fut>(node, worker, id, args, run).await;
-    }
-    insist(|| jobs::give_back(&node.store, &id, &worker)).await;
-    let _ = free.acquire().await;
+    tokio::time::timeout(timing.grace, working).await.map_or_else(
+        |_| {
+            tracing::info!(job.kind = W::KIND, "work was cut short; it is begun anew");
+            Ok(())
+        },
+        |ended| ended.map_err(|error| error.to_string()),
+    )
 }

@@ -1,17 +1,13 @@
 //! Those who do the work: for each kind a worker of apalis's, watched, and what the queue needs besides.
 
 mod begin;
-mod carried;
-mod gate;
 mod kind;
 mod node;
-mod relay;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use mc_shared::Shared;
 use mc_store::Store;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -59,14 +55,10 @@ pub struct Workers {
     timing: Timing,
     kinds: Vec<Kind>,
     schedules: Vec<Schedule>,
-    redis: Option<Shared>,
 }
 
-/// A kind of work, and who does it until they are told to stop.
-struct Kind {
-    name: &'static str,
-    work: Box<dyn FnOnce(Arc<Node>, CancellationToken) -> BoxFuture<'static, ()> + Send>,
-}
+/// Does the work of a kind until it is told to stop.
+type Kind = Box<dyn FnOnce(Arc<Node>, CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
 impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -83,7 +75,7 @@ impl Workers {
     pub fn new(store: Store) -> Self {
         let timing = Timing::default();
         let (kinds, schedules) = (Vec::new(), Vec::new());
-        Self { store, node: None, timing, kinds, schedules, redis: None }
+        Self { store, node: None, timing, kinds, schedules }
     }
 
     /// The same in the name of a node that has one process at a time: what the one before held when it died is
@@ -97,11 +89,6 @@ impl Workers {
         Self { timing, ..self }
     }
 
-    /// The same, told by a Redis who is to do what, if there is one; while it is away they look for themselves.
-    pub fn with_redis(self, redis: Option<Shared>) -> Self {
-        Self { redis, ..self }
-    }
-
     /// The same, doing work of a kind.
     pub fn with<W, F, Fut>(mut self, run: F) -> Self
     where
@@ -109,11 +96,9 @@ impl Workers {
         F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output = Result<(), Failure>> + Send + 'static,
     {
-        let work =
-            Box::new(move |node: Arc<Node>, stop: CancellationToken| -> BoxFuture<'static, ()> {
-                Box::pin(kind::keep_working::<W, F, Fut>(node, run, stop))
-            });
-        self.kinds.push(Kind { name: W::KIND, work });
+        self.kinds.push(Box::new(move |node, stop| {
+            Box::pin(kind::keep_working::<W, F, Fut>(node, run, stop))
+        }));
         self
     }
 
@@ -128,17 +113,15 @@ impl Workers {
         if let Some(node) = &self.node {
             node::forget_former(&self.store, node).await;
         }
-        let node = Arc::new(Node::new(self.node, self.store, self.timing, self.redis));
-        let names = self.kinds.iter().map(|kind| kind.name).collect();
+        let node = Arc::new(Node::new(self.node, self.store, self.timing));
         let mut tasks = JoinSet::new();
         for kind in self.kinds {
-            tasks.spawn((kind.work)(Arc::clone(&node), stop.clone()));
+            tasks.spawn(kind(Arc::clone(&node), stop.clone()));
         }
         for schedule in self.schedules {
             tasks.spawn(schedule.run(node.store.clone(), stop.clone()));
         }
         tasks.spawn(node::listen(Arc::clone(&node), stop.clone()));
-        tasks.spawn(relay::relay(Arc::clone(&node), names, stop.clone()));
         tasks.spawn(node::sweep(Arc::clone(&node), stop));
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {

@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::channel::mpsc;
-use mc_shared::Shared;
 use mc_store::Store;
 use mc_store::jobs::{self, Library, Swept};
 use tokio::sync::Notify;
@@ -30,50 +28,20 @@ pub(super) struct Node {
     /// What the library takes jobs off the queue with.
     pub(super) library: Library,
     pub(super) timing: Timing,
-    /// What hands work out, where there is one.
-    pub(super) redis: Option<Shared>,
-    /// Those who look into PostgreSQL.
+    /// Those who look for jobs.
     pub(super) bells: Bells,
-    /// Those who look into Redis.
-    pub(super) carried: Bells,
-    /// Wakes the relay.
-    pub(super) relay: Notify,
-    is_carried: AtomicBool,
 }
 
 impl Node {
     /// A node whose process is the one of that name, if it has one.
-    pub(super) fn new(
-        name: Option<String>,
-        store: Store,
-        timing: Timing,
-        redis: Option<Shared>,
-    ) -> Self {
+    pub(super) fn new(name: Option<String>, store: Store, timing: Timing) -> Self {
         Self {
             name: process_name(name),
             library: jobs::queue(&store),
             store,
             timing,
-            redis,
             bells: Bells::default(),
-            carried: Bells::default(),
-            relay: Notify::new(),
-            is_carried: AtomicBool::new(false),
         }
-    }
-
-    /// Has jobs of a kind that have come, or of any, be found soon: by the relay while Redis hands them out, otherwise
-    /// by whoever does them.
-    pub(super) fn wake(&self, kind: Option<&str>) {
-        self.relay.notify_one();
-        if !self.is_carried.load(Ordering::Relaxed) {
-            self.bells.ring(kind);
-        }
-    }
-
-    /// Whether Redis hands work out from now on; `true` where that is news.
-    pub(super) fn set_carried(&self, is_carried: bool) -> bool {
-        self.is_carried.swap(is_carried, Ordering::Relaxed) != is_carried
     }
 }
 
@@ -151,9 +119,9 @@ pub(super) async fn listen(node: Arc<Node>, stop: CancellationToken) {
 async fn be_told(node: &Node) -> Result<Infallible, mc_store::Error> {
     let mut inserted = jobs::listen(&node.store).await?;
     // Some may have come before.
-    node.wake(None);
+    node.bells.ring(None);
     loop {
-        node.wake(inserted.next().await?.as_deref());
+        node.bells.ring(inserted.next().await?.as_deref());
     }
 }
 
@@ -168,7 +136,7 @@ pub(super) async fn sweep(node: Arc<Node>, stop: CancellationToken) {
             Ok(Swept { freed, killed, pruned }) => {
                 tracing::info!(freed, killed, pruned, "looked after the queue");
                 if freed > 0 {
-                    node.wake(None);
+                    node.bells.ring(None);
                 }
             }
             Err(error) => tracing::warn!(%error, "the queue could not be looked after"),

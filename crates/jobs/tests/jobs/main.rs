@@ -1,8 +1,6 @@
 //! Jobs on a real queue: done, failed, given up, left by the dead, and by the clock.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
-mod carried;
-
 use std::collections::HashSet;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,11 +10,10 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::JobState;
 use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
-use mc_shared::Shared;
 use mc_store::Store;
 use mc_store::jobs::{self, Job, JobFilter, NewJob};
 use mc_store::testing::{execute, text};
-use mc_testkit::{Redis, TestDatabase};
+use mc_testkit::TestDatabase;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -28,8 +25,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const NODE: &str = "kitchen";
 /// Names the database for [`a_worker_that_waits_to_be_killed`].
 const HELPER: &str = "MC_TEST_JOBS_DATABASE";
-/// Names its Redis, where it has one.
-const HELPER_REDIS: &str = "MC_TEST_JOBS_REDIS";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Note {
@@ -325,21 +320,13 @@ async fn an_effect_is_taken_once() {
 /// `MC_TEST_TICKS` says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_tick_is_one_job_on_any_number_of_nodes() {
-    tick_on_three_nodes(None).await;
-}
-
-async fn tick_on_three_nodes(redis: Option<&Redis>) {
     let db = TestDatabase::create().await;
     let wanted = std::env::var("MC_TEST_TICKS").map_or(6, |ticks| ticks.parse().unwrap());
-    let shared = shared(redis);
-    let node = || {
-        let workers = Workers::new(db.store().clone()).with_redis(shared.clone());
-        Running::start(ticking(workers))
-    };
+    let node = || Running::start(ticking(Workers::new(db.store().clone())));
     let (first, second) = (node(), node());
     let count = "select count(*)::text from apalis.jobs where job_type = 'tick'";
     while text(db.store(), count).await.unwrap().parse::<usize>().unwrap() < wanted {
-        let third = Helper::start(&db, redis);
+        let third = Helper::start(&db);
         tokio::time::sleep(Duration::from_millis(1_300)).await;
         drop(third);
     }
@@ -408,22 +395,18 @@ async fn ticks_within(db: &TestDatabase, from: DateTime<Utc>, to: DateTime<Utc>)
 /// beside it are done.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
-    give_up_poison(None).await;
-}
-
-async fn give_up_poison(redis: Option<&Redis>) {
     let db = TestDatabase::create().await;
     put(db.store(), &Poison {}, None).await;
     for n in 0..20 {
         put(db.store(), &Note { n }, None).await;
     }
     let mut deaths = 0;
-    let mut helper = Helper::start(&db, redis);
+    let mut helper = Helper::start(&db);
     let begun = Instant::now();
     let poisoned = loop {
         if helper.0.try_wait().unwrap().is_some() {
             deaths += 1;
-            helper = Helper::start(&db, redis);
+            helper = Helper::start(&db);
         }
         let jobs = of_kind(db.store(), "poison").await;
         if jobs[0].state == JobState::Dead {
@@ -443,18 +426,18 @@ async fn give_up_poison(redis: Option<&Redis>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_strands_nothing() {
     tokio::join!(
-        restarted_after(Duration::ZERO, None),
-        restarted_after(Duration::from_millis(100), None),
-        restarted_after(Duration::from_secs(5), None),
-        restarted_after(Duration::from_mins(1), None),
+        restarted_after(Duration::ZERO),
+        restarted_after(Duration::from_millis(100)),
+        restarted_after(Duration::from_secs(5)),
+        restarted_after(Duration::from_mins(1)),
     );
 }
 
-async fn restarted_after(wait: Duration, redis: Option<&Redis>) {
-    let db = killed_at_work(redis).await;
+async fn restarted_after(wait: Duration) {
+    let db = killed_at_work().await;
     tokio::time::sleep(wait).await;
     let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
-    let running = Running::start(workers.with_redis(shared(redis)));
+    let running = Running::start(workers);
     let jobs = all(db.store(), "note", JobState::Done).await;
     assert!(jobs.iter().all(|job| job.starts <= 2), "{wait:?}: {jobs:?}");
     running.stop().await;
@@ -462,16 +445,11 @@ async fn restarted_after(wait: Duration, redis: Option<&Redis>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would_wait() {
-    begin_anew_beside_another(None).await;
-}
-
-async fn begin_anew_beside_another(redis: Option<&Redis>) {
-    let db = killed_at_work(redis).await;
-    let shared = shared(redis);
+    let db = killed_at_work().await;
     let node = |name: &str| {
         let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
         let patient = Timing { silence: Duration::from_hours(1), ..quick() };
-        Running::timed(workers.of_node(name).with_redis(shared.clone()), patient)
+        Running::timed(workers.of_node(name), patient)
     };
     let other = node("another");
     let same = node(NODE);
@@ -482,12 +460,12 @@ async fn begin_anew_beside_another(redis: Option<&Redis>) {
 }
 
 /// A queue whose one node was killed while it worked.
-async fn killed_at_work(redis: Option<&Redis>) -> TestDatabase {
+async fn killed_at_work() -> TestDatabase {
     let db = TestDatabase::create().await;
     for n in 1000..1010 {
         put(db.store(), &Note { n }, None).await;
     }
-    let _helper = Helper::start(&db, redis);
+    let _helper = Helper::start(&db);
     let begun = Instant::now();
     while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
         assert!(begun.elapsed() < PATIENCE);
@@ -496,25 +474,14 @@ async fn killed_at_work(redis: Option<&Redis>) -> TestDatabase {
     db
 }
 
-/// What a node connects to.
-fn shared(redis: Option<&Redis>) -> Option<Shared> {
-    redis.map(|redis| open(redis.url()))
-}
-
-fn open(url: String) -> Shared {
-    let answers_within = Duration::from_millis(500);
-    Shared::open(&mc_shared::Settings { url, database: "kitchen".into(), answers_within }).unwrap()
-}
-
 /// A node in a process of its own; killed with the value.
 struct Helper(Child);
 
 impl Helper {
-    fn start(db: &TestDatabase, redis: Option<&Redis>) -> Self {
+    fn start(db: &TestDatabase) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_worker_that_waits_to_be_killed", "--ignored", "--nocapture"])
             .env(HELPER, &db.logins().worker)
-            .env(HELPER_REDIS, redis.map(Redis::url).unwrap_or_default())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
@@ -534,10 +501,8 @@ impl Drop for Helper {
 async fn a_worker_that_waits_to_be_killed() {
     let Ok(url) = std::env::var(HELPER) else { return };
     let store = Store::connect(&url, 8, mc_store::testing::chains()).await.unwrap();
-    let redis = std::env::var(HELPER_REDIS).ok().filter(|url| !url.is_empty());
     let workers = Workers::new(store)
         .of_node(NODE)
-        .with_redis(redis.map(open))
         .with(|note: Note| async move {
             // Those are held until the process is killed.
             if note.n >= 1000 {
