@@ -13,7 +13,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
-use mc_llm::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
+use mc_embed::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
 use tokio::net::TcpListener;
 
 use self::wire::{Answer, Models, Refusal, Request};
@@ -51,7 +51,8 @@ pub async fn run(args: Args) -> Result<()> {
         query_cache: 0,
         ..RuntimeSettings::default()
     };
-    let embedder = mc_llm::open(&settings, &runtime).await.context("the model can't be served")?;
+    let embedder =
+        mc_embed::open(&settings, &runtime).await.context("the model can't be served")?;
     let listener = TcpListener::bind(args.listen)
         .await
         .with_context(|| format!("can't listen on {}; choose another port", args.listen))?;

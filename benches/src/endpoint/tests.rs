@@ -15,7 +15,7 @@ async fn served() -> String {
         onnx_library: Some(cache.join("onnxruntime/libonnxruntime.so")),
         ..RuntimeSettings::default()
     };
-    let embedder = mc_llm::open(&settings, &runtime).await.expect("the model");
+    let embedder = mc_embed::open(&settings, &runtime).await.expect("the model");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("its address");
     tokio::spawn(async move { axum::serve(listener, router(embedder)).await });

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mc_llm::ModelId;
+use mc_embed::ModelId;
 use serde::{Deserialize, Serialize};
 
 /// `POST /v1/embeddings`; fields that change nothing here, such as `user`, are accepted.
@@ -175,7 +175,7 @@ impl Refusal {
 
     /// The model failed.
     #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-    pub(super) fn failed(error: mc_llm::Error) -> Self {
+    pub(super) fn failed(error: mc_embed::Error) -> Self {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         Self { status, param: None, message: error.to_string() }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use anyhow::{Context, Result, bail};
-use mc_seal::SealingKey;
+use mc_crypto::SealingKey;
 use mc_store::embedded::{Embedded, EmbeddedSettings};
 use mc_store::{Store, logins, testing};
 use rustix::process::{Pid, Signal, kill_process};

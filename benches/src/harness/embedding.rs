@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use mc_llm::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
+use mc_embed::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::Store;
 use mc_store::vectors::{self, Model};
@@ -31,7 +31,7 @@ pub async fn open(cache_dir: &Path) -> Result<Arc<dyn Embedder>> {
         onnx_library: Some(cache_dir.join("onnxruntime/libonnxruntime.so")),
         ..RuntimeSettings::default()
     };
-    mc_llm::open(&provider(cache_dir), &runtime).await.context("run `make setup` first")
+    mc_embed::open(&provider(cache_dir), &runtime).await.context("run `make setup` first")
 }
 
 /// Makes the model known to a database, as the service does.

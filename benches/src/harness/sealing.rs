@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mc_seal::{ChainKeys, Sealer, SealingKey};
+use mc_crypto::{ChainKeys, Sealer, SealingKey};
 use mc_store::audit::Chains;
 
 use super::make_dir;

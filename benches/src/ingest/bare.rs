@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use mc_llm::Purpose;
+use mc_embed::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::{self, embedding_text};

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use governor::clock::{Clock, MonotonicClock};
-use mc_shared::{Buckets, Rates};
+use mc_redis::{Buckets, Rates};
 
 use crate::rates::Limiter;
 

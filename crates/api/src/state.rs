@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use mc_connectors::Systems;
 use mc_indexer::source::InsideHost;
 use mc_memory::MemoryContext;
-use mc_shared::Rates;
+use mc_redis::Rates;
 use mc_store::Store;
 
 use crate::auth::Authenticator;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use mc_seal::{Sealer, SealingKey};
+use mc_crypto::{Sealer, SealingKey};
 use zeroize::Zeroizing;
 
 use crate::private_file;
@@ -92,7 +92,7 @@ fn read(path: &Path) -> Result<SealingKey> {
 
 #[cfg(test)]
 mod tests {
-    use mc_seal::Place;
+    use mc_crypto::Place;
 
     use super::*;
 

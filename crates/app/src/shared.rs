@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use mc_llm::QueryCache;
-use mc_seal::Sealer;
-use mc_shared::{Rates, Settings, Shared, Vectors};
+use mc_crypto::Sealer;
+use mc_embed::QueryCache;
+use mc_redis::{Rates, Settings, Shared, Vectors};
 use mc_store::{Store, server};
 
 use crate::config::Config;

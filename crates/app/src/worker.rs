@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use mc_seal::{ChainKeys, Sealer};
+use mc_crypto::{ChainKeys, Sealer};
 use mc_store::Store;
 use mc_store::audit::{self, Chains};
 use mc_store::embedded::DataDirLock;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::{join, join_all};
 use mc_domain::{Classified, PassageId};
-use mc_llm::{Embedder, Purpose};
+use mc_embed::{Embedder, Purpose};
 use mc_store::Store;
 use mc_store::vectors::{self, Backlog, Model};
 use tokio::sync::Notify;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mc_connectors::{Comment, Thread};
+use mc_crypto::{Sealer, SealingKey};
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
     Act, HeldEnds, HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource,
@@ -13,7 +14,6 @@ use mc_jobs::{Connecting, Embedding, Request, Round, comments};
 use mc_memory::Looked;
 use mc_memory::documents::{self, Body, Document, Incoming, prepare_all};
 use mc_memory::normalise::content_hash;
-use mc_seal::{Sealer, SealingKey};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::retention::{Kept, purge};
 use mc_store::hygiene::{self, Report, ReportFilter};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mc_crypto::Sealer;
 use mc_domain::{BundleId, Policy, ProjectId, UserId};
-use mc_seal::Sealer;
 use mc_search::SearchContext;
 use mc_store::Store;
 use mc_store::policies::sanitizing;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mc_domain::{FindAction, HoldId, Policy};
-use mc_guard::{FLAG, QUARANTINE};
+use mc_prompt_guard::{FLAG, QUARANTINE};
 use mc_sanitizer::{Action, Masked, Sanitized, mask_with};
 use mc_store::policies::{find_action, sanitizing};
 use serde_json::{Map, Value};
@@ -178,7 +178,7 @@ impl Gate {
     }
 
     fn inspect(&mut self, text: &str) {
-        for suspicion in mc_guard::inspect(text) {
+        for suspicion in mc_prompt_guard::inspect(text) {
             if suspicion.confidence < FLAG {
                 continue;
             }

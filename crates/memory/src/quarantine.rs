@@ -1,9 +1,9 @@
 //! Putting into quarantine what a policy forbids to be taken in, and opening it again.
 
 use chrono::{TimeDelta, Utc};
+use mc_crypto::{Place, Sealer};
 use mc_domain::{Act, HoldId, HoldState, Policy, ProjectId};
 use mc_sanitizer::{Policy as Sanitizing, Sanitized, mask_with};
-use mc_seal::{Place, Sealer};
 use mc_store::Tx;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::quarantine::{self, NewHold};

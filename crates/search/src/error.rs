@@ -35,7 +35,7 @@ pub enum Error {
     Store(#[from] mc_store::Error),
     /// The embedding provider failed.
     #[error(transparent)]
-    Embedding(#[from] mc_llm::Error),
+    Embedding(#[from] mc_embed::Error),
 }
 
 impl Classified for Error {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mc_domain::policy::Providers;
-use mc_llm::Embedder;
+use mc_embed::Embedder;
 use mc_store::vectors::Model;
 
 /// A model as the database knows it, and the provider that computes it.

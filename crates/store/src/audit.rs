@@ -16,8 +16,8 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, SubsecRound as _, Utc};
+use mc_crypto::{ChainKeys, MAC_LEN, Mac};
 use mc_domain::{Act, ProjectId, UserId};
-use mc_seal::{ChainKeys, MAC_LEN, Mac};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -314,7 +314,7 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
-    fn sign(&self, keys: &ChainKeys, before: &Mac) -> (mc_seal::KeyId, Mac) {
+    fn sign(&self, keys: &ChainKeys, before: &Mac) -> (mc_crypto::KeyId, Mac) {
         self.parts(before, |parts| keys.sign(parts))
     }
 

@@ -296,8 +296,8 @@ pub mod testing {
 
     /// Chains of keys that nobody else has, for a test.
     pub fn chains() -> Chains {
-        let sealer = mc_seal::Sealer::new(mc_seal::SealingKey::generate(), Vec::new());
-        Chains::new(mc_seal::ChainKeys::of(&sealer), std::collections::HashMap::new())
+        let sealer = mc_crypto::Sealer::new(mc_crypto::SealingKey::generate(), Vec::new());
+        Chains::new(mc_crypto::ChainKeys::of(&sealer), std::collections::HashMap::new())
     }
 
     const TEMPLATE: &str = "memory_copilot_test_template";

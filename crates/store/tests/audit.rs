@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use mc_crypto::{ChainKeys, Sealer, SealingKey};
 use mc_domain::Act;
-use mc_seal::{ChainKeys, Sealer, SealingKey};
 use mc_store::Store;
 use mc_store::audit::{Chain, Chains, NewEvent, note_alone, verify};
 use mc_testkit::TestDatabase;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mc_seal::{Sealer, SealingKey};
+use mc_crypto::{Sealer, SealingKey};
 use mc_store::backup::{self, Archive, BackupError, Manifest, Progress, Source, Step, Target};
 use mc_store::testing::{execute, text};
 use mc_store::{Store, logins};

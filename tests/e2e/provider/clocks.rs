@@ -4,8 +4,8 @@
 use chrono::{TimeDelta, Utc};
 use mc_auth::jwt::{self, Grant, LEEWAY, LIFETIME, Party};
 use mc_auth::keys::SigningKey;
+use mc_crypto::{Sealer, SealingKey};
 use mc_domain::{SessionId, UserId};
-use mc_seal::{Sealer, SealingKey};
 use reqwest::Method;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::Extensions;
 use mc_domain::{TokenId, UserId};
-use mc_shared::Rates;
+use mc_redis::Rates;
 
 use super::drain_stranger;
 use crate::auth::Principal;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_auth::jwt;
 use mc_auth::keys::{KeySet, KeyState, SigningKey, VerifyingKey};
-use mc_seal::Sealer;
+use mc_crypto::Sealer;
 use mc_store::Store;
 use mc_store::sessions::{self, Key};
 

@@ -8,11 +8,11 @@ use http::{Request, StatusCode, header};
 use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
 use mc_connectors::Systems;
 use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
+use mc_crypto::{Sealer, SealingKey};
 use mc_domain::policy::RetentionDays;
+use mc_embed::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_jobs::{Connecting, Embedding};
-use mc_llm::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
 use mc_memory::MemoryContext;
-use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::hygiene::retention::{self, Kept};
 use mc_store::{Store, accounts, testing, vectors};
@@ -322,5 +322,5 @@ async fn embedder() -> Arc<dyn Embedder> {
         threads: Some(1),
         ..RuntimeSettings::default()
     };
-    mc_llm::open(&settings, &runtime).await.unwrap()
+    mc_embed::open(&settings, &runtime).await.unwrap()
 }

@@ -1,7 +1,7 @@
 //! A program that was turned: whatever it saves, nothing of it counts before a person has decided.
 
 use futures::stream::{self, StreamExt as _};
-use mc_guard::payloads::{FAMILIES, VARIANTS, payloads};
+use mc_prompt_guard::payloads::{FAMILIES, VARIANTS, payloads};
 use serde_json::json;
 
 use crate::client::TestApi;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
+use mc_embed::{Embedder, Error, ModelId, Purpose};
 use mc_indexer::embed::{self, Batch};
-use mc_llm::{Embedder, Error, ModelId, Purpose};
 use mc_sanitizer::Sanitized;
 use serde_json::json;
 

@@ -161,7 +161,7 @@ fn every_operation_of_the_api_is_attempted() {
     let mut attempted: Vec<_> = OPERATIONS.iter().map(|(name, _)| *name).collect();
     named.sort_unstable();
     attempted.sort_unstable();
-    assert_eq!(attempted, named, "add what is missing to operations/mod.rs");
+    assert_eq!(attempted, named, "add what is missing to operations.rs");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -186,5 +186,5 @@ async fn every_tool_of_the_mcp_server_is_attempted() {
     let tools = message["result"]["tools"].as_array().unwrap_or_else(|| panic!("{text}"));
     let tools: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let attempted: Vec<_> = TOOLS.iter().map(|(name, _)| *name).collect();
-    assert_eq!(attempted, tools, "add what is missing to operations/mod.rs");
+    assert_eq!(attempted, tools, "add what is missing to operations.rs");
 }

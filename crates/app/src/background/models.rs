@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mc_llm::{Embedder, ProviderSettings, QueryCache, RuntimeSettings};
+use mc_embed::{Embedder, ProviderSettings, QueryCache, RuntimeSettings};
 use mc_search::{ActiveModel, ActiveModels};
 use mc_store::{Store, vectors};
 use tokio_util::sync::CancellationToken;
@@ -24,8 +24,8 @@ pub async fn open(
     let settings = provider(config)?;
     let runtime = RuntimeSettings { shared_queries: queries, ..runtime(&config.embedding) };
     let embedder = match known_dimensions(store, &settings).await? {
-        Some(dimensions) => mc_llm::open_known(&settings, dimensions, &runtime).await,
-        None => mc_llm::open(&settings, &runtime).await,
+        Some(dimensions) => mc_embed::open_known(&settings, dimensions, &runtime).await,
+        None => mc_embed::open(&settings, &runtime).await,
     };
     let embedder = embedder.context("the embedding model can't be used")?;
     let current = register(store, &settings, embedder).await?;
@@ -84,7 +84,7 @@ async fn previous(
     let settings: ProviderSettings = serde_json::from_value(model.provider.clone())
         .with_context(|| format!("how to open the model {} is not readable", model.name))?;
     let dimensions = usize::try_from(model.dimensions).unwrap_or_default();
-    match mc_llm::open_known(&settings, dimensions, runtime).await {
+    match mc_embed::open_known(&settings, dimensions, runtime).await {
         Ok(embedder) => Ok(Some(ActiveModel { model, embedder, is_remote: settings.is_remote() })),
         Err(error) => {
             // Search goes on by keywords and the vectors that are there already.
@@ -148,7 +148,7 @@ fn runtime(embedding: &Embedding) -> RuntimeSettings {
 mod tests {
     use futures::future::BoxFuture;
     use mc_domain::Trust;
-    use mc_llm::{ModelId, Purpose};
+    use mc_embed::{ModelId, Purpose};
     use mc_sanitizer::{Sanitized, mask};
     use mc_store::docs::{self, NewDoc};
     use mc_store::passages::NewPassage;
@@ -169,7 +169,7 @@ mod tests {
             &self,
             _: Vec<Sanitized>,
             _: Purpose,
-        ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+        ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_embed::Error>> {
             Box::pin(std::future::pending())
         }
     }

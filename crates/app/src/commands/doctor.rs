@@ -114,7 +114,7 @@ async fn redis(config: &Config) -> Finding {
         return good("redis", "not configured: limits and caches are each node's own".into());
     }
     let began = Instant::now();
-    match mc_shared::version(url).await {
+    match mc_redis::version(url).await {
         Ok(version) => {
             let ms = began.elapsed().as_millis();
             good("redis", format!("version {version}, answered within {ms} ms of connecting"))

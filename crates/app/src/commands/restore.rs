@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use mc_seal::{ChainKeys, Sealer};
+use mc_crypto::{ChainKeys, Sealer};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Chains, Report};
 use mc_store::backup::{self, Archive, BackupError, Progress, Target};

@@ -41,7 +41,7 @@ pub async fn settle(new: Option<NewKey>, store: &Store, file: &Path) -> Result<(
 mod tests {
     use std::collections::HashMap;
 
-    use mc_seal::ChainKeys;
+    use mc_crypto::ChainKeys;
     use mc_store::Tx;
     use mc_store::audit::Chains;
     use mc_testkit::TestDatabase;

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::{Callback, Error, ProviderName};
 use crate::secret::LoginState;
-use mc_seal::{Place, Sealer};
+use mc_crypto::{Place, Sealer};
 
 /// How long a person has to sign in.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
@@ -45,10 +45,10 @@ impl Pending {
         sealer: &Sealer,
         state: &LoginState,
         envelope: &[u8],
-    ) -> Result<Self, mc_seal::Error> {
+    ) -> Result<Self, mc_crypto::Error> {
         let hash = state.hash();
         let json = sealer.open(Place { purpose: PURPOSE, row: hash.as_bytes() }, envelope)?;
-        serde_json::from_slice(&json).map_err(|_| mc_seal::Error::Malformed)
+        serde_json::from_slice(&json).map_err(|_| mc_crypto::Error::Malformed)
     }
 
     /// When it is of no more use, and can be deleted.
@@ -85,7 +85,7 @@ impl fmt::Debug for Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mc_seal::SealingKey;
+    use mc_crypto::SealingKey;
 
     fn begun(state: &LoginState) -> Pending {
         Pending {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(opened.pkce_verifier.secret(), "verifier");
         assert!(!format!("{opened:?}").contains("verifier"));
         let elsewhere = Pending::open(&sealer, &other, &envelope);
-        assert_eq!(elsewhere.err(), Some(mc_seal::Error::Forged));
+        assert_eq!(elsewhere.err(), Some(mc_crypto::Error::Forged));
     }
 
     #[test]

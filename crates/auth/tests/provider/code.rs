@@ -2,7 +2,7 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_auth::login::{Callback, Error, Pending, Provider, ProviderKind};
-use mc_seal::{Sealer, SealingKey};
+use mc_crypto::{Sealer, SealingKey};
 
 use crate::browser::Browser;
 use crate::server::Server;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use mc_domain::Trust;
-use mc_guard::Suspicion;
+use mc_prompt_guard::Suspicion;
 use mc_sanitizer::{Policy, mask_with};
 use mc_store::history::NewCommit;
 use tokio_util::sync::CancellationToken;
@@ -75,7 +75,7 @@ impl Rules {
     }
 
     fn trust(&self, text: &str) -> Trust {
-        let is_order = mc_guard::inspect(text).iter().any(Suspicion::quarantines);
+        let is_order = mc_prompt_guard::inspect(text).iter().any(Suspicion::quarantines);
         if self.is_guarded && is_order { Trust::Untrusted } else { Trust::Imported }
     }
 }

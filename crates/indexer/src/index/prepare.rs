@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mc_domain::Trust;
-use mc_guard::Suspicion;
+use mc_prompt_guard::Suspicion;
 use mc_sanitizer::{Class, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
@@ -120,7 +120,8 @@ impl Job {
     /// Who vouches for texts of the repository that are shown as one: nobody where any of them addresses a
     /// model. They are not held back for that: the repository has them all the same.
     fn trust(&self, texts: &[&str]) -> Trust {
-        let is_order = |text: &&str| mc_guard::inspect(text).iter().any(Suspicion::quarantines);
+        let is_order =
+            |text: &&str| mc_prompt_guard::inspect(text).iter().any(Suspicion::quarantines);
         let is_trusted = !self.rules.is_guarded || !texts.iter().any(is_order);
         if is_trusted { Trust::Imported } else { Trust::Untrusted }
     }

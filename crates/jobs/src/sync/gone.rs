@@ -284,8 +284,8 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Instant;
 
+    use mc_crypto::{Sealer, SealingKey};
     use mc_domain::ConnectionId;
-    use mc_seal::{Sealer, SealingKey};
     use mc_store::Store;
     use mc_store::connections::NewConnection;
     use mc_store::testing::{execute, text};

@@ -17,7 +17,7 @@
 
 use std::fmt::Write;
 
-use mc_guard::neutral;
+use mc_prompt_guard::neutral;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use serde_json::Value;

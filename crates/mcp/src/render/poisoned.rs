@@ -1,8 +1,8 @@
 //! Generated attacks in every field of every answer: a reader that knows nothing but the format finds
 //! exactly the items that were rendered.
 
-use mc_guard::neutral;
-use mc_guard::payloads::{Payload, payloads};
+use mc_prompt_guard::neutral;
+use mc_prompt_guard::payloads::{Payload, payloads};
 use serde_json::{Value, json};
 
 use super::data::{one_line, quoted, structured};

@@ -76,7 +76,7 @@ impl Clean {
 /// What a record was taken from, or nothing where that reads like an order: it is shown beside a text that
 /// others may have vouched for.
 fn innocent(source: String) -> String {
-    if mc_guard::inspect(&source).is_empty() { source } else { String::new() }
+    if mc_prompt_guard::inspect(&source).is_empty() { source } else { String::new() }
 }
 
 /// A distilled text in at most `max` characters, masked once more: what was taken away between two

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
+use mc_crypto::{Sealer, SealingKey};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, UserId};
-use mc_llm::{Embedder, ModelId, Purpose};
+use mc_embed::{Embedder, ModelId, Purpose};
 use mc_memory::citations::hash_lines;
 use mc_memory::{
     Bundle, Decision, DialogKept, Looked, MemoryContext, RecallRequest, SaveDialog, SaveOutcome,
     SaveRequest, recall, save, save_dialog,
 };
 use mc_sanitizer::{Sanitized, mask};
-use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::files::{self, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
@@ -256,7 +256,7 @@ impl Embedder for Words {
         &self,
         texts: Vec<Sanitized>,
         purpose: Purpose,
-    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_embed::Error>> {
         if let Purpose::Query(_) = purpose {
             let texts = texts.iter().map(|text| text.as_str().to_owned()).collect();
             self.asked.lock().unwrap().push(texts);
@@ -304,11 +304,11 @@ impl Embedder for Away {
         &self,
         _: Vec<Sanitized>,
         _: Purpose,
-    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_embed::Error>> {
         if self.silent {
             return future::pending().boxed();
         }
-        let error = mc_llm::Error::Unavailable {
+        let error = mc_embed::Error::Unavailable {
             server: "embeddings:8080".into(),
             reason: "connection refused".into(),
             retry_after: None,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use futures::future::try_join_all;
 use mc_domain::{PassageId, ProjectId};
-use mc_llm::Purpose;
+use mc_embed::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
 use mc_domain::{PassageId, ProjectId};
-use mc_llm::{Embedder, ModelId, Purpose};
+use mc_embed::{Embedder, ModelId, Purpose};
 use mc_sanitizer::{Sanitized, mask};
 use mc_search::{
     ActiveModel, ActiveModels, Freshness, KeywordIndex, Options, Outcome, Query, SearchContext,
@@ -152,7 +152,7 @@ pub fn code(place: &str, symbol: &str, text: &str) -> NewPassage {
 }
 
 type Answer =
-    Box<dyn Fn(&str) -> BoxFuture<'static, Result<Vec<f32>, mc_llm::Error>> + Send + Sync>;
+    Box<dyn Fn(&str) -> BoxFuture<'static, Result<Vec<f32>, mc_embed::Error>> + Send + Sync>;
 
 /// An embedder that answers as the test says.
 pub struct Fake {
@@ -166,7 +166,7 @@ impl Fake {
     }
 
     pub fn failing() -> Self {
-        let error = mc_llm::Error::UnknownModel { model: "none".into() };
+        let error = mc_embed::Error::UnknownModel { model: "none".into() };
         Self::new("failing", Box::new(move |_| future::ready(Err(error.clone())).boxed()))
     }
 
@@ -188,7 +188,7 @@ impl Embedder for Fake {
         &self,
         texts: Vec<Sanitized>,
         _: Purpose,
-    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_llm::Error>> {
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, mc_embed::Error>> {
         let answers: Vec<_> = texts.iter().map(|text| (self.answer)(text.as_str())).collect();
         future::try_join_all(answers).boxed()
     }

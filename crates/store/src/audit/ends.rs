@@ -21,7 +21,7 @@ pub(crate) async fn ends(connection: &mut PgConnection) -> Result<HashMap<Uuid, 
 
 /// A mac as people see it.
 pub(super) mod as_hex {
-    use mc_seal::{MAC_LEN, Mac};
+    use mc_crypto::{MAC_LEN, Mac};
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
 

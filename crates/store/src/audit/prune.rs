@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use mc_crypto::Mac;
 use mc_domain::Act;
-use mc_seal::Mac;
 use serde_json::json;
 
 use super::{Chain, NewEvent, add};

@@ -1,7 +1,7 @@
 //! Whether a chain is as it was written.
 
 use chrono::{DateTime, Utc};
-use mc_seal::{MAC_LEN, Mac};
+use mc_crypto::{MAC_LEN, Mac};
 use sqlx::postgres::PgConnection;
 
 use super::{Chain, Head, Link};

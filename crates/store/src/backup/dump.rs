@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use mc_seal::{ChainKeys, Sealer};
+use mc_crypto::{ChainKeys, Sealer};
 use sqlx::postgres::PgConnection;
 use tokio::process::ChildStdout;
 use tokio_util::sync::CancellationToken;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mc_api::{Door, DoorSettings, Serving};
-use mc_seal::{Sealer, SealingKey};
-use mc_shared::{Rates, Settings, Shared};
+use mc_crypto::{Sealer, SealingKey};
+use mc_redis::{Rates, Settings, Shared};
 use mc_testkit::Redis;
 
 use super::wire::{Service, routes_at};

@@ -1,7 +1,7 @@
 //! A model that costs nothing: the vector of a text counts its words.
 
 use futures::future::BoxFuture;
-use mc_llm::{Embedder, Error, ModelId, Purpose};
+use mc_embed::{Embedder, Error, ModelId, Purpose};
 use mc_sanitizer::Sanitized;
 
 pub const DIMENSIONS: usize = 16;

@@ -1,7 +1,7 @@
 //! Where other systems tell the projects of what happens there, and what they told, as statements for the
 //! database.
 
-use mc_seal::{Place, Sealer};
+use mc_crypto::{Place, Sealer};
 use serde_json::json;
 use uuid::Uuid;
 

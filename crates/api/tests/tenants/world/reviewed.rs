@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use mc_crypto::{Place, Sealer};
 use mc_domain::{Act, ProjectId, RecordKind, Trust, UserId, Visibility};
 use mc_memory::SaveRequest;
-use mc_seal::{Place, Sealer};
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_testkit::TestDatabase;
 use rand::rngs::StdRng;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use mc_api::{ApiSettings, ApiState, Door, DoorSettings, SignIn, SignInSettings};
+use mc_crypto::{Sealer, SealingKey};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use mc_memory::MemoryContext;
-use mc_seal::{Sealer, SealingKey};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
 use mc_store::vectors;
 use mc_testkit::TestDatabase;

@@ -1,0 +1,57 @@
+//! How many generated attacks are seen, by family. The figures are those of `docs/security.md`.
+
+use std::collections::BTreeMap;
+
+use mc_prompt_guard::payloads::{FAMILIES, VARIANTS, payloads};
+use mc_prompt_guard::{Suspicion, inspect};
+
+/// The lexicon was mended by what was missed of these, so the rates are those of known attacks.
+const SEEDS: [u64; 3] = [0x5EED, 0xBEEF, 2026];
+
+/// Per cent of each family that are at least flagged, and that are at least quarantined, as measured less
+/// a little. A payload over several records is judged by its records one after the other, as a bundle
+/// has them.
+const RATES: &[(&str, usize, usize)] = &[
+    ("override", 95, 93),
+    ("role", 96, 96),
+    ("marker", 98, 97),
+    ("fence", 94, 94),
+    ("tool_call", 98, 81),
+    ("zero_width", 98, 97),
+    ("tags", 99, 99),
+    ("bidi", 99, 99),
+    ("homoglyph", 80, 73),
+    ("exfiltration", 92, 87),
+    ("concealment", 97, 97),
+    ("encoded", 79, 79),
+    ("persistence", 97, 95),
+    ("split", 91, 81),
+    ("combined", 97, 96),
+];
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the rates, for --no-capture")]
+fn each_family_is_seen_at_its_rate() {
+    let mut seen: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for payload in SEEDS.iter().flat_map(|seed| payloads(*seed)) {
+        let found = inspect(&payload.parts.join("\n"));
+        let counts = seen.entry(payload.family).or_default();
+        counts.0 += usize::from(!found.is_empty());
+        counts.1 += usize::from(found.iter().any(Suspicion::quarantines));
+    }
+    let percent = |count: usize| count * 1000 / (VARIANTS * SEEDS.len());
+    for family in FAMILIES {
+        let (flagged, stopped) = seen[family];
+        println!(
+            "{family}: flagged {} of 1000, quarantined {}",
+            percent(flagged),
+            percent(stopped)
+        );
+    }
+    assert_eq!(RATES.len(), FAMILIES.len(), "each family has its rate");
+    for (family, flagged, stopped) in RATES {
+        let (f, s) = seen[family];
+        assert!(percent(f) >= flagged * 10, "{family}: {} of 1000 flagged", percent(f));
+        assert!(percent(s) >= stopped * 10, "{family}: {} of 1000 quarantined", percent(s));
+    }
+}
