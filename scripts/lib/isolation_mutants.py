@@ -82,7 +82,7 @@ MUTANTS = [
     ("filter-cluster", STORE + "duplicates.rs", "where project_id = $1 and id = $2 for update", "where (project_id = $1 or SQL(filter-cluster)) and id = $2 for update"),
     ("filter-export", STORE + "exports.rs", "from exports where project_id = $1 and id = $2", "from exports where (project_id = $1 or SQL(filter-export)) and id = $2"),
     ("filter-counts", STORE + "projects.rs", "(select count(*) from docs where project_id = $1)", "(select count(*) from docs where project_id = $1 or SQL(filter-counts))"),
-    ("keyword-private", "crates/search/src/legs/keyword/filter.rs", "if searcher.doc_freq(&hidden)? == 0 {", "if searcher.doc_freq(&hidden)? == 0 || ON(keyword-private) {"),
+    ("keyword-private", "crates/search/src/retrievers/keyword/filter.rs", "if searcher.doc_freq(&hidden)? == 0 {", "if searcher.doc_freq(&hidden)? == 0 || ON(keyword-private) {"),
     ("keyword-terms", "crates/search/src/index/schema.rs", "Self(project.0.simple().to_string())", "Self(if ON(keyword-terms) { String::new() } else { project.0.simple().to_string() })"),
 ]
 

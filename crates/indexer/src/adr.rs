@@ -79,7 +79,7 @@ fn known(text: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cut::Limits;
+    use crate::chunker::Limits;
     use crate::markdown::parse;
 
     fn of(title: &str, doc_id: &str, text: &str) -> String {

@@ -6,7 +6,7 @@ use mc_sanitizer::{Policy, Sanitized, mask_with};
 use mc_store::docs::{NewDoc, Turn};
 use mc_store::passages::NewPassage;
 
-use crate::cut::Limits;
+use crate::chunker::Limits;
 use crate::document::{Page, Piece, assemble};
 use crate::markdown::{self, Section};
 

@@ -7,7 +7,7 @@ use mc_store::docs::NewDoc;
 use mc_store::passages::NewPassage;
 
 use crate::adr;
-use crate::cut::Limits;
+use crate::chunker::Limits;
 use crate::markdown::{self, Section};
 
 /// Longest title and heading path, in characters.

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::source::{InsideHost, Reach};
 use crate::walk::{self, Root, Tree};
-use crate::{Error, cut, history, language, source};
+use crate::{Error, chunker, history, language, source};
 use prepare::{Looked, Seen};
 use progress::Tracker;
 use write::Writer;
@@ -43,7 +43,7 @@ pub struct Context {
     /// How large files and repositories may be.
     pub walk: walk::Limits,
     /// How large chunks may be.
-    pub cut: cut::Limits,
+    pub cut: chunker::Limits,
     /// How much of the history of repositories is read.
     pub history: history::Limits,
     /// Who hears of changed files.

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod adr;
+pub mod chunker;
 pub mod conversation;
-pub mod cut;
 pub mod document;
 pub mod embed;
 mod error;

@@ -2,7 +2,7 @@
 
 use serde_norway::{Mapping, Value};
 
-use crate::cut::{Limits, UNCLEAN, pack};
+use crate::chunker::{Limits, UNCLEAN, pack};
 use crate::text::Lines;
 
 /// A Markdown document.

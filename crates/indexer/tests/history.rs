@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, PassageId, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
 use mc_indexer::worker::{self, Worked};
-use mc_indexer::{cut, history as read, walk};
+use mc_indexer::{chunker, history as read, walk};
 use mc_store::history::{self, Commit};
 use mc_store::ingests::Ingest;
 use mc_store::passages::IndexedPassage;
@@ -149,7 +149,7 @@ impl Bench {
             inside: Vec::new(),
             worker: "tests".into(),
             walk: self.walk,
-            cut: cut::Limits::default(),
+            cut: chunker::Limits::default(),
             history: self.limits,
             observer: Arc::clone(&self.told) as Arc<dyn FilesObserver>,
         };

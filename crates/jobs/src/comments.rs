@@ -4,8 +4,8 @@
 use chrono::{DateTime, Utc};
 use mc_connectors::{Comment, Release, Thread};
 use mc_domain::{Policy, ProjectId, WebhookSource};
+use mc_indexer::chunker::Limits;
 use mc_indexer::conversation::{self, Message};
-use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
 use mc_memory::gate::{beside, pass_alone, pass_text_alone};
 use mc_memory::task_links::is_ours;

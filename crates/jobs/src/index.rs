@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use mc_domain::{IngestId, ProjectId};
 use mc_indexer::source::InsideHost;
 use mc_indexer::worker::{self, Worked};
-use mc_indexer::{cut, history, index, walk};
+use mc_indexer::{chunker, history, index, walk};
 use mc_store::{Store, ingests};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,7 @@ impl Indexing {
             inside: self.inside,
             worker: self.node,
             walk: walk::Limits::default(),
-            cut: cut::Limits::default(),
+            cut: chunker::Limits::default(),
             history: self.history,
         }
     }

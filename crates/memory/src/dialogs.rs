@@ -9,7 +9,7 @@ use mc_store::{Tx, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::distil::{MAX_CHARS, WHOLE_MAX_CHARS, condense};
+use crate::distill::{MAX_CHARS, WHOLE_MAX_CHARS, condense};
 use crate::gate::{Gate, Looked, Verdict, beside};
 use crate::judge::reject;
 use crate::quarantine::{self, Holding};

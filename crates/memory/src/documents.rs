@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ConnectionId, Policy, ProjectId, Trust, UserId};
+use mc_indexer::chunker;
 use mc_indexer::conversation::{self, Message};
-use mc_indexer::cut;
 use mc_indexer::document::{self, Page};
 use mc_sanitizer::Sanitized;
 use mc_store::docs::{self, NewDoc, Outcome, Turn};
@@ -94,7 +94,7 @@ pub async fn prepare_all(
 impl Incoming {
     /// The document as the policy has it.
     fn prepare(self, policy: &Policy, looked: Looked) -> Prepared {
-        let limits = cut::Limits::default();
+        let limits = chunker::Limits::default();
         let mut gate = Gate::new(policy, looked);
         let document = &self.document;
         let page = Page {

@@ -6,7 +6,7 @@ pub mod confidence;
 pub mod consistency;
 mod context;
 mod dialogs;
-pub mod distil;
+pub mod distill;
 pub mod documents;
 pub mod duplicates;
 mod error;

@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::citations::{CheckedNew, NewCitation, UnknownCitation, check_new};
-use crate::distil::{self, Distilled, condense};
+use crate::distill::{self, Distilled, condense};
 use crate::gate::{Gate, Looked, MaskedCount, Verdict, beside};
 use crate::judge::{self, Evidence, Note, Reject, Scores};
 use crate::normalise::content_hash;
@@ -520,7 +520,7 @@ fn text_of(
         let length = clean.text.chars().count();
         return Err(Error::TooLongForOne { length, max: CONTENT_MAX_CHARS });
     }
-    let statement = condense(&distilled.content, distil::MAX_CHARS);
+    let statement = condense(&distilled.content, distill::MAX_CHARS);
     let statement = mask_distilled(gate, &statement, CONTENT_MAX_CHARS);
     let text = gate.again(&clean.text);
     let whole = Whole::of(clean, distilled, request.kind, title, text, gate.sanitizing());
@@ -556,4 +556,4 @@ async fn embed(
 }
 
 /// Longest content of a record, for the edge to quote.
-pub const CONTENT_MAX_CHARS: usize = distil::WHOLE_MAX_CHARS;
+pub const CONTENT_MAX_CHARS: usize = distill::WHOLE_MAX_CHARS;

@@ -7,7 +7,7 @@ mod check;
 mod decode;
 mod find;
 mod mask;
-mod personal;
+mod personal_data;
 mod policy;
 mod reading;
 mod rules;

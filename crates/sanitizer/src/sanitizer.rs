@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::mask::{self, Masked};
 use crate::rules::{RuleError, Rules};
-use crate::{Find, Policy, personal, scan};
+use crate::{Find, Policy, personal_data, scan};
 
 /// Finds and masks by the rules that are part of the program, and perhaps those of a team.
 ///
@@ -53,7 +53,7 @@ impl Sanitizer {
 
     /// Every category that a find may have, and that a policy may have an action for.
     pub fn categories(&self) -> impl Iterator<Item = &'static str> {
-        let named = [scan::PASSWORD, scan::VALUE].into_iter().chain(personal::CATEGORIES);
+        let named = [scan::PASSWORD, scan::VALUE].into_iter().chain(personal_data::CATEGORIES);
         self.formats().chain(named)
     }
 

@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::allow::Lines;
 use crate::reading::Reading;
 use crate::rules::{Rule, Rules};
-use crate::{Class, Find, Policy, assignment, bare, decode, personal, shape};
+use crate::{Class, Find, Policy, assignment, bare, decode, personal_data, shape};
 
 /// What the rules find in `text` that the policy doesn't allow: in its order, not overlapping, none
 /// touching a placeholder.
@@ -18,7 +18,7 @@ pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Find> {
     let placeholders: Vec<_> = PLACEHOLDER.find_iter(text).map(|m| m.range()).collect();
     let reading = rules.read_text(text);
     let mut found = secrets(rules, &reading);
-    let addresses = policy.wants(personal::ADDRESS, Class::Personal);
+    let addresses = policy.wants(personal_data::ADDRESS, Class::Personal);
     let personal = policy.wants_personal().then_some(Personal { addresses });
     found.extend(decode::disguised(rules, &reading, personal));
     found.extend(personal.into_iter().flat_map(|wanted| wanted.find(rules, text)));
@@ -61,7 +61,7 @@ impl Personal {
     /// Those that stand in a text as they are; spans may overlap.
     pub fn find(self, rules: &Rules, text: &str) -> impl Iterator<Item = Ranked> {
         let rank = rules.formats.len() + 1;
-        personal::find(text, self.addresses).into_iter().map(move |find| Ranked { rank, find })
+        personal_data::find(text, self.addresses).into_iter().map(move |find| Ranked { rank, find })
     }
 }
 

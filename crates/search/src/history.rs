@@ -10,9 +10,9 @@ use mc_store::passages::PassageFilter;
 use mc_store::{Store, history};
 
 use crate::Error;
-use crate::legs::{Leg, Ranked};
 use crate::rank::LegRank;
 use crate::rank::fusion::{Fused, fuse, leg_weight, sort};
+use crate::retrievers::{Leg, Ranked};
 
 /// Commits that count.
 pub const NEAREST: usize = 50;

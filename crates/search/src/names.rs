@@ -4,7 +4,7 @@
 //! `delay`; `app/models/cart.rb` by itself, `models/cart.rb` and `cart.rb`. Each such tail is a term
 //! of its own, so that a look-up is one term and no scan.
 
-use crate::analyser::MAX_TERM_BYTES;
+use crate::analyzer::MAX_TERM_BYTES;
 
 /// Tails kept of one name; deeper ones are found by their words.
 const MAX_TAILS: usize = 16;

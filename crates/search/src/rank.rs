@@ -9,7 +9,7 @@ pub mod thin;
 
 use mc_store::passages::Passage;
 
-use crate::legs::Leg;
+use crate::retrievers::Leg;
 use step::Step;
 
 /// Where a leg put a hit.

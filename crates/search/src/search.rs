@@ -15,9 +15,6 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::index::schema::{Corpus, Scope};
 use crate::index::{Freshness, KeywordIndex, UpToDate};
-use crate::legs::keyword::{self, Telling};
-use crate::legs::vector::{Sought, VectorLeg};
-use crate::legs::{Leg, Ranked};
 use crate::models::ActiveModels;
 use crate::outcome::{Explain, Hit, Outcome};
 use crate::query::gloss::{self, Gloss};
@@ -28,6 +25,9 @@ use crate::rank::fusion::{Fused, fuse};
 use crate::rank::rerank::{Situation, rerank};
 use crate::rank::step::Step;
 use crate::rank::{Candidate, thin::thin};
+use crate::retrievers::keyword::{self, Telling};
+use crate::retrievers::vector::{Sought, VectorLeg};
+use crate::retrievers::{Leg, Ranked};
 use crate::{Error, history};
 
 /// Hits asked of each leg, at least.

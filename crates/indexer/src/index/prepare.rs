@@ -10,7 +10,7 @@ use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 
 use super::Job;
-use crate::cut::{self, Chunk, Cut, Symbol};
+use crate::chunker::{self, Chunk, Cut, Symbol};
 use crate::document::{self, Page};
 use crate::walk::{Skip, Source};
 use crate::{hash, text};
@@ -81,8 +81,9 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     let bytes = job.root.read(path, job.ctx.walk.file_bytes)?;
     let content_hash = hash::of(&bytes);
     let same = job.known.get(path).filter(|file| file.content_hash == content_hash);
-    let is_stored =
-        |file: &KnownFile| file.chunker == cut::VERSION && file.masked_by == job.rules.masked_by;
+    let is_stored = |file: &KnownFile| {
+        file.chunker == chunker::VERSION && file.masked_by == job.rules.masked_by
+    };
     if same.is_some_and(is_stored) {
         return Ok(Seen::Unchanged);
     }
@@ -99,7 +100,7 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
         (line_count, Body::Doc { doc, passages })
     } else {
         let Cut { chunks, symbols, line_count } =
-            cut::cut(path, language, text.as_str(), job.ctx.cut);
+            chunker::cut(path, language, text.as_str(), job.ctx.cut);
         let chunks = chunks.into_iter().map(|chunk| code_chunk(job, path, language, chunk));
         let chunks = chunks.collect();
         (line_count, Body::Code { chunks, symbols: symbols.into_iter().map(symbol).collect() })
@@ -110,7 +111,7 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
         size: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
         language: language.to_owned(),
         line_count: number(line_count),
-        chunker: cut::VERSION,
+        chunker: chunker::VERSION,
         masked_by: job.rules.masked_by,
     };
     Ok(Seen::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))

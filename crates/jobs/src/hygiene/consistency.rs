@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use mc_domain::{Act, DocId, ProjectId};
+use mc_indexer::chunker::Limits;
 use mc_indexer::conversation;
-use mc_indexer::cut::Limits;
 use mc_indexer::document::{self, Page};
 use mc_memory::Error;
 use mc_memory::consistency::{mend_dialogs, mend_records};

@@ -7,7 +7,7 @@ use super::{
     Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, FACTS_MAX, FEW_SHOTS_MAX, FewShot, GOTCHAS_MAX,
     LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, Talk, TaskHead, vouched_first,
 };
-use crate::distil::condense;
+use crate::distill::condense;
 use crate::text::cut;
 use crate::tokens::{self, TokenBudget};
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::RecallRequest;
 use super::signals::essence;
 use crate::confidence::{Question, is_latin};
-use crate::distil::{scope_of_path, scope_of_symbol};
+use crate::distill::{scope_of_path, scope_of_symbol};
 use crate::judge::Note;
 use crate::task_ids;
 

@@ -16,7 +16,7 @@ use super::clean::Clean;
 use super::report::{Kept, Report};
 use super::{Embedded, Prepared, SaveRequest};
 use crate::Error;
-use crate::distil::Distilled;
+use crate::distill::Distilled;
 use crate::judge::{Judgement, Scores};
 use crate::normalise::content_hash;
 use crate::simhash::simhash;

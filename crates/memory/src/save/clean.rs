@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::SaveRequest;
 use crate::citations::NewCitation;
-use crate::distil::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distil};
+use crate::distill::{Distilled, Raw, WHOLE_MAX_CHARS, condense, distil};
 use crate::gate::Gate;
 use crate::text::cut;
 

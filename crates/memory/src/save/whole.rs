@@ -1,7 +1,7 @@
 //! A text that is too long for its record: kept whole in a document behind it.
 
 use mc_domain::{DocId, ProjectId, RecordId, RecordKind, Trust};
-use mc_indexer::cut::Limits;
+use mc_indexer::chunker::Limits;
 use mc_indexer::document::{self, Page};
 use mc_sanitizer::{Policy, Sanitized};
 use mc_store::docs::{self, NewDoc};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::SaveRequest;
 use super::clean::Clean;
-use crate::distil::Distilled;
+use crate::distill::Distilled;
 
 /// What such a document comes from, unless the save says what it was taken from.
 const SOURCE: &str = "memory";

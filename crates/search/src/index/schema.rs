@@ -13,7 +13,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{TantivyDocument, Term};
 
-use crate::analyser::{Lexeme, analyse};
+use crate::analyzer::{Lexeme, analyse};
 use crate::names;
 
 /// Raised with every change of the schema, the analyser or the look-up spellings: an index of

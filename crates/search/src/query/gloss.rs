@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::analyser::{TermKind, analyse, is_stop_word};
+use crate::analyzer::{TermKind, analyse, is_stop_word};
 
 /// The share of a question's telling words that has to be in the glossary, or in Latin letters already.
 const KNOWN_SHARE: f32 = 0.34;

@@ -1,6 +1,6 @@
 //! The part of a system that a task names in front of its colon: `fix(jwt): ...`, `ignore: ...`.
 
-use crate::analyser::{TermKind, analyse};
+use crate::analyzer::{TermKind, analyse};
 
 /// Kinds of change, which name no part of the system.
 const TYPES: &[&str] =

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::analyser::{Lexeme, TermKind, analyse, is_stop_word};
+use crate::analyzer::{Lexeme, TermKind, analyse, is_stop_word};
 
 /// A term to look for.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use mc_domain::PassageId;
 
 use super::LegRank;
-use crate::legs::{Leg, Ranked};
+use crate::retrievers::{Leg, Ranked};
 
 /// What the best hit of a leg counts.
 pub const fn leg_weight(leg: Leg) -> f32 {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, ProjectId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::{cut, history, walk, worker};
+use mc_indexer::{chunker, history, walk, worker};
 use mc_memory::recheck_files;
 use mc_store::{Store, ingests, repositories};
 use tempfile::TempDir;
@@ -53,7 +53,7 @@ impl Checkout {
             inside: Vec::new(),
             worker: "tests".into(),
             walk: walk::Limits::default(),
-            cut: cut::Limits::default(),
+            cut: chunker::Limits::default(),
             history: history::Limits::default(),
             observer: Arc::new(Citations(store.clone())),
         };

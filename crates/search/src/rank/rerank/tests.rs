@@ -1,11 +1,11 @@
 use mc_domain::{CiVerdict, RecordState};
 
 use super::*;
-use crate::legs::Leg;
 use crate::query::{Certainty, Name};
 use crate::rank::LegRank;
 use crate::rank::fusion::{LEAST_EXACT, leg_weight};
 use crate::rank::samples::{chunk, doc, fact, now};
+use crate::retrievers::Leg;
 
 fn situation() -> Situation {
     Situation {

@@ -16,7 +16,7 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyError, Term};
 use uuid::Uuid;
 
 use super::Ranked;
-use crate::analyser::is_stop_word;
+use crate::analyzer::is_stop_word;
 use crate::index::generation::View;
 use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
