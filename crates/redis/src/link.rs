@@ -85,11 +85,6 @@ impl Shared {
         &self.0.prefix
     }
 
-    /// The version of Redis, asked for by a connection of its own: for people, who wait longer than requests.
-    pub async fn ping(&self) -> Result<String, Error> {
-        ask_version(&self.0.client).await
-    }
-
     /// Asks, unless Redis is away. `None` where there is no answer in time, and then for a second for everybody.
     pub(crate) async fn ask<T, A>(&self, question: impl FnOnce(Connection) -> A) -> Option<T>
     where
@@ -179,11 +174,6 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// The version of the Redis at `url`.
-pub async fn version(url: &str) -> Result<String, Error> {
-    ask_version(&client(url)?).await
-}
-
 /// Its own errors repeat parts of the URL, so none is passed on.
 fn client(url: &str) -> Result<Client, Error> {
     // For rediss://, which takes the process's. An error says that there is one already, which will do.
@@ -191,7 +181,9 @@ fn client(url: &str) -> Result<Client, Error> {
     Client::open(url).map_err(|_repeats_the_url| Error::Url)
 }
 
-async fn ask_version(client: &Client) -> Result<String, Error> {
+/// The version of the Redis at `url`, asked for by a connection of its own: for people, who wait longer than requests.
+pub async fn version(url: &str) -> Result<String, Error> {
+    let client = client(url)?;
     let told = within(PERSON_WAITS, async {
         let mut connection = client.get_multiplexed_async_connection().await?;
         redis::cmd("INFO").arg("server").query_async::<String>(&mut connection).await
@@ -246,7 +238,7 @@ mod tests {
         };
         let shared = Shared::open(&settings).expect("a URL");
         assert!(shared.is_away() && shared.connection().is_none(), "nobody listens there");
-        let error = shared.ping().await.expect_err("nobody listens there").to_string();
+        let error = version(&settings.url).await.expect_err("nobody listens there").to_string();
         assert!(
             !error.contains("hunter2") && !format!("{shared:?}").contains("hunter2"),
             "{error}"

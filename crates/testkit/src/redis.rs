@@ -69,11 +69,6 @@ impl Redis {
         assert!(self.launch().await, "redis-server did not start again:\n{}", self.log());
     }
 
-    /// Ends it for good.
-    pub fn stop(mut self) {
-        self.kill();
-    }
-
     /// Has it hang: connections stay open, and nothing is answered until [`thaw`](Self::thaw).
     pub fn freeze(&self) {
         self.signal("-STOP");

@@ -65,8 +65,8 @@ pub struct SaveRequest {
     owner: Option<String>,
     quality: Option<QualityEntry>,
     /// A date (through that day), an RFC 3339 time, or days or weeks from now (`30d`, `8w`); at most 10 years ahead.
-    /// When absent, as the project's policy has it:
-    /// facts and worked examples 180 days after the last recall, other kinds never.
+    /// When absent, as the project's policy has it: facts and worked examples 180 days after the last recall, other
+    /// kinds never.
     #[schema(value_type = Option<shapes::EndOfLife>)]
     ttl: Option<String>,
     /// `patch_sha`, `source_dialog_id` and whatever else belongs to it; at most 16 KiB of JSON.
