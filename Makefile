@@ -50,7 +50,7 @@ test: setup ## Run every test (ARGS are passed to nextest)
 	@scripts/cargo-tool cargo-nextest $(NEXTEST) --no-default-features --features default-no-update
 	@$(OFFLINE) scripts/with-postgres cargo nextest run --locked --workspace $(ARGS)
 	@$(OFFLINE) scripts/with-postgres cargo test --quiet --locked --workspace --doc
-	@$(MAKE) --no-print-directory conformance rls fuzz-briefly bench-tiny
+	@$(MAKE) --no-print-directory conformance rls fuzz-smoke bench-tiny
 
 .PHONY: isolation
 # Each has its end: the attempts after an hour (ISOLATION_SECONDS), which fails.
@@ -58,7 +58,7 @@ isolation: setup ## Guess at every endpoint and tool (ISOLATION_ATTEMPTS, ISOLAT
 	@ISOLATION_ATTEMPTS=$(or $(ISOLATION_ATTEMPTS),200000) \
 	ISOLATION_SECONDS=$(or $(ISOLATION_SECONDS),3600) ISOLATION_MUTANTS_EVERY=1 \
 	$(OFFLINE) scripts/with-postgres \
-	    cargo test --locked --workspace --test tenants -- --nocapture --test-threads 1
+	    cargo test --locked --workspace --test isolation -- --nocapture --test-threads 1
 
 .PHONY: isolation-mutants
 isolation-mutants: setup ## Take checks out of the code, one at a time: the tests must notice (ARGS: names)
@@ -85,8 +85,8 @@ fuzz: setup ## Ask the API whatever its OpenAPI allows and forbids (FUZZ_SECONDS
 	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot $(FUZZ_SECONDS) $(ARGS)
 
-.PHONY: fuzz-briefly
-fuzz-briefly: setup ## The same for less than a minute, and always the same requests
+.PHONY: fuzz-smoke
+fuzz-smoke: setup ## The same for less than a minute, and always the same requests
 	@scripts/setup schemathesis
 	@$(BUILD_FOR_TESTS)
 	@scripts/fuzz $(CARGO_TARGET_DIR)/debug/memory-copilot

@@ -15,8 +15,8 @@ use crate::harness::{make_dir, remove, say};
 
 /// A client that asks as fast as it can is what is measured here, not what is kept out.
 const NO_LIMITS: [&str; 2] = [
-    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_ADDRESS",
-    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_CALLER",
+    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
+    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
 ];
 
 /// What to ask.

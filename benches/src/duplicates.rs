@@ -1,20 +1,20 @@
 //! Records that say the same among many: how many are found, whether others are taken for such, and how long it
 //! takes.
 
-mod made;
+mod generated;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use mc_domain::{RecordId, RecordKind, Trust};
-use mc_memory::duplicates::{Alike, Decided, clusters};
-use mc_memory::normalise::content_hash;
-use mc_store::duplicates::Noted;
+use mc_memory::duplicates::{ClusterMatch, Decided, clusters};
+use mc_memory::normalize::content_hash;
+use mc_store::duplicates::DuplicateCandidate;
 
 use crate::harness::report::{Report, Table, short};
 use crate::harness::stats::Spread;
-use made::{Made, Way};
+use generated::{Made, Way};
 
 /// How much to measure.
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<()> {
     );
     let mut rows = Vec::new();
     for count in &args.notes {
-        let made = made::notes(*count);
+        let made = generated::notes(*count);
         let notes: Vec<_> = made.iter().map(noted).collect();
         let mut found = Vec::new();
         let times = (0..args.runs).map(|_| {
@@ -55,15 +55,15 @@ pub fn run(args: &Args) -> Result<()> {
     report.write(&args.out)
 }
 
-fn noted(made: &Made) -> Noted {
-    Noted {
+fn noted(made: &Made) -> DuplicateCandidate {
+    DuplicateCandidate {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
         content: made.text.clone(),
         content_hash: content_hash(&made.text).to_vec(),
         trust: Trust::Team,
-        used: 0,
-        hits: 0,
+        use_count: 0,
+        recall_count: 0,
     }
 }
 
@@ -74,7 +74,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(made: &[Made], found: &[Alike], way: Way) -> Self {
+    fn of(made: &[Made], found: &[ClusterMatch], way: Way) -> Self {
         let all = made.iter().filter(|note| note.way == way).count();
         // Each pair of a cluster, by the way in which the one was made that is not the other's origin.
         let pairs = found.iter().flat_map(|alike| {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_is_told_again_is_found_and_what_differs_is_kept_apart() {
-        let made = made::notes(2_000);
+        let made = generated::notes(2_000);
         let notes: Vec<_> = made.iter().map(noted).collect();
         let found = clusters(&notes, &Decided::default());
         let (mut told, mut together) = (0, 0);

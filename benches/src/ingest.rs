@@ -1,7 +1,7 @@
 //! A repository through the service: until it can be searched by words, until it has its vectors,
 //! and after a push.
 
-mod bare;
+mod baseline;
 pub mod repository;
 mod run;
 
@@ -159,7 +159,7 @@ impl Bench {
         let cache_dir = &self.args.common.cache_dir;
         let database = Database::open(&self.setup().data_dir, cache_dir).await?;
         let paths = run::indexed_paths(&database.store).await?;
-        let bare = bare::throughput(&database.store, cache_dir, window).await?;
+        let bare = baseline::throughput(&database.store, cache_dir, window).await?;
         database.close().await;
 
         let lines = self.repository.lines_of(paths.iter());

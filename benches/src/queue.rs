@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use mc_jobs::{Request, Work, Workers};
+use mc_jobs::{BackgroundJob, Enqueue, WorkerPool};
 use mc_store::{Store, testing};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -41,7 +41,7 @@ struct Nothing {
     n: u32,
 }
 
-impl Work for Nothing {
+impl BackgroundJob for Nothing {
     const KIND: &'static str = "nothing";
     const AT_ONCE: usize = 32;
     const BATCH: usize = 32;
@@ -101,7 +101,7 @@ async fn throughput(store: &Store, jobs: u32) -> Result<(f64, f64)> {
     for first in (0..jobs).step_by(BATCH as usize) {
         let mut tx = store.begin().await?;
         for n in first..(first + BATCH).min(jobs) {
-            Request::new(&Nothing { n }).put(&mut tx).await?;
+            Enqueue::new(&Nothing { n }).insert(&mut tx).await?;
         }
         tx.commit().await?;
     }
@@ -162,7 +162,7 @@ async fn starts(store: &Store, jobs: u32) -> Result<Times> {
 
 async fn put(store: &Store, n: u32) -> Result<()> {
     let mut tx = store.begin().await?;
-    Request::new(&Nothing { n }).put(&mut tx).await?;
+    Enqueue::new(&Nothing { n }).insert(&mut tx).await?;
     Ok(tx.commit().await?)
 }
 
@@ -177,7 +177,7 @@ struct Node {
 impl Node {
     fn start(store: &Store) -> Self {
         let (sender, begun) = mpsc::unbounded_channel();
-        let workers = Workers::new(store.clone()).with(move |work: Nothing| {
+        let workers = WorkerPool::new(store.clone()).register(move |work: Nothing| {
             // Nobody asks any more once the run is over.
             let _ = sender.send((work.n, Instant::now()));
             std::future::ready(Ok(()))

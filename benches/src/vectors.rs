@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use mc_domain::PassageId;
-use mc_indexer::graph;
+use mc_indexer::hnsw;
 use mc_search::MIN_DEPTH;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
@@ -118,13 +118,13 @@ async fn measure(database: &Database, seeded: &Seeded, report: &mut Report) -> R
         case.exactly(store, model).await?;
     }
     say("an exact scan for every filter: done");
-    graph::move_heaps(store, model, graph::HEAP_MAX).await?;
+    hnsw::fill_hnsw(store, model, hnsw::HEAP_MAX).await?;
     database.settle().await?;
     for case in &mut cases {
         case.again(store, model, |compared| &mut compared.served).await?;
     }
     say("as served: done");
-    graph::move_heaps(store, model, 0).await?;
+    hnsw::fill_hnsw(store, model, 0).await?;
     database.settle().await?;
     for case in &mut cases {
         case.again(store, model, |compared| &mut compared.graph).await?;

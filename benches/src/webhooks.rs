@@ -1,11 +1,11 @@
 //! Webhooks at a steady rate, some sent twice and some forged, while PostgreSQL is restarted: how soon they are
 //! answered, and that none is lost, done twice or let in by mistake.
 
-mod hook;
 mod ledger;
 mod measure;
 mod restart;
 mod sender;
+mod webhook;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

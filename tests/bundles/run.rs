@@ -93,7 +93,7 @@ async fn index(
     }
     let begun = rest.post("/ingest/git", &wanted).await?;
     let id = begun["ingest_id"].as_str().context("an index run has an id")?;
-    let path = format!("/ingest/{id}");
+    let path = format!("/ingest/runs/{id}");
     until(async || {
         let run = rest.get(&path).await?;
         ensure!(run["status"] != "FAILED", "{project}: indexing failed: {run}");

@@ -17,7 +17,7 @@ mod samples;
 mod tools;
 
 use axum::Router;
-use mc_api::{Door, DoorSettings, Serving, at_the_door};
+use mc_api::{Ingress, IngressConfig, Serving, with_ingress};
 use mc_mcp::http_router;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,6 @@ async fn main() -> std::io::Result<()> {
     let shutdown = CancellationToken::new();
     let mcp = http_router(Fixtures::new(), shutdown.clone());
     let router = Router::new().nest_service("/mcp", mcp);
-    let router = at_the_door(router, &Door::new(DoorSettings::default()));
+    let router = with_ingress(router, &Ingress::new(IngressConfig::default()));
     mc_api::run(listener, router, Serving::default(), shutdown).await
 }

@@ -82,14 +82,14 @@ impl Before {
         let kept = service.post("/ingest/docs", &documents).await;
         let held = json!({ "project_key": "drill", "kind": "rule", "content": HELD });
         assert_eq!(service.post("/save", &held).await["outcome"], "quarantined");
-        let waiting = service.get("/quarantine?project_key=drill&state=held").await;
+        let waiting = service.get("/quarantine?project_key=drill&state=pending").await;
         let token = json!({ "name": "drill", "scopes": ["memory:read"] });
         let token = service.post("/tokens", &token).await;
-        let hook = service.post("/projects/drill/hooks", &json!({ "source": "github" })).await;
+        let hook = service.post("/projects/drill/webhooks", &json!({ "provider": "github" })).await;
         Self {
             records,
             document: kept["documents"][0]["id"].as_str().unwrap().to_owned(),
-            held: waiting["held"][0]["id"].as_str().unwrap().to_owned(),
+            held: waiting["items"][0]["id"].as_str().unwrap().to_owned(),
             token: token["token"].as_str().unwrap().to_owned(),
             hook,
         }
@@ -107,7 +107,7 @@ impl Before {
         }
         let said = search(service, "INV-77", "dialog").await;
         assert_eq!(said["results"].as_array().unwrap().len(), 1, "{said}");
-        let document = format!("/documents/open?project_key=drill&id={}", self.document);
+        let document = format!("/documents/lookup?project_key=drill&id={}", self.document);
         assert_eq!(service.get(&document).await["title"], "Timing Rules");
         // What was sealed opens.
         let held = service.get(&format!("/quarantine/{}", self.held)).await;
@@ -120,7 +120,7 @@ impl Before {
         for of in
             [&["--json", "audit", "verify"][..], &["--json", "audit", "verify", "-p", "drill"]]
         {
-            assert_eq!(printed(service.command(of))["intact"], true);
+            assert_eq!(printed(service.command(of))["is_valid"], true);
         }
     }
 
@@ -132,7 +132,7 @@ impl Before {
         mac.update(body.as_bytes());
         let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         let delivery = direct_client()
-            .post(format!("{}{}", service.url, text("path")))
+            .post(format!("{}{}", service.url, text("url_path")))
             .header("content-type", "application/json")
             .header("x-github-event", "ping")
             .header("x-github-delivery", uuid::Uuid::now_v7().to_string())
@@ -189,14 +189,17 @@ async fn what_can_t_be_restored_is_refused_and_leaves_nothing_behind() {
     let said = refused(service.command(&restore));
     assert!(said.contains("a backup is restored where there is no database"), "{said}");
     destroy(&service.data_dir);
-    let key = service.data_dir.join("sealing.key");
+    let key = service.data_dir.join("encryption.key");
     let right = std::fs::read(&key).unwrap();
     std::fs::remove_file(&key).unwrap();
     let said = refused(service.command(&restore));
-    assert!(said.contains("sealing.key is not there") && said.contains("--without-key"), "{said}");
+    assert!(
+        said.contains("encryption.key is not there") && said.contains("--without-encryption-key"),
+        "{said}"
+    );
     write_private(&key, "42".repeat(32).as_bytes());
     let said = refused(service.command(&restore));
-    assert!(said.contains("holds another key") && said.contains("previous_sealing_key"), "{said}");
+    assert!(said.contains("holds another key") && said.contains("previous_key_files"), "{said}");
     write_private(&key, &right);
     let whole = std::fs::read(&file).unwrap();
     let broken = folder.path().join("broken.tar");
@@ -207,10 +210,11 @@ async fn what_can_t_be_restored_is_refused_and_leaves_nothing_behind() {
         let said = refused(service.command(&["restore", path(&broken)]));
         assert!(said.contains("is no whole backup"), "{said}");
     }
-    assert_eq!(names(&service.data_dir), ["sealing.key"], "nothing was begun");
+    assert_eq!(names(&service.data_dir), ["encryption.key"], "nothing was begun");
     // The lost key of a backup is no reason to lose the rest.
     write_private(&key, "42".repeat(32).as_bytes());
-    let restored = printed(service.command(&["--json", "restore", "--without-key", path(&file)]));
+    let restored =
+        printed(service.command(&["--json", "restore", "--without-encryption-key", path(&file)]));
     assert_eq!(restored["audit"]["chains"], 0, "{restored}");
     service.launch().await;
     let record = service.get(&format!("/records/{}", saved["id"].as_str().unwrap())).await;
@@ -258,10 +262,10 @@ fn note(identifier: &str) -> Value {
 
 /// All is lost but the key, which is kept elsewhere.
 fn destroy(data_dir: &Path) {
-    let key = std::fs::read(data_dir.join("sealing.key")).unwrap();
+    let key = std::fs::read(data_dir.join("encryption.key")).unwrap();
     std::fs::remove_dir_all(data_dir).unwrap();
     std::fs::create_dir(data_dir).unwrap();
-    write_private(&data_dir.join("sealing.key"), &key);
+    write_private(&data_dir.join("encryption.key"), &key);
 }
 
 fn write_private(path: &Path, content: &[u8]) {

@@ -45,8 +45,8 @@ async fn bundles_are_what_a_senior_developer_would_want_to_read() {
     assert!(set.notes.len() >= 40 && set.questions.len() >= 40, "a set worth measuring");
     let mut service = Service::prepared();
     // A hundred questions at once are nobody's abuse here.
-    service.set("MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_ADDRESS", "0".into());
-    service.set("MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_CALLER", "0".into());
+    service.set("MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS", "0".into());
+    service.set("MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER", "0".into());
     service.launch().await;
     let scored = measure(&service, &set).await.expect("the set is asked");
     show(&table(std::slice::from_ref(&scored)));

@@ -17,7 +17,7 @@ async fn the_way_from_an_empty_service_to_an_answer() {
     let shop = shop.to_str().unwrap();
 
     let ingest =
-        printed(service.command(&["--json", "ingest", shop, "-p", "shop", "--wait-vectors"]));
+        printed(service.command(&["--json", "ingest", shop, "-p", "shop", "--wait-for-vectors"]));
     assert_eq!(ingest["status"], "SUCCEEDED", "{ingest}");
     assert_eq!(ingest["files_skipped"]["binary"], 1, "{ingest}");
     let again = printed(service.command(&["--json", "ingest", shop, "-p", "shop"]));
@@ -25,7 +25,7 @@ async fn the_way_from_an_empty_service_to_an_answer() {
 
     let symbol = "CartSessions::Setting#trigger_delay_time_in_minutes";
     let found = printed(service.command(&["--json", "search", symbol, "-p", "shop"]));
-    assert_eq!(found["results"][0]["place"], "app/services/cart_sessions/setting.rb", "{found}");
+    assert_eq!(found["results"][0]["location"], "app/services/cart_sessions/setting.rb", "{found}");
 
     let content =
         "trigger_delay_time_in_minutes is nil when delay_unit is missing; check the unit first.";
@@ -71,7 +71,7 @@ async fn the_audit_is_listed_verified_and_written_to_a_file() {
         ["save", "Exports of orders run at 02:00 UTC, after the stock count.", "-p", "shop"];
     output(service.command(&saved));
     let listed = printed(service.command(&["--json", "audit", "list", "-p", "shop"]));
-    assert_eq!(listed["events"][0]["action"], "record.saved", "{listed}");
+    assert_eq!(listed["items"][0]["action"], "record.saved", "{listed}");
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
@@ -84,7 +84,7 @@ async fn the_audit_is_listed_verified_and_written_to_a_file() {
         .collect();
     assert_eq!(actions, [r#""record.saved""#, r#""audit.read""#], "the export itself is noted");
     let verified = printed(service.command(&["--json", "audit", "verify", "-p", "shop"]));
-    assert_eq!(verified["intact"], true, "{verified}");
+    assert_eq!(verified["is_valid"], true, "{verified}");
 
     let nowhere = ["audit", "export", "-p", "nowhere", "-o", file.to_str().unwrap()];
     assert!(!service.command(&nowhere).output().unwrap().status.success());
@@ -145,21 +145,21 @@ async fn what_is_kept_every_week_is_listed_and_written_to_a_file() {
     output(service.command(&["save", said, "-p", "shop"]));
     let run = ["--json", "hygiene", "run", "export", "-p", "shop"];
     let report = printed(service.command(&run));
-    let report = format!("/projects/shop/hygiene/{}", report["id"].as_str().unwrap());
-    service.until(&report, |report| report["ended_at"].is_string()).await;
+    let report = format!("/projects/shop/hygiene-runs/{}", report["id"].as_str().unwrap());
+    service.until(&report, |report| report["completed_at"].is_string()).await;
 
-    let listed = printed(service.command(&["--json", "hygiene", "exports", "-p", "shop"]));
-    let kept = &listed["exports"][0];
-    assert_eq!(kept["records"], 1, "{listed}");
+    let listed = printed(service.command(&["--json", "exports", "list", "-p", "shop"]));
+    let kept = &listed["items"][0];
+    assert_eq!(kept["record_count"], 1, "{listed}");
     let id = kept["id"].as_str().unwrap();
-    assert!(output(service.command(&["hygiene", "exports", "-p", "shop"])).contains(id));
+    assert!(output(service.command(&["exports", "list", "-p", "shop"])).contains(id));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("shop.yaml");
     let file = file.to_str().unwrap();
-    output(service.command(&["hygiene", "export", id, "-p", "shop", "-o", file]));
+    output(service.command(&["exports", "download", id, "-p", "shop", "-o", file]));
     let written = std::fs::read_to_string(file).unwrap();
     assert!(written.contains("02:00 UTC"), "{written}");
-    let printed_one = output(service.command(&["hygiene", "export", id, "-p", "shop"]));
+    let printed_one = output(service.command(&["exports", "download", id, "-p", "shop"]));
     assert_eq!(printed_one.trim_end(), written.trim_end());
     let imported = printed(service.command(&["--json", "import", file, "-p", "copy"]));
     assert_eq!(imported["outcomes"]["created"], 1, "{imported}");
@@ -336,9 +336,9 @@ async fn what_cursor_install_writes_leads_a_bare_process_to_the_service() {
         "--json",
         "cursor",
         "install",
-        "--project",
+        "--dir",
         dir,
-        "--key",
+        "--project",
         "shop",
     ]));
     assert_eq!(done["project_key"], "shop");
@@ -406,25 +406,32 @@ fn a_signal_ends_a_command_that_waits_for_an_answer() {
 async fn a_hook_is_added_shown_rotated_and_removed() {
     let service = Service::embedded().await;
     service.project("shop").await;
-    let added = printed(service.command(&["--json", "hooks", "add", "-p", "shop", "github"]));
+    let added = printed(service.command(&["--json", "webhooks", "create", "-p", "shop", "github"]));
     let (id, address) = (added["id"].as_str().unwrap(), added["address"].as_str().unwrap());
-    assert!(address.starts_with("http://") && address.ends_with(&format!("/ingest/git?hook={id}")));
+    assert!(
+        address.starts_with("http://")
+            && address.ends_with(&format!("/ingest/git?webhook_id={id}"))
+    );
     assert!(added["secret"].as_str().unwrap().starts_with("mcw_"));
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
     std::fs::write(&file, "of-at-least-16-characters\n").unwrap();
-    let rotate = ["hooks", "rotate", "-p", "shop", id, "--secret-file", file.to_str().unwrap()];
+    let rotate =
+        ["webhooks", "rotate-secret", "-p", "shop", id, "--secret-file", file.to_str().unwrap()];
     let said = output(service.command(&rotate));
-    assert!(said.contains("24 h") && !said.contains("of-at-least"), "{said}");
+    assert!(said.contains("24 more hours") && !said.contains("of-at-least"), "{said}");
 
-    let listed = printed(service.command(&["--json", "hooks", "list", "-p", "shop"]));
-    assert_eq!(listed["hooks"][0]["address"], address);
-    assert!(listed["hooks"][0]["former_until"].is_string(), "{listed}");
-    let deliveries = service.command(&["hooks", "deliveries", "-p", "shop"]);
+    let listed = printed(service.command(&["--json", "webhooks", "list", "-p", "shop"]));
+    assert_eq!(listed["items"][0]["address"], address);
+    assert!(listed["items"][0]["previous_secret_expires_at"].is_string(), "{listed}");
+    let deliveries = service.command(&["webhooks", "deliveries", "-p", "shop"]);
     assert!(output(deliveries).contains("There are none"));
-    output(service.command(&["hooks", "remove", "-p", "shop", id]));
-    assert!(output(service.command(&["hooks", "list", "-p", "shop"])).contains("There are none"));
-    let wrong = service.command(&["hooks", "add", "-p", "shop", "bitbucket"]).output().unwrap();
+    output(service.command(&["webhooks", "delete", "-p", "shop", id]));
+    assert!(
+        output(service.command(&["webhooks", "list", "-p", "shop"])).contains("There are none")
+    );
+    let wrong =
+        service.command(&["webhooks", "create", "-p", "shop", "bitbucket"]).output().unwrap();
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("gitlab"));
 }

@@ -19,7 +19,7 @@ async fn a_kill_during_an_ingest_and_a_hundred_saves_loses_nothing_acknowledged(
     let tree = many_files(folder.path());
     let body = json!({ "project_key": "crash", "location": tree });
     let run = service.post("/ingest/git", &body).await;
-    let run = format!("/ingest/{}", run["ingest_id"].as_str().unwrap());
+    let run = format!("/ingest/runs/{}", run["ingest_id"].as_str().unwrap());
 
     let mut acknowledged = Vec::new();
     for number in 0..SAVES {

@@ -262,7 +262,7 @@ impl Service {
     pub async fn index(&self, project: &str, location: &Path) -> Value {
         let body = json!({ "project_key": project, "location": location });
         let run = self.post("/ingest/git", &body).await;
-        let path = format!("/ingest/{}", run["ingest_id"].as_str().expect("an id"));
+        let path = format!("/ingest/runs/{}", run["ingest_id"].as_str().expect("an id"));
         self.until(&path, |run| {
             assert_ne!(run["status"], "FAILED", "{run}");
             run["status"] == "SUCCEEDED"

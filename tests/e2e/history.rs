@@ -45,26 +45,26 @@ async fn what_similar_changes_touched_is_found_and_nothing_of_later_ones() {
     service.project("shop").await;
     let body = json!({"project_key": "shop", "location": folder.path(), "ref": indexed});
     let run = service.post("/ingest/git", &body).await;
-    let path = format!("/ingest/{}", run["ingest_id"].as_str().unwrap());
+    let path = format!("/ingest/runs/{}", run["ingest_id"].as_str().unwrap());
     service.until(&path, |run| run["status"] == "SUCCEEDED").await;
     service.until("/projects/shop", |project| project["pending_vectors"] == 0).await;
 
     let query = "umlauts are lost in the nightly export";
     let found = search(&service, query, &json!({"sources": ["code"]})).await;
-    assert_eq!(found[0]["place"], "lib/writer.rb", "{found:#?}");
-    let legs = |hit: &Value| hit["explain"]["legs"].as_array().unwrap().clone();
-    let history = legs(&found[0]).into_iter().find(|leg| leg["leg"] == "history").unwrap();
+    assert_eq!(found[0]["location"], "lib/writer.rb", "{found:#?}");
+    let legs = |hit: &Value| hit["explain"]["retrievers"].as_array().unwrap().clone();
+    let history = legs(&found[0]).into_iter().find(|leg| leg["retriever"] == "history").unwrap();
     assert_eq!((&history["rank"], &history["score"]), (&json!(1), &json!(1.0)));
-    let shares: f64 = legs(&found[0]).iter().map(|leg| leg["share"].as_f64().unwrap()).sum();
-    assert!((shares - found[0]["explain"]["fused"].as_f64().unwrap()).abs() < 1e-3);
+    let shares: f64 = legs(&found[0]).iter().map(|leg| leg["contribution"].as_f64().unwrap()).sum();
+    assert!((shares - found[0]["explain"]["fused_score"].as_f64().unwrap()).abs() < 1e-3);
 
-    let without = json!({"sources": ["code"], "without": ["history"]});
+    let without = json!({"sources": ["code"], "disabled_steps": ["history"]});
     let found = search(&service, query, &without).await;
-    assert!(found.iter().flat_map(legs).all(|leg| leg["leg"] != "history"), "{found:#?}");
+    assert!(found.iter().flat_map(legs).all(|leg| leg["retriever"] != "history"), "{found:#?}");
 
     let changes = search(&service, query, &json!({"sources": ["change"]})).await;
     assert_eq!(changes[0]["title"], PAST);
-    assert_eq!(changes[0]["place"], indexed.as_str());
+    assert_eq!(changes[0]["location"], indexed.as_str());
     assert!(
         changes.iter().all(|change| change["title"] != "Umlauts in the nightly export once more")
     );
@@ -81,7 +81,7 @@ async fn what_similar_changes_touched_is_found_and_nothing_of_later_ones() {
 
     let all = search(&service, query, &json!({})).await;
     assert!(all.iter().all(|hit| hit["source"] != "change"), "{all:#?}");
-    assert!(all.iter().flat_map(legs).all(|leg| leg["leg"] != "history"), "{all:#?}");
+    assert!(all.iter().flat_map(legs).all(|leg| leg["retriever"] != "history"), "{all:#?}");
 }
 
 async fn search(service: &Service, query: &str, with: &Value) -> Vec<Value> {

@@ -59,7 +59,7 @@ async fn scenario(service: &Service, folder: &Path) -> [String; 3] {
     service.post("/users", &json!({"login": "bot", "is_agent": true})).await;
     service.put("/projects/shop/members/bot", &json!({"role": "agent"})).await;
     let scopes = ["memory:read", "memory:write"];
-    let agent = json!({"name": "outcomes", "scopes": scopes, "agent": "bot"});
+    let agent = json!({"name": "outcomes", "scopes": scopes, "agent_login": "bot"});
     let agent = service.post("/tokens", &agent).await;
     let replaced = json!({"project_key": "shop", "kind": "rule",
         "content": "Shipping fees are floating-point euros, rounded wherever they are shown."});

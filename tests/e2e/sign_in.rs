@@ -104,7 +104,7 @@ async fn who_signs_out_everywhere_is_signed_out_on_every_machine() {
         machine.sign_in(&["memory:read"]);
         assert!(machine.run(&["whoami"]).status.success());
     }
-    let out = here.run(&["logout", "--everywhere"]);
+    let out = here.run(&["logout", "--all-sessions"]);
     assert!(out.status.success() && said(&out).contains("Signed out everywhere as local"));
     for machine in [&here, &elsewhere] {
         assert!(!machine.run(&["whoami"]).status.success());

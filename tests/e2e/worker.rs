@@ -29,7 +29,7 @@ async fn service(database: &TestDatabase) -> Service {
 fn worker(service: &Service, data_dir: &Path) -> Command {
     let mut worker = service.command(&["worker"]);
     worker.env("MEMORY_COPILOT__DATA_DIR", data_dir);
-    worker.env("MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE", service.data_dir.join("sealing.key"));
+    worker.env("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", service.data_dir.join("encryption.key"));
     worker
 }
 
@@ -54,7 +54,7 @@ async fn a_worker_does_what_was_asked_for_where_no_service_runs() {
     service.index("shop", &repository::cart_sessions(folder.path())).await;
     assert!(service.stop().success(), "{}", service.log());
     // As if it had been asked for just then.
-    let again = "update ingest_runs set status = 'QUEUED', worker = null, job = null";
+    let again = "update ingest_runs set status = 'QUEUED', worker = null, job_id = null";
     execute(database.url(), again).await.expect("a run waits");
 
     let data_dir = folder.path().join("worker");
@@ -131,13 +131,13 @@ async fn doctor_says_how_much_work_was_given_up() {
     let said = doctor();
     assert!(said.contains("ok    jobs") && said.contains("none was given up"), "{said}");
     let given_up = "do $$ begin
-                        perform mc.enqueue('nobody does this', null, '{}', now(), 1);
+                        perform mc.enqueue_job('nobody does this', null, '{}', now(), 1);
                         update apalis.jobs set status = 'Killed' where job_type = 'nobody does this';
                     end $$";
     execute(database.url(), given_up).await.expect("a dead job");
     let said = doctor();
     assert!(said.contains("FAIL  jobs") && said.contains("given up: 1\n"), "{said}");
-    assert!(said.contains("jobs list --state dead"), "{said}");
+    assert!(said.contains("jobs list --state discarded"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,13 +155,13 @@ async fn a_worker_that_can_t_work_says_what_to_do() {
     assert!(said.contains("another memory-copilot (process "), "{said}");
     // A key that it made by itself would sign what nobody can verify.
     let missing = folder.path().join("no.key");
-    let key = "MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE";
+    let key = "MEMORY_COPILOT__ENCRYPTION__KEY_FILE";
     let said = refused(worker(&service, &data_dir).env(key, &missing));
     assert!(said.contains("copy it from where"), "{said}");
     std::fs::write(&missing, "42".repeat(32)).expect("a key");
     let said = refused(worker(&service, &data_dir).env(key, &missing));
     assert!(said.contains("is not the one that this database's service signs"), "{said}");
-    assert_eq!(service.get("/projects").await["projects"][0]["key"], json!("shop"));
+    assert_eq!(service.get("/projects").await["items"][0]["key"], json!("shop"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -177,7 +177,10 @@ async fn a_second_service_without_the_key_of_the_first_is_refused_and_leaves_non
     for _ in 0..2 {
         let said = refused(&mut second);
         assert!(said.contains("copy that key here"), "{said}");
-        assert!(!data_dir.join("sealing.key").exists(), "the next start would take it for right");
+        assert!(
+            !data_dir.join("encryption.key").exists(),
+            "the next start would take it for right"
+        );
     }
 }
 
@@ -227,7 +230,8 @@ async fn of_two_services_that_begin_at_once_one_seals_the_database_and_the_other
         let output = refused_child.wait_with_output().expect("it ended");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains("copy that key here"), "{said}");
-        let has_key = begun.nodes.each_ref().map(|node| node.data_dir.join("sealing.key").exists());
+        let has_key =
+            begun.nodes.each_ref().map(|node| node.data_dir.join("encryption.key").exists());
         assert_eq!(has_key, [refused == 1, refused == 0], "{said}");
         stopped(sealing);
         begun.end().await;
@@ -251,15 +255,15 @@ async fn first_that_ends(children: &mut [Child; 2]) -> usize {
 async fn two_services_with_one_key_begin_at_once_and_make_the_schema_once() {
     let mut begun = Beginners::on_an_empty_database().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let key = folder.path().join("sealing.key");
+    let key = folder.path().join("encryption.key");
     std::fs::write(&key, "42".repeat(32)).expect("a key");
     for node in &mut begun.nodes {
-        node.set("MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE", key.clone());
+        node.set("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", key.clone());
     }
     let [first, second] = &mut begun.nodes;
     tokio::join!(first.launch(), second.launch());
     first.project("shop").await;
-    assert_eq!(second.get("/projects").await["projects"][0]["key"], json!("shop"));
+    assert_eq!(second.get("/projects").await["items"][0]["key"], json!("shop"));
     for node in &mut begun.nodes {
         assert!(node.stop().success(), "{}", node.log());
     }

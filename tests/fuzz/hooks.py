@@ -27,7 +27,7 @@ WORD = st.from_regex(r"[A-Za-z0-9_]{1,12}", fullmatch=True)
 NOW = datetime.now(timezone.utc)
 DAYS_AHEAD = st.integers(min_value=2, max_value=3_600).map(lambda days: NOW + timedelta(days=days))
 
-# The formats of crates/api/src/shapes.rs: rules that JSON Schema can't say.
+# The formats of crates/api/src/openapi/schemas.rs: rules that JSON Schema can't say.
 OWN_FORMATS = {
     "web-url": st.builds("https://example.org/{}?{}".format, WORD, WORD),
     "relative-path": st.lists(WORD, min_size=1, max_size=5).map("/".join),
@@ -156,7 +156,7 @@ def spare_task(case):
 def ends_of_expiry(case):
     """What is done with ends that are held is for the task that holds them."""
     if isinstance(case.body, dict) and case.body.get("task") != "expiry":
-        case.body.pop("held_ends", None)
+        case.body.pop("expiry_decision", None)
 
 
 def changes_alone(case):
@@ -175,11 +175,11 @@ def whatever_it_was(case):
 # Where JSON Schema can't say what is valid.
 RULES = {
     "PUT /projects/{key}/policy": whatever_it_was,
-    "GET /documents/open": one_name,
+    "GET /documents/lookup": one_name,
     "POST /save": lines_in_order,
     "POST /search": changes_alone,
     "POST /auth/token": real_grant,
-    "POST /projects/{key}/hygiene": ends_of_expiry,
+    "POST /projects/{key}/hygiene-runs": ends_of_expiry,
     "DELETE /tasks/{external_id}": spare_task,
 }
 # What would take the ground from under the rest of the run.

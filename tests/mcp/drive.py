@@ -254,7 +254,7 @@ def text_of(result) -> str:
 
 def places_of(found: dict) -> list[str]:
     """The files of a search's results, best first, each once."""
-    return list(dict.fromkeys(result["place"] for result in found["results"]))
+    return list(dict.fromkeys(result["location"] for result in found["results"]))
 
 
 def shortened(value) -> str:

@@ -17,9 +17,9 @@ begin
     end if;
 end $$;
 
--- With its default (0051, "not said") the tool makes no source that anybody may see. Without it the column is null, as
+-- With its default the tool makes no source that anybody may see. Without it the column is null, as
 -- it is in the other tables whose rows may be private: for everybody.
-alter table record_sources alter column private_to drop default;
+alter table record_contributions alter column private_to drop default;
 
 -- The tool's names for a client, for a client without an identity, and for what passes all policies.
 alter role memory_copilot_service rename to authenticated;
@@ -43,7 +43,7 @@ begin
     end loop;
 end $$;
 
--- mc.reads() and its like read a setting and nothing else; written out, the tool sets it itself.
+-- mc.project_as_viewer() and its like read a setting and nothing else; written out, the tool sets it itself.
 do $$
 declare
     policy record;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// Each passage of code and documents by all that a search sees of it, and how often it is there.
 const PASSAGES: &str = "select coalesce(json_object_agg(what, times), '{}')::text from (
-    select md5(concat_ws(E'\\x1f', p.source_kind, p.place, p.ordinal, p.title, p.symbols, p.scope, p.tags, p.language,
+    select md5(concat_ws(E'\\x1f', p.source_kind, p.location, p.ordinal, p.title, p.symbols, p.scope, p.tags, p.language,
                         p.text, encode(p.content_hash, 'hex'), c.line_start, c.line_end)) as what, count(*) as times
     from passages p join projects o on o.id = p.project_id left join code_chunks c on c.passage_id = p.id
     where o.key = '{key}' and p.source_kind in ('code', 'doc') group by 1) passages";

@@ -177,7 +177,7 @@ impl Site {
     async fn index(&self, key: &str) -> Result<String> {
         let request = json!({ "project_key": key, "location": self.repository });
         let queued = self.api()?.post("/ingest/git", &request).await?;
-        Ok(format!("/ingest/{}", queued["ingest_id"].as_str().context("no ingest_id")?))
+        Ok(format!("/ingest/runs/{}", queued["ingest_id"].as_str().context("no ingest_id")?))
     }
 
     /// Kills, and starts again.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use anyhow::{Context, Result, bail};
-use mc_crypto::SealingKey;
+use mc_crypto::EncryptionKey;
 use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, logins, testing};
+use mc_store::{Store, db_roles, testing};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::service::Setup;
@@ -20,8 +20,8 @@ use super::{Common, make_dir, remove};
 const CONNECTIONS: u32 = 2;
 /// A client that asks as fast as it can is what is measured here, not what is kept out.
 const NO_LIMITS: [&str; 2] = [
-    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_ADDRESS",
-    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_CALLER",
+    "MEMORY_COPILOT__SERVER__LIMITS__REQUESTS_PER_MINUTE_PER_ADDRESS",
+    "MEMORY_COPILOT__SERVER__LIMITS__UNITS_PER_MINUTE_PER_CALLER",
 ];
 
 /// A database that the processes of this benchmark share.
@@ -43,7 +43,7 @@ impl Cluster {
         make_dir(&dir)?;
         let cache_dir = common.cache_dir.clone();
         let mut cluster = Self { binary, cache_dir, dir, postgres: None };
-        let key = hex::encode(SealingKey::generate().expose());
+        let key = hex::encode(EncryptionKey::generate().expose());
         let mut file = File::options();
         let mut file = file.write(true).create_new(true).mode(0o600).open(cluster.sealing_key())?;
         file.write_all(key.as_bytes())?;
@@ -63,7 +63,7 @@ impl Cluster {
     }
 
     fn sealing_key(&self) -> PathBuf {
-        self.dir.join("sealing.key")
+        self.dir.join("encryption.key")
     }
 
     fn url(&self) -> Result<&str> {
@@ -74,7 +74,7 @@ impl Cluster {
     pub fn setup(&self, name: &str) -> Result<Setup> {
         let mut settings: Vec<(&'static str, OsString)> = vec![
             ("MEMORY_COPILOT__DATABASE__URL", self.url()?.into()),
-            ("MEMORY_COPILOT__SIGN_IN__SEALING_KEY_FILE", self.sealing_key().into()),
+            ("MEMORY_COPILOT__ENCRYPTION__KEY_FILE", self.sealing_key().into()),
         ];
         settings.extend(NO_LIMITS.map(|name| (name, "0".into())));
         let data_dir = self.dir.join(name);
@@ -84,7 +84,7 @@ impl Cluster {
 
     /// Reads what the processes wrote; the schema has to be there.
     pub async fn store(&self) -> Result<Store> {
-        let logins = logins::prepare(self.url()?).await?;
+        let logins = db_roles::prepare(self.url()?).await?;
         Ok(Store::connect(&logins.worker, CONNECTIONS, testing::chains()).await?)
     }
 

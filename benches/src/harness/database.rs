@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, logins, testing};
+use mc_store::{Store, db_roles, testing};
 
 use super::{say, sealing};
 
@@ -35,7 +35,7 @@ impl Database {
             run_as: None,
         };
         let embedded = Embedded::start(settings).await.context("PostgreSQL did not start")?;
-        let logins = logins::prepare(embedded.url()).await?;
+        let logins = db_roles::prepare(embedded.url()).await?;
         let chains = sealing::chains(data_dir)?;
         let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
         Ok(Self { store, embedded })

@@ -8,29 +8,29 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mc_crypto::{ChainKeys, Sealer, SealingKey};
+use mc_crypto::{AuditMacKeys, EncryptionKey, Encryptor};
 use mc_store::audit::Chains;
 
 use super::make_dir;
 
 /// Where `serve` keeps the key by default.
-const FILE: &str = "sealing.key";
+const FILE: &str = "encryption.key";
 
 /// The audit's chains under the key in the data directory; makes the key where there is none.
 pub fn chains(data_dir: &Path) -> Result<Chains> {
-    let sealer = Sealer::new(key(data_dir)?, Vec::new());
-    Ok(Chains::new(ChainKeys::of(&sealer), HashMap::new()))
+    let sealer = Encryptor::new(key(data_dir)?, Vec::new());
+    Ok(Chains::new(AuditMacKeys::of(&sealer), HashMap::new()))
 }
 
-fn key(data_dir: &Path) -> Result<SealingKey> {
+fn key(data_dir: &Path) -> Result<EncryptionKey> {
     let path = data_dir.join(FILE);
     if let Ok(text) = std::fs::read_to_string(&path) {
         let bytes = hex::decode(text.trim_ascii());
         let bytes =
             bytes.with_context(|| format!("{} does not hold a sealing key", path.display()))?;
-        return SealingKey::from_bytes(&bytes).with_context(|| path.display().to_string());
+        return EncryptionKey::from_bytes(&bytes).with_context(|| path.display().to_string());
     }
-    let key = SealingKey::generate();
+    let key = EncryptionKey::generate();
     make_dir(data_dir)?;
     let written = File::create(&path).and_then(|mut file| {
         file.set_permissions(Permissions::from_mode(0o600))?;

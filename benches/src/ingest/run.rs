@@ -67,7 +67,7 @@ async fn follow(api: &Api, location: &Path, every: Duration) -> Result<Indexed> 
     let began = Instant::now();
     let request = json!({ "project_key": PROJECT, "location": location });
     let queued = api.post("/ingest/git", &request).await?;
-    let path = format!("/ingest/{}", queued["ingest_id"].as_str().unwrap_or_default());
+    let path = format!("/ingest/runs/{}", queued["ingest_id"].as_str().unwrap_or_default());
     let run = api
         .until(&path, every, |run| run["status"] == "SUCCEEDED" || run["status"] == "FAILED")
         .await?;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use mc_domain::{ProjectId, ProjectKey, UserId};
-use mc_indexer::graph;
-use mc_store::records::{NewRecord, Origin};
+use mc_indexer::hnsw;
+use mc_store::records::{NewRecord, RecordSource};
 use mc_store::vectors::Model;
 use mc_store::{Store, projects, records};
 
@@ -56,7 +56,7 @@ async fn make(data_dir: &Path, cache_dir: &Path, notes: &Notes, projects: usize)
     in_batches(&numbered, async |batch| write(store, &model, &projects, &vectors, batch).await)
         .await?;
     // As the service does in the background, which saves and searches do not wait for.
-    graph::move_heaps(store, &model, graph::HEAP_MAX).await?;
+    hnsw::fill_hnsw(store, &model, hnsw::HEAP_MAX).await?;
     database.settle().await?;
     database.close().await;
     Ok(())
@@ -85,7 +85,7 @@ async fn write(
         let project = projects[note.project];
         let (body, passage) = (stored::body(*number, note), stored::passage(*number, note));
         let vector = vectors.get(&stored::text_to_embed(note))?;
-        let (origin, vector) = (Origin::default(), Some((model, vector)));
+        let (origin, vector) = (RecordSource::default(), Some((model, vector)));
         let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
         records::create(&mut tx, project, new).await?;
     }

@@ -116,7 +116,7 @@ fn paragraphs(source: &Source) -> Result<Vec<Note>> {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
             let tag = stem(&file);
             for text in prose::paragraphs(&file, &text) {
-                if seen.insert(mc_memory::normalise::content_hash(&text)) {
+                if seen.insert(mc_memory::normalize::content_hash(&text)) {
                     found.push(Note { project: 0, scope: scope.clone(), tag: tag.clone(), text });
                 }
             }

@@ -2,7 +2,7 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{RecordKind, SourceKind};
-use mc_memory::normalise::content_hash;
+use mc_memory::normalize::content_hash;
 use mc_memory::simhash::simhash;
 use mc_memory::text::{cut, sentences};
 use mc_sanitizer::{Sanitized, mask};
@@ -31,7 +31,7 @@ pub fn body(number: usize, note: &Note) -> RecordBody {
         tags: vec![note.tag.clone()],
         owner: None,
         ttl: Utc::now() + TimeDelta::days(i64::from(mc_store::records::DEFAULT_TTL_DAYS)),
-        ttl_given: false,
+        is_ttl_explicit: false,
         quality: serde_json::json!({ "novelty": 1.0, "dup": 0.0, "usefulness": 0.6 }),
         meta: serde_json::json!({}),
         task: None,
@@ -46,7 +46,7 @@ pub fn passage(number: usize, note: &Note) -> NewPassage {
     NewPassage {
         record_kind: Some(kind(number)),
         title: title(note),
-        place: String::new(),
+        location: String::new(),
         symbols: vec![],
         scope: vec![note.scope.clone()],
         tags: vec![note.tag.clone()],

@@ -7,7 +7,7 @@ use mc_domain::{ProjectId, ProjectKey, UserId};
 use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageSource};
-use mc_store::records::{NewRecord, Origin};
+use mc_store::records::{NewRecord, RecordSource};
 use mc_store::vectors::{self, Model};
 use mc_store::{Store, projects, records};
 
@@ -117,7 +117,7 @@ async fn write(store: &Store, model: &Model, known: &Vectors, batch: &[Placed<'_
         let vector = known.get(&stored::text_to_embed(note))?;
         if is_memory(*number) {
             let body = stored::body(*number, note);
-            let (origin, vector) = (Origin::default(), Some((model, vector)));
+            let (origin, vector) = (RecordSource::default(), Some((model, vector)));
             let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
             records::create(&mut tx, *project, new).await?;
         } else {
@@ -151,7 +151,7 @@ fn passage(placed: &Placed<'_>) -> NewPassage {
     let tags = TAGS.iter().filter(|(_, step)| number.is_multiple_of(*step));
     NewPassage {
         record_kind: is_memory.then(|| stored::kind(*number)),
-        place: format!("docs/{}/{number}.md", number % FOLDERS),
+        location: format!("docs/{}/{number}.md", number % FOLDERS),
         tags: tags.map(|(tag, _)| (*tag).to_owned()).collect(),
         language: if is_memory { "" } else { "markdown" }.to_owned(),
         ..stored::passage(*number, note)

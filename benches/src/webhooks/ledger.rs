@@ -8,19 +8,19 @@ use mc_store::{Store, testing};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::hook;
 use super::sender::{Kind, Sent};
+use super::webhook;
 use crate::harness::database::Database;
 use crate::harness::service::Setup;
 
 const DELIVERIES: &str = "select coalesce(json_agg(json_build_object(
-        'id', sender_id, 'state', state, 'seconds', extract(epoch from handled_at - received_at))), '[]')::text
-    from deliveries";
+        'id', external_id, 'state', state, 'seconds', extract(epoch from completed_at - received_at))), '[]')::text
+    from webhook_deliveries";
 const TASKS: &str = "select coalesce(json_agg(external_id), '[]')::text from tasks";
 /// What webhooks did to how many tasks, several at once in an event.
 const CHANGES: &str = "select coalesce(sum(did.value::int), 0)::text
-    from audit_events e, jsonb_each_text(e.detail::jsonb) did
-    where e.action = 'tasks.synced' and e.subject = 'webhook'";
+    from audit_events e, jsonb_each_text(e.details::jsonb) did
+    where e.action = 'tasks.synced' and e.target = 'webhook'";
 /// How many of those that are wrong are named.
 const NAMED: usize = 5;
 
@@ -87,7 +87,7 @@ impl Ledger {
     /// given up, one may be; of the forged, none.
     pub fn judge(&self, sent: &[Sent]) -> Verdict {
         let kept = count(self.deliveries.iter().map(|kept| kept.id.as_str()));
-        let done = self.deliveries.iter().filter(|kept| kept.state == "done");
+        let done = self.deliveries.iter().filter(|kept| kept.state == "completed");
         let done = count(done.map(|kept| kept.id.as_str()));
         let tasks = count(self.tasks.iter().map(String::as_str));
         let (forged, genuine): (Vec<_>, Vec<_>) =
@@ -95,9 +95,9 @@ impl Ledger {
 
         let mut verdict = Verdict { sums: self.sums(), ..Verdict::default() };
         for (number, is_acknowledged) in by_number(&genuine) {
-            let id = hook::id(number);
+            let id = webhook::id(number);
             let (kept, done) = (of(&kept, &id), of(&done, &id));
-            let tasks = of(&tasks, &hook::task(number));
+            let tasks = of(&tasks, &webhook::task(number));
             verdict.sent += 1;
             verdict.acknowledged += usize::from(is_acknowledged);
             if is_acknowledged && (kept == 0 || tasks == 0) {
@@ -107,15 +107,15 @@ impl Ledger {
             }
         }
         for (number, is_acknowledged) in by_number(&forged) {
-            let id = hook::id(number);
-            if is_acknowledged || of(&kept, &id) > 0 || of(&tasks, &hook::task(number)) > 0 {
+            let id = webhook::id(number);
+            if is_acknowledged || of(&kept, &id) > 0 || of(&tasks, &webhook::task(number)) > 0 {
                 verdict.forged.push(id);
             }
         }
         let others = forged.iter().filter_map(|sent| Some((sent.slot.number, sent.answer?)));
         let others = others.filter(|(_, answer)| *answer != reqwest::StatusCode::FORBIDDEN);
         verdict.not_refused =
-            others.map(|(number, answer)| format!("{} ({answer})", hook::id(number))).collect();
+            others.map(|(number, answer)| format!("{} ({answer})", webhook::id(number))).collect();
         verdict
     }
 
@@ -196,11 +196,11 @@ mod tests {
 
     fn ledger(deliveries: &[(u32, &str)], tasks: &[u32], changes: usize) -> Ledger {
         let kept = |(number, state): &(u32, &str)| Kept {
-            id: hook::id(*number),
+            id: webhook::id(*number),
             state: (*state).to_owned(),
             seconds: None,
         };
-        let tasks = tasks.iter().map(|number| hook::task(*number)).collect();
+        let tasks = tasks.iter().map(|number| webhook::task(*number)).collect();
         Ledger { deliveries: deliveries.iter().map(kept).collect(), tasks, changes }
     }
 
@@ -219,7 +219,7 @@ mod tests {
             sent(200, Kind::Forged, None),
         ];
         // The second was given up, though it is there; the fourth is not.
-        let deliveries = [(1, "done"), (2, "done"), (3, "done")];
+        let deliveries = [(1, "completed"), (2, "completed"), (3, "completed")];
         let verdict = ledger(&deliveries, &[1, 2, 3], 3).judge(&sent);
         assert_eq!((verdict.sent, verdict.acknowledged), (4, 2));
         assert_eq!(verdict.complaints(), Vec::<String>::new());
@@ -235,13 +235,13 @@ mod tests {
         // The first is gone, the second has no task, the third is there twice, the fourth has two tasks, and
         // the fifth was gone through again.
         let deliveries = [
-            (2, "done"),
-            (3, "done"),
-            (3, "done"),
-            (4, "done"),
+            (2, "completed"),
+            (3, "completed"),
+            (3, "completed"),
+            (4, "completed"),
             (5, "ignored"),
-            (6, "done"),
-            (200, "done"),
+            (6, "completed"),
+            (200, "completed"),
         ];
         let verdict = ledger(&deliveries, &[3, 4, 4, 5, 6], 5).judge(&all);
         assert_eq!(verdict.lost, ["delivery-1", "delivery-2"]);

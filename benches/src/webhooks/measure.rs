@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::hook::{Hook, PROJECT};
 use super::ledger::{Ledger, Verdict};
 use super::restart::{Restart, Way, restart};
 use super::sender::{Kind, Sender, Sent, Slot};
+use super::webhook::{Hook, PROJECT};
 use crate::harness::service::{Api, Service, Setup};
 use crate::harness::stats::Times;
 use crate::harness::{remove, say};
@@ -148,11 +148,11 @@ async fn restart_on_the_way(
 
 /// Waits until no delivery does.
 async fn until_gone_through(api: &Api) -> Result<Duration> {
-    let path = format!("/projects/{PROJECT}/deliveries?state=waiting&limit={PAGE}");
+    let path = format!("/projects/{PROJECT}/webhook-deliveries?state=pending&limit={PAGE}");
     let (began, mut word) = (Instant::now(), Instant::now());
     loop {
         let page = api.get(&path).await?;
-        let waiting = page["deliveries"].as_array().context("there is no list of deliveries")?;
+        let waiting = page["items"].as_array().context("there is no list of deliveries")?;
         let Some(first) = waiting.first() else { return Ok(began.elapsed()) };
         let count = waiting.len();
         ensure!(

@@ -9,7 +9,7 @@ use reqwest::{Client, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::hook::{Delivery, Hook};
+use super::webhook::{Delivery, Hook};
 use crate::harness::say;
 
 /// One in so many is forged.

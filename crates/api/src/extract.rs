@@ -10,14 +10,14 @@ use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
-use crate::check::Check;
-use crate::depth;
+use crate::json_depth;
 use crate::limits::BODY_BYTES;
 use crate::problem::Problem;
+use crate::validate::Validate;
 
 /// A JSON body of wire type `T`, read and checked.
 #[derive(Debug)]
-pub struct ValidJson<T: Check>(pub T::Checked);
+pub struct ValidJson<T: Validate>(pub T::Checked);
 
 /// A body of the media type that OAuth has (`application/x-www-form-urlencoded`), as `T`.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
             let detail = "send the header `Content-Type: application/x-www-form-urlencoded`";
             return Err(Problem::unsupported_media_type_but(detail));
         }
-        let bytes = whole_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, BODY_BYTES).await?;
         let text = std::str::from_utf8(&bytes);
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
@@ -42,25 +42,25 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
 
 /// The query string as wire type `T`, read and checked.
 #[derive(Debug)]
-pub struct ValidQuery<T: Check>(pub T::Checked);
+pub struct ValidQuery<T: Validate>(pub T::Checked);
 
 /// The path's parameters as wire type `T`, read and checked. `T` must have named fields.
 #[derive(Debug)]
-pub struct ValidPath<T: Check>(pub T::Checked);
+pub struct ValidPath<T: Validate>(pub T::Checked);
 
-impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequest<S> for ValidJson<T> {
+impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequest<S> for ValidJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
         if !declares_json(request.headers()) {
             return Err(Problem::unsupported_media_type());
         }
-        let bytes = whole_body(request, BODY_BYTES).await?;
+        let bytes = read_body(request, BODY_BYTES).await?;
         Ok(Self(from_json::<T>(&bytes)?.check()?))
     }
 }
 
-impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequestParts<S> for ValidQuery<T> {
+impl<S: Send + Sync, T: Validate + DeserializeOwned> FromRequestParts<S> for ValidQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -68,7 +68,7 @@ impl<S: Send + Sync, T: Check + DeserializeOwned> FromRequestParts<S> for ValidQ
     }
 }
 
-impl<S: Send + Sync, T: Check + DeserializeOwned + Send> FromRequestParts<S> for ValidPath<T> {
+impl<S: Send + Sync, T: Validate + DeserializeOwned + Send> FromRequestParts<S> for ValidPath<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -89,7 +89,7 @@ fn declares_json(headers: &HeaderMap) -> bool {
 }
 
 /// The bytes of a body, of which a layer lets so many through.
-pub async fn whole_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
     request.extract().await.map_err(|rejection: BytesRejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Problem::too_large(limit)
@@ -99,7 +99,7 @@ pub async fn whole_body(request: Request, limit: usize) -> Result<Bytes, Problem
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    depth::check(bytes)?;
+    json_depth::check(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

@@ -1,38 +1,34 @@
 #![doc = include_str!("../README.md")]
 
-mod alternatives;
-mod auth;
-mod check;
-mod depth;
-mod document;
-mod door;
-mod entry;
+mod authenticate;
+mod authorize;
+mod denials;
 mod extract;
+mod ingress;
+mod json_depth;
 mod limits;
 mod middleware;
-mod notices;
+mod notifications;
+mod openapi;
 mod problem;
-mod rates;
-mod receive;
-mod refusals;
+mod rate_limit;
 mod router;
 mod routes;
 mod server;
-mod shapes;
-mod shared_rates;
 mod sign_in;
 mod state;
+mod validate;
+mod webhook_receiver;
 mod wire;
 
-pub use auth::{Authenticate, Authenticator, Principal};
-pub use door::{Authority, Connection, Door, DoorSettings, NoAuthority, NoOrigin, Origin};
+pub use authenticate::{Authenticate, Authenticator, Principal};
+pub use ingress::{
+    Authority, ConnectInfo, Ingress, IngressConfig, InvalidAuthority, InvalidOrigin, Origin,
+};
 pub use limits::{BODY_BYTES, DRAIN_TIME};
-pub use notices::Notifier;
+pub use notifications::QuarantineNotifier;
 pub use problem::{PROBLEM_JSON, Problem};
-pub use router::{at_the_door, openapi, router, served};
+pub use router::{openapi, public_router, router, with_ingress};
 pub use server::{Serving, Tls, TlsError, TlsFiles, run};
 pub use sign_in::{SignIn, SignInSettings};
 pub use state::{ApiSettings, ApiState};
-
-#[cfg(test)]
-mod edge_tests;

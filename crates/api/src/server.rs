@@ -1,8 +1,8 @@
 //! Serving until told to stop.
 
 mod connection;
-mod crowd;
-mod idle;
+mod connection_limit;
+mod idle_timeout;
 mod tls;
 
 use std::io;
@@ -16,10 +16,10 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::door::Connection;
+use crate::ingress::ConnectInfo;
 use crate::limits::{DRAIN_TIME, HEAD_TIME, IDLE_TIME};
-use connection::{Way, converse};
-use crowd::Crowd;
+use connection::{ConnectionConfig, serve_connection};
+use connection_limit::ConnectionLimiter;
 pub use tls::{Tls, TlsError, TlsFiles};
 
 /// How long to wait when the system has no more connections to give.
@@ -89,32 +89,32 @@ async fn accept(
 ) {
     let most = if serving.connections == 0 { Semaphore::MAX_PERMITS } else { serving.connections };
     let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
-    let crowd = Crowd::new(serving.connections_per_address, &serving.trusted_proxies);
+    let crowd = ConnectionLimiter::new(serving.connections_per_address, &serving.trusted_proxies);
     let serving = Arc::new(serving);
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
         let (stream, connection) = next(&listener, serving.tls.is_some()).await;
-        let Some(own_place) = crowd.enter(connection.peer.ip()) else {
+        let Some(own_place) = crowd.acquire(connection.peer.ip()) else {
             tracing::debug!("an address has too many connections; closed another");
             continue;
         };
-        let way = Way { router: router.clone(), serving: serving.clone(), connection };
+        let way = ConnectionConfig { router: router.clone(), serving: serving.clone(), connection };
         let shutdown = shutdown.clone();
         conversations.spawn(async move {
-            converse(stream, way, &shutdown).await;
+            serve_connection(stream, way, &shutdown).await;
             drop((place, own_place));
         });
     }
 }
 
 /// The next connection. What fails with it alone is its own affair.
-async fn next(listener: &TcpListener, is_tls: bool) -> (TcpStream, Connection) {
+async fn next(listener: &TcpListener, is_tls: bool) -> (TcpStream, ConnectInfo) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let Ok(local) = stream.local_addr() else { continue };
                 send_at_once(&stream);
-                return (stream, Connection { peer, local, is_tls });
+                return (stream, ConnectInfo { peer, local, is_tls });
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {

@@ -2,9 +2,9 @@
 
 pub mod browser;
 pub mod device;
-pub mod exchange;
-mod keys;
-mod page;
+mod pages;
+mod signing_keys;
+pub mod token_endpoint;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use mc_auth::client::ClientId;
-use mc_auth::jwt::{self, Grant, Issued, Party, Reason};
-use mc_auth::login::{Provider, ProviderConfig, ProviderName};
+use mc_auth::jwt::{self, Grant, Issued, Reason, TokenAudience};
+use mc_auth::login::{LoginProvider, ProviderConfig, ProviderName};
 use mc_auth::secret::PersonalAccessToken;
-use mc_crypto::Sealer;
+use mc_crypto::Encryptor;
 use mc_domain::{Scopes, SessionId, UserId};
 use mc_store::Store;
 use mc_store::accounts;
@@ -24,10 +24,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use url::Url;
 
-use crate::auth::{Authenticate, Principal};
+use crate::authenticate::{Authenticate, Principal};
+use crate::denials::DenialCounter;
 use crate::problem::Problem;
-use crate::refusals::Refusals;
-use keys::Keyring;
+use signing_keys::Keyring;
 
 /// The program that `memory-copilot login` signs in.
 pub const CLI: &str = "memory-copilot-cli";
@@ -41,7 +41,7 @@ pub struct SignInSettings {
     /// Where people may have an account.
     pub providers: Vec<ProviderConfig>,
     /// What seals secrets in the database.
-    pub sealer: Sealer,
+    pub sealer: Encryptor,
 }
 
 /// What issues access tokens and tells whose they are; cheap to clone.
@@ -52,17 +52,17 @@ struct Inner {
     store: Store,
     public_url: Url,
     providers: BTreeMap<ProviderName, Offered>,
-    sealer: Sealer,
-    party: Party,
+    sealer: Encryptor,
+    party: TokenAudience,
     keys: Keyring,
-    refusals: Refusals,
+    refusals: DenialCounter,
 }
 
 /// A provider is asked for its metadata when somebody first wants to sign in there: one that is away
 /// keeps nobody from starting the service.
 struct Offered {
     config: ProviderConfig,
-    ready: OnceCell<Provider>,
+    ready: OnceCell<LoginProvider>,
 }
 
 impl SignIn {
@@ -78,9 +78,9 @@ impl SignIn {
             public_url: settings.public_url,
             providers: settings.providers.into_iter().map(offered).collect(),
             sealer: settings.sealer,
-            party: Party { issuer: address.clone(), audience: address },
+            party: TokenAudience { issuer: address.clone(), audience: address },
             keys,
-            refusals: Refusals::default(),
+            refusals: DenialCounter::default(),
         })))
     }
 
@@ -100,11 +100,11 @@ impl SignIn {
 
     /// Notes in the audit, by a store that may add to every chain, what was refused since the last call; what
     /// can't be noted is kept for the next. To be called now and then.
-    pub async fn note_refusals(&self, background: &Store) -> Result<(), Problem> {
+    pub async fn flush_denials(&self, background: &Store) -> Result<(), Problem> {
         let tally = self.0.refusals.take();
         let noted = note_all(background, tally.events()).await;
         if noted.is_err() {
-            self.0.refusals.put_back(tally);
+            self.0.refusals.restore_counts(tally);
         }
         Ok(noted?)
     }
@@ -114,9 +114,9 @@ impl SignIn {
         self.0.public_url.scheme() == "https"
     }
 
-    async fn provider(&self, name: &ProviderName) -> Result<Option<&Provider>, Problem> {
+    async fn provider(&self, name: &ProviderName) -> Result<Option<&LoginProvider>, Problem> {
         let Some(offered) = self.0.providers.get(name) else { return Ok(None) };
-        Ok(Some(offered.ready.get_or_try_init(|| Provider::discover(&offered.config)).await?))
+        Ok(Some(offered.ready.get_or_try_init(|| LoginProvider::discover(&offered.config)).await?))
     }
 
     async fn issue(
@@ -205,7 +205,7 @@ impl Authenticate for SignIn {
         })
     }
 
-    fn refusals(&self) -> &Refusals {
+    fn refusals(&self) -> &DenialCounter {
         &self.0.refusals
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mc_connectors::Systems;
-use mc_indexer::source::InsideHost;
+use mc_connectors::ConnectorRegistry;
+use mc_indexer::source::AllowedPrivateHost;
 use mc_memory::MemoryContext;
-use mc_redis::Rates;
+use mc_redis::SharedRateLimits;
 use mc_store::Store;
 
-use crate::auth::Authenticator;
-use crate::door::{Door, DoorSettings};
+use crate::authenticate::Authenticator;
+use crate::ingress::{Ingress, IngressConfig};
 use crate::limits::REQUEST_TIME;
 use crate::middleware::Admission;
 use crate::sign_in::SignIn;
@@ -31,13 +31,13 @@ pub struct ApiState {
     /// How people sign in, and what tokens are worth.
     pub sign_in: SignIn,
     /// The other systems that the operator has named.
-    pub systems: Arc<Systems>,
+    pub systems: Arc<ConnectorRegistry>,
     /// When the service started.
     pub started_at: DateTime<Utc>,
     /// What operators may change.
     pub settings: ApiSettings,
     /// What nodes count together, where they share something.
-    pub(crate) rates: Option<Rates>,
+    pub(crate) rates: Option<SharedRateLimits>,
     /// What of it is used up.
     pub(crate) admission: Admission,
 }
@@ -70,7 +70,7 @@ impl ApiState {
     }
 
     /// The same with other systems that projects may be connected to.
-    pub fn with_systems(self, systems: Arc<Systems>) -> Self {
+    pub fn with_systems(self, systems: Arc<ConnectorRegistry>) -> Self {
         Self { systems, ..self }
     }
 
@@ -80,14 +80,14 @@ impl ApiState {
     }
 
     /// The same with limits that count what all nodes let through.
-    pub fn with_rates(self, rates: Option<Rates>) -> Self {
+    pub fn with_rates(self, rates: Option<SharedRateLimits>) -> Self {
         let admission = Admission::new(&self.settings, rates.as_ref());
         Self { rates, admission, ..self }
     }
 
     /// A door that counts as this state does.
-    pub fn door(&self, settings: DoorSettings) -> Door {
-        Door::sharing(settings, self.rates.as_ref())
+    pub fn door(&self, settings: IngressConfig) -> Ingress {
+        Ingress::sharing(settings, self.rates.as_ref())
     }
 }
 
@@ -104,7 +104,7 @@ pub struct ApiSettings {
     /// Whether notices may go to addresses inside the service's own network.
     pub local_notices: bool,
     /// Hosts inside that network from which everybody may have repositories indexed.
-    pub inside_hosts: Vec<InsideHost>,
+    pub inside_hosts: Vec<AllowedPrivateHost>,
     /// Requests to `/mcp` that are open at once, their streams included; 0 for any number.
     pub streams_at_once: usize,
 }

@@ -2,12 +2,13 @@
 //! vocabularies so that OpenAPI lists them and a wrong one is refused with its field.
 
 use mc_domain::{
-    Ability as DomainAbility, ChangeState as DomainChangeState, CiVerdict as DomainCiVerdict,
-    Conclusion as DomainConclusion, DeliveryState as DomainDeliveryState,
-    HeldEnds as DomainHeldEnds, HoldState as DomainHoldState, HygieneTask as DomainHygieneTask,
-    IngestStatus, JobState as DomainJobState, RecordKind, RecordState,
-    ReviewState as DomainReviewState, SourceKind, Trust as DomainTrust, Verdict,
-    Visibility as DomainVisibility, WebhookSource as DomainWebhookSource,
+    Capability as DomainCapability, CiConclusion as DomainCiConclusion,
+    CiVerdict as DomainCiVerdict, DeliveryState as DomainDeliveryState, HeldEnds as DomainHeldEnds,
+    HygieneTask as DomainHygieneTask, IngestStatus, JobState as DomainJobState,
+    Provider as DomainProvider, PullRequestReview as DomainPullRequestReview,
+    PullRequestState as DomainPullRequestState, QuarantineState as DomainQuarantineState,
+    RecordKind, RecordState, SourceKind, Trust as DomainTrust, Verdict,
+    Visibility as DomainVisibility,
 };
 use mc_search::Step;
 use serde::de::Error as _;
@@ -60,16 +61,16 @@ mirror! {
     #[serde(rename_all = "snake_case")]
     CiVerdict of DomainCiVerdict {
         /// Something ended well, and nothing with a fault.
-        Proven,
+        Passed,
         /// Something ended with a fault.
-        Disproven,
+        Failed,
     }
 }
 
 mirror! {
     /// How a run of CI ended.
     #[serde(rename_all = "snake_case")]
-    Conclusion of DomainConclusion {
+    CiConclusion of DomainCiConclusion {
         /// Well.
         Success,
         /// With a fault.
@@ -86,7 +87,7 @@ mirror! {
 mirror! {
     /// How far a pull or merge request has come.
     #[serde(rename_all = "snake_case")]
-    ChangeState of DomainChangeState {
+    PullRequestState of DomainPullRequestState {
         /// It is looked at, or worked on.
         Open,
         /// It was given up.
@@ -99,7 +100,7 @@ mirror! {
 mirror! {
     /// What the reviewers of a pull or merge request say together.
     #[serde(rename_all = "snake_case")]
-    ReviewState of DomainReviewState {
+    PullRequestReview of DomainPullRequestReview {
         /// Nobody objects, and somebody agrees.
         Approved,
         /// Somebody wants something else.
@@ -110,7 +111,7 @@ mirror! {
 mirror! {
     /// Who sends webhooks.
     #[serde(rename_all = "snake_case")]
-    WebhookSource of DomainWebhookSource {
+    WebhookProvider of DomainProvider {
         /// GitHub, hosted or not.
         Github,
         /// GitLab, hosted or not.
@@ -129,7 +130,7 @@ mirror! {
 /// What sort of system is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SystemKind {
+pub enum Provider {
     /// GitHub, hosted or not.
     Github,
     /// GitLab, hosted or not.
@@ -146,15 +147,15 @@ pub enum SystemKind {
     Git,
 }
 
-impl From<DomainWebhookSource> for SystemKind {
-    fn from(kind: DomainWebhookSource) -> Self {
+impl From<DomainProvider> for Provider {
+    fn from(kind: DomainProvider) -> Self {
         match kind {
-            DomainWebhookSource::Github => Self::Github,
-            DomainWebhookSource::Gitlab => Self::Gitlab,
-            DomainWebhookSource::Jira => Self::Jira,
-            DomainWebhookSource::Youtrack => Self::Youtrack,
-            DomainWebhookSource::Redmine => Self::Redmine,
-            DomainWebhookSource::Confluence => Self::Confluence,
+            DomainProvider::Github => Self::Github,
+            DomainProvider::Gitlab => Self::Gitlab,
+            DomainProvider::Jira => Self::Jira,
+            DomainProvider::Youtrack => Self::Youtrack,
+            DomainProvider::Redmine => Self::Redmine,
+            DomainProvider::Confluence => Self::Confluence,
         }
     }
 }
@@ -162,13 +163,13 @@ impl From<DomainWebhookSource> for SystemKind {
 mirror! {
     /// What another system is asked for.
     #[serde(rename_all = "snake_case")]
-    Ability of DomainAbility {
+    Capability of DomainCapability {
         /// Issues of a tracker.
         Issues,
         /// Pages of a wiki.
         Pages,
         /// What the refs of a repository point to.
-        Heads,
+        Refs,
     }
 }
 
@@ -177,9 +178,9 @@ mirror! {
     #[serde(rename_all = "snake_case")]
     DeliveryState of DomainDeliveryState {
         /// Nobody has looked into it yet.
-        Waiting,
+        Pending,
         /// It changed what the project knows, or asked for that.
-        Done,
+        Completed,
         /// There was nothing to do.
         Ignored,
         /// Something went wrong with it that would go wrong again; what came after it goes on.
@@ -254,13 +255,13 @@ mirror! {
 mirror! {
     /// The life of something in quarantine.
     #[serde(rename_all = "snake_case")]
-    HoldState of DomainHoldState {
+    QuarantineState of DomainQuarantineState {
         /// Nobody has decided yet.
-        Held,
+        Pending,
         /// Taken in after all.
         Released,
         /// Thrown away by a person.
-        Destroyed,
+        Deleted,
         /// Thrown away because nobody decided in time.
         Expired,
     }
@@ -271,13 +272,13 @@ mirror! {
     #[serde(rename_all = "snake_case")]
     JobState of DomainJobState {
         /// It will begin when it is due and a worker is free.
-        Waiting,
+        Pending,
         /// A worker has it.
         Running,
         /// It was done.
-        Done,
+        Completed,
         /// It was given up.
-        Dead,
+        Discarded,
     }
 }
 
@@ -448,14 +449,17 @@ mod tests {
         fn domain<T: Copy + ToString>(members: &[T]) -> Vec<String> {
             members.iter().map(ToString::to_string).collect()
         }
-        assert_eq!(spelled::<_, Ability>(DomainAbility::ALL), domain(DomainAbility::ALL));
-        let systems = DomainWebhookSource::ALL;
-        assert_eq!(spelled::<_, SystemKind>(systems), domain(systems));
+        assert_eq!(spelled::<_, Capability>(DomainCapability::ALL), domain(DomainCapability::ALL));
+        let systems = DomainProvider::ALL;
+        assert_eq!(spelled::<_, Provider>(systems), domain(systems));
         assert_eq!(spelled::<_, Kind>(RecordKind::ALL), domain(RecordKind::ALL));
         assert_eq!(spelled::<_, State>(RecordState::ALL), domain(RecordState::ALL));
         assert_eq!(spelled::<_, Trust>(DomainTrust::ALL), domain(DomainTrust::ALL));
         assert_eq!(spelled::<_, Visibility>(DomainVisibility::ALL), domain(DomainVisibility::ALL));
-        assert_eq!(spelled::<_, HoldState>(DomainHoldState::ALL), domain(DomainHoldState::ALL));
+        assert_eq!(
+            spelled::<_, QuarantineState>(DomainQuarantineState::ALL),
+            domain(DomainQuarantineState::ALL)
+        );
         assert_eq!(spelled::<_, CitationVerdict>(Verdict::ALL), domain(Verdict::ALL));
         assert_eq!(spelled::<_, Source>(SourceKind::ALL), domain(SourceKind::ALL));
         assert_eq!(spelled::<_, RunStatus>(IngestStatus::ALL), domain(IngestStatus::ALL));

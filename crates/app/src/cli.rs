@@ -8,8 +8,8 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
-    Ability, ClusterId, ConnectionId, DeliveryId, DeliveryState, ExportId, HeldEnds, HookId,
-    HygieneReportId, HygieneTask, JobState, RecordId, UnknownValue, WebhookSource,
+    Capability, DeliveryId, DeliveryState, DuplicateClusterId, ExportId, HeldEnds, HygieneRunId,
+    HygieneTask, IntegrationId, JobState, Provider, RecordId, UnknownValue, WebhookId,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -63,16 +63,28 @@ pub enum Command {
     /// Who did what.
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Webhooks: where other systems tell a project of what happens there; for its maintainers.
-    #[command(subcommand, after_help = examples::HOOKS)]
-    Hooks(HooksCommand),
-    /// Other systems that are asked on a project's behalf; for its maintainers.
-    #[command(subcommand, after_help = examples::CONNECTIONS)]
-    Connections(ConnectionsCommand),
-    /// What keeps a project's memory in order by the clock, and what it found; for its maintainers.
+    /// Manage webhooks, by which providers send events to a project; for its maintainers.
+    #[command(subcommand, after_help = examples::WEBHOOKS)]
+    Webhooks(WebhooksCommand),
+    /// Manage integrations, by which a project polls a provider; for its maintainers.
+    #[command(subcommand, after_help = examples::INTEGRATIONS)]
+    Integrations(IntegrationsCommand),
+    /// Show the connectors that the operator has configured; for a project's maintainers.
+    #[command(subcommand)]
+    Connectors(ConnectorsCommand),
+    /// Run hygiene tasks and show their runs; for a project's maintainers.
     #[command(subcommand, after_help = examples::HYGIENE)]
     Hygiene(HygieneCommand),
-    /// The background work; for administrators of the service.
+    /// Review duplicate records; for a project's reviewers.
+    #[command(subcommand, after_help = examples::DUPLICATES)]
+    Duplicates(DuplicatesCommand),
+    /// Review proposals and demoted records; for a project's reviewers.
+    #[command(subcommand, after_help = examples::PROPOSALS)]
+    Proposals(ProposalsCommand),
+    /// List and download the weekly exports of a project's records; for its members.
+    #[command(subcommand)]
+    Exports(ExportsCommand),
+    /// Manage background jobs; for administrators of the service.
     #[command(subcommand, after_help = examples::JOBS)]
     Jobs(JobsCommand),
     /// Write a backup of the database to a file, while the service runs or not.
@@ -83,7 +95,7 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what of a file would be masked before it is stored. Needs no service.
     Sanitize(SanitizeArgs),
-    /// Check the installation and say how to mend it.
+    /// Check the installation and suggest fixes.
     Doctor,
     /// Show the configuration.
     #[command(subcommand)]
@@ -138,7 +150,7 @@ pub struct IngestArgs {
     pub detach: bool,
     /// Also wait until every passage has its vector.
     #[arg(long)]
-    pub wait_vectors: bool,
+    pub wait_for_vectors: bool,
 }
 
 /// Arguments of `recall`.
@@ -254,10 +266,10 @@ pub struct EvalArgs {
     #[arg(long)]
     pub keep: bool,
     /// Leave a step of the ranking out; may be given more than once.
-    #[arg(long, value_name = "STEP")]
-    pub without: Vec<String>,
+    #[arg(long = "disable-step", value_name = "STEP")]
+    pub disabled_steps: Vec<String>,
     /// Measure once with everything and once without each step, to see what each is worth.
-    #[arg(long, conflicts_with = "without")]
+    #[arg(long, conflicts_with = "disabled_steps")]
     pub ablation: bool,
 }
 
@@ -282,7 +294,7 @@ pub struct LogoutArgs {
     /// End every login of yours, on every machine and in every browser, at once. For when one may have been
     /// stolen; personal access tokens stay.
     #[arg(long)]
-    pub everywhere: bool,
+    pub all_sessions: bool,
 }
 
 /// Subcommands of `token`.
@@ -297,7 +309,7 @@ pub enum TokenCommand {
         scopes: Vec<String>,
         /// Days until it ends, 366 at most.
         #[arg(long, default_value_t = 90, value_name = "DAYS")]
-        days: u32,
+        expires_in_days: u32,
         /// The program that it is for (a user with `is_agent`); you without it.
         #[arg(long, value_name = "LOGIN")]
         agent: Option<String>,
@@ -315,235 +327,257 @@ pub enum TokenCommand {
     },
 }
 
-/// Subcommands of `hooks`.
+/// Subcommands of `webhooks`.
 #[derive(Debug, Subcommand)]
-pub enum HooksCommand {
-    /// Add one, and print what its sender is given: an address and a secret.
-    Add {
-        /// Who sends.
-        #[arg(value_parser = word_of(WebhookSource::ALL, WebhookSource::as_str))]
-        source: WebhookSource,
+pub enum WebhooksCommand {
+    /// Create a webhook and print the URL and secret for its provider.
+    Create {
+        /// The provider that sends the events.
+        #[arg(value_parser = value_parser_of(Provider::ALL, Provider::as_str))]
+        provider: Provider,
         #[command(flatten)]
         project: ProjectArg,
         #[command(flatten)]
         secret: SecretArg,
     },
-    /// List the project's.
+    /// List the project's webhooks.
     List {
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Give one another secret.
-    Rotate {
-        /// Its id, as `hooks list` shows it.
-        id: HookId,
+    /// Replace a webhook's secret.
+    RotateSecret {
+        /// The webhook's id, as `webhooks list` shows it.
+        id: WebhookId,
         #[command(flatten)]
         project: ProjectArg,
-        /// Hours for which the secret before counts as well, 168 at most.
+        /// Hours for which the previous secret is accepted too; at most 168.
         #[arg(long, default_value_t = 24, value_name = "N")]
-        keep_hours: u32,
+        previous_secret_ttl_hours: u32,
         #[command(flatten)]
         secret: SecretArg,
     },
-    /// Remove one, with what was kept of its deliveries.
-    Remove {
-        /// Its id.
-        id: HookId,
+    /// Delete a webhook and its deliveries.
+    Delete {
+        /// The webhook's id.
+        id: WebhookId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Show what was delivered in the last fourteen days, and what came of it.
+    /// List the deliveries of the last fourteen days and their outcomes.
     Deliveries {
         #[command(flatten)]
         project: ProjectArg,
-        /// Only what came through this one.
+        /// Only the deliveries of this webhook.
         #[arg(long, value_name = "ID")]
-        hook: Option<HookId>,
-        /// Only what is in this state.
-        #[arg(long, value_parser = word_of(DeliveryState::ALL, DeliveryState::as_str))]
+        webhook: Option<WebhookId>,
+        /// Only the deliveries in this state.
+        #[arg(long, value_parser = value_parser_of(DeliveryState::ALL, DeliveryState::as_str))]
         state: Option<DeliveryState>,
-        /// How many, 200 at most.
+        /// Number of deliveries; at most 200.
         #[arg(long, short = 'n', default_value_t = 50)]
         limit: u32,
     },
-    /// Have a delivery gone through once more.
+    /// Process a delivery again.
     Replay {
-        /// Its id, as `hooks deliveries` shows it.
+        /// The delivery's id, as `webhooks deliveries` shows it.
         id: DeliveryId,
         #[command(flatten)]
         project: ProjectArg,
     },
 }
 
-/// A secret, which never stands in the command line: others can read that.
+/// A secret. It is never an argument, since other users of the machine can read those.
 #[derive(Debug, Args)]
 pub struct SecretArg {
-    /// File with a secret that the sender knows already, such as GitLab's signing token; `-` reads standard
-    /// input. Without it the service makes one.
+    /// File with a secret that the provider already has, such as GitLab's signing token; `-` reads standard
+    /// input. Without it the service generates one.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
 }
 
-/// Subcommands of `connections`.
+/// Subcommands of `integrations`.
 #[derive(Debug, Subcommand)]
-pub enum ConnectionsCommand {
-    /// Have a system asked on the project's behalf, now and from now on.
-    Add {
-        /// The operator's name for it, as `connections systems` lists it; `git` for a repository that is asked by git
+pub enum IntegrationsCommand {
+    /// Create an integration and start its first sync.
+    Create {
+        /// The connector's name, as `connectors list` shows it; `git` for a repository that is polled with git
         /// alone.
-        system: String,
-        /// What of it: a repository (owner/name; for `git` as the project has indexed it), a project's key or
-        /// identifier, a space's key.
-        what: String,
+        connector: String,
+        /// The resource: a repository (owner/name; for `git` as the project has indexed it), a project's key or
+        /// identifier, or a space's key.
+        resource: String,
         #[command(flatten)]
         project: ProjectArg,
-        /// What it is asked for; without it the first that such systems have.
-        #[arg(long, value_parser = word_of(Ability::ALL, Ability::as_str))]
-        ability: Option<Ability>,
-        /// How often it is asked, every 5 to 1,440 minutes.
+        /// The data to sync; without it the first capability of the connector.
+        #[arg(long, value_parser = value_parser_of(Capability::ALL, Capability::as_str))]
+        capability: Option<Capability>,
+        /// Minutes between two syncs: 5 to 1,440.
         #[arg(long, default_value_t = 15, value_name = "N")]
-        every_minutes: u32,
-        /// Leave out what people say about issues.
+        interval_minutes: u32,
+        /// Leave out the comments on issues.
         #[arg(long)]
         no_comments: bool,
     },
-    /// List the project's, how far each is that is at work, and what came last.
+    /// List the project's integrations with their current and last runs.
     List {
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// List the systems that the project may be connected to.
-    Systems {
-        #[command(flatten)]
-        project: ProjectArg,
-    },
-    /// Have a system asked now.
+    /// Start a sync now.
     Sync {
-        /// The connection's id, as `connections list` shows it.
-        id: ConnectionId,
+        /// The integration's id, as `integrations list` shows it.
+        id: IntegrationId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Have a system asked no more until it is resumed.
+    /// Pause an integration until it is resumed.
     Pause {
-        /// The connection's id.
-        id: ConnectionId,
+        /// The integration's id.
+        id: IntegrationId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Have a system asked again.
+    /// Resume a paused integration.
     Resume {
-        /// The connection's id.
-        id: ConnectionId,
+        /// The integration's id.
+        id: IntegrationId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Have a system asked no more at all. What came by the connection stays.
-    Remove {
-        /// The connection's id.
-        id: ConnectionId,
+    /// Delete an integration. The data that it synced stays.
+    Delete {
+        /// The integration's id.
+        id: IntegrationId,
         #[command(flatten)]
         project: ProjectArg,
-        /// Forget what came by it as well: documents, and what was told of tasks.
+        /// Also delete the data that it synced: documents, and the provider's data of tasks.
         #[arg(long)]
-        forget: bool,
+        purge: bool,
+    },
+}
+
+/// Subcommands of `connectors`.
+#[derive(Debug, Subcommand)]
+pub enum ConnectorsCommand {
+    /// List the connectors that the project may use.
+    List {
+        #[command(flatten)]
+        project: ProjectArg,
     },
 }
 
 /// Subcommands of `hygiene`.
 #[derive(Debug, Subcommand)]
 pub enum HygieneCommand {
-    /// Show the newest reports.
+    /// List the newest hygiene runs.
     List {
         #[command(flatten)]
         project: ProjectArg,
-        /// Only those of this task.
-        #[arg(long, value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
+        /// Only the runs of this task.
+        #[arg(long, value_parser = value_parser_of(HygieneTask::ALL, HygieneTask::as_str))]
         task: Option<HygieneTask>,
-        /// How many, 200 at most.
+        /// Number of runs; at most 200.
         #[arg(long, short = 'n', default_value_t = 50)]
         limit: u32,
     },
-    /// Show one report with what was found.
+    /// Show a hygiene run and its findings.
     Show {
-        /// Its id, as `hygiene list` shows it.
-        id: HygieneReportId,
+        /// The run's id, as `hygiene list` shows it.
+        id: HygieneRunId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Have a task done now.
+    /// Run a hygiene task now.
     Run {
-        /// Which.
-        #[arg(value_parser = word_of(HygieneTask::ALL, HygieneTask::as_str))]
+        /// The task.
+        #[arg(value_parser = value_parser_of(HygieneTask::ALL, HygieneTask::as_str))]
         task: HygieneTask,
         #[command(flatten)]
         project: ProjectArg,
-        /// Only look, and report what would be done.
+        /// Change nothing; report what the task would change.
         #[arg(long)]
         dry_run: bool,
-        /// With `expiry`: what becomes of the records whose end waits for a person.
-        #[arg(long, value_parser = word_of(HeldEnds::ALL, HeldEnds::as_str))]
-        held_ends: Option<HeldEnds>,
+        /// With `expiry`: the decision about records whose expiry is suspended.
+        #[arg(long, value_parser = value_parser_of(HeldEnds::ALL, HeldEnds::as_str))]
+        expiry_decision: Option<HeldEnds>,
     },
-    /// Show the records that say the same and wait for a person; for those who review, as `accept` and `dismiss`.
-    Duplicates {
+}
+
+/// Subcommands of `duplicates`.
+#[derive(Debug, Subcommand)]
+pub enum DuplicatesCommand {
+    /// List the clusters of duplicate records that wait for a decision.
+    List {
         #[command(flatten)]
         project: ProjectArg,
-        /// How many, 200 at most.
+        /// Number of clusters; at most 200.
         #[arg(long, short = 'n', default_value_t = 50)]
         limit: u32,
     },
-    /// Have one of such records take the place of the others.
-    Accept {
-        /// Id of the cluster, as `hygiene duplicates` shows it.
-        id: ClusterId,
+    /// Merge the records of a cluster into one.
+    Merge {
+        /// The cluster's id, as `duplicates list` shows it.
+        id: DuplicateClusterId,
         #[command(flatten)]
         project: ProjectArg,
-        /// The record that stays; the first one without it.
+        /// The record to keep; without it the first of the cluster.
         #[arg(long, value_name = "ID")]
         keep: Option<RecordId>,
     },
-    /// Say that such records are not the same.
+    /// Dismiss a cluster: its records are not duplicates.
     Dismiss {
-        /// Id of the cluster.
-        id: ClusterId,
+        /// The cluster's id.
+        id: DuplicateClusterId,
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Show the records that help nobody and were set aside (`hygiene.noise` of the policy); for those who review, as
-    /// `keep` and `drop`.
-    Noise {
+}
+
+/// Subcommands of `proposals`.
+#[derive(Debug, Subcommand)]
+pub enum ProposalsCommand {
+    /// List the proposals that wait for a reviewer.
+    List {
         #[command(flatten)]
         project: ProjectArg,
+        /// Only the records that hygiene demoted (`hygiene.unused_records` of the policy).
+        #[arg(long)]
+        demoted: bool,
     },
-    /// Have such a record found again.
-    Keep {
-        /// Its id, as `hygiene noise` shows it.
+    /// Accept a proposal; a demoted record is recalled again.
+    Accept {
+        /// The record's id, as `proposals list` shows it.
         id: RecordId,
-        /// The version that you looked at.
+        /// The version that you reviewed.
         #[arg(long, value_name = "VERSION")]
-        seen: u32,
+        record_version: u32,
     },
-    /// Take such a record out.
-    Drop {
-        /// Its id.
+    /// Reject a proposal; a demoted record is deleted.
+    Reject {
+        /// The record's id.
         id: RecordId,
-        /// Why, for the audit.
-        #[arg(long, default_value = "it helps nobody")]
+        /// The reason, for the audit log.
+        #[arg(long, default_value = "not useful")]
         reason: String,
     },
-    /// List what was kept, week by week, of what the team knows; for members.
-    Exports {
+}
+
+/// Subcommands of `exports`.
+#[derive(Debug, Subcommand)]
+pub enum ExportsCommand {
+    /// List the weekly exports of the project's records.
+    List {
         #[command(flatten)]
         project: ProjectArg,
     },
-    /// Print one of them, as `import` reads it.
-    Export {
-        /// Its id, as `hygiene exports` shows it.
+    /// Download an export in the format that `import` reads.
+    Download {
+        /// The export's id, as `exports list` shows it.
         id: ExportId,
         #[command(flatten)]
         project: ProjectArg,
-        /// File to write; standard output without it.
+        /// Output file; without it standard output.
         #[arg(long, short)]
         output: Option<PathBuf>,
     },
@@ -552,31 +586,31 @@ pub enum HygieneCommand {
 /// Subcommands of `jobs`.
 #[derive(Debug, Subcommand)]
 pub enum JobsCommand {
-    /// Show the newest.
+    /// List the newest jobs.
     List {
-        /// Only those in this state.
-        #[arg(long, value_parser = word_of(JobState::ALL, JobState::as_str))]
+        /// Only the jobs in this state.
+        #[arg(long, value_parser = value_parser_of(JobState::ALL, JobState::as_str))]
         state: Option<JobState>,
-        /// Only those of this kind, such as sync.
+        /// Only the jobs of this kind, such as `sync_integration`.
         #[arg(long)]
         kind: Option<String>,
-        /// How many, 200 at most.
+        /// Number of jobs; at most 200.
         #[arg(long, short = 'n', default_value_t = 50)]
         limit: u32,
     },
-    /// Show one with all that is known of it.
+    /// Show a job with all its fields.
     Show {
-        /// Its id, as `jobs list` shows it.
+        /// The job's id, as `jobs list` shows it.
         id: String,
     },
-    /// Have one that was given up begin anew.
+    /// Retry a discarded job.
     Retry {
-        /// Its id.
+        /// The job's id.
         id: String,
     },
-    /// Throw one away that was given up, or has not begun.
-    Discard {
-        /// Its id.
+    /// Delete a job that is discarded or has not started.
+    Delete {
+        /// The job's id.
         id: String,
     },
 }
@@ -587,7 +621,7 @@ pub enum AuditCommand {
     /// Show the newest events.
     List {
         #[command(flatten)]
-        of: AuditOf,
+        of: AuditTarget,
         /// Only what this user did.
         #[arg(long, value_name = "LOGIN")]
         actor: Option<String>,
@@ -601,24 +635,24 @@ pub enum AuditCommand {
     /// Write every event as JSON Lines, oldest first.
     Export {
         #[command(flatten)]
-        of: AuditOf,
+        of: AuditTarget,
         /// File to write; standard output without it.
         #[arg(long, short)]
         output: Option<PathBuf>,
     },
     /// Find the first event that was changed, removed or moved; fails where there is one.
-    Verify(AuditOf),
+    Verify(AuditTarget),
 }
 
 /// Whose audit.
 #[derive(Debug, Args)]
-pub struct AuditOf {
+pub struct AuditTarget {
     /// Project key; without it the service's own audit: logins, users, teams, projects that come and go.
     #[arg(long, short, value_name = "KEY")]
     pub project: Option<String>,
     /// Id of a project that was removed, as the service's event project.deleted has it.
     #[arg(long, value_name = "ID", conflicts_with = "project")]
-    pub removed: Option<String>,
+    pub project_id: Option<String>,
 }
 
 /// Arguments of `backup`.
@@ -634,10 +668,10 @@ pub struct BackupArgs {
 pub struct RestoreArgs {
     /// The backup.
     pub file: PathBuf,
-    /// Restore although the sealing key is lost: what it sealed stays closed for good (secrets of webhooks and
+    /// Restore although the encryption key is lost: the data that it encrypted stays unreadable (secrets of webhooks and
     /// notices, keys that sign logins, what is held in quarantine), and the audit can't be verified.
     #[arg(long)]
-    pub without_key: bool,
+    pub without_encryption_key: bool,
 }
 
 /// Arguments of `sanitize`.
@@ -663,16 +697,19 @@ pub enum CursorCommand {
     /// Write .cursor/mcp.json and the rule that makes the assistant use the memory.
     Install {
         /// Folder of the project.
-        #[arg(long = "project", value_name = "DIR", default_value = ".")]
+        #[arg(long, value_name = "DIR", default_value = ".")]
         dir: PathBuf,
         /// Project key; made of the folder's name without it.
-        #[arg(long, value_name = "KEY")]
-        key: Option<String>,
+        #[arg(long, short, value_name = "KEY")]
+        project: Option<String>,
     },
 }
 
 /// A word of a vocabulary; the help and the completions list them.
-fn word_of<T>(all: &'static [T], as_str: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+fn value_parser_of<T>(
+    all: &'static [T],
+    as_str: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = UnknownValue> + Copy + Send + Sync + 'static,
 {

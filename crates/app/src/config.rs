@@ -11,9 +11,9 @@ use figment::providers::{Env, Serialized};
 use figment::value::{Dict, Map};
 use figment::{Figment, Metadata, Profile};
 use ipnet::IpNet;
-use mc_api::DoorSettings;
+use mc_api::IngressConfig;
 use mc_auth::login::ProviderConfig;
-use mc_indexer::source::InsideHost;
+use mc_indexer::source::AllowedPrivateHost;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -43,6 +43,8 @@ pub struct Config {
     pub server: Server,
     /// How people sign in.
     pub sign_in: SignIn,
+    /// Encryption of secrets in the database.
+    pub encryption: Encryption,
     /// How commands reach the service.
     pub client: Client,
     /// The database.
@@ -56,7 +58,7 @@ pub struct Config {
     /// Other systems that may be asked what is new there.
     pub connectors: Connectors,
     /// Notices to whom projects' policies name.
-    pub notices: Notices,
+    pub notifications: Notifications,
     /// Logging.
     pub log: Log,
 }
@@ -66,7 +68,7 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
     /// Hosts inside the service's own network from which everybody may have them indexed.
-    pub inside: Vec<String>,
+    pub allowed_private_hosts: Vec<String>,
     /// How much of their commit history is read.
     pub history: History,
 }
@@ -87,9 +89,9 @@ pub struct History {
 /// Notices to whom projects' policies name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Notices {
+pub struct Notifications {
     /// Whether they may go to addresses inside the service's own network, and without TLS.
-    pub local: bool,
+    pub allow_private_networks: bool,
 }
 
 /// The listener.
@@ -98,6 +100,8 @@ pub struct Notices {
 pub struct Server {
     /// Address to listen on.
     pub listen: SocketAddr,
+    /// The service's address as browsers reach it; empty for that of the listener.
+    pub public_url: String,
     /// Names that it answers to, beside localhost and its own address.
     pub allowed_hosts: Vec<String>,
     /// Browser origins that may call it, beside its own.
@@ -125,19 +129,19 @@ pub struct TlsSection {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Requests a minute from one address.
-    pub requests_per_address: u32,
+    pub requests_per_minute_per_address: u32,
     /// Failed authentications a minute from one address, and as many logins that are begun.
-    pub failures_per_address: u32,
+    pub auth_failures_per_minute_per_address: u32,
     /// Units a minute for one caller, which is a token or a login; for all of one user four times as many.
-    pub units_per_caller: u32,
+    pub units_per_minute_per_caller: u32,
     /// Requests that run at once.
-    pub requests: usize,
+    pub max_concurrent_requests: usize,
     /// Requests to `/mcp` that are open at once.
-    pub mcp_streams: usize,
+    pub max_mcp_streams: usize,
     /// Connections that are open at once.
-    pub connections: usize,
+    pub max_connections: usize,
     /// Of these, for one address.
-    pub connections_per_address: usize,
+    pub max_connections_per_address: usize,
 }
 
 /// How commands reach the service.
@@ -156,14 +160,18 @@ pub struct Client {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignIn {
-    /// The service's address as browsers reach it; empty for that of the listener.
-    pub public_url: String,
     /// Where people may have an account.
     pub providers: Vec<ProviderConfig>,
-    /// Where the key is that seals secrets in the database; empty for the folder of the state.
-    pub sealing_key_file: PathBuf,
-    /// Keys that it replaced.
-    pub previous_sealing_key_files: Vec<PathBuf>,
+}
+
+/// Encryption of secrets in the database.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Encryption {
+    /// File with the encryption key; empty for `encryption.key` in the data directory.
+    pub key_file: PathBuf,
+    /// Files with the keys that it replaced.
+    pub previous_key_files: Vec<PathBuf>,
 }
 
 /// The database.
@@ -185,7 +193,7 @@ pub struct Redis {
     /// Server to use; empty for none.
     pub url: String,
     /// Milliseconds that a request waits for one answer of it.
-    pub answer_ms: u64,
+    pub timeout_ms: u64,
 }
 
 /// The embedding model.
@@ -193,12 +201,12 @@ pub struct Redis {
 #[serde(deny_unknown_fields)]
 pub struct Embedding {
     /// Which of the three providers.
-    pub provider: Provider,
+    pub provider: EmbeddingProvider,
     /// Name under which vectors are kept.
     pub name: String,
-    /// `folder`: where the model is.
+    /// `local`: where the model is.
     pub dir: PathBuf,
-    /// `hub` and `openai`: which model.
+    /// `huggingface` and `openai`: which model.
     pub model: String,
     /// `openai`: address of the server.
     pub base_url: String,
@@ -207,7 +215,7 @@ pub struct Embedding {
     /// `openai`: length of the vectors, 0 to ask.
     pub dimensions: usize,
     /// The ONNX runtime library.
-    pub onnx_library: PathBuf,
+    pub onnxruntime_library: PathBuf,
     /// Threads for the local model, 0 for all cores.
     pub threads: usize,
 }
@@ -215,11 +223,11 @@ pub struct Embedding {
 /// Kinds of embedding provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Provider {
+pub enum EmbeddingProvider {
     /// An ONNX model on disk.
-    Folder,
-    /// A named model of the hub.
-    Hub,
+    Local,
+    /// A named model of the Hugging Face hub.
+    Huggingface,
     /// An OpenAI-compatible server.
     Openai,
 }
@@ -286,8 +294,8 @@ impl Config {
         if self.data_dir.as_os_str().is_empty() {
             self.data_dir = default_data_dir()?;
         }
-        if self.sign_in.sealing_key_file.as_os_str().is_empty() {
-            self.sign_in.sealing_key_file = self.data_dir.join("sealing.key");
+        if self.encryption.key_file.as_os_str().is_empty() {
+            self.encryption.key_file = self.data_dir.join("encryption.key");
         }
         if self.client.credentials_file.as_os_str().is_empty() {
             // A service may run without a home; it signs in nowhere.
@@ -296,19 +304,19 @@ impl Config {
         }
         self.public_url()?;
         let embedding = &mut self.embedding;
-        if embedding.onnx_library.as_os_str().is_empty() {
-            embedding.onnx_library = self.cache_dir.join("onnxruntime/libonnxruntime.so");
+        if embedding.onnxruntime_library.as_os_str().is_empty() {
+            embedding.onnxruntime_library = self.cache_dir.join("onnxruntime/libonnxruntime.so");
         }
         if embedding.dir.as_os_str().is_empty() {
             embedding.dir = self.cache_dir.join("models").join(&embedding.name);
         }
-        let needs_model = embedding.provider != Provider::Folder;
+        let needs_model = embedding.provider != EmbeddingProvider::Local;
         ensure!(
             !needs_model || !embedding.model.is_empty(),
             "embedding.model is empty; name the model that the provider is to use"
         );
         ensure!(
-            embedding.provider != Provider::Openai || !embedding.base_url.is_empty(),
+            embedding.provider != EmbeddingProvider::Openai || !embedding.base_url.is_empty(),
             "embedding.base_url is empty; set the server's address up to /v1"
         );
         ensure!(
@@ -318,9 +326,9 @@ impl Config {
             self.database.max_connections
         );
         ensure!(
-            ANSWER_MS.contains(&self.redis.answer_ms),
-            "redis.answer_ms is {}; set it to {} to {} ms: every request waits so long for a Redis that is slow",
-            self.redis.answer_ms,
+            ANSWER_MS.contains(&self.redis.timeout_ms),
+            "redis.timeout_ms is {}; set it to {} to {} ms: every request waits so long for a Redis that is slow",
+            self.redis.timeout_ms,
             ANSWER_MS.start(),
             ANSWER_MS.end()
         );
@@ -349,14 +357,14 @@ impl Config {
 
     /// The address by which browsers and other machines reach the service.
     pub fn public_url(&self) -> Result<Url> {
-        let text = match self.sign_in.public_url.as_str() {
+        let text = match self.server.public_url.as_str() {
             "" => self.base_url(),
             text => text.to_owned(),
         };
-        let url = Url::parse(&text).with_context(|| format!("sign_in.public_url: {text}"))?;
+        let url = Url::parse(&text).with_context(|| format!("server.public_url: {text}"))?;
         ensure!(
             matches!(url.scheme(), "http" | "https") && url.path() == "/" && url.query().is_none(),
-            "sign_in.public_url is {text}; it must be http:// or https:// and a host, without a path"
+            "server.public_url is {text}; it must be http:// or https:// and a host, without a path"
         );
         Ok(url)
     }
@@ -442,7 +450,7 @@ impl Config {
 impl Redis {
     /// How long a request waits for one answer.
     pub fn answers_within(&self) -> Duration {
-        Duration::from_millis(self.answer_ms)
+        Duration::from_millis(self.timeout_ms)
     }
 }
 
@@ -455,8 +463,8 @@ impl TlsSection {
 
 impl Ingest {
     /// The hosts, as the indexer takes them.
-    pub fn hosts(&self) -> Result<Vec<InsideHost>> {
-        all("ingest.inside", &self.inside)
+    pub fn hosts(&self) -> Result<Vec<AllowedPrivateHost>> {
+        all("ingest.allowed_private_hosts", &self.allowed_private_hosts)
     }
 }
 
@@ -485,8 +493,8 @@ impl History {
 
 impl Server {
     /// Who may come, as the service's edge takes it.
-    pub fn door(&self) -> Result<DoorSettings> {
-        Ok(DoorSettings {
+    pub fn door(&self) -> Result<IngressConfig> {
+        Ok(IngressConfig {
             allowed_hosts: all("server.allowed_hosts", &self.allowed_hosts)?,
             allowed_origins: all("server.allowed_origins", &self.allowed_origins)?,
             trusted_proxies: self
@@ -494,8 +502,8 @@ impl Server {
                 .iter()
                 .map(|text| network(text))
                 .collect::<Result<_>>()?,
-            requests_per_address: self.limits.requests_per_address,
-            failures_per_address: self.limits.failures_per_address,
+            requests_per_address: self.limits.requests_per_minute_per_address,
+            failures_per_address: self.limits.auth_failures_per_minute_per_address,
         })
     }
 }
@@ -659,11 +667,15 @@ mod tests {
     #[test]
     fn what_is_no_host_to_index_from_is_refused_by_its_key() {
         let defaults = Config::defaults().ingest;
-        let hosts =
-            |text: &str| Ingest { inside: vec![text.to_owned()], ..defaults.clone() }.hosts();
+        let hosts = |text: &str| {
+            Ingest { allowed_private_hosts: vec![text.to_owned()], ..defaults.clone() }.hosts()
+        };
         assert_eq!(hosts("git.corp.example:8443").expect("a host").len(), 1);
         let said = format!("{:#}", hosts("https://git.corp.example").expect_err("a URL"));
-        assert!(said.starts_with("ingest.inside: ") && said.contains("write it as"), "{said}");
+        assert!(
+            said.starts_with("ingest.allowed_private_hosts: ") && said.contains("write it as"),
+            "{said}"
+        );
     }
 
     #[test]

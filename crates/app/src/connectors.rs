@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use mc_connectors::client::{Limits, System, SystemKind, SystemSettings, Token};
-use mc_connectors::{PlainGit, Systems};
+use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider, Token};
+use mc_connectors::{ConnectorRegistry, PlainGit};
 use mc_domain::ProjectKey;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -13,25 +13,22 @@ use url::Url;
 /// Characters of a system's name.
 const NAME: usize = 64;
 
-/// Other systems.
+/// The configured connectors by name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Connectors {
-    /// By the name that they are known by here.
-    pub systems: BTreeMap<String, Section>,
-}
+#[serde(transparent)]
+pub struct Connectors(BTreeMap<String, ConnectorSection>);
 
 /// A system. Its credential is never in the configuration itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Section {
+pub struct ConnectorSection {
     /// Which one it is.
-    pub kind: SystemKind,
+    pub provider: Provider,
     /// Where people open it.
-    pub url: String,
+    pub base_url: String,
     /// Whose credential it is, where the system wants to know.
     #[serde(default)]
-    pub user: Option<String>,
+    pub username: Option<String>,
     /// Environment variable that holds the credential.
     #[serde(default)]
     pub token_env: Option<String>,
@@ -40,31 +37,31 @@ pub struct Section {
     pub token_file: Option<PathBuf>,
     /// Keys of the projects that may use it; every one may, where there are none.
     #[serde(default)]
-    pub projects: Vec<String>,
+    pub allowed_projects: Vec<String>,
 }
 
 impl Connectors {
     /// Whether all of it can be right; reads no credential.
     pub fn check(&self) -> Result<()> {
-        for (name, section) in &self.systems {
-            section.check(name).with_context(|| format!("connectors.systems.{name}"))?;
+        for (name, section) in &self.0 {
+            section.check(name).with_context(|| format!("connectors.{name}"))?;
         }
         Ok(())
     }
 
     /// The systems, with their credentials.
-    pub fn systems(&self) -> Result<Systems> {
-        let mut systems = Systems::default();
-        for (name, section) in &self.systems {
+    pub fn open(&self) -> Result<ConnectorRegistry> {
+        let mut systems = ConnectorRegistry::default();
+        for (name, section) in &self.0 {
             let system = section.open(name);
-            let system = system.with_context(|| format!("connectors.systems.{name}"))?;
+            let system = system.with_context(|| format!("connectors.{name}"))?;
             systems.add(system, section.projects()?);
         }
         Ok(systems)
     }
 }
 
-impl Section {
+impl ConnectorSection {
     fn check(&self, name: &str) -> Result<()> {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         ensure!(
@@ -85,33 +82,35 @@ impl Section {
 
     /// The address. What it held besides would be a credential, or be lost.
     fn url(&self) -> Result<Url> {
-        let url = Url::parse(&self.url).context("url: it is no URL; write https://host")?;
+        let url =
+            Url::parse(&self.base_url).context("base_url: it is no URL; write https://host")?;
         let is_bare = url.username().is_empty() && url.password().is_none();
         let is_bare = is_bare && url.query().is_none() && url.fragment().is_none();
         ensure!(
             matches!(url.scheme(), "http" | "https") && url.has_host() && is_bare,
-            "url: it must be http:// or https://, a host and perhaps a path; the credential goes into \
+            "base_url: it must be http:// or https://, a host and perhaps a path; the credential goes into \
              token_env or token_file"
         );
         Ok(url)
     }
 
     fn projects(&self) -> Result<Vec<ProjectKey>> {
-        let keys = self.projects.iter();
-        keys.map(|key| ProjectKey::parse(key).with_context(|| format!("projects: {key}"))).collect()
+        let keys = self.allowed_projects.iter();
+        keys.map(|key| ProjectKey::parse(key).with_context(|| format!("allowed_projects: {key}")))
+            .collect()
     }
 
-    fn open(&self, name: &str) -> Result<System> {
+    fn open(&self, name: &str) -> Result<Connector> {
         self.check(name)?;
-        let settings = SystemSettings {
+        let settings = ConnectorConfig {
             name: name.to_owned(),
-            kind: self.kind,
+            kind: self.provider,
             url: self.url()?,
-            user: self.user.clone(),
+            user: self.username.clone(),
             token: self.token()?,
             limits: Limits::default(),
         };
-        Ok(System::new(settings)?)
+        Ok(Connector::new(settings)?)
     }
 
     fn token(&self) -> Result<Option<Token>> {
@@ -135,35 +134,35 @@ impl Section {
 mod tests {
     use super::*;
 
-    fn section(text: &str) -> Section {
+    fn section(text: &str) -> ConnectorSection {
         serde_norway::from_str(text).expect("a section")
     }
 
-    fn systems(name: &str, text: &str) -> Result<Systems, String> {
+    fn systems(name: &str, text: &str) -> Result<ConnectorRegistry, String> {
         let systems = BTreeMap::from([(name.to_owned(), section(text))]);
-        Connectors { systems }.systems().map_err(|error| format!("{error:#}"))
+        Connectors(systems).open().map_err(|error| format!("{error:#}"))
     }
 
     #[test]
     fn what_can_not_be_right_is_refused_by_its_key() {
-        let jira = "kind: jira\nurl: https://jira.example.com\n";
+        let jira = "provider: jira\nbase_url: https://jira.example.com\n";
         for (name, text, reason) in [
             ("Our Jira", jira.to_owned(), "the name must be"),
             ("git", jira.to_owned(), "choose another"),
-            ("j", "kind: jira\nurl: jira.example.com".to_owned(), "it is no URL"),
+            ("j", "provider: jira\nbase_url: jira.example.com".to_owned(), "it is no URL"),
             (
                 "j",
-                "kind: jira\nurl: https://me:hunter2@jira.example.com".to_owned(),
+                "provider: jira\nbase_url: https://me:hunter2@jira.example.com".to_owned(),
                 "credential goes",
             ),
-            ("j", "kind: jira\nurl: ftp://jira.example.com".to_owned(), "must be http"),
+            ("j", "provider: jira\nbase_url: ftp://jira.example.com".to_owned(), "must be http"),
             ("j", format!("{jira}token_env: A\ntoken_file: b"), "name one of them"),
             ("j", format!("{jira}token_env: MC_TEST_NOT_SET"), "MC_TEST_NOT_SET is not set"),
             ("j", format!("{jira}token_file: /nowhere/at/all"), "can't be read"),
-            ("j", format!("{jira}projects: ['no key']"), "projects: no key"),
+            ("j", format!("{jira}allowed_projects: ['no key']"), "allowed_projects: no key"),
         ] {
             let said = systems(name, &text).expect_err(reason);
-            assert!(said.starts_with(&format!("connectors.systems.{name}: ")), "{said}");
+            assert!(said.starts_with(&format!("connectors.{name}: ")), "{said}");
             assert!(said.contains(reason) && !said.contains("hunter2"), "{said}");
         }
     }
@@ -174,7 +173,7 @@ mod tests {
         std::fs::write(file.path(), "t0p-secret-of-the-tracker\n").expect("written");
         let path = file.path().display();
         let text = format!(
-            "kind: jira\nurl: https://jira.example.com\ntoken_file: {path}\nprojects: [shop]"
+            "provider: jira\nbase_url: https://jira.example.com\ntoken_file: {path}\nallowed_projects: [shop]"
         );
         let systems = systems("our-jira", &text).expect("systems");
         assert!(!format!("{systems:?}").contains("t0p-secret"), "{systems:?}");

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use mc_auth::client::ClientId;
-use mc_auth::terminal::{Terminal, Tokens};
+use mc_auth::device_client::{DeviceFlowClient, Tokens};
 use mc_mcp::core::{CoreError, TokenFile, TokenSource};
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
@@ -119,11 +119,11 @@ impl Logins {
     }
 
     /// The service, as a program in a terminal signs in there.
-    pub fn terminal(&self) -> Result<Terminal> {
+    pub fn terminal(&self) -> Result<DeviceFlowClient> {
         let address = |path: &str| format!("{}{path}", self.url).parse();
         let client = ClientId::parse(CLIENT).expect("a client id");
         let (device, token) = (address("/auth/device")?, address("/auth/token")?);
-        Ok(Terminal::new(device, token, &client, self.ca_pem.as_deref())?)
+        Ok(DeviceFlowClient::new(device, token, &client, self.ca_pem.as_deref())?)
     }
 
     /// Keeps a login for the service, in place of the one before.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use mc_store::audit::Chains;
 use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings};
-use mc_store::{Store, logins};
+use mc_store::{Store, db_roles};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -113,15 +113,15 @@ pub async fn start_in(
 
 /// Connects to the configured server and migrates, to work in the background alone: to do the work with, and those of
 /// the queue.
-pub async fn connect_to_work(config: &Config, chains: Chains) -> Result<[Store; 2]> {
-    let worker = logins::prepare(&config.database.url).await?.worker;
+pub async fn connect_worker(config: &Config, chains: Chains) -> Result<[Store; 2]> {
+    let worker = db_roles::prepare(&config.database.url).await?.worker;
     let store = Store::connect(&worker, config.max_connections(), chains.clone()).await?;
     Ok([store, Store::connect(&worker, QUEUE, chains).await?])
 }
 
 async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<[Store; 4]> {
     let in_background = max_connections / 2;
-    let logins = logins::prepare(url).await?;
+    let logins = db_roles::prepare(url).await?;
     let serving = max_connections - in_background;
     let store = Store::connect(&logins.service, serving, chains.clone()).await?;
     let background = Store::connect(&logins.worker, in_background, chains.clone()).await?;

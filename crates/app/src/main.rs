@@ -1,5 +1,7 @@
 //! The binary `memory-copilot`: command line, configuration and wiring; no logic of its own.
 
+mod api_client;
+mod audit_heads;
 mod background;
 mod cli;
 mod commands;
@@ -8,16 +10,14 @@ mod connectors;
 mod credentials;
 mod data_dir;
 mod database;
-mod heads;
+mod encryption_key;
 mod input;
 mod logging;
 mod output;
 mod private_file;
 mod progress;
-mod remote;
-mod sealing;
+mod redis;
 mod serve;
-mod shared;
 mod token;
 mod worker;
 
@@ -28,10 +28,10 @@ use clap::{CommandFactory, Parser};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use api_client::ApiClient;
 use cli::{Cli, Command, ConfigCommand, CursorCommand};
 use config::Config;
 use output::Format;
-use remote::Remote;
 
 /// It gives back what was freed; the system's keeps it, which doubled the memory of a service after
 /// thousands of saves.
@@ -44,7 +44,7 @@ async fn main() -> ExitCode {
     match run(parsed()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error);
+            report_error(&error);
             ExitCode::FAILURE
         }
     }
@@ -57,7 +57,7 @@ fn parsed() -> Cli {
         if !error.use_stderr() || logging::plain(&said) == said {
             error.exit();
         }
-        output::complaint(&said);
+        output::error_line(&said);
         std::process::exit(error.exit_code());
     })
 }
@@ -71,7 +71,7 @@ async fn run(cli: Cli) -> Result<()> {
     let config = Config::load(cli.config.as_deref())?;
     logging::init(&config.log)?;
     let format = if cli.json { Format::Json } else { Format::Text };
-    let remote = Remote::new(&config)?;
+    let remote = ApiClient::new(&config)?;
     match cli.command {
         Command::Serve => {
             let stop = on_signals()?;
@@ -94,9 +94,19 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Whoami => commands::login::whoami(&remote, format).await,
         Command::Token(command) => commands::token::run(command, &remote, format).await,
         Command::Audit(command) => commands::audit::run(command, &remote, format).await,
-        Command::Hooks(command) => commands::hooks::run(command, &remote, &config, format).await,
-        Command::Connections(command) => commands::connections::run(command, &remote, format).await,
+        Command::Webhooks(command) => {
+            commands::webhooks::run(command, &remote, &config, format).await
+        }
+        Command::Integrations(command) => {
+            commands::integrations::run(command, &remote, format).await
+        }
+        Command::Connectors(command) => {
+            commands::integrations::connectors(command, &remote, format).await
+        }
         Command::Hygiene(command) => commands::hygiene::run(command, &remote, format).await,
+        Command::Duplicates(command) => commands::duplicates::run(command, &remote, format).await,
+        Command::Proposals(command) => commands::proposals::run(command, &remote, format).await,
+        Command::Exports(command) => commands::exports::run(command, &remote, format).await,
         Command::Jobs(command) => commands::jobs::run(command, &remote, format).await,
         Command::Backup(args) => commands::backup::run(&args, &config, on_signals()?, format).await,
         Command::Restore(args) => {
@@ -105,8 +115,8 @@ async fn run(cli: Cli) -> Result<()> {
         Command::Sanitize(args) => commands::sanitize::run(&args, format),
         Command::Doctor => commands::doctor::run(&config, format).await,
         Command::Config(ConfigCommand::Show) => commands::config::show(&config, format),
-        Command::Cursor(CursorCommand::Install { dir, key }) => {
-            commands::cursor::install(&dir, key, &config, format)
+        Command::Cursor(CursorCommand::Install { dir, project }) => {
+            commands::cursor::install(&dir, project, &config, format)
         }
         Command::Completions { .. } => unreachable!("answered before the configuration is read"),
     }
@@ -135,8 +145,8 @@ fn on_signals() -> Result<CancellationToken> {
 }
 
 /// The error and its causes on standard error, one a line.
-fn complain(error: &anyhow::Error) {
+fn report_error(error: &anyhow::Error) {
     let causes: String =
         error.chain().skip(1).map(|cause| format!("\n  because: {cause}")).collect();
-    output::complaint(&format!("memory-copilot: {error}{causes}"));
+    output::error_line(&format!("memory-copilot: {error}{causes}"));
 }

@@ -33,7 +33,9 @@ pub fn line(text: &str) {
     let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            crate::complain(&anyhow::Error::new(error).context("standard output can't be written"));
+            crate::report_error(
+                &anyhow::Error::new(error).context("standard output can't be written"),
+            );
             std::process::exit(1);
         }
         _ => {}
@@ -42,7 +44,7 @@ pub fn line(text: &str) {
 
 /// Says on standard error what went wrong, without the secrets that it may quote.
 #[expect(clippy::print_stderr, reason = "the one place that does")]
-pub fn complaint(text: &str) {
+pub fn error_line(text: &str) {
     eprintln!("{}", logging::plain(text).trim_end());
 }
 

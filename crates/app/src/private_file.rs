@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_name_alone_is_in_the_folder_where_the_process_is() {
-        assert_eq!(folder(Path::new("sealing.key")), Path::new("."));
-        assert_eq!(folder(Path::new("keys/sealing.key")), Path::new("keys"));
+        assert_eq!(folder(Path::new("encryption.key")), Path::new("."));
+        assert_eq!(folder(Path::new("keys/encryption.key")), Path::new("keys"));
     }
 }

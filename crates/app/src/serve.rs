@@ -1,7 +1,7 @@
 //! `memory-copilot serve`: the parts put together, started in order and stopped in reverse.
 
-mod claim;
-mod edge;
+mod http;
+mod key_ownership;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use mc_api::{ApiState, Serving, SignIn, SignInSettings};
 use mc_auth::secret::hint;
-use mc_crypto::{ChainKeys, Sealer};
+use mc_crypto::{AuditMacKeys, Encryptor};
 use mc_domain::{ProjectId, UserId};
-use mc_mcp::cursor::snippet;
+use mc_mcp::cursor_ide::snippet;
 use mc_memory::MemoryContext;
-use mc_search::index::{self as keyword, Mended};
+use mc_search::index::{self as keyword, RepairReport};
 use mc_search::{KeywordIndex, Options, Query, SearchContext};
 use mc_store::audit::Chains;
 use mc_store::embedded::DataDirLock;
@@ -26,9 +26,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::background::{self, models};
-use crate::config::{Config, SignIn as SignInConfig};
+use crate::config::{Config, Encryption};
 use crate::database::{self, Database};
-use crate::{data_dir, heads, output, sealing, shared, token};
+use crate::{audit_heads, data_dir, encryption_key, output, redis, token};
 
 const KEYS_LOOKED_AT: Duration = Duration::from_hours(1);
 /// How often refusals are noted.
@@ -48,14 +48,15 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     })?;
     // Two in one folder would take each other's work for their own, as what they left when they ended.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
-    let serving = edge::serving(config)?;
-    let SignInConfig { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
-    let (sealer, new_key) = sealing::find_or_make(sealing_key_file, previous_sealing_key_files)?;
+    let serving = http::serving(config)?;
+    let Encryption { key_file, previous_key_files } = &config.encryption;
+    let (sealer, new_key) = encryption_key::find_or_make(key_file, previous_key_files)?;
     let sealer = Arc::new(sealer);
-    let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
+    let chains =
+        Chains::new(AuditMacKeys::of(&sealer), audit_heads::read(&config.audit_heads_file())?);
     let opened = database::open(config, chains.clone(), &shutdown).await?;
     let Some(database) = opened else { return Ok(()) };
-    let claimed = claim::settle(new_key, &database.background, sealing_key_file).await;
+    let claimed = key_ownership::settle(new_key, &database.background, key_file).await;
     if let Err(error) = claimed {
         database.close().await;
         return Err(error);
@@ -63,7 +64,7 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     let served = serve(config, listener, serving, &database, sealer, shutdown).await;
     // The database goes last, whatever happened above it.
     database.close().await;
-    heads::write(&config.audit_heads_file(), &chains.heads())?;
+    audit_heads::write(&config.audit_heads_file(), &chains.heads())?;
     served
 }
 
@@ -72,11 +73,11 @@ async fn serve(
     listener: TcpListener,
     serving: Serving,
     database: &Database,
-    sealer: Arc<Sealer>,
+    sealer: Arc<Encryptor>,
     shutdown: CancellationToken,
 ) -> Result<()> {
     let store = &database.store;
-    let systems = Arc::new(config.connectors.systems()?);
+    let systems = Arc::new(config.connectors.open()?);
     let secret = token::ensure(&config.token_file())?;
     accounts::set_local_token(
         store,
@@ -85,8 +86,8 @@ async fn serve(
         hint(&secret),
     )
     .await?;
-    let shared = shared::open(config, &database.background).await?;
-    let queries = shared::queries(shared.as_ref(), &sealer);
+    let shared = redis::open(config, &database.background).await?;
+    let queries = redis::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
     let opening = models::open(config, &database.background, queries);
     let Some(models) = shutdown.run_until_cancelled(opening).await else {
@@ -97,13 +98,13 @@ async fn serve(
     let stop = CancellationToken::new();
     let (keyword, follower) =
         keyword::start(&database.background, &config.data_dir.join("index"), stop.clone()).await?;
-    let mending = mend_index(keyword.clone(), database.background.clone(), stop.clone());
+    let mending = repair_index(keyword.clone(), database.background.clone(), stop.clone());
     let search =
         SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
     warm_up(&search);
     let memory = MemoryContext::new(search.clone(), sealer.clone());
-    let rates = shared::rates(shared.as_ref(), &sealer);
-    let work = background::Work {
+    let rates = redis::rates(shared.as_ref(), &sealer);
+    let work = background::BackgroundServices {
         config,
         models: &memory.search.models,
         sealer: sealer.clone(),
@@ -118,8 +119,8 @@ async fn serve(
         .with_receiving(database.receiving.clone())
         .with_systems(systems)
         .with_rates(rates);
-    let router = edge::router(state.with_settings(edge::settings(config)?), config, &shutdown)?;
-    greet(config);
+    let router = http::router(state.with_settings(http::settings(config)?), config, &shutdown)?;
+    print_banner(config);
     let served = mc_api::run(listener, router, serving, shutdown).await;
     tracing::info!("stopping");
     stop.cancel();
@@ -132,7 +133,7 @@ async fn serve(
     served.context("the listener failed")
 }
 
-async fn sign_in(config: &Config, store: &Store, sealer: &Sealer) -> Result<SignIn> {
+async fn sign_in(config: &Config, store: &Store, sealer: &Encryptor) -> Result<SignIn> {
     let settings = SignInSettings {
         public_url: config.public_url()?,
         providers: config.sign_in.providers.clone(),
@@ -160,7 +161,7 @@ fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> Join
         let mut goes_on = true;
         while goes_on {
             goes_on = stop.run_until_cancelled(tokio::time::sleep(NOTED_EVERY)).await.is_some();
-            if let Err(problem) = sign_in.note_refusals(&store).await {
+            if let Err(problem) = sign_in.flush_denials(&store).await {
                 tracing::warn!(%problem, "what was refused could not be noted; trying again");
             }
         }
@@ -168,23 +169,23 @@ fn note_refusals(sign_in: SignIn, store: Store, stop: CancellationToken) -> Join
 }
 
 /// Holds this node's keyword index against the database once a day, and has it mended.
-fn mend_index(keyword: KeywordIndex, store: Store, stop: CancellationToken) -> JoinHandle<()> {
+fn repair_index(keyword: KeywordIndex, store: Store, stop: CancellationToken) -> JoinHandle<()> {
     tokio::spawn(async move {
         while stop.run_until_cancelled(tokio::time::sleep(INDEX_MENDED)).await.is_some() {
-            if let Some(mended) = stop.run_until_cancelled(keyword.mend(&store)).await {
+            if let Some(mended) = stop.run_until_cancelled(keyword.repair(&store)).await {
                 note_mended(mended);
             }
         }
     })
 }
 
-fn note_mended(mended: Result<Option<Mended>, mc_search::Error>) {
+fn note_mended(mended: Result<Option<RepairReport>, mc_search::Error>) {
     match mended {
         Ok(None) => tracing::warn!("the keyword index is not complete and was not looked through"),
-        Ok(Some(Mended { missing: 0, strays: 0 })) => {
+        Ok(Some(RepairReport { missing: 0, strays: 0 })) => {
             tracing::info!("the keyword index has what the database has");
         }
-        Ok(Some(Mended { missing, strays })) => {
+        Ok(Some(RepairReport { missing, strays })) => {
             tracing::warn!(missing, strays, "the keyword index was mended");
         }
         Err(error) => {
@@ -202,7 +203,7 @@ fn warm_up(search: &SearchContext) {
             mc_store::warm_up(&search.store, &search.models.current().model).await?;
             // Of a project that does not exist, for the sake of what is only made when it is used.
             let nowhere = ProjectId(Uuid::nil());
-            let store = search.store.enter(UserId::LOCAL, nowhere);
+            let store = search.store.for_project(UserId::LOCAL, nowhere);
             let search = SearchContext { store, ..search };
             let nowhere = PassageFilter::project(nowhere);
             let query = Query::text("why does `WarmUp::first` retry (src/warm/up.rs:1)?", nowhere);
@@ -215,7 +216,7 @@ fn warm_up(search: &SearchContext) {
 }
 
 /// Says where everything is, once it can be used.
-fn greet(config: &Config) {
+fn print_banner(config: &Config) {
     let url = config.base_url();
     let example = mc_domain::ProjectKey::parse("my-project").expect("a valid key");
     output::line(&format!("Memory Copilot {} listens on {url}", env!("CARGO_PKG_VERSION")));
@@ -224,7 +225,7 @@ fn greet(config: &Config) {
     output::line(&format!("  token      {}", config.token_file().display()));
     if let Ok(entry) = crate::commands::cursor::entry(&example, config) {
         output::line(
-            "  Cursor     memory-copilot cursor install --project DIR writes this into DIR/.cursor/mcp.json:",
+            "  Cursor     memory-copilot cursor install --dir DIR writes this into DIR/.cursor/mcp.json:",
         );
         output::line(&snippet(&entry));
     }

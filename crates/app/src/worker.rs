@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use mc_crypto::{ChainKeys, Sealer};
+use mc_crypto::{AuditMacKeys, Encryptor};
 use mc_store::Store;
 use mc_store::audit::{self, Chains};
 use mc_store::embedded::DataDirLock;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, models};
-use crate::config::{Config, SignIn};
-use crate::{data_dir, database, heads, output, sealing, shared};
+use crate::config::{Config, Encryption};
+use crate::{audit_heads, data_dir, database, encryption_key, output, redis};
 
 /// Works until `shutdown`, then lets what is at work end.
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
@@ -23,16 +23,17 @@ pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     data_dir::make(&config.data_dir)?;
     // Two in one folder would take each other's work for their own, as what they left when they ended.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
-    let SignIn { sealing_key_file, previous_sealing_key_files, .. } = &config.sign_in;
-    let sealer = Arc::new(sealing::sealer(sealing_key_file, previous_sealing_key_files)?);
-    let chains = Chains::new(ChainKeys::of(&sealer), heads::read(&config.audit_heads_file())?);
-    let connecting = database::connect_to_work(config, chains.clone());
+    let Encryption { key_file, previous_key_files } = &config.encryption;
+    let sealer = Arc::new(encryption_key::sealer(key_file, previous_key_files)?);
+    let chains =
+        Chains::new(AuditMacKeys::of(&sealer), audit_heads::read(&config.audit_heads_file())?);
+    let connecting = database::connect_worker(config, chains.clone());
     let Some([store, queue]) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
     };
     let worked = work(config, &store, queue.clone(), sealer, shutdown).await;
     tokio::join!(store.close(), queue.close());
-    heads::write(&config.audit_heads_file(), &chains.heads())?;
+    audit_heads::write(&config.audit_heads_file(), &chains.heads())?;
     worked
 }
 
@@ -40,26 +41,26 @@ async fn work(
     config: &Config,
     store: &Store,
     queue: Store,
-    sealer: Arc<Sealer>,
+    sealer: Arc<Encryptor>,
     shutdown: CancellationToken,
 ) -> Result<()> {
     // What it wrote with another key nobody could verify, nor open.
     ensure!(
         audit::is_signed_with_known_keys(store).await?,
         "the key in {} is not the one that this database's service signs and seals with; copy that one here, to \
-         sign_in.sealing_key_file",
-        config.sign_in.sealing_key_file.display()
+         encryption.key_file",
+        config.encryption.key_file.display()
     );
-    let shared = shared::open(config, store).await?;
-    let queries = shared::queries(shared.as_ref(), &sealer);
+    let shared = redis::open(config, store).await?;
+    let queries = redis::queries(shared.as_ref(), &sealer);
     // A model may have to be fetched first, which takes minutes.
     let opening = models::open(config, store, queries);
     let Some(models) = shutdown.run_until_cancelled(opening).await else {
         return Ok(());
     };
     let models = models?;
-    let systems = Arc::new(config.connectors.systems()?);
-    let work = background::Work { config, models: &models, sealer, systems };
+    let systems = Arc::new(config.connectors.open()?);
+    let work = background::BackgroundServices { config, models: &models, sealer, systems };
     let tasks = work.start(store, queue, &shutdown)?;
     let name = background::worker_name(config);
     output::line(&format!(

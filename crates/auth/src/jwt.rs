@@ -8,9 +8,9 @@
 //! `jsonwebtoken` signs and verifies; what the claims mean is decided here, since it reads the time
 //! from the system's clock, takes an array for `aud`, and passes over what it does not know.
 
+mod error;
 mod issue;
-mod members;
-mod reason;
+mod json_object;
 mod verify;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -19,8 +19,8 @@ use mc_domain::{SessionId, TokenId, UserId};
 use crate::client::ClientId;
 use mc_domain::Scopes;
 
+pub use error::{InvalidAccessToken, Part, Reason};
 pub use issue::{Grant, Issued, issue};
-pub use reason::{Part, Reason, Rejected};
 pub use verify::verify;
 
 /// How long an access token is good for.
@@ -37,7 +37,7 @@ const TYP: &str = "at+jwt";
 
 /// Who issues tokens, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Party {
+pub struct TokenAudience {
     /// `iss`: the service's public address, as its metadata has it.
     pub issuer: String,
     /// `aud`: which service takes the tokens (RFC 8707); tokens for another are refused.

@@ -19,7 +19,7 @@ use mc_domain::{Classified, ErrorKind};
 use sha2::{Digest as _, Sha256};
 
 use crate::jwt;
-use mc_crypto::{Place, Sealer};
+use mc_crypto::{AssociatedData, Encryptor};
 
 pub use jwks::{Jwk, Jwks};
 
@@ -128,13 +128,13 @@ impl SigningKey {
     }
 
     /// The private half for the database, bound to this key's id.
-    pub fn seal(&self, sealer: &Sealer) -> Vec<u8> {
-        sealer.seal(place(&self.id), self.private.as_bytes())
+    pub fn seal(&self, sealer: &Encryptor) -> Vec<u8> {
+        sealer.encrypt(place(&self.id), self.private.as_bytes())
     }
 
     /// The key pair whose public half is `public` and whose private half was sealed as `envelope`.
-    pub fn open(sealer: &Sealer, public: &[u8; 32], envelope: &[u8]) -> Result<Self, Error> {
-        let private = sealer.open(place(&KeyId::of(public)), envelope)?;
+    pub fn open(sealer: &Encryptor, public: &[u8; 32], envelope: &[u8]) -> Result<Self, Error> {
+        let private = sealer.decrypt(place(&KeyId::of(public)), envelope)?;
         let key = Self::from_pkcs8(&private).ok_or(Error::Damaged)?;
         if key.public == *public { Ok(key) } else { Err(Error::Damaged) }
     }
@@ -237,8 +237,8 @@ impl KeySet {
     }
 }
 
-fn place(id: &KeyId) -> Place<'_> {
-    Place { purpose: PURPOSE, row: id.as_str().as_bytes() }
+fn place(id: &KeyId) -> AssociatedData<'_> {
+    AssociatedData { purpose: PURPOSE, row: id.as_str().as_bytes() }
 }
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use mc_crypto::SealingKey;
+    use mc_crypto::EncryptionKey;
 
     fn at(seconds: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time")
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_private_key_rests_sealed_and_opens_as_itself_only() {
-        let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (one, other) = (SigningKey::generate(), SigningKey::generate());
         let (one, other) = (one.expect("a key"), other.expect("a key"));
         let envelope = one.seal(&sealer);
@@ -277,11 +277,11 @@ mod tests {
 
     #[test]
     fn a_stored_key_that_is_another_one_is_refused() {
-        let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (one, other) = (SigningKey::generate(), SigningKey::generate());
         let (one, other) = (one.expect("a key"), other.expect("a key"));
         for private in [other.private().as_bytes(), b"no key"] {
-            let envelope = sealer.seal(place(one.id()), private);
+            let envelope = sealer.encrypt(place(one.id()), private);
             let opened = SigningKey::open(&sealer, one.public(), &envelope);
             assert_eq!(opened.err(), Some(Error::Damaged));
         }

@@ -23,7 +23,7 @@ mod id_token;
 mod identity;
 mod oidc;
 mod pending;
-pub(crate) mod refusal;
+pub(crate) mod provider_error;
 
 use chrono::{DateTime, Utc};
 use openidconnect::Nonce;
@@ -42,7 +42,7 @@ use oidc::Oidc;
 
 /// A provider that can be asked.
 #[derive(Debug)]
-pub struct Provider {
+pub struct LoginProvider {
     name: ProviderName,
     protocol: Protocol,
 }
@@ -55,7 +55,7 @@ enum Protocol {
 
 /// A login that was begun.
 #[derive(Debug)]
-pub struct Started {
+pub struct AuthorizationRequest {
     /// Where to send the browser.
     pub url: Url,
     /// What binds the login to this browser, and finds [`Self::pending`] again.
@@ -71,7 +71,7 @@ struct Request {
     nonce: Option<Nonce>,
 }
 
-impl Provider {
+impl LoginProvider {
     /// Makes a provider ready: reads its secret and, for OpenID Connect, its metadata. GitHub is not
     /// asked anything yet.
     pub async fn discover(config: &ProviderConfig) -> Result<Self, Error> {
@@ -98,7 +98,7 @@ impl Provider {
 
     /// Begins a login at `now` that comes back to `redirect_uri`, which is registered with the
     /// provider and belongs to it alone.
-    pub fn start(&self, redirect_uri: &Url, now: DateTime<Utc>) -> Started {
+    pub fn start(&self, redirect_uri: &Url, now: DateTime<Utc>) -> AuthorizationRequest {
         let state = LoginState::generate();
         let Request { url, pkce_verifier, nonce } = match &self.protocol {
             Protocol::Github(github) => github.authorize(&state, redirect_uri),
@@ -112,7 +112,7 @@ impl Provider {
             nonce,
             expires_at: now + LIFETIME,
         };
-        Started { url, state, pending }
+        AuthorizationRequest { url, state, pending }
     }
 
     /// Ends a login at `now`: checks that `callback` answers it, redeems the code, and asks who it

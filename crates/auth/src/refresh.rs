@@ -28,7 +28,7 @@ pub const FAMILY: TimeDelta = TimeDelta::days(90);
 
 /// A stored token with what its family says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredToken {
     /// To which program the family was issued.
     pub client: ClientId,
     /// What the family may be used for.
@@ -36,7 +36,7 @@ pub struct Stored {
     /// When this token expires.
     pub expires_at: DateTime<Utc>,
     /// When it was exchanged, if it was.
-    pub spent_at: Option<DateTime<Utc>>,
+    pub used_at: Option<DateTime<Utc>>,
     /// When the family ends.
     pub family_ends_at: DateTime<Utc>,
     /// Whether the family was revoked.
@@ -56,7 +56,7 @@ pub enum Verdict {
     /// Answer `invalid_grant`; nothing changes.
     Refuse(Refusal),
     /// Answer `invalid_grant` and revoke the whole family: somebody has a token who should not.
-    RevokeFamily(Theft),
+    RevokeFamily(TokenReuse),
     /// Answer `invalid_scope`; nothing changes.
     BeyondScope,
 }
@@ -72,7 +72,7 @@ pub enum Refusal {
 
 /// What gave a theft away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Theft {
+pub enum TokenReuse {
     /// A spent token came back.
     Reused,
     /// Another program than the one it was issued to has it.
@@ -87,7 +87,7 @@ pub fn expiry(now: DateTime<Utc>, family_ends_at: DateTime<Utc>) -> DateTime<Utc
 /// Judges a token that `client` presents at `now`, asking for the scopes `asked` or, without any, for
 /// those of the family (RFC 6749, section 6).
 pub fn judge(
-    token: &Stored,
+    token: &StoredToken,
     client: &ClientId,
     asked: Option<Scopes>,
     now: DateTime<Utc>,
@@ -96,11 +96,11 @@ pub fn judge(
         return Verdict::Refuse(Refusal::Revoked);
     }
     // Before its age: a spent token tells of a theft however old it is.
-    if token.spent_at.is_some() {
-        return Verdict::RevokeFamily(Theft::Reused);
+    if token.used_at.is_some() {
+        return Verdict::RevokeFamily(TokenReuse::Reused);
     }
     if token.client != *client {
-        return Verdict::RevokeFamily(Theft::OtherClient);
+        return Verdict::RevokeFamily(TokenReuse::OtherClient);
     }
     if now >= token.expires_at || now >= token.family_ends_at {
         return Verdict::Refuse(Refusal::Expired);
@@ -131,13 +131,13 @@ mod tests {
     }
 
     /// The first token of a family that began on day 0.
-    fn first() -> Stored {
+    fn first() -> StoredToken {
         let family_ends_at = at(0) + FAMILY;
-        Stored {
+        StoredToken {
             client: cli(),
             scopes: scopes("memory:read memory:write"),
             expires_at: expiry(at(0), family_ends_at),
-            spent_at: None,
+            used_at: None,
             family_ends_at,
             is_family_revoked: false,
         }
@@ -152,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_reused_token_revokes_its_family_at_once_and_however_late() {
-        let spent = Stored { spent_at: Some(at(1)), ..first() };
+        let spent = StoredToken { used_at: Some(at(1)), ..first() };
         for now in [at(1), at(1) + TimeDelta::milliseconds(1), at(29), at(31), at(1000)] {
             let verdict = judge(&spent, &cli(), None, now);
-            assert_eq!(verdict, Verdict::RevokeFamily(Theft::Reused), "{now}");
+            assert_eq!(verdict, Verdict::RevokeFamily(TokenReuse::Reused), "{now}");
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
     fn a_token_in_another_clients_hands_revokes_its_family() {
         let other = ClientId::parse("another").expect("an id");
         let verdict = judge(&first(), &other, None, at(1));
-        assert_eq!(verdict, Verdict::RevokeFamily(Theft::OtherClient));
+        assert_eq!(verdict, Verdict::RevokeFamily(TokenReuse::OtherClient));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn no_use_makes_a_family_last_longer() {
         let end = first().family_ends_at;
-        let late = Stored { expires_at: end, ..first() };
+        let late = StoredToken { expires_at: end, ..first() };
         let verdict = judge(&late, &cli(), None, at(80));
         assert_eq!(verdict, Verdict::Rotate { scopes: late.scopes, next_expires_at: end });
         assert_eq!(judge(&late, &cli(), None, end), Verdict::Refuse(Refusal::Expired));
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn a_revoked_family_stays_revoked() {
-        let revoked = Stored { is_family_revoked: true, ..first() };
-        let spent = Stored { spent_at: Some(at(0)), ..revoked.clone() };
+        let revoked = StoredToken { is_family_revoked: true, ..first() };
+        let spent = StoredToken { used_at: Some(at(0)), ..revoked.clone() };
         for token in [revoked, spent] {
             assert_eq!(judge(&token, &cli(), None, at(1)), Verdict::Refuse(Refusal::Revoked));
         }
@@ -194,7 +194,7 @@ mod tests {
 
     /// A family as the database has it.
     struct Family {
-        tokens: Vec<Stored>,
+        tokens: Vec<StoredToken>,
     }
 
     impl Family {
@@ -203,9 +203,9 @@ mod tests {
             match judge(&self.tokens[number], &cli(), None, now) {
                 Verdict::Rotate { next_expires_at, .. } => {
                     let token = &mut self.tokens[number];
-                    token.spent_at = Some(now);
+                    token.used_at = Some(now);
                     let next =
-                        Stored { expires_at: next_expires_at, spent_at: None, ..token.clone() };
+                        StoredToken { expires_at: next_expires_at, used_at: None, ..token.clone() };
                     self.tokens.push(next);
                     Some(self.tokens.len() - 1)
                 }
@@ -218,7 +218,8 @@ mod tests {
         }
 
         fn live(&self) -> usize {
-            let is_live = |token: &&Stored| !token.is_family_revoked && token.spent_at.is_none();
+            let is_live =
+                |token: &&StoredToken| !token.is_family_revoked && token.used_at.is_none();
             self.tokens.iter().filter(is_live).count()
         }
     }

@@ -33,11 +33,11 @@ const LEN: usize = PREFIX_LEN + base62::LEN_256 + base62::LEN_32;
 /// of another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is no {kind}; it was cut short, mistyped, or is something else")]
-pub struct Malformed {
+pub struct MalformedSecret {
     kind: &'static str,
 }
 
-impl Classified for Malformed {
+impl Classified for MalformedSecret {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Unauthenticated
     }
@@ -60,11 +60,11 @@ macro_rules! secret {
 
             /// Takes a text that has the form of one, checksum included. Whether it was ever handed
             /// out is for the caller to look up by [`Self::hash`].
-            pub fn parse(text: &str) -> Result<Self, Malformed> {
+            pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
                 if is_well_formed(Self::PREFIX, text) {
                     Ok(Self(text.into()))
                 } else {
-                    Err(Malformed { kind: $kind })
+                    Err(MalformedSecret { kind: $kind })
                 }
             }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use http::{HeaderMap, HeaderValue};
 use mc_connectors::read;
-use mc_domain::WebhookSource;
+use mc_domain::Provider;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in fs::read_to_string(folder.join("provenance.jsonl"))?.lines() {
         let sample: Sample = serde_json::from_str(line)?;
         let (source, _) = sample.file.split_once('/').ok_or("a file stands in no folder")?;
-        let source: WebhookSource = source.parse()?;
+        let source: Provider = source.parse()?;
         let headers = HeaderMap::<HeaderValue>::try_from(&sample.headers)?;
         let body = fs::read(folder.join(&sample.file))?;
         let told = match read(source, &headers, &body) {

@@ -1,10 +1,10 @@
 //! Runs of CI, in one vocabulary for their hosts.
 
 use chrono::{DateTime, Utc};
-use mc_domain::Conclusion;
+use mc_domain::CiConclusion;
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::Unreadable;
+use crate::delivery::ParseError;
 use crate::event::{self, Event};
 
 /// How a run of CI on a commit stands.
@@ -17,28 +17,28 @@ pub struct CiRun {
     /// What ran: another run of the same name takes its place.
     pub name: String,
     /// How it stands.
-    pub conclusion: Conclusion,
+    pub conclusion: CiConclusion,
     /// Where people look at it; may be empty.
     pub url: String,
     /// When it ended.
-    pub finished_at: Option<DateTime<Utc>>,
+    pub completed_at: Option<DateTime<Utc>>,
     /// When the host said so, by its clock.
     pub updated_at: Option<DateTime<Utc>>,
 }
 
 impl CiRun {
     /// The event, unless it can't be said of what it is.
-    pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
+    pub(crate) fn bounded(self) -> Result<Event, ParseError> {
         let rule = "must be a commit's id of 40 or 64 hexadecimal digits";
         let what = "the commit of the run";
-        let sha = event::commit(Some(self.sha)).ok_or(Unreadable::Unfit { what, rule })?;
+        let sha = event::commit(Some(self.sha)).ok_or(ParseError::Unfit { what, rule })?;
         Ok(Event::Ci(Self {
             repository: event::checked_path(self.repository)?,
             sha,
             name: event::name(Some(self.name)).unwrap_or_else(|| "unnamed".to_owned()),
             conclusion: self.conclusion,
             url: event::page(Some(self.url)),
-            finished_at: event::bounded_time(self.finished_at),
+            completed_at: event::bounded_time(self.completed_at),
             updated_at: event::bounded_time(self.updated_at),
         }))
     }

@@ -3,50 +3,50 @@
 mod credential;
 mod error;
 mod http;
-mod names;
+mod incremental;
+mod listing;
+mod providers;
+mod resource_name;
 mod settings;
-mod source;
-mod sweep;
-mod systems;
 pub(crate) mod text;
-mod times;
-mod zone;
+mod time_zone;
+mod timestamps;
 
 use std::sync::Arc;
 
 use url::Url;
 
 use self::http::Http;
-use self::source::Swept;
-use self::systems::confluence::{self, Confluence};
-use self::systems::github::{self, GitHub, Heads, RepositoryIssues};
-use self::systems::gitlab::{self, GitLab};
-use self::systems::jira::{self, Jira};
-use self::systems::redmine::{self, Redmine};
-use self::systems::youtrack::{self, YouTrack};
-use crate::system::{GitHost, Health, Tracker, Wiki};
+use self::listing::Incremental;
+use self::providers::confluence::{self, Confluence};
+use self::providers::github::{self, GitHub, Heads, RepositoryIssues};
+use self::providers::gitlab::{self, GitLab};
+use self::providers::jira::{self, Jira};
+use self::providers::redmine::{self, Redmine};
+use self::providers::youtrack::{self, YouTrack};
+use crate::traits::{GitHost, Health, Tracker, Wiki};
 
 pub use error::Error;
-pub use settings::{Ability, Limits, SystemKind, SystemSettings, Token};
+pub use settings::{Capability, ConnectorConfig, Limits, Provider, Token};
 
 /// A system that can be asked. Made once, since it remembers connections, answers and limits; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct System {
+pub struct Connector {
     http: Http,
 }
 
-impl System {
+impl Connector {
     /// Fails where the settings can't be right. Asks nothing yet.
-    pub fn new(settings: SystemSettings) -> Result<Self, Error> {
+    pub fn new(settings: ConnectorConfig) -> Result<Self, Error> {
         settings.check()?;
         let settings = Arc::new(settings);
         let http = match settings.kind {
-            SystemKind::Github => github::open(settings),
-            SystemKind::Gitlab => gitlab::open(settings),
-            SystemKind::Jira => jira::open(settings),
-            SystemKind::Youtrack => youtrack::open(settings),
-            SystemKind::Redmine => redmine::open(settings),
-            SystemKind::Confluence => confluence::open(settings),
+            Provider::Github => github::open(settings),
+            Provider::Gitlab => gitlab::open(settings),
+            Provider::Jira => jira::open(settings),
+            Provider::Youtrack => youtrack::open(settings),
+            Provider::Redmine => redmine::open(settings),
+            Provider::Confluence => confluence::open(settings),
         }?;
         Ok(Self { http })
     }
@@ -57,7 +57,7 @@ impl System {
     }
 
     /// Which one it is.
-    pub fn kind(&self) -> SystemKind {
+    pub fn kind(&self) -> Provider {
         self.http.settings().kind
     }
 
@@ -70,22 +70,22 @@ impl System {
     pub fn tracker(&self, what: &str) -> Result<Arc<dyn Tracker>, Error> {
         let http = self.http.clone();
         Ok(match self.kind() {
-            SystemKind::Github => Arc::new(Swept(RepositoryIssues::new(http, what)?)),
-            SystemKind::Gitlab => Arc::new(Swept(GitLab::new(http, what)?)),
-            SystemKind::Jira => Arc::new(Swept(Jira::new(http, what)?)),
-            SystemKind::Youtrack => Arc::new(Swept(YouTrack::new(http, what)?)),
-            SystemKind::Redmine => Arc::new(Swept(Redmine::new(http, what)?)),
-            SystemKind::Confluence => return Err(self.lacks(Ability::Issues)),
+            Provider::Github => Arc::new(Incremental(RepositoryIssues::new(http, what)?)),
+            Provider::Gitlab => Arc::new(Incremental(GitLab::new(http, what)?)),
+            Provider::Jira => Arc::new(Incremental(Jira::new(http, what)?)),
+            Provider::Youtrack => Arc::new(Incremental(YouTrack::new(http, what)?)),
+            Provider::Redmine => Arc::new(Incremental(Redmine::new(http, what)?)),
+            Provider::Confluence => return Err(self.lacks(Capability::Issues)),
         })
     }
 
     /// The pages of the space with the key `what`.
     pub fn wiki(&self, what: &str) -> Result<Arc<dyn Wiki>, Error> {
         match self.kind() {
-            SystemKind::Confluence => {
-                Ok(Arc::new(Swept(Confluence::new(self.http.clone(), what)?)))
+            Provider::Confluence => {
+                Ok(Arc::new(Incremental(Confluence::new(self.http.clone(), what)?)))
             }
-            _ => Err(self.lacks(Ability::Pages)),
+            _ => Err(self.lacks(Capability::Pages)),
         }
     }
 
@@ -93,9 +93,9 @@ impl System {
     pub fn git_host(&self, what: &str) -> Result<Arc<dyn GitHost>, Error> {
         let http = self.http.clone();
         match self.kind() {
-            SystemKind::Github => Ok(Arc::new(Heads::new(http, what)?)),
-            SystemKind::Gitlab => Ok(Arc::new(GitLab::new(http, what)?)),
-            _ => Err(self.lacks(Ability::Heads)),
+            Provider::Github => Ok(Arc::new(Heads::new(http, what)?)),
+            Provider::Gitlab => Ok(Arc::new(GitLab::new(http, what)?)),
+            _ => Err(self.lacks(Capability::Refs)),
         }
     }
 
@@ -103,16 +103,16 @@ impl System {
     pub fn health(&self) -> Arc<dyn Health> {
         let http = self.http.clone();
         match self.kind() {
-            SystemKind::Github => Arc::new(GitHub::new(http)),
-            SystemKind::Gitlab => Arc::new(GitLab::itself(http)),
-            SystemKind::Jira => Arc::new(Jira::itself(http)),
-            SystemKind::Youtrack => Arc::new(YouTrack::itself(http)),
-            SystemKind::Redmine => Arc::new(Redmine::itself(http)),
-            SystemKind::Confluence => Arc::new(Confluence::itself(http)),
+            Provider::Github => Arc::new(GitHub::new(http)),
+            Provider::Gitlab => Arc::new(GitLab::itself(http)),
+            Provider::Jira => Arc::new(Jira::itself(http)),
+            Provider::Youtrack => Arc::new(YouTrack::itself(http)),
+            Provider::Redmine => Arc::new(Redmine::itself(http)),
+            Provider::Confluence => Arc::new(Confluence::itself(http)),
         }
     }
 
-    fn lacks(&self, ability: Ability) -> Error {
+    fn lacks(&self, ability: Capability) -> Error {
         Error::Lacks { system: self.name().to_owned(), kind: self.kind(), ability }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::delivery::{Unreadable, parse};
+use crate::delivery::{ParseError, parse};
 use crate::event::{self, Event};
 
 #[derive(Default, Deserialize)]
@@ -40,7 +40,7 @@ enum Id {
     Text(String),
 }
 
-pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<(String, Event), ParseError> {
     let named: Named = parse(body)?;
     // What stands on a page comes with the page.
     let subjects = [
@@ -65,7 +65,7 @@ pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
 }
 
 /// Whatever happens to a page or to what stands on it: it is another one now, or there is none.
-fn told(name: &str, id: String) -> Result<Event, Unreadable> {
+fn told(name: &str, id: String) -> Result<Event, ParseError> {
     let id = event::checked_id(id)?;
     let is_gone = ["page_removed", "page_trashed", "blog_removed", "blog_trashed"].contains(&name)
         || ["avi:confluence:deleted:page", "avi:confluence:trashed:page"].contains(&name);

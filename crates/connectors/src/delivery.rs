@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use mc_domain::WebhookSource;
+use mc_domain::Provider;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub struct Delivery {
 
 /// Why a delivery can't be read, and what to do about it. Says nothing of what stands in the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum ParseError {
     /// The header is missing that says what the body is.
     #[error("the header {0} is missing; whatever passes the delivery on must keep its headers")]
     Header(&'static str),
@@ -84,23 +84,19 @@ pub enum Unreadable {
 
 /// Reads a delivery. Whatever the body is, the answer is a value. One of another shape than the sender's own is
 /// ignored: nobody is better off for being told, and some who are told never come again.
-pub fn read(
-    source: WebhookSource,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> Result<Delivery, Unreadable> {
+pub fn read(source: Provider, headers: &HeaderMap, body: &[u8]) -> Result<Delivery, ParseError> {
     let told = match source {
-        WebhookSource::Github => github::read(headers, &unwrapped(headers, body)?),
-        WebhookSource::Gitlab => gitlab::read(headers, body),
-        WebhookSource::Jira => jira::read(body),
-        WebhookSource::Youtrack => youtrack::read(body),
-        WebhookSource::Redmine => redmine::read(body),
-        WebhookSource::Confluence => confluence::read(body),
+        Provider::Github => github::read(headers, &unwrapped(headers, body)?),
+        Provider::Gitlab => gitlab::read(headers, body),
+        Provider::Jira => jira::read(body),
+        Provider::Youtrack => youtrack::read(body),
+        Provider::Redmine => redmine::read(body),
+        Provider::Confluence => confluence::read(body),
     };
     let (name, event) = match told {
         Ok(told) => told,
         Err(
-            odd @ (Unreadable::Shape { .. } | Unreadable::Missing(_) | Unreadable::Unfit { .. }),
+            odd @ (ParseError::Shape { .. } | ParseError::Missing(_) | ParseError::Unfit { .. }),
         ) => ("unreadable".to_owned(), Event::ignored(odd.to_string())),
         Err(error) => return Err(error),
     };
@@ -123,34 +119,34 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &'static str) -> Option<&
 }
 
 /// The body as far as `T` knows it.
-pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Unreadable> {
+pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ParseError> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let field = error.path().to_string();
         let error = error.into_inner();
         if error.is_data() {
             // Without the error's text, which quotes the value.
-            Unreadable::Shape { field, line: error.line(), column: error.column() }
+            ParseError::Shape { field, line: error.line(), column: error.column() }
         } else {
-            Unreadable::Json(error.to_string())
+            ParseError::Json(error.to_string())
         }
     })?;
-    json.end().map_err(|error| Unreadable::Json(error.to_string()))?;
+    json.end().map_err(|error| ParseError::Json(error.to_string()))?;
     Ok(value)
 }
 
 /// The value of a field that nothing can be said without.
-pub(crate) fn needed<T>(value: Option<T>, field: &'static str) -> Result<T, Unreadable> {
-    value.ok_or(Unreadable::Missing(field))
+pub(crate) fn needed<T>(value: Option<T>, field: &'static str) -> Result<T, ParseError> {
+    value.ok_or(ParseError::Missing(field))
 }
 
 /// The same of a text, which must say something.
-pub(crate) fn text(value: Option<String>, field: &'static str) -> Result<String, Unreadable> {
+pub(crate) fn text(value: Option<String>, field: &'static str) -> Result<String, ParseError> {
     needed(value.filter(|text| !text.trim().is_empty()), field)
 }
 
 /// The JSON that GitHub puts into a form unless it is told otherwise.
-fn unwrapped<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, Unreadable> {
+fn unwrapped<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, ParseError> {
     #[derive(Deserialize)]
     struct Form {
         payload: String,
@@ -162,16 +158,16 @@ fn unwrapped<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, U
     if !essence.trim().eq_ignore_ascii_case(FORM) || body.first() == Some(&b'{') {
         return Ok(Cow::Borrowed(body));
     }
-    let form: Form = serde_urlencoded::from_bytes(body).map_err(|_| Unreadable::Form)?;
+    let form: Form = serde_urlencoded::from_bytes(body).map_err(|_| ParseError::Form)?;
     Ok(Cow::Owned(form.payload.into_bytes()))
 }
 
-fn given_id(source: WebhookSource, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+fn given_id(source: Provider, headers: &HeaderMap, body: &[u8]) -> Option<String> {
     let names: &[&str] = match source {
-        WebhookSource::Github => &["X-GitHub-Delivery"],
-        WebhookSource::Gitlab => &["webhook-id", "Idempotency-Key", "X-Gitlab-Event-UUID"],
-        WebhookSource::Jira | WebhookSource::Confluence => &["X-Atlassian-Webhook-Identifier"],
-        WebhookSource::Youtrack | WebhookSource::Redmine => &[],
+        Provider::Github => &["X-GitHub-Delivery"],
+        Provider::Gitlab => &["webhook-id", "Idempotency-Key", "X-Gitlab-Event-UUID"],
+        Provider::Jira | Provider::Confluence => &["X-Atlassian-Webhook-Identifier"],
+        Provider::Youtrack | Provider::Redmine => &[],
     };
     let given = names.iter().find_map(|name| headers.get(*name))?;
     Some(match given.to_str() {
@@ -182,22 +178,19 @@ fn given_id(source: WebhookSource, headers: &HeaderMap, body: &[u8]) -> Option<S
 }
 
 /// GitLab signs the id as well, and `YouTrack` nothing.
-fn signs_bodies_alone(source: WebhookSource) -> bool {
+fn signs_bodies_alone(source: Provider) -> bool {
     match source {
-        WebhookSource::Github
-        | WebhookSource::Jira
-        | WebhookSource::Redmine
-        | WebhookSource::Confluence => true,
-        WebhookSource::Gitlab | WebhookSource::Youtrack => false,
+        Provider::Github | Provider::Jira | Provider::Redmine | Provider::Confluence => true,
+        Provider::Gitlab | Provider::Youtrack => false,
     }
 }
 
 /// Whether the delivery says when that was, which is what tells it from another in the same words. What is gone says
 /// so beside what it tells, if at all.
-fn is_timed(source: WebhookSource, event: &Event, body: &[u8]) -> bool {
+fn is_timed(source: Provider, event: &Event, body: &[u8]) -> bool {
     match (source, event) {
         // GitHub gives a number once: under it nothing can be gone again.
-        (WebhookSource::Github, Event::IssueGone { .. }) => true,
+        (Provider::Github, Event::IssueGone { .. }) => true,
         (_, Event::IssueGone { .. } | Event::PageGone { .. } | Event::PageChanged { .. }) => {
             says_when(body)
         }
@@ -243,32 +236,28 @@ mod tests {
 
     #[test]
     fn the_id_is_the_senders() {
-        let check = |source: WebhookSource, given: &[(&'static str, &str)], expected: &str| {
+        let check = |source: Provider, given: &[(&'static str, &str)], expected: &str| {
             let id = given_id(source, &headers(given), b"{}");
             assert_eq!(id.as_deref(), Some(expected), "{source} {given:?}");
         };
-        check(WebhookSource::Github, &[("x-github-delivery", "72d3162e-cc78")], "72d3162e-cc78");
-        check(WebhookSource::Jira, &[("x-atlassian-webhook-identifier", "a1")], "a1");
-        check(WebhookSource::Confluence, &[("x-atlassian-webhook-identifier", "a1")], "a1");
+        check(Provider::Github, &[("x-github-delivery", "72d3162e-cc78")], "72d3162e-cc78");
+        check(Provider::Jira, &[("x-atlassian-webhook-identifier", "a1")], "a1");
+        check(Provider::Confluence, &[("x-atlassian-webhook-identifier", "a1")], "a1");
         check(
-            WebhookSource::Gitlab,
+            Provider::Gitlab,
             &[("x-gitlab-event-uuid", "c"), ("idempotency-key", "b"), ("webhook-id", "a")],
             "a",
         );
-        check(
-            WebhookSource::Gitlab,
-            &[("x-gitlab-event-uuid", "c"), ("idempotency-key", "b")],
-            "b",
-        );
-        check(WebhookSource::Gitlab, &[("x-gitlab-event-uuid", "c")], "c");
+        check(Provider::Gitlab, &[("x-gitlab-event-uuid", "c"), ("idempotency-key", "b")], "b");
+        check(Provider::Gitlab, &[("x-gitlab-event-uuid", "c")], "c");
         let others = headers(&[("x-github-delivery", "a1")]);
-        assert_eq!(given_id(WebhookSource::Redmine, &others, b"{}"), None);
+        assert_eq!(given_id(Provider::Redmine, &others, b"{}"), None);
     }
 
     #[test]
     fn without_an_id_only_what_bears_a_time_is_known_again() {
         let id = |body: &str| {
-            read(WebhookSource::Youtrack, &HeaderMap::new(), body.as_bytes()).expect("readable").id
+            read(Provider::Youtrack, &HeaderMap::new(), body.as_bytes()).expect("readable").id
         };
         let timeless = r#"{"idReadable": "SP-7", "summary": "T", "state": "Open"}"#;
         assert_eq!(id(timeless), None);
@@ -291,15 +280,15 @@ mod tests {
             )
         };
         let timed = issue(r#""2026-01-02T03:04:05Z""#);
-        assert!(is_once(WebhookSource::Github, "issues", &timed));
-        assert!(!is_once(WebhookSource::Github, "issues", &issue("null")));
-        assert!(!is_once(WebhookSource::Github, "ping", "{}"));
+        assert!(is_once(Provider::Github, "issues", &timed));
+        assert!(!is_once(Provider::Github, "issues", &issue("null")));
+        assert!(!is_once(Provider::Github, "ping", "{}"));
         let push =
             format!(r#"{{"ref": "refs/heads/x", "after": "{}", {repository}}}"#, "a".repeat(40));
-        assert!(!is_once(WebhookSource::Github, "push", &push), "a branch may go back and forth");
+        assert!(!is_once(Provider::Github, "push", &push), "a branch may go back and forth");
         let gitlab = r#"{"object_kind": "issue", "object_attributes": {"iid": 1, "title": "T",
             "updated_at": "2026-01-02 03:04:05 UTC"}, "project": {"path_with_namespace": "a/b"}}"#;
-        assert!(!is_once(WebhookSource::Gitlab, "", gitlab), "its id is signed or nothing is");
+        assert!(!is_once(Provider::Gitlab, "", gitlab), "its id is signed or nothing is");
     }
 
     #[test]
@@ -311,25 +300,25 @@ mod tests {
         };
         for event in ["page_trashed", "page_updated"] {
             let page = format!(r#"{{"event": "{event}", "page": {{"id": 98}}}}"#);
-            check(WebhookSource::Confluence, &page, false);
+            check(Provider::Confluence, &page, false);
             let timed = page.replacen('{', r#"{"timestamp": 1767323045000, "#, 1);
-            check(WebhookSource::Confluence, &timed, true);
+            check(Provider::Confluence, &timed, true);
         }
         let jira = r#"{"webhookEvent": "jira:issue_deleted", "issue": {"key": "A-1"}}"#;
-        check(WebhookSource::Jira, jira, false);
+        check(Provider::Jira, jira, false);
         let timed = jira.replacen('{', r#"{"timestamp": 1767323045000, "#, 1);
-        check(WebhookSource::Jira, &timed, true);
-        check(WebhookSource::Jira, &jira.replacen('{', r#"{"timestamp": null, "#, 1), false);
+        check(Provider::Jira, &timed, true);
+        check(Provider::Jira, &jira.replacen('{', r#"{"timestamp": null, "#, 1), false);
         let number = r#"{"action": "deleted", "issue": {"number": 1},
             "repository": {"full_name": "a/b"}}"#;
-        check(WebhookSource::Github, number, true);
+        check(Provider::Github, number, true);
     }
 
     #[test]
     fn what_can_be_no_id_counts_into_one() {
         let of = |value: &str| {
             let given = headers(&[("x-github-delivery", value)]);
-            given_id(WebhookSource::Github, &given, b"{}").expect("an id")
+            given_id(Provider::Github, &given, b"{}").expect("an id")
         };
         assert_eq!(of("a b"), OF_BOTH);
         assert_eq!(of(&"a".repeat(128)), "a".repeat(128));
@@ -353,12 +342,12 @@ mod tests {
             ("x-github-event", "ping"),
             ("content-type", "Application/X-WWW-Form-URLencoded; charset=utf-8"),
         ];
-        let read = |body: &[u8]| read(WebhookSource::Github, &headers(&given), body);
+        let read = |body: &[u8]| read(Provider::Github, &headers(&given), body);
         let delivery = read(b"payload=%7B%22zen%22%3A+1%7D").expect("a form");
         assert_eq!(delivery.name, "ping");
-        assert_eq!(read(b"other=%7B%7D"), Err(Unreadable::Form));
-        assert_eq!(read(b"payload=%7B%7D&payload=%7B%7D"), Err(Unreadable::Form));
-        assert!(matches!(read(b"payload=x"), Err(Unreadable::Json(_))));
+        assert_eq!(read(b"other=%7B%7D"), Err(ParseError::Form));
+        assert_eq!(read(b"payload=%7B%7D&payload=%7B%7D"), Err(ParseError::Form));
+        assert!(matches!(read(b"payload=x"), Err(ParseError::Json(_))));
         // What GitHub signed as JSON is JSON, whatever somebody says of it who sends it again.
         let again = br#"{"zen": "x&payload=%7B%22action%22%3A%22closed%22%7D&y"}"#;
         assert_eq!(read(again).expect("JSON").name, "ping");
@@ -366,7 +355,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_place_and_without_its_text() {
-        let read = |body: &str| read(WebhookSource::Jira, &HeaderMap::new(), body.as_bytes());
+        let read = |body: &str| read(Provider::Jira, &HeaderMap::new(), body.as_bytes());
         let said = |body: &str| read(body).expect_err("unreadable").to_string();
         assert!(said("").starts_with("the body is not JSON: EOF while parsing"));
         assert!(said("{} {}").starts_with("the body is not JSON: trailing characters"));

@@ -4,10 +4,10 @@ use chrono::{DateTime, Datelike as _, NaiveDateTime, Utc};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::change::Change;
 use crate::ci::CiRun;
-use crate::delivery::Unreadable;
-use crate::said::{Comment, Release, Thread};
+use crate::comment::{Comment, Release, Thread};
+use crate::delivery::ParseError;
+use crate::pull_request::PullRequestEvent;
 
 /// Characters of an issue's texts.
 const ID: usize = 200;
@@ -41,7 +41,7 @@ pub enum Event {
         external_id: String,
     },
     /// What a git host says of a pull or merge request now.
-    Change(Change),
+    Change(PullRequestEvent),
     /// How a run of CI on a commit stands.
     Ci(CiRun),
     /// Something was said of an issue or a change, which itself is as it was.
@@ -54,7 +54,7 @@ pub enum Event {
     /// A version was published, changed or withdrawn.
     Release(Release),
     /// Pages of a repository's wiki changed, which is a repository of its own.
-    Wiki(Wiki),
+    Wiki(WikiPush),
     /// A page changed; what it says now is to be fetched.
     PageChanged {
         /// The wiki's own id.
@@ -94,7 +94,7 @@ pub struct Push {
 
 /// A repository with the pages of another one's wiki.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wiki {
+pub struct WikiPush {
     /// The repository at its host, such as `octocat/hello.wiki`.
     pub path: String,
     /// Where it can be cloned from, as sent.
@@ -145,7 +145,7 @@ impl Event {
                     *path = path_masked(path, &mut mask);
                 }
             }
-            Self::Wiki(Wiki { path, urls }) => {
+            Self::Wiki(WikiPush { path, urls }) => {
                 for path in std::iter::once(path).chain(urls) {
                     *path = path_masked(path, &mut mask);
                 }
@@ -179,13 +179,15 @@ impl Event {
     /// The same without what people said, but for that it is gone: for a project that takes none of it in.
     pub fn without_comments(mut self) -> Self {
         match &mut self {
-            Self::Issue(issue) => issue.comment = issue.comment.take().filter(|said| said.is_gone),
-            Self::Change(change) => {
-                change.comment = change.comment.take().filter(|said| said.is_gone);
+            Self::Issue(issue) => {
+                issue.comment = issue.comment.take().filter(|said| said.is_deleted);
             }
-            Self::Said { comment, .. } if !comment.is_gone => {
+            Self::Change(change) => {
+                change.comment = change.comment.take().filter(|said| said.is_deleted);
+            }
+            Self::Said { comment, .. } if !comment.is_deleted => {
                 return Self::ignored(
-                    "the project's policy takes in no comments (trackers.comments)",
+                    "the project's policy takes in no comments (trackers.import_comments)",
                 );
             }
             _ => {}
@@ -198,7 +200,7 @@ impl Event {
         match self {
             Self::Issue(Issue { external_id, .. })
             | Self::IssueGone { external_id }
-            | Self::Change(Change { external_id, .. })
+            | Self::Change(PullRequestEvent { external_id, .. })
             | Self::Said { thread: Thread { external_id, .. }, .. } => Some(external_id),
             Self::Ci(run) => Some(&run.repository),
             Self::Release(release) => Some(&release.path),
@@ -228,23 +230,23 @@ impl Event {
         Self::Ignored { reason: reason.into() }
     }
 
-    pub(crate) fn gone(external_id: String) -> Result<Self, Unreadable> {
+    pub(crate) fn gone(external_id: String) -> Result<Self, ParseError> {
         Ok(Self::IssueGone { external_id: checked_id(external_id)? })
     }
 }
 
 impl Push {
     /// The event, unless what git is asked for later is not what git has.
-    pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
+    pub(crate) fn bounded(self) -> Result<Event, ParseError> {
         checked_path(self.path.clone())?;
         if !self.reference.starts_with("refs/") || !is_line(&self.reference, PATH) {
-            return Err(Unreadable::Unfit {
+            return Err(ParseError::Unfit {
                 what: "the ref",
                 rule: "must begin with refs/ and be one line of 512 characters at most",
             });
         }
         if self.after.as_deref().is_some_and(|id| !is_object_id(id)) {
-            return Err(Unreadable::Unfit {
+            return Err(ParseError::Unfit {
                 what: "the id in after",
                 rule: "must have 40 or 64 hexadecimal digits",
             });
@@ -256,9 +258,9 @@ impl Push {
     }
 }
 
-impl Wiki {
+impl WikiPush {
     /// The event, with addresses that git takes.
-    pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
+    pub(crate) fn bounded(self) -> Result<Event, ParseError> {
         let path = checked_path(self.path)?;
         Ok(Event::Wiki(Self { path, urls: cloned_from(self.urls) }))
     }
@@ -266,7 +268,7 @@ impl Wiki {
 
 impl Issue {
     /// The event, with every text cut to its size.
-    pub(crate) fn bounded(self) -> Result<Event, Unreadable> {
+    pub(crate) fn bounded(self) -> Result<Event, ParseError> {
         let labels = self.labels.iter().map(|label| line(label, LABEL));
         let links = self.links.into_iter().filter(|link| is_web(&link.url));
         Ok(Event::Issue(Self {
@@ -346,11 +348,11 @@ pub(crate) fn time(text: &str) -> Option<DateTime<Utc>> {
 }
 
 /// A repository's path, which is matched as a whole.
-pub(crate) fn checked_path(path: String) -> Result<String, Unreadable> {
+pub(crate) fn checked_path(path: String) -> Result<String, ParseError> {
     if is_line(&path, PATH) {
         return Ok(path);
     }
-    Err(Unreadable::Unfit {
+    Err(ParseError::Unfit {
         what: "the repository's path",
         rule: "must be one line of 512 characters at most",
     })
@@ -382,11 +384,11 @@ pub(crate) fn bounded_time(time: Option<DateTime<Utc>>) -> Option<DateTime<Utc>>
 }
 
 /// An id is matched as a whole, so it is refused and not cut.
-pub(crate) fn checked_id(id: String) -> Result<String, Unreadable> {
+pub(crate) fn checked_id(id: String) -> Result<String, ParseError> {
     if is_line(&id, ID) {
         return Ok(id);
     }
-    Err(Unreadable::Unfit { what: "the id", rule: "must be one line of 200 characters at most" })
+    Err(ParseError::Unfit { what: "the id", rule: "must be one line of 200 characters at most" })
 }
 
 fn is_line(text: &str, max: usize) -> bool {
@@ -492,7 +494,7 @@ mod tests {
     #[test]
     fn an_id_is_refused_rather_than_cut() {
         for id in [String::new(), "x".repeat(201), "A-1\n".to_owned(), "A\u{0}1".to_owned()] {
-            let is_unfit = matches!(Event::gone(id.clone()), Err(Unreadable::Unfit { .. }));
+            let is_unfit = matches!(Event::gone(id.clone()), Err(ParseError::Unfit { .. }));
             assert!(is_unfit, "{id:?}");
             assert!(Issue { external_id: id.clone(), ..issue() }.bounded().is_err(), "{id:?}");
         }

@@ -4,12 +4,12 @@ use http::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::delivery::{Unreadable, header, needed, parse, plain, text};
-use crate::event::{self, Event, Issue, Push, Wiki};
-use crate::said::{Comment, Release, Thread};
+use crate::comment::{Comment, Release, Thread};
+use crate::delivery::{ParseError, header, needed, parse, plain, text};
+use crate::event::{self, Event, Issue, Push, WikiPush};
 
 mod ci;
-mod pulls;
+mod pull_requests;
 
 const EVENT: &str = "X-GitHub-Event";
 
@@ -141,8 +141,8 @@ struct Label {
     name: Option<String>,
 }
 
-pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), Unreadable> {
-    let kind = header(headers, EVENT).ok_or(Unreadable::Header(EVENT))?;
+pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), ParseError> {
+    let kind = header(headers, EVENT).ok_or(ParseError::Header(EVENT))?;
     let Named { action, comment } = parse(body)?;
     let told = match (kind, action.as_deref()) {
         ("push", _) => pushed(parse(body)?)?,
@@ -153,7 +153,7 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), 
         ("issues", _) => tracked(parse(body)?, None)?,
         ("issue_comment", _) => commented(parse(body)?)?,
         ("pull_request" | "pull_request_review" | "pull_request_review_comment", _) => {
-            pulls::read(kind, parse(body)?)?
+            pull_requests::read(kind, parse(body)?)?
         }
         ("check_run", _) => ci::check_run(parse(body)?)?,
         ("check_suite", _) => ci::check_suite(parse(body)?)?,
@@ -170,7 +170,7 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), 
     Ok((name, told))
 }
 
-fn pushed(body: PushBody) -> Result<Event, Unreadable> {
+fn pushed(body: PushBody) -> Result<Event, ParseError> {
     let reference = text(body.reference, "ref")?;
     let after = text(body.after, "after")?;
     let after = if body.deleted { None } else { event::target(after) };
@@ -181,7 +181,7 @@ fn pushed(body: PushBody) -> Result<Event, Unreadable> {
 }
 
 /// Comes beside a push that says the same, and alone where hooks are not told of pushes.
-fn deleted(body: DeleteBody) -> Result<Event, Unreadable> {
+fn deleted(body: DeleteBody) -> Result<Event, ParseError> {
     let name = text(body.name, "ref")?;
     let reference = match text(body.ref_type, "ref_type")?.as_str() {
         "branch" => format!("refs/heads/{name}"),
@@ -197,7 +197,7 @@ fn moved(
     after: Option<String>,
     is_forced: bool,
     commits: Vec<String>,
-) -> Result<Event, Unreadable> {
+) -> Result<Event, ParseError> {
     let urls = [repository.clone_url, repository.ssh_url, repository.html_url];
     Push {
         path: text(repository.full_name, "repository.full_name")?,
@@ -211,12 +211,12 @@ fn moved(
     .bounded()
 }
 
-fn gone(body: IssueBody) -> Result<Event, Unreadable> {
+fn gone(body: IssueBody) -> Result<Event, ParseError> {
     Event::gone(external_id(body.issue.number, body.repository)?)
 }
 
 /// What is said of a pull request comes as what is said of an issue.
-fn commented(body: CommentBody) -> Result<Event, Unreadable> {
+fn commented(body: CommentBody) -> Result<Event, ParseError> {
     let CommentBody { action, issue, comment, repository } = body;
     let comment = comment.unwrap_or_default().told("", action.as_deref());
     if issue.pull_request.is_none() {
@@ -225,16 +225,16 @@ fn commented(body: CommentBody) -> Result<Event, Unreadable> {
     let Some(comment) = comment else {
         return Ok(Event::ignored("the comment came without its id"));
     };
-    let external_id = pulls::external_id(issue.number, &repository, "issue.number")?;
+    let external_id = pull_requests::external_id(issue.number, &repository, "issue.number")?;
     let title = issue.title.unwrap_or_default();
-    let thread = Thread { external_id, title, url: event::page(issue.html_url) }.bounded()?;
+    let thread = Thread { external_id, title, url: event::page(issue.html_url) }.truncated()?;
     Ok(Event::Said { thread, comment: comment.bounded() })
 }
 
 fn tracked(
     IssueBody { issue, repository }: IssueBody,
     comment: Option<Comment>,
-) -> Result<Event, Unreadable> {
+) -> Result<Event, ParseError> {
     if issue.pull_request.is_some() {
         return Ok(Event::ignored("it is a pull request, and told of as one"));
     }
@@ -256,7 +256,7 @@ fn tracked(
 }
 
 /// A draft is for nobody yet, and so like one that was taken back.
-fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
+fn released(body: ReleaseBody) -> Result<Event, ParseError> {
     let Version { id, tag_name, name, body: notes, draft, author, html_url, .. } = body.release;
     let [sent_at, updated_at] = [body.release.published_at, body.release.updated_at]
         .map(|at| at.as_deref().and_then(event::time));
@@ -270,18 +270,18 @@ fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
         url: event::page(html_url),
         sent_at,
         updated_at,
-        is_gone: draft || matches!(body.action.as_deref(), Some("deleted" | "unpublished")),
+        is_deleted: draft || matches!(body.action.as_deref(), Some("deleted" | "unpublished")),
     }
     .bounded()
 }
 
 /// GitHub keeps the pages in a repository beside the one that they are about.
-fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
+fn wiki(body: WikiBody) -> Result<Event, ParseError> {
     let repository = body.repository;
     let path = text(repository.full_name, "repository.full_name")?;
     let urls = [repository.clone_url, repository.ssh_url].into_iter().flatten();
     let beside = |url: String| format!("{}.wiki.git", url.strip_suffix(".git").unwrap_or(&url));
-    Wiki { path: format!("{path}.wiki"), urls: urls.map(beside).collect() }.bounded()
+    WikiPush { path: format!("{path}.wiki"), urls: urls.map(beside).collect() }.bounded()
 }
 
 impl Written {
@@ -296,12 +296,12 @@ impl Written {
             text: self.body.unwrap_or_default(),
             sent_at,
             updated_at: time(self.updated_at).or(sent_at),
-            is_gone: action == Some("deleted"),
+            is_deleted: action == Some("deleted"),
         })
     }
 }
 
-fn external_id(number: Option<u64>, repository: Repository) -> Result<String, Unreadable> {
+fn external_id(number: Option<u64>, repository: Repository) -> Result<String, ParseError> {
     let repository = text(repository.full_name, "repository.full_name")?;
     let number = needed(number, "issue.number")?;
     Ok(format!("{repository}#{number}"))
@@ -328,7 +328,7 @@ mod tests {
         "ssh_url": "git@git.example.org:octocat/hello.git",
         "html_url": "https://git.example.org/octocat/hello"}"#;
 
-    fn told(kind: &'static str, body: &str) -> Result<(String, Event), Unreadable> {
+    fn told(kind: &'static str, body: &str) -> Result<(String, Event), ParseError> {
         let mut headers = HeaderMap::new();
         headers.insert("x-github-event", HeaderValue::from_static(kind));
         read(&headers, body.as_bytes())
@@ -474,7 +474,7 @@ mod tests {
             text: "Mended.".to_owned(),
             sent_at: event::time("2026-01-02T03:04:05Z"),
             updated_at: event::time("2026-01-02T03:05:00Z"),
-            is_gone: false,
+            is_deleted: false,
         };
         let Event::Issue(issue) = comment("", "created") else { panic!("no issue") };
         assert_eq!(issue.comment, Some(expected.clone()));
@@ -484,7 +484,7 @@ mod tests {
         };
         assert_eq!((thread.external_id.as_str(), said), ("octocat/hello!2", expected));
         let Event::Issue(issue) = comment("", "deleted") else { panic!("no issue") };
-        assert!(issue.comment.is_some_and(|comment| comment.is_gone && comment.text.is_empty()));
+        assert!(issue.comment.is_some_and(|comment| comment.is_deleted && comment.text.is_empty()));
     }
 
     #[test]
@@ -506,11 +506,11 @@ mod tests {
             (published.title.as_str(), published.notes.as_str()),
             ("v1.2", "# New\nRetries.")
         );
-        assert!(!published.is_gone);
+        assert!(!published.is_deleted);
         for gone in
             [release("deleted", false), release("unpublished", false), release("edited", true)]
         {
-            assert_eq!((gone.is_gone, gone.notes.as_str()), (true, ""));
+            assert_eq!((gone.is_deleted, gone.notes.as_str()), (true, ""));
         }
     }
 
@@ -535,11 +535,11 @@ mod tests {
     fn what_is_missing_is_named() {
         let missing = |kind, body: &str| told(kind, body).expect_err("unreadable");
         let whole = r#"{"ref": "refs/heads/x", "after": "0", "repository": {}}"#;
-        assert_eq!(missing("push", whole), Unreadable::Missing("repository.full_name"));
-        assert_eq!(missing("push", "{}"), Unreadable::Missing("ref"));
-        assert_eq!(missing("delete", r#"{"ref": "x"}"#), Unreadable::Missing("ref_type"));
+        assert_eq!(missing("push", whole), ParseError::Missing("repository.full_name"));
+        assert_eq!(missing("push", "{}"), ParseError::Missing("ref"));
+        assert_eq!(missing("delete", r#"{"ref": "x"}"#), ParseError::Missing("ref_type"));
         let untitled = format!(r#"{{"issue": {{"number": 1, "title": " "}}, {REPOSITORY}}}"#);
-        assert_eq!(missing("issues", &untitled), Unreadable::Missing("issue.title"));
-        assert_eq!(read(&HeaderMap::new(), b"{}"), Err(Unreadable::Header("X-GitHub-Event")));
+        assert_eq!(missing("issues", &untitled), ParseError::Missing("issue.title"));
+        assert_eq!(read(&HeaderMap::new(), b"{}"), Err(ParseError::Header("X-GitHub-Event")));
     }
 }

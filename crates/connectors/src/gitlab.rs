@@ -3,12 +3,12 @@
 use http::HeaderMap;
 use serde::Deserialize;
 
-use crate::delivery::{Unreadable, header, needed, parse, plain, text};
-use crate::event::{self, Event, Issue, Push, Wiki};
-use crate::said::{Comment, Release, Thread};
+use crate::comment::{Comment, Release, Thread};
+use crate::delivery::{ParseError, header, needed, parse, plain, text};
+use crate::event::{self, Event, Issue, Push, WikiPush};
 
 mod ci;
-mod merges;
+mod merge_requests;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -138,7 +138,7 @@ struct Label {
     title: Option<String>,
 }
 
-pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), Unreadable> {
+pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), ParseError> {
     let named: Named = parse(body)?;
     let is_confidential = is_confidential(headers, named.event_type.as_deref());
     let kind = text(named.object_kind.or(named.event_name), "object_kind")?;
@@ -147,7 +147,7 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<(String, Event), 
         "issue" => tracked(parse(body)?, is_confidential)?,
         "note" if is_confidential => Event::ignored("the issue or the note is confidential"),
         "note" => noted(parse(body)?)?,
-        "merge_request" => merges::read(parse(body)?)?,
+        "merge_request" => merge_requests::read(parse(body)?)?,
         "pipeline" => ci::pipeline(parse(body)?)?,
         "build" => ci::job(parse(body)?)?,
         "release" => released(parse(body)?)?,
@@ -167,7 +167,7 @@ fn is_confidential(headers: &HeaderMap, event_type: Option<&str>) -> bool {
     said.into_iter().flatten().any(|kind| kind.to_ascii_lowercase().starts_with("confidential"))
 }
 
-fn pushed(body: PushBody) -> Result<Event, Unreadable> {
+fn pushed(body: PushBody) -> Result<Event, ParseError> {
     let reference = text(body.reference, "ref")?;
     let after = text(body.after, "after")?;
     let commits = body.commits.unwrap_or_default();
@@ -185,7 +185,7 @@ fn pushed(body: PushBody) -> Result<Event, Unreadable> {
     .bounded()
 }
 
-fn tracked(body: IssueBody, is_confidential: bool) -> Result<Event, Unreadable> {
+fn tracked(body: IssueBody, is_confidential: bool) -> Result<Event, ParseError> {
     let mut issue = body.object_attributes;
     if is_confidential {
         issue.confidential = Some(true);
@@ -198,7 +198,7 @@ fn tracked(body: IssueBody, is_confidential: bool) -> Result<Event, Unreadable> 
 }
 
 /// A note brings its issue along, without the names of those who work on it.
-fn noted(body: NoteBody) -> Result<Event, Unreadable> {
+fn noted(body: NoteBody) -> Result<Event, ParseError> {
     let mut note = body.object_attributes;
     // The note's address is that of what it is on, with a fragment.
     let page = note.url.take().and_then(|url| url.split('#').next().map(str::to_owned));
@@ -225,17 +225,17 @@ fn noted_on_merge(
     page: Option<String>,
     comment: Option<Comment>,
     project: Project,
-) -> Result<Event, Unreadable> {
+) -> Result<Event, ParseError> {
     let Some(comment) = comment else {
         return Ok(Event::ignored("GitLab itself noted that"));
     };
-    let external_id = merges::external_id(merge.iid, project, "merge_request.iid")?;
+    let external_id = merge_requests::external_id(merge.iid, project, "merge_request.iid")?;
     let title = merge.title.unwrap_or_default();
-    let thread = Thread { external_id, title, url: event::page(merge.url.or(page)) }.bounded()?;
+    let thread = Thread { external_id, title, url: event::page(merge.url.or(page)) }.truncated()?;
     Ok(Event::Said { thread, comment: comment.bounded() })
 }
 
-fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
+fn released(body: ReleaseBody) -> Result<Event, ParseError> {
     let tag = text(body.tag, "tag")?;
     let at = body.released_at.as_deref().and_then(event::time);
     Release {
@@ -249,13 +249,13 @@ fn released(body: ReleaseBody) -> Result<Event, Unreadable> {
         sent_at: at,
         // GitLab says when it was published, and never when it was changed.
         updated_at: None,
-        is_gone: body.action.as_deref() == Some("delete"),
+        is_deleted: body.action.as_deref() == Some("delete"),
     }
     .bounded()
 }
 
 /// GitLab keeps the pages in a repository beside the one that they are about.
-fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
+fn wiki(body: WikiBody) -> Result<Event, ParseError> {
     let Repository { path_with_namespace, git_http_url, git_ssh_url } = body.wiki;
     let path = if let Some(path) = path_with_namespace {
         path
@@ -263,7 +263,7 @@ fn wiki(body: WikiBody) -> Result<Event, Unreadable> {
         let path = text(body.project.path_with_namespace, "project.path_with_namespace")?;
         format!("{path}.wiki")
     };
-    Wiki { path, urls: [git_http_url, git_ssh_url].into_iter().flatten().collect() }.bounded()
+    WikiPush { path, urls: [git_http_url, git_ssh_url].into_iter().flatten().collect() }.bounded()
 }
 
 impl Written {
@@ -277,7 +277,7 @@ impl Written {
             text: self.note.unwrap_or_default(),
             sent_at,
             updated_at: time(self.updated_at).or(sent_at),
-            is_gone: false,
+            is_deleted: false,
         })
     }
 }
@@ -290,7 +290,7 @@ fn told(
     people: Option<Vec<User>>,
     comment: Option<Comment>,
     project: Project,
-) -> Result<Event, Unreadable> {
+) -> Result<Event, ParseError> {
     let is_whole = people.is_some();
     let mut people = people.unwrap_or_default().into_iter();
     let path = text(project.path_with_namespace, "project.path_with_namespace")?;
@@ -326,7 +326,7 @@ mod tests {
         "git_ssh_url": "git@git.example.org:group/sub/project.git",
         "web_url": "https://git.example.org/group/sub/project"}"#;
 
-    fn told(body: &str) -> Result<(String, Event), Unreadable> {
+    fn told(body: &str) -> Result<(String, Event), ParseError> {
         read(&HeaderMap::new(), format!("{{{body}, {PROJECT}}}").as_bytes())
     }
 
@@ -444,8 +444,8 @@ mod tests {
         };
         let created = release("create");
         assert_eq!((created.id.as_str(), created.title.as_str()), ("9", "Retries"));
-        assert_eq!((created.notes.as_str(), created.is_gone), ("More of them.", false));
-        assert!(release("delete").is_gone);
+        assert_eq!((created.notes.as_str(), created.is_deleted), ("More of them.", false));
+        assert!(release("delete").is_deleted);
     }
 
     #[test]
@@ -498,10 +498,10 @@ mod tests {
     fn what_is_missing_is_named() {
         let missing =
             |body: &str| read(&HeaderMap::new(), body.as_bytes()).expect_err("unreadable");
-        assert_eq!(missing("{}"), Unreadable::Missing("object_kind"));
+        assert_eq!(missing("{}"), ParseError::Missing("object_kind"));
         let issue = r#"{"object_kind": "issue", "object_attributes": {"iid": 1, "title": "T"}}"#;
-        assert_eq!(missing(issue), Unreadable::Missing("project.path_with_namespace"));
+        assert_eq!(missing(issue), ParseError::Missing("project.path_with_namespace"));
         let note = r#"{"object_kind": "note", "object_attributes": {"noteable_type": "Issue"}}"#;
-        assert_eq!(missing(note), Unreadable::Missing("issue.iid"));
+        assert_eq!(missing(note), ParseError::Missing("issue.iid"));
     }
 }

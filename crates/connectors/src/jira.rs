@@ -5,9 +5,9 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::client::text::adf;
-use crate::delivery::{Unreadable, parse, plain, text};
+use crate::comment::Comment as Said;
+use crate::delivery::{ParseError, parse, plain, text};
 use crate::event::{self, Event, Issue};
-use crate::said::Comment as Said;
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -72,7 +72,7 @@ struct Comment {
     jsd_public: Option<bool>,
 }
 
-pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<(String, Event), ParseError> {
     let named: Named = parse(body)?;
     let name = text(named.webhook_event, "webhookEvent")?;
     let told = match name.as_str() {
@@ -87,7 +87,7 @@ pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
 }
 
 /// Data Center sends comments without the issue, or with some of it.
-fn commented(mut body: Body, is_deleted: bool) -> Result<Event, Unreadable> {
+fn commented(mut body: Body, is_deleted: bool) -> Result<Event, ParseError> {
     let fields = body.issue.as_ref().and_then(|issue| issue.fields.as_ref());
     if fields.is_some_and(|fields| fields.summary.is_some() || fields.security.is_some()) {
         let said = body.comment.as_mut().and_then(|comment| comment.told(is_deleted));
@@ -97,7 +97,7 @@ fn commented(mut body: Body, is_deleted: bool) -> Result<Event, Unreadable> {
     }
 }
 
-fn tracked(body: Body, is_whole: bool, said: Option<Said>) -> Result<Event, Unreadable> {
+fn tracked(body: Body, is_whole: bool, said: Option<Said>) -> Result<Event, ParseError> {
     let issue = body.issue.unwrap_or_default();
     let fields = issue.fields.unwrap_or_default();
     let key = text(issue.key, "issue.key")?;
@@ -121,7 +121,7 @@ fn tracked(body: Body, is_whole: bool, said: Option<Said>) -> Result<Event, Unre
     .bounded()
 }
 
-fn gone(body: Body) -> Result<Event, Unreadable> {
+fn gone(body: Body) -> Result<Event, ParseError> {
     Event::gone(text(body.issue.unwrap_or_default().key, "issue.key")?)
 }
 
@@ -136,7 +136,7 @@ impl Comment {
             text: self.body.as_ref().map(adf::markdown).unwrap_or_default(),
             sent_at,
             updated_at: self.updated.as_deref().and_then(event::time).or(sent_at),
-            is_gone: is_deleted || is_internal,
+            is_deleted: is_deleted || is_internal,
         })
     }
 }
@@ -151,7 +151,7 @@ fn page(address: &str, key: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(body: &str) -> Result<(String, Event), Unreadable> {
+    fn told(body: &str) -> Result<(String, Event), ParseError> {
         read(body.as_bytes())
     }
 
@@ -223,14 +223,14 @@ mod tests {
         };
         let said = comment("comment_created", "");
         assert_eq!((said.id.as_str(), said.text.as_str()), ("7", "Since May."));
-        assert_eq!((said.author.as_deref(), said.is_gone), (Some("Vera B"), false));
+        assert_eq!((said.author.as_deref(), said.is_deleted), (Some("Vera B"), false));
         assert_eq!(said.updated_at, event::time("2026-01-02T03:04:05Z"));
-        assert!(comment("comment_deleted", "").is_gone);
+        assert!(comment("comment_deleted", "").is_deleted);
         for some in
             [r#""visibility": {"type": "role", "value": "Staff"},"#, r#""jsdPublic": false,"#]
         {
             let said = comment("comment_updated", some);
-            assert_eq!((said.is_gone, said.text.as_str()), (true, ""), "{some}");
+            assert_eq!((said.is_deleted, said.text.as_str()), (true, ""), "{some}");
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
             "issue": {"key": "A-1", "fields": {"summary": "T"}}}"#;
         let Ok((_, Event::Issue(issue))) = told(body) else { panic!("no issue") };
         let said = issue.comment.expect("a comment");
-        assert_eq!((said.text.as_str(), said.is_gone), ("Since May.", false));
+        assert_eq!((said.text.as_str(), said.is_deleted), ("Since May.", false));
     }
 
     #[test]
@@ -291,8 +291,8 @@ mod tests {
     fn what_is_missing_is_named() {
         let missing = |body: &str| told(body).expect_err("unreadable");
         let keyless = r#"{"webhookEvent": "jira:issue_deleted"}"#;
-        assert_eq!(missing(keyless), Unreadable::Missing("issue.key"));
+        assert_eq!(missing(keyless), ParseError::Missing("issue.key"));
         let untitled = r#"{"webhookEvent": "jira:issue_updated", "issue": {"key": "A-1"}}"#;
-        assert_eq!(missing(untitled), Unreadable::Missing("issue.fields.summary"));
+        assert_eq!(missing(untitled), ParseError::Missing("issue.fields.summary"));
     }
 }

@@ -1,29 +1,29 @@
 #![doc = include_str!("../README.md")]
 
-mod change;
 mod ci;
 pub mod client;
-mod closing;
+mod closing_keywords;
+mod comment;
 mod confluence;
 mod delivery;
 mod event;
 mod github;
 mod gitlab;
 mod jira;
-mod matching;
 mod plain_git;
+mod pull_request;
 mod redmine;
-mod said;
+mod registry;
+mod repository_match;
 mod signature;
-pub mod system;
-mod systems;
+pub mod traits;
 mod youtrack;
 
-pub use change::{Change, Review};
 pub use ci::CiRun;
-pub use delivery::{Delivery, Unreadable, read};
-pub use event::{Event, Issue, Link, Push, Wiki};
+pub use comment::{Comment, Release, Thread};
+pub use delivery::{Delivery, ParseError, read};
+pub use event::{Event, Issue, Link, Push, WikiPush};
 pub use plain_git::PlainGit;
-pub use said::{Comment, Release, Thread};
-pub use signature::{Refusal, verify};
-pub use systems::Systems;
+pub use pull_request::{PullRequestEvent, Review};
+pub use registry::ConnectorRegistry;
+pub use signature::{SignatureError, verify};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::delivery::{Unreadable, needed, parse, plain, text};
+use crate::delivery::{ParseError, needed, parse, plain, text};
 use crate::event::{self, Event, Issue};
 
 #[derive(Default, Deserialize)]
@@ -77,7 +77,7 @@ struct Paths {
 const NATIVE: Paths = Paths { id: "data.issue.id", subject: "data.issue.subject" };
 const PLUGIN: Paths = Paths { id: "payload.issue.id", subject: "payload.issue.subject" };
 
-pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<(String, Event), ParseError> {
     let named: Named = parse(body)?;
     if let Some(payload) = named.payload {
         let action = text(payload.action, "payload.action")?;
@@ -98,11 +98,11 @@ pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
     Ok((name, told))
 }
 
-fn gone(data: &Data, paths: &Paths) -> Result<Event, Unreadable> {
+fn gone(data: &Data, paths: &Paths) -> Result<Event, ParseError> {
     Event::gone(external_id(data.issue.id, paths)?)
 }
 
-fn tracked(Data { issue, url }: Data, paths: &Paths) -> Result<Event, Unreadable> {
+fn tracked(Data { issue, url }: Data, paths: &Paths) -> Result<Event, ParseError> {
     let external_id = external_id(issue.id, paths)?;
     // What was known of it when it was not private is not everybody's any more.
     if issue.is_private == Some(true) {
@@ -123,7 +123,7 @@ fn tracked(Data { issue, url }: Data, paths: &Paths) -> Result<Event, Unreadable
 }
 
 /// Redmine's own ids are numbers, which say nothing beside those of other trackers.
-fn external_id(id: Option<u64>, paths: &Paths) -> Result<String, Unreadable> {
+fn external_id(id: Option<u64>, paths: &Paths) -> Result<String, ParseError> {
     Ok(format!("redmine#{}", needed(id, paths.id)?))
 }
 
@@ -137,7 +137,7 @@ fn full_name(user: User) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(body: &str) -> Result<(String, Event), Unreadable> {
+    fn told(body: &str) -> Result<(String, Event), ParseError> {
         read(body.as_bytes())
     }
 
@@ -213,10 +213,10 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let missing = |body: &str| told(body).expect_err("unreadable");
-        assert_eq!(missing("{}"), Unreadable::Missing("type"));
+        assert_eq!(missing("{}"), ParseError::Missing("type"));
         let empty = r#"{"type": "issue.created"}"#;
-        assert_eq!(missing(empty), Unreadable::Missing("data.issue.id"));
+        assert_eq!(missing(empty), ParseError::Missing("data.issue.id"));
         let untitled = r#"{"payload": {"action": "opened", "issue": {"id": 1}}}"#;
-        assert_eq!(missing(untitled), Unreadable::Missing("payload.issue.subject"));
+        assert_eq!(missing(untitled), ParseError::Missing("payload.issue.subject"));
     }
 }

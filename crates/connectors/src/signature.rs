@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::{DateTime, Utc};
 use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderValue};
-use mc_domain::WebhookSource;
+use mc_domain::Provider;
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
@@ -18,7 +18,7 @@ const BEARER: &[u8] = b"Bearer ";
 
 /// Why a delivery is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SignatureError {
     /// It lacks the header that its sender shows the secret by.
     #[error("the header {expected} is missing; set the hook's secret at the sender")]
     Unsigned {
@@ -39,29 +39,29 @@ pub enum Refusal {
 
 /// Passes what was sent with one of the secrets. There are two while one replaces the other.
 pub fn verify(
-    source: WebhookSource,
+    source: Provider,
     headers: &HeaderMap,
     body: &[u8],
     secrets: &[&[u8]],
     now: DateTime<Utc>,
-) -> Result<(), Refusal> {
+) -> Result<(), SignatureError> {
     // With an empty key anybody can sign.
     let secrets: Vec<&[u8]> = secrets.iter().copied().filter(|secret| !secret.is_empty()).collect();
     match source {
-        WebhookSource::Github => match one(headers, "X-Hub-Signature-256")? {
+        Provider::Github => match one(headers, "X-Hub-Signature-256")? {
             Some(signature) => accept(is_signed(signature, body, &secrets)),
-            None => Err(Refusal::Unsigned { expected: "X-Hub-Signature-256" }),
+            None => Err(SignatureError::Unsigned { expected: "X-Hub-Signature-256" }),
         },
-        WebhookSource::Gitlab => gitlab(headers, body, &secrets, now),
-        WebhookSource::Jira | WebhookSource::Confluence => match one(headers, "X-Hub-Signature")? {
+        Provider::Gitlab => gitlab(headers, body, &secrets, now),
+        Provider::Jira | Provider::Confluence => match one(headers, "X-Hub-Signature")? {
             Some(signature) => accept(is_signed(signature, body, &secrets)),
             None => bearer(headers, &secrets, "X-Hub-Signature or Authorization"),
         },
-        WebhookSource::Redmine => match one(headers, "X-Redmine-Signature-256")? {
+        Provider::Redmine => match one(headers, "X-Redmine-Signature-256")? {
             Some(signature) => accept(is_signed(signature, body, &secrets)),
             None => bearer(headers, &secrets, "X-Redmine-Signature-256 or Authorization"),
         },
-        WebhookSource::Youtrack => match one(headers, "X-YouTrack-Token")? {
+        Provider::Youtrack => match one(headers, "X-YouTrack-Token")? {
             Some(token) => accept(is_secret(token, &secrets)),
             None => bearer(headers, &secrets, "X-YouTrack-Token or Authorization"),
         },
@@ -74,53 +74,60 @@ fn gitlab(
     body: &[u8],
     secrets: &[&[u8]],
     now: DateTime<Utc>,
-) -> Result<(), Refusal> {
+) -> Result<(), SignatureError> {
     let Some(signatures) = one(headers, "webhook-signature")? else {
         return match one(headers, "X-Gitlab-Token")? {
             Some(token) => accept(is_secret(token, secrets)),
-            None => Err(Refusal::Unsigned { expected: "webhook-signature or X-Gitlab-Token" }),
+            None => {
+                Err(SignatureError::Unsigned { expected: "webhook-signature or X-Gitlab-Token" })
+            }
         };
     };
     // From here on the token counts for nothing: whoever saw one could leave the signature wrong.
-    let id = one(headers, "webhook-id")?.ok_or(Refusal::Unsigned { expected: "webhook-id" })?;
+    let id =
+        one(headers, "webhook-id")?.ok_or(SignatureError::Unsigned { expected: "webhook-id" })?;
     let timestamp = one(headers, "webhook-timestamp")?
-        .ok_or(Refusal::Unsigned { expected: "webhook-timestamp" })?;
+        .ok_or(SignatureError::Unsigned { expected: "webhook-timestamp" })?;
     // What is signed is joined by dots: an id with one would leave open where it ends.
     if id.contains(&b'.') {
-        return Err(Refusal::Forged);
+        return Err(SignatureError::Forged);
     }
     accept(is_one_signed(signatures, &[id, b".", timestamp, b".", body], secrets))?;
     let sent: i64 = std::str::from_utf8(timestamp)
         .ok()
         .and_then(|seconds| seconds.parse().ok())
-        .ok_or(Refusal::Forged)?;
-    if now.timestamp().abs_diff(sent) > TOLERANCE { Err(Refusal::Stale) } else { Ok(()) }
+        .ok_or(SignatureError::Forged)?;
+    if now.timestamp().abs_diff(sent) > TOLERANCE { Err(SignatureError::Stale) } else { Ok(()) }
 }
 
 /// For those that can set a header and not sign: rules, scripts and apps that people write there.
-fn bearer(headers: &HeaderMap, secrets: &[&[u8]], expected: &'static str) -> Result<(), Refusal> {
+fn bearer(
+    headers: &HeaderMap,
+    secrets: &[&[u8]],
+    expected: &'static str,
+) -> Result<(), SignatureError> {
     let token = one(headers, "Authorization")?.and_then(|value| {
         let (scheme, token) = value.split_at_checked(BEARER.len())?;
         scheme.eq_ignore_ascii_case(BEARER).then_some(token)
     });
     match token {
         Some(token) => accept(is_secret(token, secrets)),
-        None => Err(Refusal::Unsigned { expected }),
+        None => Err(SignatureError::Unsigned { expected }),
     }
 }
 
 /// The value of a header. One that comes twice may be read by the first here and by the last elsewhere.
-fn one<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a [u8]>, Refusal> {
+fn one<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a [u8]>, SignatureError> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
-        return Err(Refusal::Forged);
+        return Err(SignatureError::Forged);
     }
     Ok(first.map(HeaderValue::as_bytes))
 }
 
-fn accept(is_proven: bool) -> Result<(), Refusal> {
-    if is_proven { Ok(()) } else { Err(Refusal::Forged) }
+fn accept(is_proven: bool) -> Result<(), SignatureError> {
+    if is_proven { Ok(()) } else { Err(SignatureError::Forged) }
 }
 
 /// `sha256=` and the digest in hexadecimal digits.

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use crate::delivery::{Unreadable, parse, text};
+use crate::delivery::{ParseError, parse, text};
 use crate::event::{self, Event, Issue};
 
 #[derive(Default, Deserialize)]
@@ -109,7 +109,7 @@ const ROOT: Paths = Paths { id: "idReadable", summary: "summary" };
 /// The type of a visibility that not everybody has.
 pub(crate) const LIMITED: &str = "LimitedVisibility";
 
-pub(crate) fn read(body: &[u8]) -> Result<(String, Event), Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<(String, Event), ParseError> {
     let Body { event, kind, timestamp, issue } = parse(body)?;
     let name = event.or(kind).unwrap_or_else(|| "issue".to_owned());
     let (issue, paths) = match issue {
@@ -125,7 +125,7 @@ fn told(
     issue: Tracked,
     timestamp: Option<Moment>,
     paths: &Paths,
-) -> Result<Event, Unreadable> {
+) -> Result<Event, ParseError> {
     let composed = composed_id(issue.project, issue.number_in_project);
     let readable = issue.id_readable.filter(|id| !id.is_empty()).or(composed);
     let external_id = text(readable.or(issue.id), paths.id)?;
@@ -211,7 +211,7 @@ impl Moment {
 mod tests {
     use super::*;
 
-    fn told(body: &str) -> Result<(String, Event), Unreadable> {
+    fn told(body: &str) -> Result<(String, Event), ParseError> {
         read(body.as_bytes())
     }
 
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let missing = |body: &str| told(body).expect_err("unreadable");
-        assert_eq!(missing("{}"), Unreadable::Missing("idReadable"));
-        assert_eq!(missing(r#"{"issue": {}}"#), Unreadable::Missing("issue.idReadable"));
-        assert_eq!(missing(r#"{"id": "SP-7"}"#), Unreadable::Missing("summary"));
+        assert_eq!(missing("{}"), ParseError::Missing("idReadable"));
+        assert_eq!(missing(r#"{"issue": {}}"#), ParseError::Missing("issue.idReadable"));
+        assert_eq!(missing(r#"{"id": "SP-7"}"#), ParseError::Missing("summary"));
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use cache::cache;
 use http::{HeaderMap, HeaderValue};
 use mc_connectors::{Event, read};
-use mc_domain::WebhookSource;
+use mc_domain::Provider;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ fn outcomes(editions: &[&str]) -> String {
 fn told(name: &str, body: &Value) -> String {
     let mut headers = HeaderMap::new();
     headers.insert("x-github-event", HeaderValue::from_str(name).expect("a header's value"));
-    let delivery = read(WebhookSource::Github, &headers, body.to_string().as_bytes());
+    let delivery = read(Provider::Github, &headers, body.to_string().as_bytes());
     let delivery = delivery.unwrap_or_else(|error| panic!("{name}: {error}\n{body:#}"));
     assert_ne!(delivery.name, "unreadable", "{name}: {:?}\n{body:#}", delivery.event);
     match delivery.event {
@@ -58,7 +58,7 @@ fn told(name: &str, body: &Value) -> String {
         Event::Ci(run) => format!("CI result ({})", run.conclusion),
         Event::Ignored { reason } => format!("ignored: {reason}"),
         Event::Issue(issue) if issue.comment.is_some() => "issue with a comment".to_owned(),
-        Event::Release(release) if release.is_gone => "release that is gone".to_owned(),
+        Event::Release(release) if release.is_deleted => "release that is gone".to_owned(),
         other => serde_json::to_value(other).expect("JSON")["kind"].to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue};
 use mc_connectors::{Comment, Delivery, Event, read, verify};
-use mc_domain::WebhookSource;
+use mc_domain::Provider;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -90,8 +90,8 @@ const PROOFS: &[&str] = &[
     "authorization",
 ];
 
-fn source() -> impl Strategy<Value = WebhookSource> {
-    prop::sample::select(WebhookSource::ALL)
+fn source() -> impl Strategy<Value = Provider> {
+    prop::sample::select(Provider::ALL)
 }
 
 /// A text that a field may hold, of any length, or a word that a sender has.
@@ -183,7 +183,7 @@ fn assert_bounds(delivery: &Delivery) {
         is_line(&comment.id, 128)
             && comment.author.iter().all(|name| is_line(name, 128))
             && comment.text.chars().count() <= 8_000
-            && comment.is_gone == comment.text.is_empty()
+            && comment.is_deleted == comment.text.is_empty()
     };
     let is_in_bounds = match &delivery.event {
         Event::Push(push) => {
@@ -202,7 +202,7 @@ fn assert_bounds(delivery: &Delivery) {
             let commits = change.head_sha.iter().chain(&change.merge_sha);
             is_line(&change.external_id, 200)
                 && is_line(&change.title, 512)
-                && change.author.iter().chain(&change.base).all(|name| is_line(name, 128))
+                && change.author.iter().chain(&change.base_ref).all(|name| is_line(name, 128))
                 && commits.into_iter().all(|id| hex::decode(id).is_ok())
                 && is_page(&change.url)
                 && change.tasks.len() <= 16
@@ -320,32 +320,32 @@ proptest! {
 #[test]
 fn the_bodies_are_read() {
     for (source, event, body) in [
-        (WebhookSource::Github, "push", BODIES[0]),
-        (WebhookSource::Github, "delete", BODIES[0]),
-        (WebhookSource::Github, "issues", BODIES[0]),
-        (WebhookSource::Gitlab, "", BODIES[1]),
-        (WebhookSource::Gitlab, "", BODIES[2]),
-        (WebhookSource::Gitlab, "", BODIES[3]),
-        (WebhookSource::Jira, "", BODIES[4]),
-        (WebhookSource::Jira, "", BODIES[5]),
-        (WebhookSource::Redmine, "", BODIES[6]),
-        (WebhookSource::Redmine, "", BODIES[7]),
-        (WebhookSource::Youtrack, "", BODIES[8]),
-        (WebhookSource::Youtrack, "", BODIES[9]),
-        (WebhookSource::Confluence, "", BODIES[10]),
-        (WebhookSource::Github, "pull_request", BODIES[11]),
-        (WebhookSource::Github, "pull_request_review", BODIES[11]),
-        (WebhookSource::Github, "pull_request_review_comment", BODIES[11]),
-        (WebhookSource::Github, "check_run", BODIES[12]),
-        (WebhookSource::Github, "check_suite", BODIES[12]),
-        (WebhookSource::Github, "workflow_run", BODIES[12]),
-        (WebhookSource::Github, "status", BODIES[12]),
-        (WebhookSource::Github, "release", BODIES[12]),
-        (WebhookSource::Github, "issue_comment", BODIES[12]),
-        (WebhookSource::Github, "gollum", BODIES[12]),
-        (WebhookSource::Gitlab, "", BODIES[13]),
-        (WebhookSource::Gitlab, "", BODIES[14]),
-        (WebhookSource::Gitlab, "", BODIES[15]),
+        (Provider::Github, "push", BODIES[0]),
+        (Provider::Github, "delete", BODIES[0]),
+        (Provider::Github, "issues", BODIES[0]),
+        (Provider::Gitlab, "", BODIES[1]),
+        (Provider::Gitlab, "", BODIES[2]),
+        (Provider::Gitlab, "", BODIES[3]),
+        (Provider::Jira, "", BODIES[4]),
+        (Provider::Jira, "", BODIES[5]),
+        (Provider::Redmine, "", BODIES[6]),
+        (Provider::Redmine, "", BODIES[7]),
+        (Provider::Youtrack, "", BODIES[8]),
+        (Provider::Youtrack, "", BODIES[9]),
+        (Provider::Confluence, "", BODIES[10]),
+        (Provider::Github, "pull_request", BODIES[11]),
+        (Provider::Github, "pull_request_review", BODIES[11]),
+        (Provider::Github, "pull_request_review_comment", BODIES[11]),
+        (Provider::Github, "check_run", BODIES[12]),
+        (Provider::Github, "check_suite", BODIES[12]),
+        (Provider::Github, "workflow_run", BODIES[12]),
+        (Provider::Github, "status", BODIES[12]),
+        (Provider::Github, "release", BODIES[12]),
+        (Provider::Github, "issue_comment", BODIES[12]),
+        (Provider::Github, "gollum", BODIES[12]),
+        (Provider::Gitlab, "", BODIES[13]),
+        (Provider::Gitlab, "", BODIES[14]),
+        (Provider::Gitlab, "", BODIES[15]),
     ] {
         let delivery = read(source, &headers(event, b"1"), body.as_bytes()).expect("readable");
         assert_bounds(&delivery);
@@ -358,7 +358,7 @@ fn a_deep_body_is_answered() {
     let headers = headers("issues", b"1");
     let openings = [("[", "]"), (r#"{"issue":"#, "}"), (r#"{"fields":{"State":"#, "}}")];
     for (opening, closing) in openings {
-        for source in WebhookSource::ALL {
+        for source in Provider::ALL {
             let open = opening.repeat(100_000);
             let told = read(*source, &headers, open.as_bytes()).map(|delivery| delivery.event);
             assert!(matches!(told, Err(_) | Ok(Event::Ignored { .. })), "{source} {opening}");

@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue};
-use mc_connectors::{Refusal, verify};
-use mc_domain::WebhookSource::{self, Confluence, Github, Gitlab, Jira, Redmine, Youtrack};
+use mc_connectors::{SignatureError, verify};
+use mc_domain::Provider::{self, Confluence, Github, Gitlab, Jira, Redmine, Youtrack};
 
 type Given<'a> = &'a [(&'static str, &'a str)];
 
@@ -33,13 +33,13 @@ const OLD: &[u8] = b"old";
 const NEW: &[u8] = b"new";
 
 /// Those that sign with hexadecimal digits, and their headers.
-const SIGNERS: [(WebhookSource, &str); 4] = [
+const SIGNERS: [(Provider, &str); 4] = [
     (Github, "x-hub-signature-256"),
     (Jira, "x-hub-signature"),
     (Confluence, "x-hub-signature"),
     (Redmine, "x-redmine-signature-256"),
 ];
-const BEARERS: [WebhookSource; 4] = [Jira, Confluence, Redmine, Youtrack];
+const BEARERS: [Provider; 4] = [Jira, Confluence, Redmine, Youtrack];
 
 fn at(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds, 0).expect("a time")
@@ -53,11 +53,11 @@ fn headers(given: Given<'_>) -> HeaderMap {
     headers
 }
 
-fn sent(source: WebhookSource, given: Given<'_>, secrets: &[&[u8]]) -> Result<(), Refusal> {
+fn sent(source: Provider, given: Given<'_>, secrets: &[&[u8]]) -> Result<(), SignatureError> {
     verify(source, &headers(given), BODY, secrets, at(SENT))
 }
 
-fn signed(given: Given<'_>, secrets: &[&[u8]], now: i64) -> Result<(), Refusal> {
+fn signed(given: Given<'_>, secrets: &[&[u8]], now: i64) -> Result<(), SignatureError> {
     verify(Gitlab, &headers(given), SIGNED, secrets, at(now))
 }
 
@@ -66,10 +66,10 @@ fn a_body_signed_with_the_secret_is_let_in() {
     for (source, header) in SIGNERS {
         assert_eq!(sent(source, &[(header, DOCUMENTED)], &[DOCUMENTED_SECRET]), Ok(()), "{source}");
         let other = sent(source, &[(header, DOCUMENTED)], &[OLD]);
-        assert_eq!(other, Err(Refusal::Forged), "{source}");
+        assert_eq!(other, Err(SignatureError::Forged), "{source}");
         let given = headers(&[(header, DOCUMENTED)]);
         let changed = verify(source, &given, b"Hello, World?", &[DOCUMENTED_SECRET], at(SENT));
-        assert_eq!(changed, Err(Refusal::Forged), "{source}");
+        assert_eq!(changed, Err(SignatureError::Forged), "{source}");
     }
 }
 
@@ -92,7 +92,7 @@ fn what_is_no_signature_is_none() {
     for (source, header) in SIGNERS {
         for value in &odd {
             let refusal = sent(source, &[(header, value)], &[DOCUMENTED_SECRET]);
-            assert_eq!(refusal, Err(Refusal::Forged), "{source} {value}");
+            assert_eq!(refusal, Err(SignatureError::Forged), "{source} {value}");
         }
     }
 }
@@ -108,18 +108,22 @@ fn the_case_of_digits_says_nothing() {
 fn a_header_comes_once() {
     for (source, header) in SIGNERS {
         let twice = [(header, DOCUMENTED), (header, DOCUMENTED)];
-        assert_eq!(sent(source, &twice, &[DOCUMENTED_SECRET]), Err(Refusal::Forged), "{source}");
+        assert_eq!(
+            sent(source, &twice, &[DOCUMENTED_SECRET]),
+            Err(SignatureError::Forged),
+            "{source}"
+        );
     }
     for source in BEARERS {
         let twice = [("authorization", "Bearer new"), ("authorization", "Bearer new")];
-        assert_eq!(sent(source, &twice, &[NEW]), Err(Refusal::Forged), "{source}");
+        assert_eq!(sent(source, &twice, &[NEW]), Err(SignatureError::Forged), "{source}");
     }
     for doubled in [ID, TIME, SIGNATURE] {
         let twice = [ID, TIME, SIGNATURE, doubled];
-        assert_eq!(signed(&twice, &[KEY], SENT), Err(Refusal::Forged), "{doubled:?}");
+        assert_eq!(signed(&twice, &[KEY], SENT), Err(SignatureError::Forged), "{doubled:?}");
     }
     let twice = [("x-gitlab-token", "new"), ("x-gitlab-token", "new")];
-    assert_eq!(sent(Gitlab, &twice, &[NEW]), Err(Refusal::Forged));
+    assert_eq!(sent(Gitlab, &twice, &[NEW]), Err(SignatureError::Forged));
 }
 
 #[test]
@@ -129,7 +133,7 @@ fn both_secrets_count_while_one_replaces_the_other() {
             assert_eq!(sent(source, &[(header, signature)], &[NEW, OLD]), Ok(()), "{source}");
         }
         let late = sent(source, &[(header, WITH_OLD)], &[NEW]);
-        assert_eq!(late, Err(Refusal::Forged), "{source}");
+        assert_eq!(late, Err(SignatureError::Forged), "{source}");
     }
     for token in ["old", "new"] {
         assert_eq!(sent(Gitlab, &[("x-gitlab-token", token)], &[NEW, OLD]), Ok(()));
@@ -144,28 +148,28 @@ fn no_secret_lets_nobody_in() {
     for secrets in none {
         for (source, header) in SIGNERS {
             let refusal = sent(source, &[(header, WITH_NOTHING)], secrets);
-            assert_eq!(refusal, Err(Refusal::Forged), "{source}");
+            assert_eq!(refusal, Err(SignatureError::Forged), "{source}");
         }
         for source in BEARERS {
             let refusal = sent(source, &[("authorization", "Bearer ")], secrets);
-            assert_eq!(refusal, Err(Refusal::Forged), "{source}");
+            assert_eq!(refusal, Err(SignatureError::Forged), "{source}");
         }
-        assert_eq!(sent(Gitlab, &[("x-gitlab-token", "")], secrets), Err(Refusal::Forged));
+        assert_eq!(sent(Gitlab, &[("x-gitlab-token", "")], secrets), Err(SignatureError::Forged));
         let empty_key =
             [ID, TIME, ("webhook-signature", "v1,woH/1mJtZGSMCmpFTxRYbStS24eLLD/oXIYr4PYyZ7g=")];
-        assert_eq!(signed(&empty_key, secrets, SENT), Err(Refusal::Forged));
-        assert_eq!(signed(&empty_key, &[b"whsec_"], SENT), Err(Refusal::Forged));
+        assert_eq!(signed(&empty_key, secrets, SENT), Err(SignatureError::Forged));
+        assert_eq!(signed(&empty_key, &[b"whsec_"], SENT), Err(SignatureError::Forged));
     }
 }
 
 #[test]
 fn what_is_missing_is_named() {
-    let check = |source: WebhookSource, given: Given<'_>, named: &str| match sent(
+    let check = |source: Provider, given: Given<'_>, named: &str| match sent(
         source,
         given,
         &[DOCUMENTED_SECRET],
     ) {
-        Err(Refusal::Unsigned { expected }) => assert_eq!(expected, named, "{source}"),
+        Err(SignatureError::Unsigned { expected }) => assert_eq!(expected, named, "{source}"),
         other => panic!("{source}: {other:?}"),
     };
     check(Github, &[], "X-Hub-Signature-256");
@@ -197,12 +201,12 @@ fn a_bearer_is_let_in_by_those_that_can_not_all_sign() {
         }
         for value in ["Bearer newer", "Bearer ne", "Bearer  new", "Bearer NEW"] {
             let refusal = sent(source, &[("authorization", value)], &[OLD, NEW]);
-            assert_eq!(refusal, Err(Refusal::Forged), "{source} {value}");
+            assert_eq!(refusal, Err(SignatureError::Forged), "{source} {value}");
         }
     }
     for source in [Github, Gitlab] {
         let refusal = sent(source, &[("authorization", "Bearer new")], &[NEW]);
-        assert!(matches!(refusal, Err(Refusal::Unsigned { .. })), "{source}");
+        assert!(matches!(refusal, Err(SignatureError::Unsigned { .. })), "{source}");
     }
 }
 
@@ -211,20 +215,20 @@ fn a_wrong_signature_is_not_made_good_by_a_token() {
     let bearer = ("authorization", "Bearer new");
     for (source, header) in SIGNERS {
         let refusal = sent(source, &[(header, DOCUMENTED), bearer], &[NEW]);
-        assert_eq!(refusal, Err(Refusal::Forged), "{source}");
+        assert_eq!(refusal, Err(SignatureError::Forged), "{source}");
     }
     let refusal = sent(Youtrack, &[("x-youtrack-token", "old"), bearer], &[NEW]);
-    assert_eq!(refusal, Err(Refusal::Forged));
+    assert_eq!(refusal, Err(SignatureError::Forged));
 
     let token = ("x-gitlab-token", "plain");
     let wrong = ("webhook-signature", "v1,AAAA");
     for given in [[ID, TIME, SIGNATURE, token], [ID, TIME, wrong, token]] {
-        assert_eq!(signed(&given, &[b"plain"], SENT), Err(Refusal::Forged), "{given:?}");
+        assert_eq!(signed(&given, &[b"plain"], SENT), Err(SignatureError::Forged), "{given:?}");
     }
     let empty = [("webhook-signature", ""), ID, TIME, token];
-    assert_eq!(signed(&empty, &[b"plain"], SENT), Err(Refusal::Forged));
+    assert_eq!(signed(&empty, &[b"plain"], SENT), Err(SignatureError::Forged));
     let alone = signed(&[SIGNATURE, token], &[b"plain"], SENT);
-    assert!(matches!(alone, Err(Refusal::Unsigned { .. })));
+    assert!(matches!(alone, Err(SignatureError::Unsigned { .. })));
 }
 
 #[test]
@@ -239,13 +243,13 @@ fn gitlab_signs_as_standard_webhooks_do() {
     let truncated = &SIGNATURE.1[..43];
     for value in [other_version.as_str(), truncated, &SIGNATURE.1[3..]] {
         let given = [ID, TIME, ("webhook-signature", value)];
-        assert_eq!(signed(&given, &[KEY], SENT), Err(Refusal::Forged), "{value}");
+        assert_eq!(signed(&given, &[KEY], SENT), Err(SignatureError::Forged), "{value}");
     }
     for secret in [&b"whsec_****"[..], &KEY[6..], &b"plain"[..]] {
-        assert_eq!(signed(&[ID, TIME, SIGNATURE], &[secret], SENT), Err(Refusal::Forged));
+        assert_eq!(signed(&[ID, TIME, SIGNATURE], &[secret], SENT), Err(SignatureError::Forged));
     }
     let other_id = [("webhook-id", "msg_2"), TIME, SIGNATURE];
-    assert_eq!(signed(&other_id, &[KEY], SENT), Err(Refusal::Forged));
+    assert_eq!(signed(&other_id, &[KEY], SENT), Err(SignatureError::Forged));
 }
 
 #[test]
@@ -255,12 +259,12 @@ fn a_signature_is_good_for_five_minutes_either_way() {
         assert_eq!(signed(&given, &[KEY], now), Ok(()), "{now}");
     }
     for now in [SENT - 301, SENT + 301, 0] {
-        assert_eq!(signed(&given, &[KEY], now), Err(Refusal::Stale), "{now}");
+        assert_eq!(signed(&given, &[KEY], now), Err(SignatureError::Stale), "{now}");
     }
     // Nobody learns of the clock who has not signed.
-    assert_eq!(signed(&given, &[NEW], SENT + 301), Err(Refusal::Forged));
+    assert_eq!(signed(&given, &[NEW], SENT + 301), Err(SignatureError::Forged));
     let later = [ID, ("webhook-timestamp", "1614265630"), SIGNATURE];
-    assert_eq!(signed(&later, &[KEY], SENT + 301), Err(Refusal::Forged));
+    assert_eq!(signed(&later, &[KEY], SENT + 301), Err(SignatureError::Forged));
 }
 
 #[test]
@@ -271,18 +275,18 @@ fn where_the_id_ends_is_not_left_open() {
         TIME,
         ("webhook-signature", "v1,qgpuz9fqRoPddon2in+34TDJ7gxP90StwmkZ8eAM3Yk="),
     ];
-    assert_eq!(signed(&given, &[b"plain"], SENT), Err(Refusal::Forged));
+    assert_eq!(signed(&given, &[b"plain"], SENT), Err(SignatureError::Forged));
     // Signed, and at no time.
     let timeless = [
         ID,
         ("webhook-timestamp", "now"),
         ("webhook-signature", "v1,FHZRkeQeM9hm8yU/7yYnHPcTMOaHbGWS/Mwx0J05jmM="),
     ];
-    assert_eq!(signed(&timeless, &[b"plain"], SENT), Err(Refusal::Forged));
+    assert_eq!(signed(&timeless, &[b"plain"], SENT), Err(SignatureError::Forged));
     let far = [
         ID,
         ("webhook-timestamp", "-9223372036854775808"),
         ("webhook-signature", "v1,qk758BjkGIXe3VR2DPFsXjggMA9Q0raNw/Dwb3C6b6A="),
     ];
-    assert_eq!(signed(&far, &[b"plain"], SENT), Err(Refusal::Stale));
+    assert_eq!(signed(&far, &[b"plain"], SENT), Err(SignatureError::Stale));
 }

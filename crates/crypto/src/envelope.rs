@@ -29,7 +29,7 @@ const TAG_LEN: usize = 16;
 
 /// A key of 256 bits, from outside the database.
 #[derive(Clone)]
-pub struct SealingKey {
+pub struct EncryptionKey {
     id: KeyId,
     key: Zeroizing<[u8; 32]>,
 }
@@ -39,7 +39,7 @@ pub type KeyId = [u8; KEY_ID_LEN];
 
 /// What an envelope belongs to. Two places differ if either part does.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct AssociatedData<'a> {
     /// Table and column, or another name for the purpose (`signing_keys.private`).
     pub purpose: &'static str,
     /// Which row, say the bytes of its id.
@@ -48,9 +48,9 @@ pub struct Place<'a> {
 
 /// The keys in use: new envelopes are sealed with the first, all are tried by their id when opening.
 #[derive(Debug, Clone)]
-pub struct Sealer {
-    current: SealingKey,
-    previous: Vec<SealingKey>,
+pub struct Encryptor {
+    current: EncryptionKey,
+    previous: Vec<EncryptionKey>,
 }
 
 /// Why an envelope does not open.
@@ -78,7 +78,7 @@ impl Classified for Error {
     }
 }
 
-impl SealingKey {
+impl EncryptionKey {
     /// A new random key.
     pub fn generate() -> Self {
         let mut key = Zeroizing::new([0; 32]);
@@ -115,20 +115,20 @@ impl SealingKey {
     }
 }
 
-impl fmt::Debug for SealingKey {
+impl fmt::Debug for EncryptionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SealingKey({})", hex::encode(&self.id[..4]))
     }
 }
 
-impl Sealer {
+impl Encryptor {
     /// Seals with `current`; opens with it and with those that it replaced.
-    pub fn new(current: SealingKey, previous: Vec<SealingKey>) -> Self {
+    pub fn new(current: EncryptionKey, previous: Vec<EncryptionKey>) -> Self {
         Self { current, previous }
     }
 
     /// The envelope of `text` for `place`: 57 bytes longer than the text.
-    pub fn seal(&self, place: Place<'_>, text: &[u8]) -> Vec<u8> {
+    pub fn encrypt(&self, place: AssociatedData<'_>, text: &[u8]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LEN];
         fill(&mut nonce);
         let mut envelope = Vec::with_capacity(HEAD_LEN + text.len() + TAG_LEN);
@@ -146,7 +146,11 @@ impl Sealer {
     }
 
     /// The text of an `envelope` that was sealed for `place`.
-    pub fn open(&self, place: Place<'_>, envelope: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    pub fn decrypt(
+        &self,
+        place: AssociatedData<'_>,
+        envelope: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (head, sealed) = parts(envelope)?;
         let nonce: [u8; NONCE_LEN] =
             head[1 + KEY_ID_LEN..].try_into().map_err(|_| Error::Malformed)?;
@@ -160,7 +164,7 @@ impl Sealer {
 
     /// A secret that whoever has the current key can make again, for one purpose and one thing.
     pub fn derive(&self, purpose: &'static str, of: &[u8]) -> [u8; 32] {
-        crate::chain::mac(
+        crate::mac_chain::mac(
             self.current.expose(),
             &[b"memory-copilot derived", purpose.as_bytes(), of],
         )
@@ -179,11 +183,11 @@ impl Sealer {
     }
 
     /// The keys, the one that seals first.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &SealingKey> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &EncryptionKey> {
         std::iter::once(&self.current).chain(&self.previous)
     }
 
-    fn key(&self, head: &[u8]) -> Result<&SealingKey, Error> {
+    fn key(&self, head: &[u8]) -> Result<&EncryptionKey, Error> {
         let id = &head[1..=KEY_ID_LEN];
         self.keys().find(|key| key.id == id).ok_or(Error::UnknownKey)
     }
@@ -201,7 +205,7 @@ fn fill(bytes: &mut [u8]) {
 }
 
 /// The head, then the place's parts, each with its length, so that no two places read alike.
-fn associated(place: Place<'_>, head: &[u8]) -> Vec<u8> {
+fn associated(place: AssociatedData<'_>, head: &[u8]) -> Vec<u8> {
     let mut bytes = head.to_vec();
     for part in [place.purpose.as_bytes(), place.row] {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
@@ -214,25 +218,25 @@ fn associated(place: Place<'_>, head: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const HERE: Place<'static> = Place { purpose: "keys.private", row: b"row 1" };
+    const HERE: AssociatedData<'static> = AssociatedData { purpose: "keys.private", row: b"row 1" };
 
-    fn sealer() -> Sealer {
-        Sealer::new(SealingKey::generate(), Vec::new())
+    fn sealer() -> Encryptor {
+        Encryptor::new(EncryptionKey::generate(), Vec::new())
     }
 
     #[test]
     fn a_text_comes_back_where_it_belongs_and_nowhere_else() {
         let sealer = sealer();
         for text in [&b""[..], b"secret", &[7; 10_000]] {
-            let envelope = sealer.seal(HERE, text);
+            let envelope = sealer.encrypt(HERE, text);
             assert_eq!(envelope.len(), text.len() + 57);
-            assert_eq!(sealer.open(HERE, &envelope).expect("opens").as_slice(), text);
+            assert_eq!(sealer.decrypt(HERE, &envelope).expect("opens").as_slice(), text);
             for elsewhere in [
-                Place { row: b"row 2", ..HERE },
-                Place { purpose: "keys.public", ..HERE },
-                Place { purpose: "keys.privater", row: b"ow 1" },
+                AssociatedData { row: b"row 2", ..HERE },
+                AssociatedData { purpose: "keys.public", ..HERE },
+                AssociatedData { purpose: "keys.privater", row: b"ow 1" },
             ] {
-                assert_eq!(sealer.open(elsewhere, &envelope), Err(Error::Forged));
+                assert_eq!(sealer.decrypt(elsewhere, &envelope), Err(Error::Forged));
             }
         }
     }
@@ -240,47 +244,47 @@ mod tests {
     #[test]
     fn every_changed_bit_is_noticed() {
         let sealer = sealer();
-        let envelope = sealer.seal(HERE, b"secret");
+        let envelope = sealer.encrypt(HERE, b"secret");
         for bit in 0..envelope.len() * 8 {
             let mut changed = envelope.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert!(sealer.open(HERE, &changed).is_err(), "bit {bit}");
+            assert!(sealer.decrypt(HERE, &changed).is_err(), "bit {bit}");
         }
     }
 
     #[test]
     fn what_is_no_envelope_is_refused() {
         let sealer = sealer();
-        let envelope = sealer.seal(HERE, b"secret");
+        let envelope = sealer.encrypt(HERE, b"secret");
         for bytes in [&[][..], b"x", &envelope[..HEAD_LEN + TAG_LEN - 1], &[2; 100]] {
-            assert_eq!(sealer.open(HERE, bytes), Err(Error::Malformed));
+            assert_eq!(sealer.decrypt(HERE, bytes), Err(Error::Malformed));
         }
-        assert_eq!(sealer.open(HERE, &envelope[..envelope.len() - 1]), Err(Error::Forged));
+        assert_eq!(sealer.decrypt(HERE, &envelope[..envelope.len() - 1]), Err(Error::Forged));
     }
 
     #[test]
     fn a_key_is_replaced_without_losing_what_it_sealed() {
-        let (old, new) = (SealingKey::generate(), SealingKey::generate());
-        let envelope = Sealer::new(old.clone(), Vec::new()).seal(HERE, b"secret");
+        let (old, new) = (EncryptionKey::generate(), EncryptionKey::generate());
+        let envelope = Encryptor::new(old.clone(), Vec::new()).encrypt(HERE, b"secret");
 
-        let both = Sealer::new(new.clone(), vec![old]);
+        let both = Encryptor::new(new.clone(), vec![old]);
         assert_eq!(both.is_outdated(&envelope), Ok(true));
-        let text = both.open(HERE, &envelope).expect("the old key opens it");
-        let renewed = both.seal(HERE, &text);
+        let text = both.decrypt(HERE, &envelope).expect("the old key opens it");
+        let renewed = both.encrypt(HERE, &text);
         assert_eq!(both.is_outdated(&renewed), Ok(false));
 
-        let only_new = Sealer::new(new, Vec::new());
-        assert!(only_new.open(HERE, &renewed).is_ok());
-        assert_eq!(only_new.open(HERE, &envelope), Err(Error::UnknownKey));
+        let only_new = Encryptor::new(new, Vec::new());
+        assert!(only_new.decrypt(HERE, &renewed).is_ok());
+        assert_eq!(only_new.decrypt(HERE, &envelope), Err(Error::UnknownKey));
     }
 
     #[test]
     fn a_key_is_32_bytes_and_is_not_shown() {
-        let key = SealingKey::generate();
-        let copy = SealingKey::from_bytes(key.expose()).expect("32 bytes");
+        let key = EncryptionKey::generate();
+        let copy = EncryptionKey::from_bytes(key.expose()).expect("32 bytes");
         assert_eq!(copy.id, key.id);
-        assert!(matches!(SealingKey::from_bytes(&[0; 31]), Err(Error::KeyLength)));
-        let shown = format!("{:?}", Sealer::new(copy, Vec::new()));
+        assert!(matches!(EncryptionKey::from_bytes(&[0; 31]), Err(Error::KeyLength)));
+        let shown = format!("{:?}", Encryptor::new(copy, Vec::new()));
         assert!(!shown.contains(&hex::encode(key.expose())[..16]), "{shown}");
     }
 }

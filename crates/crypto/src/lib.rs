@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-mod chain;
 mod envelope;
+mod mac_chain;
 
-pub use chain::{ChainKeys, MAC_LEN, Mac};
-pub use envelope::{Error, KEY_ID_LEN, KeyId, Place, Sealer, SealingKey};
+pub use envelope::{AssociatedData, EncryptionKey, Encryptor, Error, KEY_ID_LEN, KeyId};
+pub use mac_chain::{AuditMacKeys, MAC_LEN, Mac};

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
 /// Whether an address is somebody's on the internet.
-pub fn is_outside(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_outside_v4(v4),
         IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| embedded(v6)) {
@@ -104,7 +104,7 @@ mod tests {
             "2001:db8::1",
             "3fff::1",
         ] {
-            assert!(!is_outside(inside.parse().expect("an address")), "{inside}");
+            assert!(!is_public(inside.parse().expect("an address")), "{inside}");
         }
         for outside in [
             "93.184.215.14",
@@ -116,7 +116,7 @@ mod tests {
             "::ffff:93.184.215.14",
             "64:ff9b::5db8:d70e",
         ] {
-            assert!(is_outside(outside.parse().expect("an address")), "{outside}");
+            assert!(is_public(outside.parse().expect("an address")), "{outside}");
         }
     }
 }

@@ -54,15 +54,15 @@ id!(
 );
 id!(
     /// Something in quarantine.
-    HoldId
+    QuarantineItemId
 );
 id!(
     /// Where another system may tell of what happens there.
-    HookId
+    WebhookId
 );
 id!(
     /// What a project hears of another system by asking it.
-    ConnectionId
+    IntegrationId
 );
 id!(
     /// What a webhook delivered.
@@ -70,7 +70,7 @@ id!(
 );
 id!(
     /// A pull or merge request as the project knows it.
-    ChangeId
+    PullRequestId
 );
 id!(
     /// A commit of an indexed repository's history.
@@ -78,11 +78,11 @@ id!(
 );
 id!(
     /// What came of keeping a project's memory in order, once.
-    HygieneReportId
+    HygieneRunId
 );
 id!(
     /// Notes that say the same.
-    ClusterId
+    DuplicateClusterId
 );
 id!(
     /// What a team knew, as a document.
@@ -126,7 +126,7 @@ id!(
 );
 id!(
     /// One run of the indexer over one repository.
-    IngestId
+    IngestRunId
 );
 id!(
     /// A person, or a program that acts by itself.

@@ -65,19 +65,19 @@ vocabulary!(
     /// Where a piece of background work is in its life.
     JobState, "state", {
         /// It will begin when it is due and a worker is free.
-        Waiting = "waiting",
+        Pending = "pending",
         /// A worker has it.
         Running = "running",
         /// It was done.
-        Done = "done",
+        Completed = "completed",
         /// It was given up; a person may have it begin anew.
-        Dead = "dead",
+        Discarded = "discarded",
     }
 );
 
 vocabulary!(
     /// Who sends webhooks.
-    WebhookSource, "source", {
+    Provider, "provider", {
         /// GitHub, hosted or not.
         Github = "github",
         /// GitLab, hosted or not.
@@ -97,9 +97,9 @@ vocabulary!(
     /// What came of a webhook's delivery.
     DeliveryState, "state", {
         /// Nobody has looked into it yet.
-        Waiting = "waiting",
+        Pending = "pending",
         /// It changed what the project knows, or asked for that.
-        Done = "done",
+        Completed = "completed",
         /// There was nothing to do.
         Ignored = "ignored",
         /// Something went wrong with it that would go wrong again; what came after it goes on.
@@ -109,32 +109,30 @@ vocabulary!(
 
 vocabulary!(
     /// What another system may be asked for.
-    Ability, "ability", {
+    Capability, "capability", {
         /// Issues of a tracker.
         Issues = "issues",
         /// Pages of a wiki.
         Pages = "pages",
         /// What the refs of a repository point to.
-        Heads = "heads",
+        Refs = "refs",
     }
 );
 
-impl Ability {
+impl Capability {
     /// What systems of a kind have, first what is asked for where nothing else is said.
-    pub fn of(kind: WebhookSource) -> &'static [Self] {
+    pub fn of(kind: Provider) -> &'static [Self] {
         match kind {
-            WebhookSource::Github | WebhookSource::Gitlab => &[Self::Issues, Self::Heads],
-            WebhookSource::Jira | WebhookSource::Youtrack | WebhookSource::Redmine => {
-                &[Self::Issues]
-            }
-            WebhookSource::Confluence => &[Self::Pages],
+            Provider::Github | Provider::Gitlab => &[Self::Issues, Self::Refs],
+            Provider::Jira | Provider::Youtrack | Provider::Redmine => &[Self::Issues],
+            Provider::Confluence => &[Self::Pages],
         }
     }
 }
 
 vocabulary!(
     /// How far a pull or merge request has come.
-    ChangeState, "state", {
+    PullRequestState, "state", {
         /// It is looked at, or worked on.
         Open = "open",
         /// It was given up.
@@ -146,7 +144,7 @@ vocabulary!(
 
 vocabulary!(
     /// What reviewers say of a pull or merge request.
-    ReviewState, "review", {
+    PullRequestReview, "review", {
         /// Nobody objects, and somebody agrees.
         Approved = "approved",
         /// Somebody wants something else.
@@ -156,7 +154,7 @@ vocabulary!(
 
 vocabulary!(
     /// How a run of CI on a commit ended.
-    Conclusion, "conclusion", {
+    CiConclusion, "conclusion", {
         /// Well.
         Success = "success",
         /// With a fault.
@@ -174,9 +172,9 @@ vocabulary!(
     /// What CI says of a patch.
     CiVerdict, "ci", {
         /// Something ended well, and nothing with a fault.
-        Proven = "proven",
+        Passed = "passed",
         /// Something ended with a fault.
-        Disproven = "disproven",
+        Failed = "failed",
     }
 );
 
@@ -276,13 +274,13 @@ vocabulary!(
 
 vocabulary!(
     /// The life of something in quarantine.
-    HoldState, "state", {
+    QuarantineState, "state", {
         /// Nobody has decided yet.
-        Held = "held",
+        Pending = "pending",
         /// Taken in after all.
         Released = "released",
         /// Thrown away by a person.
-        Destroyed = "destroyed",
+        Deleted = "deleted",
         /// Thrown away because nobody decided in time.
         Expired = "expired",
     }
@@ -290,11 +288,11 @@ vocabulary!(
 
 vocabulary!(
     /// What an event of the audit tells of.
-    Act, "action", {
+    AuditAction, "action", {
         /// A record was saved; `detail.outcome` says how it was taken.
         RecordSaved = "record.saved",
         /// A record was taken out.
-        RecordRemoved = "record.removed",
+        RecordDeleted = "record.deleted",
         /// A proposal was made to count.
         ProposalAccepted = "proposal.accepted",
         /// A proposal was turned down.
@@ -306,11 +304,11 @@ vocabulary!(
         /// A record says again what it said before.
         RecordRolledBack = "record.rolled_back",
         /// Everything from one person or source was taken out.
-        RecordsForgotten = "records.forgotten",
+        RecordsErased = "records.erased",
         /// A bundle was handed out; `detail.items` has its parts.
         Recalled = "bundle.recalled",
         /// Parts of a bundle were used.
-        Used = "bundle.used",
+        FeedbackRecorded = "bundle.feedback_recorded",
         /// A dialog was saved.
         DialogSaved = "dialog.saved",
         /// Documents came in.
@@ -318,17 +316,17 @@ vocabulary!(
         /// A tracker's issues came in, or changed.
         TasksSynced = "tasks.synced",
         /// What a git host tells of pull and merge requests and of CI came in.
-        ChangesSynced = "changes.synced",
+        PullRequestsSynced = "pull_requests.synced",
         /// A dialog, and perhaps records, were linked to a task.
         TaskLinked = "task.linked",
         /// What was told of a task was forgotten.
-        TaskForgotten = "task.forgotten",
+        TaskErased = "task.erased",
         /// A person agreed to a comment at a task's tracker.
-        TaskLinksAgreed = "task.links_agreed",
+        TaskCommentApproved = "task_comment.approved",
         /// That comment was written; `detail` says where, and its sum.
-        TaskLinksWritten = "task.links_written",
+        TaskCommentPosted = "task_comment.posted",
         /// An index run was asked for.
-        IngestStarted = "ingest.started",
+        IngestRunRequested = "ingest_run.requested",
         /// A repository is indexed from another place; `detail` says from where to where.
         RepositoryRelocated = "repository.relocated",
         /// The project's policy was changed.
@@ -344,47 +342,47 @@ vocabulary!(
         /// A user was added, disabled or changed.
         UserChanged = "user.changed",
         /// Somebody signed in.
-        Login = "login",
+        SessionCreated = "session.created",
         /// A session was ended, or all of a user's: then `detail.sessions` says how many there were.
-        Logout = "logout",
+        SessionRevoked = "session.revoked",
         /// A login at a terminal was approved or denied.
-        LoginDecided = "login.decided",
+        DeviceLoginDecided = "device_login.decided",
         /// A personal access token was made.
         TokenCreated = "token.created",
         /// A personal access token was revoked.
         TokenRevoked = "token.revoked",
         /// Something was put into quarantine.
-        Held = "quarantine.held",
+        QuarantineItemCreated = "quarantine_item.created",
         /// Something was let out of quarantine.
-        Released = "quarantine.released",
+        QuarantineItemReleased = "quarantine_item.released",
         /// Something in quarantine was thrown away.
-        Destroyed = "quarantine.destroyed",
+        QuarantineItemDeleted = "quarantine_item.deleted",
         /// Something in quarantine was thrown away because nobody decided.
-        Expired = "quarantine.expired",
+        QuarantineItemExpired = "quarantine_item.expired",
         /// A webhook was created, removed, or given another secret.
-        HookChanged = "hook.changed",
+        WebhookChanged = "webhook.changed",
         /// A connection to another system was made, changed or removed.
-        ConnectionChanged = "connection.changed",
+        IntegrationChanged = "integration.changed",
         /// What a webhook delivered is gone through once more.
-        DeliveryReplayed = "delivery.replayed",
+        WebhookDeliveryReplayed = "webhook_delivery.replayed",
         /// Background work that was given up began anew.
         JobRetried = "job.retried",
         /// Background work was thrown away.
-        JobDiscarded = "job.discarded",
+        JobDeleted = "job.deleted",
         /// Something that keeps the memory in order was asked for by a person.
-        HygieneAsked = "hygiene.asked",
+        HygieneRunRequested = "hygiene_run.requested",
         /// One record took the place of others that said the same; `detail.replaced` has those.
-        DuplicatesMerged = "duplicates.merged",
+        DuplicateClusterMerged = "duplicate_cluster.merged",
         /// A person said that records are not the same.
-        DuplicatesDismissed = "duplicates.dismissed",
+        DuplicateClusterDismissed = "duplicate_cluster.dismissed",
         /// Hygiene took records out of the recall; `detail` says which, and why.
         RecordsRetired = "records.retired",
         /// What search sees was made to fit what it was made of; `detail` says how much of what.
-        SearchMended = "search.mended",
+        SearchIndexRepaired = "search_index.repaired",
         /// Somebody was refused.
-        Refused = "access.refused",
+        AccessDenied = "access.denied",
         /// The service's own audit begins, and with it the time of the key that signs and seals.
-        AuditBegun = "audit.begun",
+        AuditStarted = "audit.started",
         /// The audit was read, verified or exported.
         AuditRead = "audit.read",
         /// The oldest events were dropped, as the policy has it.

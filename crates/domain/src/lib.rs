@@ -11,21 +11,22 @@ pub mod role;
 pub mod scope;
 pub mod text;
 
-pub use address::{is_loopback, is_outside};
+pub use address::{is_loopback, is_public};
 pub use error::{Classified, ErrorKind};
 pub use handle::{Handle, HandleKind, InvalidHandle};
 pub use ids::{
-    BundleId, ChangeId, CitationId, ClusterId, CommitId, ConnectionId, DeliveryId, DialogId, DocId,
-    ExportId, FileId, HoldId, HookId, HygieneReportId, IngestId, PassageId, ProjectId, RecordId,
-    RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
+    BundleId, CitationId, CommitId, DeliveryId, DialogId, DocId, DuplicateClusterId, ExportId,
+    FileId, HygieneRunId, IngestRunId, IntegrationId, PassageId, ProjectId, PullRequestId,
+    QuarantineItemId, RecordId, RepositoryId, SessionId, TaskId, TeamId, TokenId, UserId,
+    WebhookId,
 };
 pub use kinds::{
-    Ability, Act, BundleSection, ChangeState, CiVerdict, ClusterState, Conclusion, DeliveryState,
-    HeldEnds, HoldState, HygieneTask, IngestStatus, JobState, RecordKind, RecordState, ReviewState,
-    SourceKind, Trust, UnknownValue, Verdict, Visibility, WebhookSource,
+    AuditAction, BundleSection, Capability, CiConclusion, CiVerdict, ClusterState, DeliveryState,
+    HeldEnds, HygieneTask, IngestStatus, JobState, Provider, PullRequestReview, PullRequestState,
+    QuarantineState, RecordKind, RecordState, SourceKind, Trust, UnknownValue, Verdict, Visibility,
 };
-pub use policy::{FindAction, HygieneAction, InvalidPolicy, NoiseAction, Policy};
+pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};
-pub use role::{Action, Role, is_allowed};
+pub use role::{Permission, Role, is_allowed};
 pub use scope::{Scope, Scopes};
 pub use text::{ForbiddenCharacter, check_line, check_text};

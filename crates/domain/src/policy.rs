@@ -7,12 +7,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::kinds::{RecordKind, vocabulary};
-use crate::role::{Action, Role};
+use crate::role::{Permission, Role};
 use crate::text::check_line;
 
 vocabulary!(
     /// What is done with a find of the sanitizer, from the mildest to the strictest.
-    FindAction, "action", {
+    FindingAction, "action", {
         /// It stays as it is.
         Allow = "allow",
         /// It is replaced by its placeholder.
@@ -26,7 +26,7 @@ vocabulary!(
 
 vocabulary!(
     /// Which providers of models may see a project's texts.
-    Providers, "providers", {
+    AllowedModels, "providers", {
         /// Whichever the service is set up with.
         Any = "any",
         /// Those on the service's own machine.
@@ -42,23 +42,23 @@ vocabulary!(
         /// It is not looked for.
         Off = "off",
         /// It is shown to people, who decide.
-        Propose = "propose",
+        Suggest = "suggest",
         /// It is done.
-        Apply = "apply",
+        Merge = "merge",
     }
 );
 
 vocabulary!(
     /// What is done with records that help nobody.
-    NoiseAction, "action", {
+    UnusedAction, "action", {
         /// They are not looked for.
         Off = "off",
         /// They are listed.
-        Propose = "propose",
+        Report = "report",
         /// They are set aside: nobody finds them, and a person decides whether they are kept.
-        Quarantine = "quarantine",
+        Demote = "demote",
         /// They are taken out.
-        Apply = "apply",
+        Delete = "delete",
     }
 );
 
@@ -70,25 +70,25 @@ pub struct Policy {
     /// Days that a record lives after it was saved or last recalled, unless its end was named.
     pub ttl_days: TtlDays,
     /// What is done with secrets, personal data and text that addresses a model.
-    pub sanitizer: Sanitizing,
+    pub sanitizer: SanitizerPolicy,
     /// The least role for what a person decides.
-    pub roles: LeastRoles,
+    pub min_roles: MinimumRoles,
     /// Days that things are kept.
     pub retention_days: RetentionDays,
     /// What is done by the clock with notes that say the same, or help nobody.
-    pub hygiene: Hygiene,
+    pub hygiene: HygienePolicy,
     /// Which models may see the project's texts.
-    pub models: Models,
+    pub models: ModelPolicy,
     /// Limits in tokens.
-    pub tokens: Tokens,
+    pub tokens: TokenLimits,
     /// Commands that a dry run of a patch may start, each by its first words (`cargo test`); at most 100
     /// of 200 characters. Kept for the tools that change code: nothing starts commands yet.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
-    pub commands: Vec<String>,
+    pub allowed_commands: Vec<String>,
     /// Whom the project tells.
-    pub notices: Notices,
+    pub notifications: NotificationPolicy,
     /// What is taken in of what trackers and git hosts tell, and what is written there.
-    pub trackers: Trackers,
+    pub trackers: TrackerPolicy,
 }
 
 /// Days that a record of each kind lives: 1 to 3,650. Without a number those of a kind live until somebody says
@@ -122,16 +122,16 @@ pub struct TtlDays {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Sanitizing {
+pub struct SanitizerPolicy {
     /// Secrets; `allow` is for single categories only.
-    pub secrets: FindAction,
+    pub secrets: FindingAction,
     /// Personal data.
-    pub personal: FindAction,
+    pub personal_data: FindingAction,
     /// Single categories, before the two above; the names are those of the placeholders (`jwt`,
     /// `email`).
-    pub categories: BTreeMap<String, FindAction>,
+    pub categories: BTreeMap<String, FindingAction>,
     /// Text that addresses a model; `mask` takes it in as untrusted.
-    pub addressed_to_models: FindAction,
+    pub prompt_injection: FindingAction,
 }
 
 /// The least role for what a person decides: `member`, `maintainer` or `admin`. Who may do less proposes
@@ -139,7 +139,7 @@ pub struct Sanitizing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct LeastRoles {
+pub struct MinimumRoles {
     /// Save a record that counts for the team at once, or take one out; send what everybody finds at once as
     /// well: documents, repositories, tasks.
     #[cfg_attr(feature = "openapi", schema(inline))]
@@ -168,7 +168,7 @@ pub struct RetentionDays {
     /// Records that were removed or replaced.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
-    pub removed_records: u16,
+    pub deleted_records: u16,
     /// Texts in quarantine that nobody decides about.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
@@ -187,39 +187,39 @@ pub struct RetentionDays {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Hygiene {
+pub struct HygienePolicy {
     /// Notes of the team that say the same: `apply` leaves one of them.
     pub duplicates: HygieneAction,
     /// Records of the team that help nobody: `quarantine` puts them before reviewers as proposals, which nobody
     /// recalls; `apply` takes them out.
-    pub noise: NoiseAction,
+    pub unused_records: UnusedAction,
     /// Days after which a record helps nobody that was neither recalled nor changed, or whose cited code is not
     /// what it was: 1 to 3,650.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
-    pub unused_days: u16,
+    pub unused_after_days: u16,
     /// Days after which a repository is read again that nobody asked for: 1 to 3,650.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]
     #[serde(deserialize_with = "whole")]
-    pub reindex_days: u16,
+    pub reindex_after_days: u16,
 }
 
 /// Which models may see the project's texts: with neither `any`, nothing of it leaves the machine for one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Models {
+pub struct ModelPolicy {
     /// Those that make vectors for the search. Where the service has none that may, search is by words.
-    pub embedding: Providers,
+    pub embedding: AllowedModels,
     /// Those that write: distil what was learnt, review, propose. Kept for what asks them: nothing does yet.
-    pub chat: Providers,
+    pub chat: AllowedModels,
 }
 
 /// Limits in tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Tokens {
+pub struct TokenLimits {
     /// The largest bundle that a recall answers with, whatever it asks for: 96 to 32,000.
     #[cfg_attr(feature = "openapi", schema(minimum = 96, maximum = 32000))]
     #[serde(deserialize_with = "whole")]
@@ -230,7 +230,7 @@ pub struct Tokens {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Notices {
+pub struct NotificationPolicy {
     /// Gets a signed POST whenever something was put into quarantine: an https URL of at most 2,000
     /// characters; nobody when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,13 +241,13 @@ pub struct Notices {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-pub struct Trackers {
+pub struct TrackerPolicy {
     /// Whether the texts of comments and reviews are kept and found. Not unless this says so: they are people's
     /// own words, and where a tracker is open to everybody, those of strangers.
-    pub comments: bool,
+    pub import_comments: bool,
     /// Whether a comment may be written at the tracker of a task that names the records and dialogs which belong to it.
     /// Not unless this says so, and then only what a person has agreed to, word by word.
-    pub write_links: bool,
+    pub post_comments: bool,
 }
 
 /// Why a policy can't be set.
@@ -293,46 +293,46 @@ impl Policy {
         }
         let retention = &self.retention_days;
         days("retention_days.bundles", retention.bundles, 1)?;
-        days("retention_days.removed_records", retention.removed_records, 1)?;
+        days("retention_days.deleted_records", retention.deleted_records, 1)?;
         days("retention_days.quarantine", retention.quarantine, 1)?;
         days("retention_days.hygiene", retention.hygiene, 1)?;
         days("retention_days.audit", retention.audit, AUDIT_DAYS_MIN)?;
-        days("hygiene.unused_days", self.hygiene.unused_days, 1)?;
-        days("hygiene.reindex_days", self.hygiene.reindex_days, 1)?;
+        days("hygiene.unused_after_days", self.hygiene.unused_after_days, 1)?;
+        days("hygiene.reindex_after_days", self.hygiene.reindex_after_days, 1)?;
         self.sanitizer.check()?;
-        self.roles.check()?;
+        self.min_roles.check()?;
         if !RECALL_TOKENS.contains(&self.tokens.recall) {
             let (least, most) = (RECALL_TOKENS.start(), RECALL_TOKENS.end());
             return invalid("tokens.recall", format!("must be from {least} to {most}"));
         }
-        check_commands(&self.commands)?;
-        match &self.notices.webhook_url {
+        check_commands(&self.allowed_commands)?;
+        match &self.notifications.webhook_url {
             Some(url) => check_webhook(url),
             None => Ok(()),
         }
     }
 
     /// The least role for an action here: that of the action itself, or a higher one.
-    pub fn least_role(&self, action: Action) -> Role {
-        self.asks(action).map_or(action.least_role(), |(_, here)| here.max(action.least_role()))
+    pub fn min_role(&self, action: Permission) -> Role {
+        self.asks(action).map_or(action.min_role(), |(_, here)| here.max(action.min_role()))
     }
 
     /// The setting by which an action takes a higher role here than by itself.
-    pub fn raised_by(&self, action: Action) -> Option<&'static str> {
+    pub fn min_role_setting(&self, action: Permission) -> Option<&'static str> {
         let (setting, here) = self.asks(action)?;
-        (here > action.least_role()).then_some(setting)
+        (here > action.min_role()).then_some(setting)
     }
 
     /// The setting that has a say about an action, and the role that it asks for.
-    fn asks(&self, action: Action) -> Option<(&'static str, Role)> {
-        let LeastRoles { save, review, confirm, publish } = self.roles;
+    fn asks(&self, action: Permission) -> Option<(&'static str, Role)> {
+        let MinimumRoles { save, review, confirm, publish } = self.min_roles;
         match action {
-            Action::Write | Action::Ingest => Some(("roles.save", save)),
+            Permission::Write | Permission::Ingest => Some(("min_roles.save", save)),
             // Whoever may not save would accept what they proposed.
-            Action::Accept if review < save => Some(("roles.save", save)),
-            Action::Accept => Some(("roles.review", review)),
-            Action::Confirm => Some(("roles.confirm", confirm)),
-            Action::Publish => Some(("roles.publish", publish)),
+            Permission::Accept if review < save => Some(("min_roles.save", save)),
+            Permission::Accept => Some(("min_roles.review", review)),
+            Permission::Confirm => Some(("min_roles.confirm", confirm)),
+            Permission::Publish => Some(("min_roles.publish", publish)),
             _ => None,
         }
     }
@@ -358,7 +358,7 @@ impl Policy {
     }
 }
 
-impl Providers {
+impl AllowedModels {
     /// Whether a model may that is on another machine than the service (`is_remote`), or on the same.
     pub fn allow(self, is_remote: bool) -> bool {
         match self {
@@ -383,9 +383,9 @@ impl TtlDays {
     }
 }
 
-impl Sanitizing {
+impl SanitizerPolicy {
     fn check(&self) -> Result<(), InvalidPolicy> {
-        if self.secrets == FindAction::Allow {
+        if self.secrets == FindingAction::Allow {
             let rule = "can't be allow: name the harmless categories in sanitizer.categories";
             return invalid("sanitizer.secrets", rule);
         }
@@ -396,13 +396,13 @@ impl Sanitizing {
     }
 }
 
-impl LeastRoles {
+impl MinimumRoles {
     fn check(&self) -> Result<(), InvalidPolicy> {
         let all = [
-            ("roles.save", self.save),
-            ("roles.review", self.review),
-            ("roles.confirm", self.confirm),
-            ("roles.publish", self.publish),
+            ("min_roles.save", self.save),
+            ("min_roles.review", self.review),
+            ("min_roles.confirm", self.confirm),
+            ("min_roles.publish", self.publish),
         ];
         match all.into_iter().find(|(_, role)| *role < Role::Member) {
             Some((field, _)) => {
@@ -420,19 +420,19 @@ impl Default for TtlDays {
     }
 }
 
-impl Default for Sanitizing {
+impl Default for SanitizerPolicy {
     fn default() -> Self {
         Self {
-            secrets: FindAction::Mask,
-            personal: FindAction::Mask,
+            secrets: FindingAction::Mask,
+            personal_data: FindingAction::Mask,
             // In notes about systems they are mostly those of machines.
-            categories: BTreeMap::from([("ip-address".to_owned(), FindAction::Allow)]),
-            addressed_to_models: FindAction::Quarantine,
+            categories: BTreeMap::from([("ip-address".to_owned(), FindingAction::Allow)]),
+            prompt_injection: FindingAction::Quarantine,
         }
     }
 }
 
-impl Default for LeastRoles {
+impl Default for MinimumRoles {
     fn default() -> Self {
         let member = Role::Member;
         Self { save: member, review: member, confirm: member, publish: member }
@@ -441,25 +441,25 @@ impl Default for LeastRoles {
 
 impl Default for RetentionDays {
     fn default() -> Self {
-        Self { bundles: 365, removed_records: 180, quarantine: 30, hygiene: 90, audit: 730 }
+        Self { bundles: 365, deleted_records: 180, quarantine: 30, hygiene: 90, audit: 730 }
     }
 }
 
-impl Default for Hygiene {
+impl Default for HygienePolicy {
     fn default() -> Self {
-        let (duplicates, noise) = (HygieneAction::Propose, NoiseAction::Propose);
+        let (duplicates, noise) = (HygieneAction::Suggest, UnusedAction::Report);
         // Half of what a record lives without a recall.
-        Self { duplicates, noise, unused_days: 90, reindex_days: 7 }
+        Self { duplicates, unused_records: noise, unused_after_days: 90, reindex_after_days: 7 }
     }
 }
 
-impl Default for Models {
+impl Default for ModelPolicy {
     fn default() -> Self {
-        Self { embedding: Providers::Any, chat: Providers::Any }
+        Self { embedding: AllowedModels::Any, chat: AllowedModels::Any }
     }
 }
 
-impl Default for Tokens {
+impl Default for TokenLimits {
     fn default() -> Self {
         Self { recall: *RECALL_TOKENS.end() }
     }
@@ -501,10 +501,10 @@ fn days(field: &str, days: u16, least: u16) -> Result<(), InvalidPolicy> {
 
 fn check_commands(commands: &[String]) -> Result<(), InvalidPolicy> {
     if commands.len() > COMMANDS_MAX {
-        return invalid("commands", format!("holds more than {COMMANDS_MAX}"));
+        return invalid("allowed_commands", format!("holds more than {COMMANDS_MAX}"));
     }
     for (at, command) in commands.iter().enumerate() {
-        let field = format!("commands[{at}]");
+        let field = format!("allowed_commands[{at}]");
         if let Err(error) = check_line(command.trim()) {
             return invalid(&field, error.to_string());
         }
@@ -518,7 +518,7 @@ fn check_commands(commands: &[String]) -> Result<(), InvalidPolicy> {
 /// What can be told without a look at the network: whether the address leads inside is for whoever
 /// sends to it.
 fn check_webhook(url: &str) -> Result<(), InvalidPolicy> {
-    const FIELD: &str = "notices.webhook_url";
+    const FIELD: &str = "notifications.webhook_url";
     if url.chars().count() > URL_CHARS || check_line(url).is_err() {
         return invalid(FIELD, format!("must be one line of at most {URL_CHARS} characters"));
     }
@@ -573,16 +573,19 @@ mod tests {
             (json!({"retention_days": {"audit": 29}}), "retention_days.audit"),
             (json!({"retention_days": {"quarantine": 0}}), "retention_days.quarantine"),
             (json!({"retention_days": {"hygiene": 0}}), "retention_days.hygiene"),
-            (json!({"hygiene": {"unused_days": 0}}), "hygiene.unused_days"),
-            (json!({"hygiene": {"reindex_days": 3651}}), "hygiene.reindex_days"),
+            (json!({"hygiene": {"unused_after_days": 0}}), "hygiene.unused_after_days"),
+            (json!({"hygiene": {"reindex_after_days": 3651}}), "hygiene.reindex_after_days"),
             (json!({"sanitizer": {"secrets": "allow"}}), "sanitizer.secrets"),
-            (json!({"roles": {"save": "agent"}}), "roles.save"),
-            (json!({"roles": {"publish": "viewer"}}), "roles.publish"),
+            (json!({"min_roles": {"save": "agent"}}), "min_roles.save"),
+            (json!({"min_roles": {"publish": "viewer"}}), "min_roles.publish"),
             (json!({"tokens": {"recall": 95}}), "tokens.recall"),
-            (json!({"commands": ["cargo test", ""]}), "commands[1]"),
-            (json!({"commands": ["a\nb"]}), "commands[0]"),
-            (json!({"notices": {"webhook_url": "ftp://x"}}), "notices.webhook_url"),
-            (json!({"notices": {"webhook_url": "https://me:pw@x"}}), "notices.webhook_url"),
+            (json!({"allowed_commands": ["cargo test", ""]}), "allowed_commands[1]"),
+            (json!({"allowed_commands": ["a\nb"]}), "allowed_commands[0]"),
+            (json!({"notifications": {"webhook_url": "ftp://x"}}), "notifications.webhook_url"),
+            (
+                json!({"notifications": {"webhook_url": "https://me:pw@x"}}),
+                "notifications.webhook_url",
+            ),
         ] {
             let refused = read(document.clone()).check().expect_err("breaks a rule");
             assert_eq!(refused.field, field, "{document}");
@@ -608,52 +611,56 @@ mod tests {
     #[test]
     fn no_policy_lets_an_agent_decide() {
         let policy = Policy::default();
-        for action in [Action::Accept, Action::Confirm, Action::Publish, Action::Write] {
-            assert!(policy.least_role(action) >= Role::Member, "{action:?}");
+        for action in
+            [Permission::Accept, Permission::Confirm, Permission::Publish, Permission::Write]
+        {
+            assert!(policy.min_role(action) >= Role::Member, "{action:?}");
         }
     }
 
     #[test]
     fn a_policy_raises_a_role_and_never_lowers_one() {
-        let strict = read(json!({"roles": {"review": "maintainer", "publish": "admin"}}));
-        assert_eq!(strict.least_role(Action::Accept), Role::Maintainer);
-        assert_eq!(strict.least_role(Action::Publish), Role::Admin);
-        for action in Action::ALL {
-            assert!(strict.least_role(action) >= action.least_role(), "{action:?}");
+        let strict = read(json!({"min_roles": {"review": "maintainer", "publish": "admin"}}));
+        assert_eq!(strict.min_role(Permission::Accept), Role::Maintainer);
+        assert_eq!(strict.min_role(Permission::Publish), Role::Admin);
+        for action in Permission::ALL {
+            assert!(strict.min_role(action) >= action.min_role(), "{action:?}");
         }
     }
 
     #[test]
     fn whoever_may_not_save_accepts_nothing() {
-        let strict = read(json!({"roles": {"save": "maintainer"}}));
-        assert_eq!(strict.least_role(Action::Accept), Role::Maintainer);
-        let stricter = read(json!({"roles": {"save": "maintainer", "review": "admin"}}));
-        assert_eq!(stricter.least_role(Action::Accept), Role::Admin);
-        assert_eq!(stricter.least_role(Action::Write), Role::Maintainer);
+        let strict = read(json!({"min_roles": {"save": "maintainer"}}));
+        assert_eq!(strict.min_role(Permission::Accept), Role::Maintainer);
+        let stricter = read(json!({"min_roles": {"save": "maintainer", "review": "admin"}}));
+        assert_eq!(stricter.min_role(Permission::Accept), Role::Admin);
+        assert_eq!(stricter.min_role(Permission::Write), Role::Maintainer);
     }
 
     #[test]
     fn a_higher_role_is_asked_for_by_the_setting_that_says_so() {
-        let strict = read(json!({"roles": {"save": "maintainer", "publish": "admin"}}));
+        let strict = read(json!({"min_roles": {"save": "maintainer", "publish": "admin"}}));
         for (action, setting) in [
-            (Action::Write, Some("roles.save")),
-            (Action::Ingest, Some("roles.save")),
-            (Action::Accept, Some("roles.save")),
-            (Action::Publish, Some("roles.publish")),
-            (Action::Confirm, None),
-            (Action::Read, None),
+            (Permission::Write, Some("min_roles.save")),
+            (Permission::Ingest, Some("min_roles.save")),
+            (Permission::Accept, Some("min_roles.save")),
+            (Permission::Publish, Some("min_roles.publish")),
+            (Permission::Confirm, None),
+            (Permission::Read, None),
         ] {
-            assert_eq!(strict.raised_by(action), setting, "{action:?}");
+            assert_eq!(strict.min_role_setting(action), setting, "{action:?}");
         }
-        let reviewed = read(json!({"roles": {"save": "maintainer", "review": "admin"}}));
-        assert_eq!(reviewed.raised_by(Action::Accept), Some("roles.review"));
-        assert!(Action::ALL.iter().all(|one| Policy::default().raised_by(*one).is_none()));
+        let reviewed = read(json!({"min_roles": {"save": "maintainer", "review": "admin"}}));
+        assert_eq!(reviewed.min_role_setting(Permission::Accept), Some("min_roles.review"));
+        assert!(
+            Permission::ALL.iter().all(|one| Policy::default().min_role_setting(*one).is_none())
+        );
     }
 
     #[test]
     fn changes_are_named_setting_by_setting() {
         let after = read(json!({
-            "roles": {"save": "admin"},
+            "min_roles": {"save": "admin"},
             "sanitizer": {"categories": {"jwt": "reject"}},
         }));
         let changes = after.changes_from(&Policy::default());
@@ -662,7 +669,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("roles.save", &json!("member"), &json!("admin")),
+                ("min_roles.save", &json!("member"), &json!("admin")),
                 ("sanitizer.categories.ip-address", &json!("allow"), &json!(null)),
                 ("sanitizer.categories.jwt", &json!(null), &json!("reject")),
             ]

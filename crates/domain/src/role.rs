@@ -21,7 +21,7 @@ vocabulary!(
 
 /// Something that is done in a project and may be refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum Permission {
     /// Recall, search and read what the project knows.
     Read,
     /// Suggest a record that a person has yet to accept.
@@ -52,18 +52,18 @@ pub enum Action {
 impl Role {
     /// Whether the role is enough for `action`; the token's scopes are another matter
     /// ([`is_allowed`]).
-    pub fn may(self, action: Action) -> bool {
-        self >= action.least_role()
+    pub fn allows(self, action: Permission) -> bool {
+        self >= action.min_role()
     }
 
     /// The role that a team's grant on a project gives to one of its members: never above the role
     /// that the member has in the team. So an agent stays one, whatever its team was granted.
-    pub fn through_team(granted: Self, in_team: Self) -> Self {
+    pub fn capped_by_team(granted: Self, in_team: Self) -> Self {
         granted.min(in_team)
     }
 }
 
-impl Action {
+impl Permission {
     /// Every action.
     pub const ALL: [Self; 12] = [
         Self::Read,
@@ -81,7 +81,7 @@ impl Action {
     ];
 
     /// The least role that may do it.
-    pub fn least_role(self) -> Role {
+    pub fn min_role(self) -> Role {
         self.requirements().0
     }
 
@@ -106,8 +106,8 @@ impl Action {
 }
 
 /// Whether a principal with `role` in the project may do `action` with a token of these `scopes`.
-pub fn is_allowed(role: Role, scopes: Scopes, action: Action) -> bool {
-    role.may(action) && scopes.contains(action.scope())
+pub fn is_allowed(role: Role, scopes: Scopes, action: Permission) -> bool {
+    role.allows(action) && scopes.contains(action.scope())
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     /// The whole table, so that a change of it is a change here.
     #[test]
     fn each_role_may_do_what_its_line_says() {
-        use Action::{
+        use Permission::{
             Accept, Audit, Confirm, Curate, Draft, Ingest, ManageMembers, ManagePolicy, Propose,
             Publish, Read, Write,
         };
@@ -129,8 +129,8 @@ mod tests {
         let admin = [maintainer.clone(), vec![ManageMembers]].concat();
         let table = Role::ALL.iter().copied().zip([viewer, agent, member, maintainer, admin]);
         for (role, allowed) in table {
-            for action in Action::ALL {
-                assert_eq!(role.may(action), allowed.contains(&action), "{role} {action:?}");
+            for action in Permission::ALL {
+                assert_eq!(role.allows(action), allowed.contains(&action), "{role} {action:?}");
             }
         }
     }
@@ -138,8 +138,10 @@ mod tests {
     #[test]
     fn an_agent_never_decides_whatever_its_team_was_granted() {
         for granted in Role::ALL.iter().copied() {
-            let role = Role::through_team(granted, Role::Agent);
-            for action in [Action::Accept, Action::Confirm, Action::Publish, Action::Write] {
+            let role = Role::capped_by_team(granted, Role::Agent);
+            for action in
+                [Permission::Accept, Permission::Confirm, Permission::Publish, Permission::Write]
+            {
                 assert!(!is_allowed(role, Scopes::ALL, action), "{granted} {action:?}");
             }
         }
@@ -149,7 +151,7 @@ mod tests {
     fn a_teams_grant_never_raises_a_member() {
         for granted in Role::ALL.iter().copied() {
             for own in Role::ALL.iter().copied() {
-                let role = Role::through_team(granted, own);
+                let role = Role::capped_by_team(granted, own);
                 assert!(role <= granted && role <= own, "{granted} {own}");
             }
         }
@@ -157,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_role_without_the_scope_is_not_enough() {
-        for action in Action::ALL {
+        for action in Permission::ALL {
             let others: Scopes = Scopes::ALL.iter().filter(|one| *one != action.scope()).collect();
             assert!(!is_allowed(Role::Admin, others, action), "{action:?}");
             assert!(is_allowed(Role::Admin, Scopes::ALL, action), "{action:?}");

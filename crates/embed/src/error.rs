@@ -10,7 +10,7 @@ use mc_domain::{Classified, ErrorKind};
 pub enum Error {
     /// The ONNX runtime can't be loaded.
     #[error(
-        "can't load the ONNX runtime {}: {reason}; run `make setup`, or set `embedding.onnx_library` to its shared library",
+        "can't load the ONNX runtime {}: {reason}; run `make setup`, or set `embedding.onnxruntime_library` to its shared library",
         path.display()
     )]
     Library {

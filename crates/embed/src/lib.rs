@@ -1,20 +1,20 @@
 #![doc = include_str!("../README.md")]
 
+mod builder;
 mod cache_dir;
 mod embedder;
 mod error;
+mod instruction_prefix;
 mod local;
-mod open;
 mod openai;
 mod pipeline;
-mod prompts;
 mod query_cache;
 mod settings;
 mod vector;
 
+pub use builder::{open, open_known};
 pub use cache_dir::CacheDir;
 pub use embedder::{Embedder, ModelId, Purpose};
 pub use error::Error;
-pub use open::{open, open_known};
 pub use query_cache::QueryCache;
 pub use settings::{ProviderSettings, RuntimeSettings};

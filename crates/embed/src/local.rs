@@ -5,8 +5,8 @@
 //! batch: in company of another text a vector would come out otherwise (cosine 0.99). Alone, the
 //! same text has the same vector, nothing is padded, and a query waits for one text at most.
 
-mod lanes;
 mod model;
+mod priority_queue;
 mod runtime;
 
 use std::fmt::Display;
@@ -17,9 +17,9 @@ use std::thread;
 use futures::future::{BoxFuture, try_join_all};
 use tokio::sync::Semaphore;
 
-use self::lanes::{Job, Lanes};
-use self::model::{Loaded, Source};
-use crate::pipeline::Provider;
+use self::model::{ModelSession, Source};
+use self::priority_queue::{EmbedRequest, PriorityQueue};
+use crate::pipeline::EmbeddingBackend;
 use crate::{Error, Purpose, RuntimeSettings};
 
 /// Texts that may wait in a lane for each thread; more callers wait outside, without a copy of the
@@ -29,7 +29,7 @@ const QUEUED_PER_THREAD: usize = 8;
 /// A local model and the threads that run it.
 pub(crate) struct Local {
     name: String,
-    lanes: Arc<Lanes>,
+    lanes: Arc<PriorityQueue>,
     queries: Semaphore,
     saves: Semaphore,
     passages: Semaphore,
@@ -66,7 +66,7 @@ impl Local {
         };
         let models = tokio::task::spawn_blocking(load).await.map_err(|e| failed(&name, &e))??;
         let room = models.len() * QUEUED_PER_THREAD;
-        let lanes = Arc::new(Lanes::new(models.len()));
+        let lanes = Arc::new(PriorityQueue::new(models.len()));
         for (number, model) in models.into_iter().enumerate() {
             spawn(number, model, Arc::clone(&lanes)).map_err(|e| failed(&name, &e))?;
         }
@@ -81,14 +81,14 @@ impl Local {
             Purpose::Passage => &self.passages,
         };
         let _room = lane.acquire().await.map_err(|e| failed(&self.name, &e))?;
-        let (job, answer) = Job::new(text);
+        let (job, answer) = EmbedRequest::new(text);
         self.lanes.push(job, purpose);
         let answer = answer.await.map_err(|e| failed(&self.name, &e))?;
         answer.map_err(|reason| failed(&self.name, &reason))
     }
 }
 
-impl Provider for Local {
+impl EmbeddingBackend for Local {
     fn vectors(
         &self,
         texts: Vec<String>,
@@ -105,7 +105,7 @@ impl Drop for Local {
 }
 
 /// A thread that works off the lanes until they are closed.
-fn spawn(number: usize, mut model: Loaded, lanes: Arc<Lanes>) -> std::io::Result<()> {
+fn spawn(number: usize, mut model: ModelSession, lanes: Arc<PriorityQueue>) -> std::io::Result<()> {
     let work = move || {
         while let Some(job) = lanes.next() {
             job.run(|text| model.embed(text));

@@ -13,7 +13,7 @@ use url::Url;
 
 use self::call::Call;
 pub(crate) use self::key::Key;
-use crate::pipeline::Provider;
+use crate::pipeline::EmbeddingBackend;
 use crate::{Error, Purpose, RuntimeSettings};
 
 /// Requests with passages that run at once; more wait here and not in the server's queue, where
@@ -88,7 +88,7 @@ impl OpenAi {
     }
 }
 
-impl Provider for OpenAi {
+impl EmbeddingBackend for OpenAi {
     fn vectors(
         &self,
         texts: Vec<String>,

@@ -8,12 +8,14 @@ use mc_sanitizer::Sanitized;
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::{Embedder, Error, ModelId, Purpose, QueryCache, RuntimeSettings, prompts, vector};
+use crate::{
+    Embedder, Error, ModelId, Purpose, QueryCache, RuntimeSettings, instruction_prefix, vector,
+};
 
 /// A model as it is, behind the pipeline: prepared texts in, raw vectors out.
 ///
 /// It bounds its own work and lets queries go first; how, depends on where the model runs.
-pub(crate) trait Provider: Send + Sync {
+pub(crate) trait EmbeddingBackend: Send + Sync {
     fn vectors(
         &self,
         texts: Vec<String>,
@@ -39,7 +41,7 @@ pub(crate) struct Pipeline<P> {
     shared: Option<Arc<dyn QueryCache>>,
 }
 
-impl<P: Provider> Pipeline<P> {
+impl<P: EmbeddingBackend> Pipeline<P> {
     /// Remembers queries as `runtime` has it.
     pub(crate) fn new(model: ModelId, provider: P, runtime: &RuntimeSettings) -> Self {
         let queries = Cache::new(runtime.query_cache);
@@ -83,7 +85,7 @@ impl<P: Provider> Pipeline<P> {
     }
 }
 
-impl<P: Provider> Embedder for Pipeline<P> {
+impl<P: EmbeddingBackend> Embedder for Pipeline<P> {
     fn model(&self) -> &ModelId {
         &self.model
     }
@@ -93,7 +95,7 @@ impl<P: Provider> Embedder for Pipeline<P> {
         texts: Vec<Sanitized>,
         purpose: Purpose,
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, Error>> {
-        let prefix = prompts::prefix(&self.model.name, purpose);
+        let prefix = instruction_prefix::prefix(&self.model.name, purpose);
         let texts: Vec<_> = texts.iter().map(|text| prepared(prefix, text.as_str())).collect();
         Box::pin(async move {
             match purpose {

@@ -12,5 +12,5 @@ async fn a_missing_library_says_how_to_get_it() {
     let error = open(&settings, &runtime).await.err().expect("no library");
     assert!(matches!(error, Error::Library { .. }), "{error:?}");
     assert!(error.to_string().contains("make setup"), "{error}");
-    assert!(error.to_string().contains("embedding.onnx_library"), "{error}");
+    assert!(error.to_string().contains("embedding.onnxruntime_library"), "{error}");
 }

@@ -68,7 +68,7 @@ pub struct Symbol {
 
 /// A file, cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct ChunkedFile {
     /// In order.
     pub chunks: Vec<Chunk>,
     /// By position; an enclosing definition comes before those inside it.
@@ -78,7 +78,7 @@ pub struct Cut {
 }
 
 /// Cuts a normalised text ([`crate::text::normalise`]); `path` and `language` are those of its file.
-pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> Cut {
+pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> ChunkedFile {
     let lines = Lines::of(text);
     let outline = grammar::of(language).and_then(|grammar| outline::outline(grammar, text, &lines));
     let (costs, defined) = match outline {
@@ -91,7 +91,7 @@ pub fn cut(path: &str, language: &str, text: &str, limits: Limits) -> Cut {
         .map(|(index, span)| chunk(path, &lines, &defined, index, &span))
         .collect();
     let symbols = defined.into_iter().map(|defined| symbol(&lines, defined)).collect();
-    Cut { chunks, symbols, line_count: lines.count() }
+    ChunkedFile { chunks, symbols, line_count: lines.count() }
 }
 
 /// Puts a text back together from its chunks.

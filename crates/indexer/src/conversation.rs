@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_sanitizer::{Policy, Sanitized, mask_with};
-use mc_store::docs::{NewDoc, Turn};
+use mc_store::docs::{MessageSpan, NewDoc};
 use mc_store::passages::NewPassage;
 
 use crate::chunker::Limits;
@@ -51,8 +51,8 @@ pub fn cut(
 }
 
 /// What the text of a conversation does not say of its messages.
-pub fn turns(messages: &[Message]) -> Vec<Turn> {
-    let turn = |message: &Message| Turn {
+pub fn turns(messages: &[Message]) -> Vec<MessageSpan> {
+    let turn = |message: &Message| MessageSpan {
         author: message.author.clone(),
         sent_at: message.sent_at,
         lines: said(message).split('\n').count(),
@@ -61,7 +61,7 @@ pub fn turns(messages: &[Message]) -> Vec<Turn> {
 }
 
 /// The messages that a conversation's text was made of; `None` where that is not a text of these turns.
-pub fn messages(content: &str, turns: &[Turn]) -> Option<Vec<Message>> {
+pub fn messages(content: &str, turns: &[MessageSpan]) -> Option<Vec<Message>> {
     let mut lines = content.split('\n');
     let mut messages = Vec::with_capacity(turns.len());
     for (at, turn) in turns.iter().enumerate() {
@@ -79,7 +79,7 @@ pub fn messages(content: &str, turns: &[Turn]) -> Option<Vec<Message>> {
 }
 
 /// The message that was [`said`].
-fn heard(said: &str, turn: &Turn) -> Option<Message> {
+fn heard(said: &str, turn: &MessageSpan) -> Option<Message> {
     let author = turn.author.as_str();
     let text =
         if author.is_empty() { said } else { said.strip_prefix(author)?.strip_prefix(": ")? };

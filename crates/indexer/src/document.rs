@@ -96,7 +96,7 @@ pub(crate) fn assemble(
     let passage = |Piece { section, author, context }: Piece| NewPassage {
         record_kind: None,
         title: section_title(&title, &section.heading_path),
-        place: page.place().to_owned(),
+        location: page.place().to_owned(),
         symbols: Vec::new(),
         scope: scope.clone(),
         tags: tags.clone(),

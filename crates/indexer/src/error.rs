@@ -17,7 +17,7 @@ pub enum Error {
     /// The host has no address outside of the service's network, and nobody opened it.
     #[error(
         "\"{0}\" leads to no address outside of the service's network; an administrator of the service may have it \
-         indexed from there, or list the host in the configuration (`ingest.inside`)"
+         indexed from there, or list the host in the configuration (`ingest.allowed_private_hosts`)"
     )]
     Inside(String),
     /// The host sends git on to another address, where it may not go.

@@ -160,7 +160,7 @@ impl Update {
 async fn clear(store: &Store, repository: &Repository) -> Result<(), Error> {
     let stored = history::known(store, repository.id).await?;
     history::delete(store, repository.id, &stored.into_iter().collect::<Vec<_>>()).await?;
-    set_position(store, repository, &Position { sha: String::new(), masked_by: 0 }).await
+    set_position(store, repository, &Position { sha: String::new(), masking_fingerprint: 0 }).await
 }
 
 /// All of it or nothing, so that the renames of a range are followed once.
@@ -179,12 +179,13 @@ async fn append(store: &Store, repository: &Repository, changes: Changes) -> Res
 async fn replace(store: &Store, repository: &Repository, changes: Changes) -> Result<(), Error> {
     let commits = with_files(store, repository, changes.commits).await?;
     // A run that breaks off from here on is followed by one that reads all of it again.
-    let nothing = Position { sha: String::new(), masked_by: changes.position.masked_by };
+    let nothing =
+        Position { sha: String::new(), masking_fingerprint: changes.position.masking_fingerprint };
     set_position(store, repository, &nothing).await?;
     let kept: HashSet<&str> = commits.iter().map(|commit| commit.sha.as_str()).collect();
-    let is_gone = |sha: &String| changes.is_masked_otherwise || !kept.contains(sha.as_str());
+    let is_deleted = |sha: &String| changes.is_masked_otherwise || !kept.contains(sha.as_str());
     let stored = history::known(store, repository.id).await?;
-    let gone: Vec<String> = stored.into_iter().filter(is_gone).collect();
+    let gone: Vec<String> = stored.into_iter().filter(is_deleted).collect();
     history::delete(store, repository.id, &gone).await?;
     for batch in commits.chunks(BATCH) {
         let mut tx = store.begin().await?;

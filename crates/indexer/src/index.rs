@@ -14,18 +14,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use mc_domain::{FileId, FindAction, ProjectId};
+use mc_domain::{FileId, FindingAction, ProjectId};
 use mc_store::files::{self, KnownFile};
-use mc_store::ingests::{self, Counts, Ingest};
+use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::repositories::{self, Repository};
 use mc_store::{Store, policies, projects};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::source::{InsideHost, Reach};
+use crate::source::{AllowedPrivateHost, NetworkAccess};
 use crate::walk::{self, Root, Tree};
 use crate::{Error, chunker, history, language, source};
-use prepare::{Looked, Seen};
+use prepare::{ScanOutcome, ScannedFile};
 use progress::Tracker;
 use write::Writer;
 
@@ -37,7 +37,7 @@ pub struct Context {
     /// Folder for copies of repositories.
     pub cache: PathBuf,
     /// Hosts inside the service's network from which every repository may be fetched.
-    pub inside: Vec<InsideHost>,
+    pub inside: Vec<AllowedPrivateHost>,
     /// Name of the node, for people who look at its runs.
     pub worker: String,
     /// How large files and repositories may be.
@@ -70,7 +70,7 @@ const MAX_READERS: usize = 8;
 /// ended ([`crate::worker`]).
 pub async fn index_repository(
     ctx: &Context,
-    ingest: &Ingest,
+    ingest: &IngestRun,
     worker: &str,
     cancel: &CancellationToken,
 ) -> Result<Counts, Error> {
@@ -88,20 +88,23 @@ pub async fn index_repository(
 
 async fn index(
     ctx: &Context,
-    ingest: &Ingest,
+    ingest: &IngestRun,
     tracker: &Arc<Tracker>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let repository =
         repositories::by_id(&ctx.store, ingest.repository).await?.ok_or(Error::Lost)?;
     let origin = source::parse(&repository.location)?;
-    let reach =
-        if repository.reaches_inside { Reach::Anywhere } else { Reach::Outside(&ctx.inside) };
+    let reach = if repository.allows_private_network {
+        NetworkAccess::Anywhere
+    } else {
+        NetworkAccess::Outside(&ctx.inside)
+    };
     let checkout =
         source::checkout(&origin, &ingest.requested_ref, reach, &ctx.cache, stop).await?;
     let known = files::known(&ctx.store, repository.id).await?;
     let policy = policies::of(&ctx.store, repository.project_id).await?;
-    let job = Arc::new(Job {
+    let job = Arc::new(IndexTask {
         root: Root::open(&checkout.root)?,
         tree: walk_tree(&checkout.root, ctx.walk, stop).await?,
         known,
@@ -111,8 +114,8 @@ async fn index(
         // Who can write into the repository is trusted with comments that allow what stands there.
         rules: history::Rules {
             sanitizing: Arc::new(policies::sanitizing(&policy).with_comments(true)),
-            masked_by: policies::fingerprint(&policy),
-            is_guarded: policy.sanitizer.addressed_to_models != FindAction::Allow,
+            masking_fingerprint: policies::fingerprint(&policy),
+            is_guarded: policy.sanitizer.prompt_injection != FindingAction::Allow,
         },
     });
     tracker.begin(&job.tree);
@@ -121,17 +124,17 @@ async fn index(
     let mut writer = Writer::new(&ctx.store, &repository, &checkout.source_ref, tracker);
     let mut kept = std::collections::HashSet::new();
     let mut looked = read_all(&job, stop);
-    while let Some(Looked { path, seen }) = looked.recv().await {
+    while let Some(ScannedFile { path, seen }) = looked.recv().await {
         match seen {
-            Seen::Unchanged => tracker.unchanged(),
-            Seen::Skipped(skip) => {
+            ScanOutcome::Unchanged => tracker.unchanged(),
+            ScanOutcome::Skipped(skip) => {
                 tracker.skipped(skip);
                 // What can't be read now is not gone: what is stored of it stays.
-                if skip != walk::Skip::Unreadable {
+                if skip != walk::SkipReason::Unreadable {
                     continue;
                 }
             }
-            Seen::Changed(prepared) => {
+            ScanOutcome::Changed(prepared) => {
                 if language::is_code(&path) {
                     stored.open(&ctx.store, &repository).await?;
                 }
@@ -145,10 +148,8 @@ async fn index(
     }
     let mut changed = writer.finish().await?;
     let added: Vec<String> = changed.iter().filter(|path| job.is_new_code(path)).cloned().collect();
-    let gone = job
-        .known
-        .iter()
-        .filter(|(path, _)| !kept.contains(*path) && !job.tree.is_out_of_sight(path));
+    let gone =
+        job.known.iter().filter(|(path, _)| !kept.contains(*path) && !job.tree.is_unreadable(path));
     // A file of code may have been renamed; then it waits for the history that says so, which may take its time.
     let waits = |path: &str| stored.may_follow_renames() && language::is_code(path);
     let (waiting, gone): (Vec<Gone<'_>>, Vec<_>) = gone.partition(|(path, _)| waits(path));
@@ -176,16 +177,17 @@ async fn index(
     update.store(&ctx.store, &repository, &stored).await?;
     // What was set while this run was at work is for the next one.
     let mut tx = ctx.store.begin().await?;
-    let policy = projects::settled_policy(&mut tx, repository.project_id).await?;
-    if policy.is_some_and(|policy| policies::fingerprint(&policy) != job.rules.masked_by) {
-        ingests::read_again(&mut tx, &repository).await?;
+    let policy = projects::lock_policy(&mut tx, repository.project_id).await?;
+    if policy.is_some_and(|policy| policies::fingerprint(&policy) != job.rules.masking_fingerprint)
+    {
+        ingest_runs::enqueue_reindex(&mut tx, &repository).await?;
     }
     tx.commit().await?;
     Ok(repositories::indexed(&ctx.store, repository.id, &checkout.source_ref).await?)
 }
 
 /// What the reading threads share.
-struct Job {
+struct IndexTask {
     root: Root,
     tree: Tree,
     known: HashMap<String, KnownFile>,
@@ -197,7 +199,7 @@ struct Job {
     rules: history::Rules,
 }
 
-impl Job {
+impl IndexTask {
     /// Whether history has to say which commits touched a file that was written, since nobody asked before.
     fn is_new_code(&self, path: &str) -> bool {
         language::is_code(path) && !self.known.contains_key(path)
@@ -227,7 +229,7 @@ async fn walk_tree(
 }
 
 /// Reads and cuts every candidate on blocking threads.
-fn read_all(job: &Arc<Job>, stop: &CancellationToken) -> mpsc::Receiver<Looked> {
+fn read_all(job: &Arc<IndexTask>, stop: &CancellationToken) -> mpsc::Receiver<ScannedFile> {
     let (looked, receiver) = mpsc::channel(PREPARED);
     let readers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_READERS);
     for _ in 0..readers {
@@ -236,8 +238,8 @@ fn read_all(job: &Arc<Job>, stop: &CancellationToken) -> mpsc::Receiver<Looked> 
             while let Some(candidate) =
                 job.tree.candidates.get(job.next.fetch_add(1, Ordering::Relaxed))
             {
-                let seen = prepare::look(&job, &candidate.path);
-                let looked_at = Looked { path: candidate.path.clone(), seen };
+                let seen = prepare::scan_file(&job, &candidate.path);
+                let looked_at = ScannedFile { path: candidate.path.clone(), seen };
                 if stop.is_cancelled() || looked.blocking_send(looked_at).is_err() {
                     return;
                 }

@@ -1,10 +1,10 @@
 //! Where a tree comes from: a folder as it lies there, or a repository that git fetches into a cache.
 
 mod cache;
+mod fingerprint;
 mod git;
 pub(crate) mod history;
-mod reach;
-mod state;
+mod network_policy;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use cache::Lock;
 use git::Git;
 use history::HistoryOrigin;
 
-pub use reach::{InsideHost, NoInsideHost, Reach, check_outside};
-pub use state::{is_empty_folder, state};
+pub use fingerprint::{is_empty_folder, state};
+pub use network_policy::{AllowedPrivateHost, InvalidHost, NetworkAccess, check_public};
 
 /// Longest location that is looked at, in bytes.
 const MAX_LOCATION: usize = 4096;
@@ -105,14 +105,14 @@ pub fn parse(location: &str) -> Result<Origin, Error> {
 pub async fn checkout(
     origin: &Origin,
     requested_ref: &str,
-    reach: Reach<'_>,
+    reach: NetworkAccess<'_>,
     cache: &Path,
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     check_ref(requested_ref)?;
     match &origin.location {
         Location::Url(url) => {
-            let settings = reach::settings(url, reach).await?;
+            let settings = network_policy::settings(url, reach).await?;
             let mut checkout =
                 cache::checkout(url, requested_ref, "", settings.clone(), cache, cancel).await?;
             checkout.history = Some(HistoryOrigin::Remote {
@@ -134,7 +134,7 @@ async fn of_folder(
     cancel: &CancellationToken,
 ) -> Result<Checkout, Error> {
     match way(folder, requested_ref, cancel).await? {
-        Way::AsItLies(root) => {
+        CheckoutPlan::AsItLies(root) => {
             let git = Git::in_folder(&root);
             let source_ref = head(&git, cancel).await?;
             let history = if source_ref.is_empty() {
@@ -145,7 +145,7 @@ async fn of_folder(
             };
             Ok(Checkout { root, source_ref, history, _lock: None })
         }
-        Way::Fetched { repository, below } => {
+        CheckoutPlan::Fetched { repository, below } => {
             let mut checkout =
                 cache::checkout(&repository, requested_ref, &below, Vec::new(), cache, cancel)
                     .await?;
@@ -159,20 +159,24 @@ async fn of_folder(
 }
 
 /// How a folder is read.
-enum Way {
+enum CheckoutPlan {
     /// The folder itself.
     AsItLies(PathBuf),
     /// What git gives out of the repository, and the folder `below` in it.
     Fetched { repository: Url, below: String },
 }
 
-async fn way(folder: &Path, requested_ref: &str, cancel: &CancellationToken) -> Result<Way, Error> {
+async fn way(
+    folder: &Path,
+    requested_ref: &str,
+    cancel: &CancellationToken,
+) -> Result<CheckoutPlan, Error> {
     let root = walk::resolve(folder)?;
     let git = Git::in_folder(&root);
     let bare = bare_repository(&git, cancel).await?;
     let is_bare = bare.as_deref() == Some(&root);
     if requested_ref.is_empty() && !is_bare {
-        return Ok(Way::AsItLies(root));
+        return Ok(CheckoutPlan::AsItLies(root));
     }
     // A folder that holds nothing but the repository and its work trees keeps it in a folder below.
     let (repository, below) = match bare {
@@ -183,7 +187,7 @@ async fn way(folder: &Path, requested_ref: &str, cancel: &CancellationToken) -> 
     };
     let repository = Url::from_file_path(&repository)
         .map_err(|()| bad("the repository's path can't be given to git"))?;
-    Ok(Way::Fetched { repository, below })
+    Ok(CheckoutPlan::Fetched { repository, below })
 }
 
 /// The repository without a work tree that the folder is in, if it is in one.

@@ -4,9 +4,9 @@
 //! the walk: it is counted under its reason ([`Skip`]).
 
 mod attributes;
-mod folders;
+mod directories;
 mod generated;
-mod ignores;
+mod ignore_rules;
 mod open;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ impl Default for Limits {
 
 /// Why a file is not indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Skip {
+pub enum SkipReason {
     /// Not text.
     Binary,
     /// Nothing in it.
@@ -66,7 +66,7 @@ pub enum Skip {
     Unreadable,
 }
 
-impl Skip {
+impl SkipReason {
     /// The reason's name in counts.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Skip {
 }
 
 /// How many files were skipped for which reason.
-pub type Skipped = BTreeMap<Skip, u64>;
+pub type Skipped = BTreeMap<SkipReason, u64>;
 
 /// A file that may be worth reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub struct Source {
 /// and `.mcpignore`. Ignore files above `root` don't count: the tree is the same wherever it lies.
 pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Result<Tree, Error> {
     let root = Root::open(root)?;
-    let mut tree = folders::list(&root, limits, is_cancelled)?;
+    let mut tree = directories::list(&root, limits, is_cancelled)?;
     tree.candidates.sort_by(|a, b| a.path.cmp(&b.path));
     tree.attributes = Attributes::read(&root, &tree.candidates);
     keep_within(&mut tree, limits.repository_bytes);
@@ -134,12 +134,12 @@ pub fn walk(root: &Path, limits: Limits, is_cancelled: &dyn Fn() -> bool) -> Res
 impl Tree {
     /// Whether nothing can be said of the file: it, or a folder around it, could not be looked at.
     /// What is stored of such a file is neither known to be right nor to be gone.
-    pub fn is_out_of_sight(&self, path: &str) -> bool {
+    pub fn is_unreadable(&self, path: &str) -> bool {
         let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
         ["", path].into_iter().chain(folders).any(|place| self.unread.contains(place))
     }
 
-    fn skip(&mut self, skip: Skip) {
+    fn skip(&mut self, skip: SkipReason) {
         *self.skipped.entry(skip).or_default() += 1;
     }
 
@@ -150,18 +150,18 @@ impl Tree {
     }
 
     /// Makes text of a file's bytes, or says why it is not indexed.
-    pub fn understand(&self, path: &str, bytes: &[u8]) -> Result<Source, Skip> {
+    pub fn understand(&self, path: &str, bytes: &[u8]) -> Result<Source, SkipReason> {
         if self.is_generated_by_path(path) {
-            return Err(Skip::Generated);
+            return Err(SkipReason::Generated);
         }
-        let (text, encoding) = text::decode(bytes).ok_or(Skip::Binary)?;
+        let (text, encoding) = text::decode(bytes).ok_or(SkipReason::Binary)?;
         if text.trim().is_empty() {
-            return Err(Skip::Empty);
+            return Err(SkipReason::Empty);
         }
         let language = language::detect(path, &text);
         let is_kept = self.attributes.generated(path) == Some(false);
         if !is_kept && generated::by_text(&text, language) {
-            return Err(Skip::Generated);
+            return Err(SkipReason::Generated);
         }
         Ok(Source { text, encoding, language })
     }
@@ -180,7 +180,7 @@ fn keep_within(tree: &mut Tree, limit: u64) {
     });
     let dropped = before - tree.candidates.len();
     if dropped > 0 {
-        tree.skipped.insert(Skip::RepositoryTooLarge, dropped as u64);
+        tree.skipped.insert(SkipReason::RepositoryTooLarge, dropped as u64);
     }
 }
 

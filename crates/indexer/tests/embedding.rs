@@ -7,8 +7,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::ProjectId;
 use mc_embed::{Embedder, Error, ModelId, Purpose};
-use mc_indexer::embed::{self, Batch, Context};
-use mc_indexer::graph;
+use mc_indexer::embedding_queue::{self, Batch, Context};
+use mc_indexer::hnsw;
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::NewPassage;
@@ -86,7 +86,7 @@ fn texts(prefix: &str, count: usize) -> Vec<String> {
 async fn drain(ctx: &Context) -> usize {
     let mut stored = 0;
     loop {
-        match embed::work_batch(ctx).await {
+        match embedding_queue::process_batch(ctx).await {
             Batch::Stored(count) => stored += count,
             Batch::Empty => return stored,
             Batch::Refused | Batch::Away => {
@@ -121,12 +121,12 @@ async fn a_poisonous_passage_holds_up_no_other() {
         "it stays visible"
     );
     for _ in 0..2 {
-        let now = "update embedding_queue set run_at = now()";
+        let now = "update embedding_queue set scheduled_at = now()";
         testing::execute(database.url(), now).await.expect("a database");
         assert_eq!(drain(&ctx).await, 0);
     }
     let queue = vectors::queue(&ctx.store, None, false).await.expect("a database");
-    assert_eq!((queue.pending, queue.failing), (0, 1));
+    assert_eq!((queue.pending, queue.failed_count), (0, 1));
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn while_the_provider_is_away_nothing_is_lost_or_blamed() {
     let (ctx, embedder, project) = context(&database).await;
     add(&ctx, project, &texts("fine", 5)).await;
     embedder.away.store(true, Ordering::SeqCst);
-    assert_eq!(embed::work_batch(&ctx).await, Batch::Away);
+    assert_eq!(embedding_queue::process_batch(&ctx).await, Batch::Away);
     embedder.away.store(false, Ordering::SeqCst);
     assert_eq!(drain(&ctx).await, 5);
 }
@@ -145,7 +145,7 @@ async fn a_provider_that_refuses_everything_is_told_from_a_poisonous_passage() {
     let database = TestDatabase::create().await;
     let (ctx, _, project) = context(&database).await;
     add(&ctx, project, &texts("poison", 40)).await;
-    assert_eq!(embed::work_batch(&ctx).await, Batch::Refused);
+    assert_eq!(embedding_queue::process_batch(&ctx).await, Batch::Refused);
     assert_eq!(vectors::queue_length(&ctx.store, None, false).await.expect("a database"), 40);
 }
 
@@ -157,8 +157,8 @@ async fn only_large_heaps_are_moved_into_the_graph() {
     add(&ctx, large, &texts("large", 130)).await;
     add(&ctx, small, &texts("small", 20)).await;
     drain(&ctx).await;
-    graph::move_heaps(&ctx.store, &ctx.model, 100).await.expect("a database");
-    let heaps = vectors::heaps(&ctx.store, &ctx.model, 0).await.expect("a database");
+    hnsw::fill_hnsw(&ctx.store, &ctx.model, 100).await.expect("a database");
+    let heaps = vectors::list_flat_vectors(&ctx.store, &ctx.model, 0).await.expect("a database");
     let left: Vec<_> = heaps.iter().map(|heap| (heap.project, heap.vectors)).collect();
     assert_eq!(left, [(small, 20)]);
 }

@@ -12,13 +12,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, PassageId, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::worker::{self, Worked};
+use mc_indexer::run::{self, RunOutcome};
 use mc_indexer::{chunker, history as read, walk};
 use mc_store::history::{self, Commit};
-use mc_store::ingests::Ingest;
+use mc_store::ingest_runs::IngestRun;
 use mc_store::passages::IndexedPassage;
 use mc_store::repositories::{self, Repository};
-use mc_store::{ingests, passages, policies, vectors};
+use mc_store::{ingest_runs, passages, policies, vectors};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -128,21 +128,21 @@ impl Bench {
 
     async fn index_at(&self, location: &str, requested_ref: &str) {
         let run = self.enqueued(location, requested_ref).await;
-        assert_eq!(self.work(&run).await, Worked::Done);
-        let run = ingests::find(self.database.store(), run.id).await.expect("a database");
+        assert_eq!(self.work(&run).await, RunOutcome::Done);
+        let run = ingest_runs::find(self.database.store(), run.id).await.expect("a database");
         let run = run.expect("the run");
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
     }
 
-    async fn enqueued(&self, location: &str, requested_ref: &str) -> Ingest {
+    async fn enqueued(&self, location: &str, requested_ref: &str) -> IngestRun {
         let repository = self.repository(location).await;
         let mut tx = self.database.store().begin().await.expect("a database");
-        let run = ingests::enqueue(&mut tx, &repository, requested_ref).await.expect("a run");
+        let run = ingest_runs::enqueue(&mut tx, &repository, requested_ref).await.expect("a run");
         tx.commit().await.expect("a database");
         run
     }
 
-    async fn work(&self, run: &Ingest) -> Worked {
+    async fn work(&self, run: &IngestRun) -> RunOutcome {
         let context = Context {
             store: self.database.store().clone(),
             cache: self.cache.path().to_owned(),
@@ -153,7 +153,7 @@ impl Bench {
             history: self.limits,
             observer: Arc::clone(&self.told) as Arc<dyn FilesObserver>,
         };
-        let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
+        let worked = run::work(&context, run.id, &CancellationToken::new()).await;
         worked.expect("a database")
     }
 
@@ -317,7 +317,7 @@ async fn other_rules_mask_the_whole_history_again() {
 
     let policy = serde_json::json!({ "sanitizer": { "categories": { "ip-address": "mask" } } });
     let policy = serde_json::from_value(policy).expect("a policy");
-    let store = bench.database.service().enter(UserId::LOCAL, bench.project);
+    let store = bench.database.service().for_project(UserId::LOCAL, bench.project);
     let mut tx = store.begin().await.expect("a database");
     policies::set(&mut tx, bench.project, None, &policy).await.expect("a database");
     tx.commit().await.expect("a database");
@@ -394,7 +394,7 @@ async fn what_is_too_large_or_takes_too_long_stops_no_indexing() {
     bench.limits.bytes = 1;
     bench.index_at(&bench.url(), "").await;
     assert!(bench.subjects().await.is_empty());
-    assert!(bench.passages().await.iter().any(|passage| passage.place == "cart.rb"));
+    assert!(bench.passages().await.iter().any(|passage| passage.location == "cart.rb"));
     assert_eq!(bench.copy_of_history(), None, "what is too large is deleted");
 
     bench.limits = read::Limits { time: Duration::ZERO, ..read::Limits::default() };
@@ -565,9 +565,9 @@ async fn a_run_that_broke_off_leaves_no_file_without_its_history() {
     bench.commit("Call it pay");
     bench.told.fails.store(true, Ordering::SeqCst);
     let run = bench.enqueued(&bench.folder(), "").await;
-    assert!(matches!(bench.work(&run).await, Worked::Again(_)));
+    assert!(matches!(bench.work(&run).await, RunOutcome::Again(_)));
     bench.told.fails.store(false, Ordering::SeqCst);
-    assert_eq!(bench.work(&run).await, Worked::Done);
+    assert_eq!(bench.work(&run).await, RunOutcome::Done);
     let touched = bench.touched().await;
     assert_eq!(touched["Add the cart"], ["cart.rb"]);
     assert_eq!(touched["Add wages"], ["pay.rb"]);
@@ -583,7 +583,7 @@ async fn a_shallow_clone_and_a_folder_without_git_have_no_history_and_are_indexe
     bench.git(&["clone", "--quiet", "--depth=1", &bench.url(), path]);
     bench.index_at(path, "").await;
     assert!(bench.subjects().await.is_empty(), "its one commit seems to add all files");
-    assert!(bench.passages().await.iter().any(|passage| passage.place == "cart.rb"));
+    assert!(bench.passages().await.iter().any(|passage| passage.location == "cart.rb"));
 
     bench.index().await;
     assert_eq!(bench.subjects().await.len(), 2);

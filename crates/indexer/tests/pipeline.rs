@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use mc_domain::{IngestId, IngestStatus, ProjectId, SourceKind, Trust, UserId};
+use mc_domain::{IngestRunId, IngestStatus, ProjectId, SourceKind, Trust, UserId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::worker::{self, Worked};
+use mc_indexer::run::{self, RunOutcome};
 use mc_indexer::{chunker, history, walk};
 use mc_store::files::KnownFile;
-use mc_store::ingests::{self, Counts, Ingest};
+use mc_store::ingest_runs::{self, Counts, IngestRun};
 use mc_store::passages::{self, IndexedPassage};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::waiting_for_a_lock;
@@ -41,7 +41,7 @@ impl FilesObserver for Told {
 /// Holds a run up until what it has done so far can be seen.
 struct Seen {
     store: Store,
-    run: IngestId,
+    run: IngestRunId,
     counts: Mutex<Counts>,
 }
 
@@ -53,7 +53,8 @@ impl FilesObserver for Seen {
     ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
         Box::pin(async move {
             loop {
-                let run = ingests::find(&self.store, self.run).await?.ok_or("the run is gone")?;
+                let run =
+                    ingest_runs::find(&self.store, self.run).await?.ok_or("the run is gone")?;
                 if run.counts.files_done > 0 {
                     assert_eq!(run.status, IngestStatus::Running);
                     *self.counts.lock().expect("not poisoned") = run.counts;
@@ -117,32 +118,35 @@ impl Bench {
         repository
     }
 
-    async fn enqueue(&self) -> Ingest {
+    async fn enqueue(&self) -> IngestRun {
         let repository = self.repository(self.tree.path().to_str().expect("UTF-8")).await;
         self.enqueued(&repository).await
     }
 
-    async fn enqueued(&self, repository: &Repository) -> Ingest {
+    async fn enqueued(&self, repository: &Repository) -> IngestRun {
         let mut tx = self.database.store().begin().await.expect("a database");
-        let run = ingests::enqueue(&mut tx, repository, "").await.expect("a run");
+        let run = ingest_runs::enqueue(&mut tx, repository, "").await.expect("a run");
         tx.commit().await.expect("a database");
         run
     }
 
     /// Works a run off, as its job does.
-    async fn work(&self, run: &Ingest) -> Worked {
+    async fn work(&self, run: &IngestRun) -> RunOutcome {
         let never = CancellationToken::new();
-        worker::work(&self.context(), run.id, &never).await.expect("a database")
+        run::work(&self.context(), run.id, &never).await.expect("a database")
     }
 
-    async fn status(&self, run: &Ingest) -> Ingest {
-        ingests::find(self.database.store(), run.id).await.expect("a database").expect("the run")
+    async fn status(&self, run: &IngestRun) -> IngestRun {
+        ingest_runs::find(self.database.store(), run.id)
+            .await
+            .expect("a database")
+            .expect("the run")
     }
 
     /// Indexes the tree; answers the counts and what the observer was told.
     async fn index(&self) -> (Counts, Vec<String>) {
         let run = self.enqueue().await;
-        assert_eq!(self.work(&run).await, Worked::Done);
+        assert_eq!(self.work(&run).await, RunOutcome::Done);
         let run = self.status(&run).await;
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         assert_eq!(run.counts.files_done, run.counts.files_total);
@@ -150,9 +154,9 @@ impl Bench {
     }
 
     /// Asks for a run and works it off; answers how it ended.
-    async fn run(&self, repository: &Repository) -> Ingest {
+    async fn run(&self, repository: &Repository) -> IngestRun {
         let run = self.enqueued(repository).await;
-        assert_eq!(self.work(&run).await, Worked::Done);
+        assert_eq!(self.work(&run).await, RunOutcome::Done);
         self.status(&run).await
     }
 
@@ -167,8 +171,8 @@ impl Bench {
     async fn index_wiki(&self, repository: &Repository) -> BTreeMap<String, docs::Doc> {
         let run = self.enqueued(repository).await;
         let context = self.context();
-        let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
-        assert_eq!(worked.expect("a database"), Worked::Done);
+        let worked = run::work(&context, run.id, &CancellationToken::new()).await;
+        assert_eq!(worked.expect("a database"), RunOutcome::Done);
         let run = self.status(&run).await;
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         let docs = docs::list(self.database.store(), self.project, None, 100).await;
@@ -215,8 +219,8 @@ async fn a_run_shows_how_far_it_is_while_it_is_at_work() {
     let seen = Arc::new(Seen { store, run: run.id, counts: Mutex::default() });
     let context =
         Context { observer: Arc::clone(&seen) as Arc<dyn FilesObserver>, ..bench.context() };
-    let worked = worker::work(&context, run.id, &CancellationToken::new()).await;
-    assert_eq!(worked.expect("a database"), Worked::Done);
+    let worked = run::work(&context, run.id, &CancellationToken::new()).await;
+    assert_eq!(worked.expect("a database"), RunOutcome::Done);
     let seen = seen.counts.lock().expect("not poisoned");
     assert_eq!((seen.files_done, seen.files_total), (2, 2));
     assert!(seen.chunks_written > 0, "{seen:?}");
@@ -232,7 +236,7 @@ async fn a_first_run_stores_code_symbols_and_documents() {
     assert_eq!(told, ["app/models/setting.rb", "docs/guide.md"]);
 
     let all = bench.passages().await;
-    let code = all.iter().find(|p| p.place == "app/models/setting.rb").expect("code");
+    let code = all.iter().find(|p| p.location == "app/models/setting.rb").expect("code");
     assert!(
         code.symbols.contains(&"CartSessions::Setting#trigger_delay_time_in_minutes".to_owned())
     );
@@ -240,7 +244,7 @@ async fn a_first_run_stores_code_symbols_and_documents() {
     assert_eq!(bench.lines("app/models/setting.rb").await, SETTING.trim_end());
 
     let titles: Vec<_> =
-        all.iter().filter(|p| p.place == "docs/guide.md").map(|p| p.title.as_str()).collect();
+        all.iter().filter(|p| p.location == "docs/guide.md").map(|p| p.title.as_str()).collect();
     assert_eq!(titles, ["Guide", "Guide > Delays"]);
     let doc = docs::by_url(bench.database.store(), bench.project, "docs/guide.md")
         .await
@@ -416,7 +420,7 @@ async fn a_file_is_masked_by_the_policy_and_read_again_under_another() {
     let categories = serde_json::json!({ "email": "allow", "ip-address": "mask" });
     let policy = serde_json::json!({ "sanitizer": { "categories": categories } });
     let policy = serde_json::from_value(policy).expect("a policy");
-    let store = bench.database.service().enter(UserId::LOCAL, bench.project);
+    let store = bench.database.service().for_project(UserId::LOCAL, bench.project);
     let mut tx = store.begin().await.expect("a database");
     let set = policies::set(&mut tx, bench.project, None, &policy).await.expect("a database");
     assert_eq!(set, Some(1));
@@ -434,25 +438,25 @@ async fn a_run_that_ends_while_a_policy_is_set_is_followed_by_another() {
     let run = bench.enqueue().await;
     let policy = serde_json::json!({ "sanitizer": { "categories": { "email": "allow" } } });
     let policy = serde_json::from_value(policy).expect("a policy");
-    let store = bench.database.service().enter(UserId::LOCAL, bench.project);
+    let store = bench.database.service().for_project(UserId::LOCAL, bench.project);
     let mut tx = store.begin().await.expect("a database");
     policies::set(&mut tx, bench.project, None, &policy).await.expect("a database");
     let rules = policies::fingerprint(&policy);
-    let waiting = repositories::masked_otherwise(&mut tx, bench.project, rules).await;
+    let waiting = repositories::list_masked_differently(&mut tx, bench.project, rules).await;
     assert_eq!(waiting.expect("a database").len(), 0, "nothing of it is in yet");
 
     let (context, id) = (bench.context(), run.id);
     let work =
-        tokio::spawn(async move { worker::work(&context, id, &CancellationToken::new()).await });
+        tokio::spawn(async move { run::work(&context, id, &CancellationToken::new()).await });
     // It knows the rules before alone, and waits for what becomes of those that are being set.
     while waiting_for_a_lock(bench.database.store()).await.expect("a database") == 0 {
         assert!(!work.is_finished(), "it did not wait");
         tokio::task::yield_now().await;
     }
     tx.commit().await.expect("a database");
-    assert_eq!(work.await.expect("no panic").expect("a database"), Worked::Done);
+    assert_eq!(work.await.expect("no panic").expect("a database"), RunOutcome::Done);
     assert_eq!(bench.status(&run).await.status, IngestStatus::Succeeded);
-    let newest = ingests::of_repository(bench.database.store(), run.repository, 1).await;
+    let newest = ingest_runs::of_repository(bench.database.store(), run.repository, 1).await;
     assert_ne!(newest.expect("a database")[0].id, run.id, "another run");
 }
 
@@ -473,7 +477,7 @@ async fn nobody_vouches_for_a_file_that_addresses_a_model() {
         .map(|passage| {
             let doc = passage.doc.map(|doc| doc.trust);
             let trust = doc.or(passage.code.map(|code| code.trust));
-            (passage.indexed.place, trust.expect("of a document or of code"))
+            (passage.indexed.location, trust.expect("of a document or of code"))
         })
         .collect();
     trusts.sort();
@@ -514,8 +518,8 @@ async fn an_attempt_that_broke_off_is_taken_up_again_and_tells_of_all_files() {
     bench.write("b.rb", SETTING);
     // A worker takes the run and dies.
     let run = bench.enqueue().await;
-    ingests::begin(bench.database.store(), run.id, "dead").await.expect("a database");
-    assert_eq!(bench.work(&run).await, Worked::Done);
+    ingest_runs::begin(bench.database.store(), run.id, "dead").await.expect("a database");
+    assert_eq!(bench.work(&run).await, RunOutcome::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 2));
     assert_eq!((run.counts.files_total, run.counts.files_changed), (2, 1));
@@ -530,8 +534,8 @@ async fn a_cancelled_run_goes_on_later() {
     let run = bench.enqueue().await;
     let shutdown = CancellationToken::new();
     shutdown.cancel();
-    let worked = worker::work(&bench.context(), run.id, &shutdown).await.expect("a database");
-    assert_eq!(worked, Worked::Stopped);
+    let worked = run::work(&bench.context(), run.id, &shutdown).await.expect("a database");
+    assert_eq!(worked, RunOutcome::Stopped);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Queued, 0));
 }
@@ -544,11 +548,11 @@ async fn clean_restarts_use_up_no_attempts_and_hide_no_files() {
     let run = bench.enqueue().await;
     let store = bench.database.store();
     for _ in 0..=run.max_attempts {
-        ingests::begin(store, run.id, "tests").await.expect("a database");
+        ingest_runs::begin(store, run.id, "tests").await.expect("a database");
         assert_eq!(bench.status(&run).await.attempt, 1);
-        ingests::give_back(store, run.id, "tests").await.expect("a database");
+        ingest_runs::release(store, run.id, "tests").await.expect("a database");
     }
-    assert_eq!(bench.work(&run).await, Worked::Done);
+    assert_eq!(bench.work(&run).await, RunOutcome::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Succeeded, 1));
     let told = bench.told.0.lock().expect("not poisoned").clone();
@@ -560,7 +564,7 @@ async fn a_location_that_is_gone_fails_at_once_and_says_why() {
     let bench = Bench::new().await;
     let repository = bench.repository("/no/such/folder").await;
     let run = bench.enqueued(&repository).await;
-    assert_eq!(bench.work(&run).await, Worked::Done);
+    assert_eq!(bench.work(&run).await, RunOutcome::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Failed, 1));
     let message = run.last_error.expect("a reason")["message"].to_string();
@@ -579,7 +583,7 @@ async fn a_repository_that_is_away_is_tried_again_and_one_that_is_not_there_is_n
         let run = bench.enqueued(&repository).await;
         let worked = bench.work(&run).await;
         assert_eq!(
-            matches!(worked, Worked::Again(_)),
+            matches!(worked, RunOutcome::Again(_)),
             status == IngestStatus::Queued,
             "{worked:?}"
         );
@@ -645,7 +649,7 @@ async fn a_wiki_in_git_is_followed_through_moves_and_deletions() {
     assert_eq!(docs.keys().collect::<Vec<_>>(), ["Home.md", "ops/Rules.md"]);
     let found = bench.passages().await;
     assert!(!found.iter().any(|passage| passage.text.contains("Turn it off first.")));
-    assert!(found.iter().all(|passage| passage.place != "Timing-rules.md"), "{found:?}");
+    assert!(found.iter().all(|passage| passage.location != "Timing-rules.md"), "{found:?}");
 }
 
 #[tokio::test]
@@ -697,7 +701,7 @@ async fn a_history_that_was_written_anew_is_followed() {
     assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
     assert_eq!((run.counts.files_changed, run.counts.files_deleted), (1, 1));
     let found = bench.passages().await;
-    assert!(found.iter().all(|passage| passage.place != "secret.md"), "{found:?}");
+    assert!(found.iter().all(|passage| passage.location != "secret.md"), "{found:?}");
 }
 
 /// A host may be away, and a repository moved: that is no reason to forget what was in it.
@@ -738,7 +742,7 @@ async fn a_file_of_a_gigabyte_is_passed_over_unread() {
     let run = bench.run(&repository).await;
     assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
     assert_eq!((run.counts.files_total, run.counts.files_skipped["too_large"]), (1, 1));
-    assert!(bench.passages().await.iter().all(|passage| !passage.place.contains("huge")));
+    assert!(bench.passages().await.iter().all(|passage| !passage.location.contains("huge")));
     let most = most_memory();
     assert!(most < MOST_MEMORY, "{most} KiB");
 }
@@ -772,9 +776,9 @@ async fn a_run_that_kills_its_process_ends() {
     let run = bench.enqueue().await;
     let store = bench.database.store();
     for _ in 0..run.max_attempts {
-        ingests::begin(store, run.id, "dead").await.expect("a database");
+        ingest_runs::begin(store, run.id, "dead").await.expect("a database");
     }
-    assert_eq!(bench.work(&run).await, Worked::Done);
+    assert_eq!(bench.work(&run).await, RunOutcome::Done);
     let run = bench.status(&run).await;
     assert_eq!((run.status, run.attempt), (IngestStatus::Failed, run.max_attempts));
     assert!(run.completed_at.is_some());

@@ -14,14 +14,14 @@ mod retention;
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_domain::{HygieneReportId, HygieneTask};
+use mc_domain::{HygieneRunId, HygieneTask};
 use mc_memory::Error;
 use mc_store::Store;
-use mc_store::hygiene::{self, Given, Outcome};
+use mc_store::hygiene::{self, HygieneTarget, Outcome};
 use serde::{Deserialize, Serialize};
 
+use crate::job::{BackgroundJob, JobError};
 use crate::schedule::Schedule;
-use crate::work::{Failure, Work};
 
 pub use embedding::Embedding;
 
@@ -46,11 +46,11 @@ const TASK_TIME: Duration = Duration::from_mins(29);
 
 /// A task in one project: what its report says that it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Hygiene {
-    report: HygieneReportId,
+pub struct RunHygieneTask {
+    report: HygieneRunId,
 }
 
-impl Work for Hygiene {
+impl BackgroundJob for RunHygieneTask {
     const KIND: &'static str = hygiene::JOB;
     // One after the other, so that a night of many projects leaves the service its processors and connections.
     const AT_ONCE: usize = 1;
@@ -62,30 +62,33 @@ impl Work for Hygiene {
 
 /// A task in every project.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Round {
+pub struct ScheduleHygiene {
     task: HygieneTask,
 }
 
-impl Round {
+impl ScheduleHygiene {
     /// Of this task.
     pub fn of(task: HygieneTask) -> Self {
         Self { task }
     }
 }
 
-impl Work for Round {
-    const KIND: &'static str = "hygiene-round";
+impl BackgroundJob for ScheduleHygiene {
+    const KIND: &'static str = "schedule_hygiene";
     const AT_ONCE: usize = 1;
     const TIME: Duration = Duration::from_mins(5);
 }
 
 /// When the rounds begin.
 pub fn schedules() -> impl Iterator<Item = Schedule> {
-    TIMES.into_iter().map(|(task, cron)| Schedule::new(cron, Round::of(task)))
+    TIMES.into_iter().map(|(task, cron)| Schedule::new(cron, ScheduleHygiene::of(task)))
 }
 
 /// Asks for a task in every project, once a day.
-pub async fn ask_everywhere(store: Store, Round { task }: Round) -> Result<(), Failure> {
+pub async fn enqueue_all_projects(
+    store: Store,
+    ScheduleHygiene { task }: ScheduleHygiene,
+) -> Result<(), JobError> {
     let key = format!("{task} {}", Utc::now().date_naive());
     let asked = async {
         let mut tx = store.begin().await?;
@@ -93,7 +96,7 @@ pub async fn ask_everywhere(store: Store, Round { task }: Round) -> Result<(), F
         tx.commit().await?;
         Ok::<_, mc_store::Error>(projects)
     };
-    let projects = asked.await.map_err(|error| Failure::of(&error))?;
+    let projects = asked.await.map_err(|error| JobError::classify(&error))?;
     tracing::info!(hygiene.task = %task, projects, "asked for a round of hygiene");
     Ok(())
 }
@@ -103,8 +106,8 @@ pub async fn ask_everywhere(store: Store, Round { task }: Round) -> Result<(), F
 pub async fn run(
     store: Store,
     embedding: Embedding,
-    Hygiene { report }: Hygiene,
-) -> Result<(), Failure> {
+    RunHygieneTask { report }: RunHygieneTask,
+) -> Result<(), JobError> {
     run_within(TASK_TIME, &store, &embedding, report).await
 }
 
@@ -112,35 +115,39 @@ async fn run_within(
     time: Duration,
     store: &Store,
     embedding: &Embedding,
-    report: HygieneReportId,
-) -> Result<(), Failure> {
+    report: HygieneRunId,
+) -> Result<(), JobError> {
     let attended = tokio::time::timeout(time, begin_and_attend(store, embedding, report)).await;
     let failure = match attended {
         Ok(Ok(None)) => return Ok(()),
         Ok(Ok(Some(outcome))) => {
             let noted = hygiene::end(store, report, &outcome).await;
-            return noted.map_err(|error| Failure::of(&error));
+            return noted.map_err(|error| JobError::classify(&error));
         }
-        Ok(Err(error)) => Failure::of(&error),
-        Err(_) => Failure::ForNow(format!("it was not done after {} s", time.as_secs())),
+        Ok(Err(error)) => JobError::classify(&error),
+        Err(_) => JobError::ForNow(format!("it was not done after {} s", time.as_secs())),
     };
     let noted = hygiene::failed(store, report, &failure.to_string()).await;
-    Err(noted.err().map_or(failure, |away| Failure::of(&away)))
+    Err(noted.err().map_or(failure, |away| JobError::classify(&away)))
 }
 
 async fn begin_and_attend(
     store: &Store,
     embedding: &Embedding,
-    report: HygieneReportId,
+    report: HygieneRunId,
 ) -> Result<Option<Outcome>, Error> {
     let Some(given) = hygiene::begin(store, report).await? else { return Ok(None) };
-    let outcome = attend(store, embedding, &given).await?;
+    let outcome = run_task(store, embedding, &given).await?;
     tracing::info!(project.id = %given.project, hygiene.task = %given.task,
         hygiene.dry_run = given.is_dry_run, counts = ?outcome.counts, "hygiene is done");
     Ok(Some(outcome))
 }
 
-async fn attend(store: &Store, embedding: &Embedding, given: &Given) -> Result<Outcome, Error> {
+async fn run_task(
+    store: &Store,
+    embedding: &Embedding,
+    given: &HygieneTarget,
+) -> Result<Outcome, Error> {
     match given.task {
         HygieneTask::Duplicates => duplicates::run(store, given).await,
         HygieneTask::Quality => quality::run(store, given).await,
@@ -170,7 +177,7 @@ mod tests {
     async fn what_takes_too_long_is_said_in_its_report() {
         let db = TestDatabase::create().await;
         let project = db.project("shop").await.id;
-        let mut tx = db.service().enter(UserId::LOCAL, project).begin().await.unwrap();
+        let mut tx = db.service().for_project(UserId::LOCAL, project).begin().await.unwrap();
         let id = hygiene::ask(&mut tx, project, HygieneTask::Duplicates, false).await.unwrap();
         tx.commit().await.unwrap();
         let model = vectors::register_model(db.store(), "test-3", 3, &json!({})).await.unwrap();
@@ -178,9 +185,9 @@ mod tests {
         // It does not get so far as to begin.
         let _held = hold(db.url(), "lock table projects in access exclusive mode").await.unwrap();
         let failure = run_within(Duration::ZERO, db.store(), &embedding, id).await.unwrap_err();
-        assert_eq!(failure, Failure::ForNow("it was not done after 0 s".to_owned()));
+        assert_eq!(failure, JobError::ForNow("it was not done after 0 s".to_owned()));
         let report = hygiene::find(db.store(), project, id).await.unwrap().unwrap();
-        assert!(report.ended_at.is_some());
-        assert_eq!(report.error, Some(failure.to_string()));
+        assert!(report.completed_at.is_some());
+        assert_eq!(report.last_error, Some(failure.to_string()));
     }
 }

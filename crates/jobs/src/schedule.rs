@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use mc_store::{Error, Store};
 use tokio_util::sync::CancellationToken;
 
-use crate::work::{Request, Work};
+use crate::job::{BackgroundJob, Enqueue};
 
 /// The clock may jump, so nobody sleeps for longer than this before looking at it again.
 const LOOK: Duration = Duration::from_secs(20);
@@ -43,13 +43,13 @@ impl Schedule {
     ///
     /// # Panics
     /// When the expression is none: schedules are part of the program.
-    pub fn new<W: Work + Clone>(cron: &str, work: W) -> Self {
+    pub fn new<W: BackgroundJob + Clone>(cron: &str, work: W) -> Self {
         let cron = cron.parse().expect("a cron expression");
         let ask: Ask = Box::new(move |store, key| {
             let work = work.clone();
             Box::pin(async move {
                 let mut tx = store.begin().await?;
-                Request::new(&work).once(&key).put(&mut tx).await?;
+                Enqueue::new(&work).unique(&key).insert(&mut tx).await?;
                 tx.commit().await
             })
         });
@@ -121,7 +121,7 @@ mod tests {
     #[derive(Clone, Serialize, Deserialize)]
     struct Nothing {}
 
-    impl Work for Nothing {
+    impl BackgroundJob for Nothing {
         const KIND: &'static str = "nothing";
         const AT_ONCE: usize = 1;
         const TIME: Duration = Duration::from_secs(1);

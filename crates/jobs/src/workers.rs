@@ -1,8 +1,8 @@
 //! Those who do the work: for each kind a worker of apalis's, watched, and what the queue needs besides.
 
-mod begin;
-mod kind;
+mod executor;
 mod node;
+mod worker;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::node::Node;
+use crate::job::{BackgroundJob, JobError};
 use crate::schedule::Schedule;
-use crate::work::{Failure, Work};
 
 /// How often, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Default for Timing {
 }
 
 /// The workers of one node.
-pub struct Workers {
+pub struct WorkerPool {
     store: Store,
     node: Option<String>,
     timing: Timing,
@@ -60,7 +60,7 @@ pub struct Workers {
 /// Does the work of a kind until it is told to stop.
 type Kind = Box<dyn FnOnce(Arc<Node>, CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
-impl std::fmt::Debug for Workers {
+impl std::fmt::Debug for WorkerPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Workers")
             .field("timing", &self.timing)
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Workers {
     }
 }
 
-impl Workers {
+impl WorkerPool {
     /// Workers that do nothing yet, over connections that see every project.
     pub fn new(store: Store) -> Self {
         let timing = Timing::default();
@@ -80,30 +80,30 @@ impl Workers {
 
     /// The same in the name of a node that has one process at a time: what the one before held when it died is
     /// taken up at once.
-    pub fn of_node(self, name: &str) -> Self {
+    pub fn node_name(self, name: &str) -> Self {
         Self { node: Some(name.to_owned()), ..self }
     }
 
     /// The same at another pace.
-    pub fn timed(self, timing: Timing) -> Self {
+    pub fn with_timing(self, timing: Timing) -> Self {
         Self { timing, ..self }
     }
 
     /// The same, doing work of a kind.
-    pub fn with<W, F, Fut>(mut self, run: F) -> Self
+    pub fn register<W, F, Fut>(mut self, run: F) -> Self
     where
-        W: Work,
+        W: BackgroundJob,
         F: Fn(W) -> Fut + Clone + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), Failure>> + Send + 'static,
+        Fut: Future<Output = Result<(), JobError>> + Send + 'static,
     {
         self.kinds.push(Box::new(move |node, stop| {
-            Box::pin(kind::keep_working::<W, F, Fut>(node, run, stop))
+            Box::pin(worker::supervise::<W, F, Fut>(node, run, stop))
         }));
         self
     }
 
     /// The same, asking for work by the clock.
-    pub fn scheduled(mut self, schedule: Schedule) -> Self {
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.schedules.push(schedule);
         self
     }
@@ -111,7 +111,7 @@ impl Workers {
     /// Works until `stop`; then lets what is at work end, gives back the rest and returns.
     pub async fn run(self, stop: CancellationToken) {
         if let Some(node) = &self.node {
-            node::forget_former(&self.store, node).await;
+            node::expire_former_workers(&self.store, node).await;
         }
         let node = Arc::new(Node::new(self.node, self.store, self.timing));
         let mut tasks = JoinSet::new();

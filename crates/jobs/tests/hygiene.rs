@@ -5,21 +5,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mc_connectors::{Comment, Thread};
-use mc_crypto::{Sealer, SealingKey};
+use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    Act, HeldEnds, HygieneReportId, HygieneTask, Policy, ProjectId, RecordId, UserId, WebhookSource,
+    AuditAction, HeldEnds, HygieneRunId, HygieneTask, Policy, ProjectId, Provider, RecordId, UserId,
 };
-use mc_jobs::{Connecting, Embedding, Request, Round, comments};
-use mc_memory::Looked;
-use mc_memory::documents::{self, Body, Document, Incoming, prepare_all};
-use mc_memory::normalise::content_hash;
+use mc_jobs::{Embedding, Enqueue, ScheduleHygiene, SyncContext};
+use mc_memory::ReviewStatus;
+use mc_memory::documents::{self, Body, Document, NewDocument, prepare_all};
+use mc_memory::normalize::content_hash;
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::hygiene::retention::{Kept, purge};
+use mc_store::hygiene::retention::{RetentionCategory, purge};
 use mc_store::hygiene::{self, Report, ReportFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
 use mc_store::vectors::{self, Model};
-use mc_store::{duplicates, exports, ingests, repositories, upkeep};
+use mc_store::{cleanup, duplicates, exports, ingest_runs, repositories};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -46,15 +46,16 @@ impl World {
         // Nothing by the clock: the workers begin with what the last night passed over.
         let attended = HygieneTask::ALL.iter().map(|task| {
             format!(
-                "('hygiene', '{task} ' || current_date), ('hygiene', '{task} ' || current_date + 1)"
+                "('run_hygiene_task', '{task} ' || current_date), ('run_hygiene_task', '{task} ' || current_date + 1)"
             )
         });
         let attended: Vec<_> = attended.collect();
-        let sql = format!("insert into job_effects (kind, key) values {}", attended.join(", "));
+        let sql =
+            format!("insert into idempotency_keys (kind, key) values {}", attended.join(", "));
         execute(db.url(), &sql).await.unwrap();
         let stop = CancellationToken::new();
-        let sealer = Arc::new(Sealer::new(SealingKey::generate(), Vec::new()));
-        let connecting = Connecting { systems: Arc::default(), sealer, inside: Arc::default() };
+        let sealer = Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()));
+        let connecting = SyncContext { systems: Arc::default(), sealer, inside: Arc::default() };
         let model = vectors::register_model(db.store(), "new", 3, &json!({})).await.unwrap();
         let embedding = Embedding { model: model.clone(), is_remote: true };
         let workers = mc_jobs::workers(db.store().clone(), db.store(), connecting, embedding);
@@ -87,19 +88,20 @@ impl World {
         self.execute(&format!("update projects set policy = '{policy}'")).await;
     }
 
-    async fn asked(&self, task: HygieneTask, is_dry_run: bool) -> HygieneReportId {
-        let mut tx = self.db.service().enter(UserId::LOCAL, self.project).begin().await.unwrap();
+    async fn asked(&self, task: HygieneTask, is_dry_run: bool) -> HygieneRunId {
+        let mut tx =
+            self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let id = hygiene::ask(&mut tx, self.project, task, is_dry_run).await.unwrap();
         tx.commit().await.unwrap();
         id
     }
 
     /// The report once its job has ended.
-    async fn ended(&self, id: HygieneReportId) -> Report {
+    async fn ended(&self, id: HygieneRunId) -> Report {
         let begun = Instant::now();
         loop {
             let report = hygiene::find(self.db.store(), self.project, id).await.unwrap().unwrap();
-            if report.ended_at.is_some() {
+            if report.completed_at.is_some() {
                 return report;
             }
             assert!(begun.elapsed() < PATIENCE, "{report:?}");
@@ -109,16 +111,16 @@ impl World {
 
     async fn done(&self, task: HygieneTask, is_dry_run: bool) -> Report {
         let report = self.ended(self.asked(task, is_dry_run).await).await;
-        assert_eq!(report.error, None);
+        assert_eq!(report.last_error, None);
         report
     }
 
     /// Waits until the task waits for somebody, or is over.
-    async fn waits(&self, id: HygieneReportId) {
+    async fn waits(&self, id: HygieneRunId) {
         let begun = Instant::now();
         while waiting_for_a_lock(self.db.store()).await.unwrap() == 0 {
             let report = hygiene::find(self.db.store(), self.project, id).await.unwrap().unwrap();
-            if report.ended_at.is_some() {
+            if report.completed_at.is_some() {
                 return;
             }
             assert!(begun.elapsed() < PATIENCE, "{report:?}");
@@ -142,7 +144,7 @@ async fn duplicates_are_looked_for_put_before_people_or_made_one_as_the_policy_h
 
     let looked = world.done(HygieneTask::Duplicates, true).await;
     assert!(looked.is_dry_run && looked.started_at.is_some());
-    assert_eq!(looked.asked_by.as_deref(), Some("local"));
+    assert_eq!(looked.requested_by.as_deref(), Some("local"));
     assert_eq!(looked.counts, json!({"clusters": 1, "records": 2}));
     assert_eq!(
         (&looked.findings[0]["keep"], &looked.findings[0]["same"]),
@@ -160,14 +162,14 @@ async fn duplicates_are_looked_for_put_before_people_or_made_one_as_the_policy_h
     let off = world.done(HygieneTask::Duplicates, false).await;
     assert_eq!(off.counts["withdrawn"], 1);
 
-    world.policy(json!({"hygiene": {"duplicates": "apply"}})).await;
+    world.policy(json!({"hygiene": {"duplicates": "merge"}})).await;
     let applied = world.done(HygieneTask::Duplicates, false).await;
     assert_eq!(applied.counts["merged"], 1);
     assert_eq!((world.clusters().await, world.live().await), ("merged".into(), "1".into()));
     let act = world
-        .text("select action || ' ' || subject from audit_events where action like 'dup%'")
+        .text("select action || ' ' || target from audit_events where action like 'dup%'")
         .await;
-    assert_eq!(act, format!("duplicates.merged {kept}"));
+    assert_eq!(act, format!("duplicate_cluster.merged {kept}"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,7 +178,7 @@ async fn two_that_look_for_duplicates_at_once_put_them_before_people_once() {
     world.record(RETRY).await;
     world.record(RETOLD).await;
     let found = mc_memory::duplicates::find(world.db.store(), world.project).await.unwrap();
-    let mut other = world.db.store().begin_in_memory(world.project).await.unwrap();
+    let mut other = world.db.store().begin_with_memory_lock(world.project).await.unwrap();
     let id = world.asked(HygieneTask::Duplicates, false).await;
     world.waits(id).await;
     duplicates::propose(&mut other, world.project, &found).await.unwrap();
@@ -192,24 +194,24 @@ async fn a_round_asks_each_project_once_a_day_but_those_that_switched_it_off() {
     world.execute(&format!(
         r#"update projects set policy = '{{"hygiene": {{"duplicates": "off"}}}}' where id = '{quiet}'"#
     )).await;
-    let count = "select count(*)::text from hygiene_reports where task = 'duplicates'";
-    world.execute("delete from job_effects where key like 'duplicates %'").await;
+    let count = "select count(*)::text from hygiene_runs where task = 'duplicates'";
+    world.execute("delete from idempotency_keys where key like 'duplicates %'").await;
     for _ in 0..3 {
         let mut tx = world.db.store().begin().await.unwrap();
-        Request::new(&Round::of(HygieneTask::Duplicates)).put(&mut tx).await.unwrap();
+        Enqueue::new(&ScheduleHygiene::of(HygieneTask::Duplicates)).insert(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     }
     let begun = Instant::now();
-    let done = "select count(*)::text from apalis.jobs where job_type = 'hygiene-round' and status <> 'Done'";
+    let done = "select count(*)::text from apalis.jobs where job_type = 'schedule_hygiene' and status <> 'Done'";
     while mc_store::testing::text(world.db.store(), done).await.unwrap() != "0" {
         assert!(begun.elapsed() < PATIENCE);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(world.text(count).await, "1");
-    let of_it = ReportFilter { task: Some(HygieneTask::Duplicates), before: None };
+    let of_it = ReportFilter { task: Some(HygieneTask::Duplicates), cursor: None };
     let report = hygiene::list(world.db.store(), world.project, of_it, 9).await.unwrap().remove(0);
     assert_eq!(
-        (report.task, report.is_dry_run, report.asked_by),
+        (report.task, report.is_dry_run, report.requested_by),
         (HygieneTask::Duplicates, false, None)
     );
     assert_eq!(world.ended(report.id).await.counts["clusters"], 0);
@@ -225,7 +227,7 @@ async fn reports_are_kept_for_as_long_as_the_policy_says() {
     world.policy(json!({"retention_days": {"hygiene": 10}})).await;
     world
         .execute(&format!(
-            "update hygiene_reports set asked_at = now() - interval '11 days' where id = '{}'",
+            "update hygiene_runs set requested_at = now() - interval '11 days' where id = '{}'",
             old.id
         ))
         .await;
@@ -244,18 +246,18 @@ async fn a_report_of_which_nobody_writes_the_end_is_ended() {
     for (id, hours) in [(lost, 5), (young, 3)] {
         world
             .execute(&format!(
-                "update hygiene_reports set ended_at = null, started_at = now() - interval '{hours} hours'
+                "update hygiene_runs set completed_at = null, started_at = now() - interval '{hours} hours'
                  where id = '{id}'"
             ))
             .await;
     }
-    upkeep::sweep(world.db.store()).await.unwrap();
+    cleanup::sweep(world.db.store()).await.unwrap();
     let find =
         async |id| hygiene::find(world.db.store(), world.project, id).await.unwrap().unwrap();
     let lost = find(lost).await;
-    assert!(lost.ended_at.is_some());
-    assert!(lost.error.is_some_and(|error| error.contains("died")));
-    assert!(find(young).await.ended_at.is_none());
+    assert!(lost.completed_at.is_some());
+    assert!(lost.last_error.is_some_and(|error| error.contains("died")));
+    assert!(find(young).await.completed_at.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,9 +265,9 @@ async fn a_task_whose_project_is_gone_is_done() {
     let world = World::new().await;
     world.execute("update projects set policy = '{\"ttl_days\": 7}'").await;
     let unreadable = world.ended(world.asked(HygieneTask::Duplicates, false).await).await;
-    assert!(unreadable.error.is_some_and(|error| error.contains("policy")));
+    assert!(unreadable.last_error.is_some_and(|error| error.contains("policy")));
     world.execute("delete from projects").await;
-    let waiting = "select count(*)::text from apalis.jobs where job_type = 'hygiene' and status not in ('Done')";
+    let waiting = "select count(*)::text from apalis.jobs where job_type = 'run_hygiene_task' and status not in ('Done')";
     let begun = Instant::now();
     world.execute("update apalis.jobs set run_at = now()").await;
     while world.text(waiting).await != "0" {
@@ -284,15 +286,15 @@ async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
     ];
     world.execute("update memory_records set updated_at = now() - interval '100 days', created_at = now() - interval '100 days'").await;
     world.execute(&format!(
-        "update memory_records set hits = 3, last_hit_at = now() where id in ('{used}', '{passed}')"
+        "update memory_records set recall_count = 3, last_recalled_at = now() where id in ('{used}', '{passed}')"
     )).await;
     world
         .execute(&format!(
             "with shown as (
-             insert into bundles (id, project_id, principal, request, confidence, tokens, judged_at)
+             insert into bundles (id, project_id, principal, request, confidence, token_count, feedback_at)
              select gen_random_uuid(), '{}', 'ann', '{{}}', 1, 1, now() from generate_series(1, 10)
              returning id, project_id)
-         insert into bundle_items (bundle_id, project_id, position, section, record_id, score, used)
+         insert into bundle_items (bundle_id, project_id, position, section, record_id, score, is_used)
          select id, project_id, 0, 'facts', '{used}'::uuid, 1, true from shown
          union all select id, project_id, 1, 'facts', '{passed}'::uuid, 1, null from shown",
             world.project
@@ -311,18 +313,18 @@ async fn what_helps_nobody_is_listed_and_taken_out_where_the_policy_has_it() {
     world.done(HygieneTask::Quality, false).await;
     assert_eq!(world.live().await, "3", "by default people decide");
 
-    world.policy(json!({"hygiene": {"noise": "apply"}})).await;
+    world.policy(json!({"hygiene": {"unused_records": "delete"}})).await;
     let applied = world.done(HygieneTask::Quality, false).await;
     assert_eq!(applied.counts["retired"], 2);
     let left = world.text("select id::text from memory_records where state = 'active'").await;
     assert_eq!(left, used.to_string());
     let told =
-        world.text("select detail::text from audit_events where action = 'records.retired'").await;
+        world.text("select details::text from audit_events where action = 'records.retired'").await;
     assert!(told.contains(&old.to_string()) && told.contains("100 days"), "{told}");
     // What is brought back stays, until there is something new against it.
     world.execute("update memory_records set state = 'active', updated_at = now() where state = 'deleted'").await;
     assert_eq!(world.done(HygieneTask::Quality, false).await.counts["noise"], 0);
-    world.policy(json!({"hygiene": {"noise": "off", "unused_days": 1}})).await;
+    world.policy(json!({"hygiene": {"unused_records": "off", "unused_after_days": 1}})).await;
     assert!(world.done(HygieneTask::Quality, false).await.counts["noise"].is_null());
 }
 
@@ -344,13 +346,13 @@ async fn what_helps_nobody_waits_for_a_reviewer_where_the_policy_has_it() {
     let proposal = world.record("Carts expire at midnight").await;
     world
         .execute(&format!(
-            "update memory_records set visibility = 'proposed', trust = 'untrusted', amends = '{argued}'
+            "update memory_records set visibility = 'proposed', trust = 'untrusted', amends_record_id = '{argued}'
              where id = '{proposal}'"
         ))
         .await;
     world.execute(&passage_of(noise)).await;
-    world.policy(json!({"hygiene": {"noise": "quarantine"}})).await;
-    let waits = "select coalesce(string_agg(id::text, ','), '') from memory_records where set_aside is not null";
+    world.policy(json!({"hygiene": {"unused_records": "demote"}})).await;
+    let waits = "select coalesce(string_agg(id::text, ','), '') from memory_records where demotion is not null";
 
     let looked = world.done(HygieneTask::Quality, true).await;
     assert_eq!((&looked.counts["noise"], &looked.counts["quarantined"]), (&json!(2), &Value::Null));
@@ -367,7 +369,7 @@ async fn what_helps_nobody_waits_for_a_reviewer_where_the_policy_has_it() {
         (&json!(1), noise.to_string())
     );
     let why = format!(
-        "select (set_aside -> 'reasons')::text || (set_aside -> 'standing')::text from memory_records
+        "select (demotion -> 'reasons')::text || (demotion -> 'standing')::text from memory_records
          where id = '{noise}'"
     );
     let told = format!("{}{}", finding["reasons"], finding["standing"]);
@@ -379,9 +381,9 @@ async fn what_helps_nobody_waits_for_a_reviewer_where_the_policy_has_it() {
     );
     assert_eq!(world.text(&now).await, "proposed active t 0");
     let event =
-        "select subject || ' ' || detail from audit_events where action = 'records.retired'";
+        "select target || ' ' || details from audit_events where action = 'records.retired'";
     let event = world.text(event).await;
-    assert!(event.contains(r#""action":"quarantine""#), "{event}");
+    assert!(event.contains(r#""action":"demote""#), "{event}");
     assert!(event.contains(&noise.to_string()) && !event.contains(&argued.to_string()), "{event}");
     let again = world.done(HygieneTask::Quality, false).await;
     assert_eq!((&again.counts["noise"], &again.counts["quarantined"]), (&json!(1), &json!(0)));
@@ -416,10 +418,10 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
         world.execute(&passage_of(id)).await;
     }
     let statements = [
-        "update passages set place = 'https://wiki.example.org/' || right(record_id::text, 4)".to_owned(),
+        "update passages set location = 'https://wiki.example.org/' || right(record_id::text, 4)".to_owned(),
         format!("delete from embedding_queue q using passages p
                  where p.id = q.passage_id and p.record_id in ('{whole}', '{missing}')"),
-        "update embedding_queue set attempts = 7, last_error = 'it is too long', run_at = now() + interval '1 hour'"
+        "update embedding_queue set attempts = 7, last_error = 'it is too long', scheduled_at = now() + interval '1 hour'"
             .to_owned(),
         format!("insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
                  select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0,0]'
@@ -429,7 +431,7 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
     for statement in statements {
         world.execute(&statement).await;
     }
-    let waiting = "select string_agg(right(p.record_id::text, 4) || case when q.run_at > now() then ' later' else '' end,
+    let waiting = "select string_agg(right(p.record_id::text, 4) || case when q.scheduled_at > now() then ' later' else '' end,
                        ',' order by q.attempts desc, p.record_id)
                    from embedding_queue q join passages p on p.id = q.passage_id";
     let before = world.text(waiting).await;
@@ -437,7 +439,7 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
     let looked = world.done(HygieneTask::Embedding, true).await;
     assert_eq!(
         looked.counts,
-        json!({"passages": 4, "without_vector": 3, "waiting": 0, "failing": 2, "vectors_of_former_models": 2})
+        json!({"passages": 4, "missing_vectors": 3, "waiting": 0, "failed_vectors": 2, "previous_model_vectors": 2})
     );
     let findings = looked.findings.as_array().unwrap();
     assert_eq!(findings.len(), 1, "what somebody keeps to themselves is nobody's to hear of");
@@ -450,13 +452,13 @@ async fn passages_without_a_vector_of_the_model_in_use_are_queued_and_the_failin
     assert_eq!(world.text(waiting).await, before);
 
     let done = world.done(HygieneTask::Embedding, false).await;
-    assert_eq!((&done.counts["queued"], &done.counts["tried_again"]), (&json!(1), &json!(2)));
+    assert_eq!((&done.counts["queued"], &done.counts["retried"]), (&json!(1), &json!(2)));
     let due = world.text(waiting).await;
     assert!(!due.contains("later"), "{due}");
     assert!(due.ends_with(&missing.to_string().split_off(32)), "{due}");
     let progress =
         vectors::progress(world.db.store(), world.project, &world.model, true).await.unwrap();
-    assert_eq!((progress.waiting, progress.failing), (1, 2));
+    assert_eq!((progress.waiting, progress.failed_count), (1, 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -476,7 +478,7 @@ async fn what_the_policy_keeps_from_the_model_is_not_queued_for_it() {
     let done = world.done(HygieneTask::Embedding, false).await;
     assert_eq!(
         done.counts,
-        json!({"passages": 1, "kept_from_the_model": 1, "vectors_of_former_models": 0})
+        json!({"passages": 1, "excluded_by_policy": 1, "previous_model_vectors": 0})
     );
     assert_eq!(world.text("select count(*)::text from embedding_queue").await, "0");
 }
@@ -500,12 +502,12 @@ async fn what_is_older_than_the_policy_keeps_it_is_counted_and_deleted_in_its_pr
             world.execute(&statement).await;
         }
     }
-    world.policy(json!({"retention_days": {"removed_records": 40, "bundles": 40}})).await;
+    world.policy(json!({"retention_days": {"deleted_records": 40, "bundles": 40}})).await;
     let left = "select concat_ws(' ', (select count(*) from bundles), (select count(*) from memory_records),
-                    (select count(*) from quarantine where state = 'held'), (select count(*) from quarantine),
-                    (select count(*) from deliveries), (select count(*) from changes))";
+                    (select count(*) from quarantine_items where state = 'pending'), (select count(*) from quarantine_items),
+                    (select count(*) from webhook_deliveries), (select count(*) from pull_requests))";
     let expected = json!({
-        "bundles": 1, "removed_records": 1, "holds": 1, "decided_holds": 1, "deliveries": 1, "told": 1, "reports": 0,
+        "bundles": 1, "deleted_records": 1, "quarantine_items": 1, "decided_quarantine_items": 1, "deliveries": 1, "provider_data": 1, "reports": 0,
         "events": 0,
     });
 
@@ -513,7 +515,7 @@ async fn what_is_older_than_the_policy_keeps_it_is_counted_and_deleted_in_its_pr
     assert_eq!((&looked.counts, world.text(left).await.as_str()), (&expected, "2 2 2 4 2 2"));
     let done = world.done(HygieneTask::Retention, false).await;
     assert_eq!((&done.counts, world.text(left).await.as_str()), (&expected, "1 1 1 3 1 1"));
-    let told = "select count(*)::text from audit_events where action = 'quarantine.expired'";
+    let told = "select count(*)::text from audit_events where action = 'quarantine_item.expired'";
     assert_eq!(world.text(told).await, "1");
     let again = world.done(HygieneTask::Retention, false).await;
     assert!(
@@ -532,43 +534,44 @@ async fn while_a_dry_run_of_retention_looks_others_add_to_the_audit() {
     // What it would delete of deliveries is somebody else's for now.
     let mut other = world.db.store().begin().await.unwrap();
     let days = RetentionDays::default();
-    let theirs = purge(&mut other, world.project, Kept::Deliveries, &days).await.unwrap();
+    let theirs =
+        purge(&mut other, world.project, RetentionCategory::Deliveries, &days).await.unwrap();
     assert_eq!(theirs, 1);
     let id = world.asked(HygieneTask::Retention, true).await;
     world.waits(id).await;
     let mut tx = world.db.store().begin().await.unwrap();
-    let event = [NewEvent::new(Act::RecordSaved, id)];
+    let event = [NewEvent::new(AuditAction::RecordSaved, id)];
     audit::add(&mut tx, Chain::Project(world.project), None, &event);
     tokio::time::timeout(PATIENCE, tx.commit()).await.expect("the chain is nobody's").unwrap();
     other.commit().await.unwrap();
     let report = world.ended(id).await;
-    assert_eq!((report.error, &report.counts["holds"]), (None, &json!(1)));
+    assert_eq!((report.last_error, &report.counts["quarantine_items"]), (None, &json!(1)));
 }
 
 /// Statements that give a project one of each of what is kept for a time, older than that.
 fn old_rows(project: ProjectId) -> [String; 5] {
     [
         format!(
-            "insert into bundles (id, project_id, principal, request, confidence, tokens, created_at)
+            "insert into bundles (id, project_id, principal, request, confidence, token_count, created_at)
              values (gen_random_uuid(), '{project}', 'ann', '{{}}', 1, 1, now() - interval '50 days')"
         ),
         format!(
-            "insert into quarantine (id, project_id, kind, reasons, summary, sealed, expires_at, state, decided_at)
-             values (gen_random_uuid(), '{project}', 'save', '{{jwt}}', 'x', '\\x00', now() - interval '1 day', 'held', null),
-                    (gen_random_uuid(), '{project}', 'save', '{{jwt}}', '', '', now() - interval '50 days', 'destroyed',
+            "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, expires_at, state, decided_at)
+             values (gen_random_uuid(), '{project}', 'save', '{{jwt}}', 'x', '\\x00', now() - interval '1 day', 'pending', null),
+                    (gen_random_uuid(), '{project}', 'save', '{{jwt}}', '', '', now() - interval '50 days', 'deleted',
                      now() - interval '50 days')"
         ),
         format!(
-            "insert into hooks (id, project_id, source, secret)
+            "insert into webhooks (id, project_id, provider, secret)
              values (gen_random_uuid(), '{project}', 'github', '\\x00')"
         ),
         format!(
-            "insert into deliveries (id, project_id, hook_id, sender_id, name, event, received_at)
-             select gen_random_uuid(), project_id, id, 'd', 'ping', '{{}}', now() - interval '15 days' from hooks
+            "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event, received_at)
+             select gen_random_uuid(), project_id, id, 'd', 'ping', '{{}}', now() - interval '15 days' from webhooks
              where project_id = '{project}'"
         ),
         format!(
-            "insert into changes (id, project_id, external_id, title, state, said_at)
+            "insert into pull_requests (id, project_id, external_id, title, state, source_updated_at)
              values (gen_random_uuid(), '{project}', 'a/b!1', '', 'merged', now() - interval '2 years')"
         ),
     ]
@@ -601,7 +604,7 @@ async fn what_expired_long_ago_is_taken_out_and_what_the_policy_deletes_is_said_
         (&looked.counts["expired"], &looked.counts["expired_long_ago"]),
         (&json!(3), &json!(2))
     );
-    assert_eq!(looked.counts["removed_records_deleted_within_7_days"], 1);
+    assert_eq!(looked.counts["deleted_records_purged_within_7_days"], 1);
     assert_eq!((&looked.counts["retired"], world.live().await), (&Value::Null, "4".into()));
 
     let done = world.done(HygieneTask::Expiry, false).await;
@@ -611,7 +614,7 @@ async fn what_expired_long_ago_is_taken_out_and_what_the_policy_deletes_is_said_
     );
     assert_eq!(world.live().await, "2");
     let told =
-        world.text("select detail::text from audit_events where action = 'records.retired'").await;
+        world.text("select details::text from audit_events where action = 'records.retired'").await;
     assert!(told.contains(&long_ago.to_string()) && !told.contains(&private.to_string()), "{told}");
     assert_eq!(world.done(HygieneTask::Expiry, false).await.counts["expired_long_ago"], 0);
 }
@@ -637,7 +640,8 @@ const FOUND: &str = "select count(*)::text from memory_records
 
 impl World {
     async fn decided(&self, decision: HeldEnds) -> Report {
-        let mut tx = self.db.service().enter(UserId::LOCAL, self.project).begin().await.unwrap();
+        let mut tx =
+            self.db.service().for_project(UserId::LOCAL, self.project).begin().await.unwrap();
         let (project, task) = (self.project, HygieneTask::Expiry);
         let asked = hygiene::ask_deciding(&mut tx, project, task, false, Some(decision)).await;
         tx.commit().await.unwrap();
@@ -651,7 +655,7 @@ async fn a_mass_expiry_waits_for_a_person_who_lets_it_happen() {
     let ids = ending(&world, 21, 3).await;
     let looked = world.done(HygieneTask::Expiry, true).await;
     assert_eq!((&looked.counts["held_now"], world.text(FOUND).await), (&json!(21), "0".into()));
-    assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().held, 21);
+    assert_eq!(cleanup::sweep(world.db.store()).await.unwrap().held, 21);
     assert_eq!(world.text(FOUND).await, "21", "what waits is found on");
 
     let done = world.done(HygieneTask::Expiry, false).await;
@@ -660,13 +664,13 @@ async fn a_mass_expiry_waits_for_a_person_who_lets_it_happen() {
     let used = ids[7];
     world
         .execute(&format!(
-            "update memory_records set last_hit_at = end_held_at + interval '1 second' where id = '{used}'"
+            "update memory_records set last_recalled_at = expiry_suspended_at + interval '1 second' where id = '{used}'"
         ))
         .await;
     let decided = world.decided(HeldEnds::Confirm).await;
     assert_eq!((&decided.counts["ended"], &decided.counts["held"]), (&json!(20), &json!(0)));
     assert_eq!(world.text(FOUND).await, "1", "what was recalled meanwhile lives on");
-    assert_eq!(upkeep::sweep(world.db.store()).await.unwrap().held, 0, "it is decided");
+    assert_eq!(cleanup::sweep(world.db.store()).await.unwrap().held, 0, "it is decided");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -685,14 +689,14 @@ async fn a_mass_expiry_that_nobody_wants_is_put_off() {
 async fn few_ends_named_ends_and_a_small_share_of_a_project_come_as_they_are() {
     let few = World::new().await;
     ending(&few, 20, 3).await;
-    assert_eq!(upkeep::sweep(few.db.store()).await.unwrap().held, 0);
-    few.execute("update memory_records set ttl_given = true").await;
+    assert_eq!(cleanup::sweep(few.db.store()).await.unwrap().held, 0);
+    few.execute("update memory_records set is_ttl_explicit = true").await;
     ending(&few, 20, 2).await;
-    assert_eq!(upkeep::sweep(few.db.store()).await.unwrap().held, 0, "a person named the others");
+    assert_eq!(cleanup::sweep(few.db.store()).await.unwrap().held, 0, "a person named the others");
     let large = World::new().await;
     ending(&large, 22, 3).await;
     ending(&large, 198, 900).await;
-    assert_eq!(upkeep::sweep(large.db.store()).await.unwrap().held, 0, "one in ten is not more");
+    assert_eq!(cleanup::sweep(large.db.store()).await.unwrap().held, 0, "one in ten is not more");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -710,7 +714,7 @@ async fn citations_that_nobody_checked_are_checked() {
     let [gone, there] = [world.record(RETRY).await, world.record("Carts expire at noon").await];
     for (record, verdict) in [(gone, "fresh"), (there, "unchecked")] {
         world.execute(&format!(
-            "insert into memory_citations (id, record_id, project_id, file_path, verdict, content_hash)
+            "insert into record_citations (id, record_id, project_id, file_path, verdict, content_hash)
              values (gen_random_uuid(), '{record}', '{}', 'a.rb', '{verdict}', '\\x00')",
             world.project
         )).await;
@@ -775,8 +779,7 @@ async fn mended(world: &World, what: &str, damage: &str, is_whole: &str) {
     assert_eq!(world.text(is_whole).await, "false", "{what}, looked at");
     let done = world.done(HygieneTask::Consistency, false).await;
     assert_eq!(done.counts[what], 1, "{:?}", done.counts);
-    let told =
-        "select detail from audit_events where action = 'search.mended' order by seq desc limit 1";
+    let told = "select details from audit_events where action = 'search_index.repaired' order by seq desc limit 1";
     let told: Value = serde_json::from_str(&world.text(told).await).unwrap();
     assert_eq!(told[what], 1);
     assert_eq!(world.text(is_whole).await, "true", "{what}, mended");
@@ -788,7 +791,7 @@ async fn whole(world: &World) -> RecordId {
     let sql = format!(
         "insert into repositories (id, project_id, owner, name, location, indexed_at)
          values (gen_random_uuid(), '{p}', 'acme', 'shop', 'https://git.example.org/shop.git', now());
-         insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+         insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)
          select gen_random_uuid(), r.id, r.project_id, 'a.rb', '\\x01', 9, 'ruby', 1, 1 from repositories r;
          insert into passages (id, project_id, file_id, text, content_hash)
          select gen_random_uuid(), f.project_id, f.id, 'class Cart', '\\x02' from files f;
@@ -798,9 +801,9 @@ async fn whole(world: &World) -> RecordId {
          from passages p join files f on f.id = p.file_id;
          insert into docs (id, project_id, source, doc_id, title, content)
          values (gen_random_uuid(), '{p}', 'wiki', 'adr-1', 'Units', '# Units' || chr(10) || chr(10) || 'Count in minutes.');
-         insert into passages (id, project_id, doc_id, title, place, text, content_hash)
+         insert into passages (id, project_id, doc_id, title, location, text, content_hash)
          select gen_random_uuid(), d.project_id, d.id, 'Units', 'adr-1', 'Count in minutes.', '\\x03' from docs d;
-         insert into dialogs (id, project_id, distilled, is_found)
+         insert into dialogs (id, project_id, distilled, is_searchable)
          values (gen_random_uuid(), '{p}', 'The units of both delays differ.', true);
          insert into passages (id, project_id, dialog_id, text, content_hash)
          select gen_random_uuid(), d.project_id, d.id, d.distilled, '\\x07' from dialogs d;
@@ -884,8 +887,8 @@ async fn each_damage_of_what_search_sees_is_found_said_and_mended() {
     mended(
         &world,
         "stray_passages",
-        "update dialogs set is_found = false",
-        "select (is_found = exists (select from passages where dialog_id is not null))::text from dialogs",
+        "update dialogs set is_searchable = false",
+        "select (is_searchable = exists (select from passages where dialog_id is not null))::text from dialogs",
     )
     .await;
     // Last: until its repository was read again there is less of it.
@@ -937,8 +940,8 @@ async fn repositories_are_held_before_the_audit_and_a_look_asks_for_nothing() {
             "do $more$ begin
                  insert into repositories (id, project_id, owner, name, location, indexed_at)
                  values (gen_random_uuid(), '{}', 'acme', 'zoo', 'https://git.example.org/zoo.git', now());
-                 insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count,
-                     chunker)
+                 insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count,
+                     chunker_version)
                  select gen_random_uuid(), r.id, r.project_id, 'b.rb', '\\x01', 9, 'ruby', 1, 1
                  from repositories r where r.name = 'zoo';
                  insert into passages (id, project_id, file_id, text, content_hash)
@@ -960,13 +963,13 @@ async fn repositories_are_held_before_the_audit_and_a_look_asks_for_nothing() {
     let mut tx = world.db.store().begin().await.unwrap();
     let known = repositories::list_in(&mut tx, world.project).await.unwrap();
     let zoo = known.iter().find(|known| known.name == "zoo").unwrap();
-    let asked_for = ingests::asked_for(&mut tx, zoo).await.unwrap();
+    let asked_for = ingest_runs::last_requested_ref(&mut tx, zoo).await.unwrap();
     let id = world.asked(HygieneTask::Consistency, false).await;
     world.waits(id).await;
-    ingests::enqueue(&mut tx, zoo, &asked_for).await.unwrap();
+    ingest_runs::enqueue(&mut tx, zoo, &asked_for).await.unwrap();
     tx.commit().await.unwrap();
     let done = world.ended(id).await;
-    assert_eq!((done.error, &done.counts["code_without_place"]), (None, &json!(2)));
+    assert_eq!((done.last_error, &done.counts["code_without_place"]), (None, &json!(2)));
     assert_eq!(world.text(runs).await, "2");
 }
 
@@ -997,7 +1000,7 @@ async fn documents_of_which_nothing_can_be_made_hide_no_others_and_comments_are_
 
 /// A conversation that a client sends.
 async fn sent(world: &World, said: &[(&str, &str)]) {
-    let said = said.iter().map(|(author, text)| documents::Said {
+    let said = said.iter().map(|(author, text)| documents::ConversationMessage {
         author: Some((*author).to_owned()),
         sent_at: Some("2026-11-01T10:30:00Z".parse().unwrap()),
         text: (*text).to_owned(),
@@ -1011,8 +1014,8 @@ async fn sent(world: &World, said: &[(&str, &str)]) {
         tags: vec!["units".to_owned()],
     };
     let source = "tracker:chat".to_owned();
-    let incoming = vec![Incoming { saved_by: None, connection: None, source, document }];
-    let prepared = prepare_all(&Policy::default(), incoming, Looked::Nobody).await;
+    let incoming = vec![NewDocument { saved_by: None, connection: None, source, document }];
+    let prepared = prepare_all(&Policy::default(), incoming, ReviewStatus::Nobody).await;
     let mut tx = world.db.store().begin().await.unwrap();
     prepared[0].write(&mut tx, world.project).await.unwrap();
     tx.commit().await.unwrap();
@@ -1020,7 +1023,7 @@ async fn sent(world: &World, said: &[(&str, &str)]) {
 
 /// The same as comments that a tracker tells of.
 async fn told(world: &World, said: &[(&str, &str)]) {
-    let policy = serde_json::from_value(json!({ "trackers": { "comments": true } })).unwrap();
+    let policy = serde_json::from_value(json!({ "trackers": {"import_comments": true } })).unwrap();
     let (external_id, title) = ("shop#1".to_owned(), "Units".to_owned());
     let thread = Thread { external_id, title, url: String::new() };
     let comment = |(id, (author, text)): (usize, &(&str, &str))| Comment {
@@ -1029,13 +1032,14 @@ async fn told(world: &World, said: &[(&str, &str)]) {
         text: (*text).to_owned(),
         sent_at: Some("2026-11-01T10:30:00Z".parse().unwrap()),
         updated_at: None,
-        is_gone: false,
+        is_deleted: false,
     };
     let comments: Vec<_> = said.iter().enumerate().map(comment).collect();
-    let of = (WebhookSource::Github, &thread);
-    let said = comments::Said::told(&policy, of, &comments, chrono::Utc::now());
+    let of = (Provider::Github, &thread);
+    let said =
+        mc_jobs::apply::doc_parts::DocPartBatch::told(&policy, of, &comments, chrono::Utc::now());
     let mut tx = world.db.store().begin().await.unwrap();
-    comments::write(&mut tx, world.project, &policy, &said).await.unwrap();
+    mc_jobs::apply::doc_parts::write(&mut tx, world.project, &policy, &said).await.unwrap();
     tx.commit().await.unwrap();
 }
 
@@ -1046,7 +1050,7 @@ async fn conversations_are_cut_again_as_they_were() {
         [("Ann", "Minutes or hours?"), ("Bo", "Count in minutes.\n\n# Always\n\nEverywhere.")];
     sent(&world, &said).await;
     told(&world, &said).await;
-    let found = "select json_agg(row(d.doc_id, p.ordinal, p.title, p.place, p.author, p.context, p.text, p.tags,
+    let found = "select json_agg(row(d.doc_id, p.ordinal, p.title, p.location, p.author, p.context, p.text, p.tags,
                          p.line_start, p.line_end, p.content_hash) order by d.doc_id, p.ordinal)::text
                  from passages p join docs d on d.id = p.doc_id";
     let before = world.text(found).await;
@@ -1099,7 +1103,7 @@ async fn the_newest_eight_exports_are_kept_and_hold_what_the_team_knows() {
     assert!(kept.is_sorted_by(|a, b| a.id > b.id));
     let document =
         exports::document(world.db.store(), world.project, kept[0].id).await.unwrap().unwrap();
-    let document = mc_memory::export::unpacked(&document).unwrap();
+    let document = mc_memory::export::decompress(&document).unwrap();
     assert!(document.contains(RETRY), "{document}");
     assert!(!document.contains("Mail waits") && !document.contains("Carts expire"), "{document}");
 }

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use mc_domain::JobState;
-use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
+use mc_jobs::{BackgroundJob, Enqueue, JobError, Schedule, Timing, WorkerPool};
 use mc_store::embedded::{Embedded, EmbeddedSettings, Health};
-use mc_store::jobs::{self, Job, JobFilter};
+use mc_store::jobs::{self, JobFilter, JobRow};
 use mc_store::testing::chains;
-use mc_store::{Store, logins};
+use mc_store::{Store, db_roles};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ struct Deed {
     n: u32,
 }
 
-impl Work for Deed {
+impl BackgroundJob for Deed {
     const KIND: &'static str = "deed";
     const AT_ONCE: usize = 4;
     const TIME: Duration = Duration::from_mins(1);
@@ -49,7 +49,7 @@ struct Trace {
     n: u32,
 }
 
-impl Work for Trace {
+impl BackgroundJob for Trace {
     const KIND: &'static str = "trace";
     const AT_ONCE: usize = 1;
     const TIME: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ impl Work for Trace {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Tick {}
 
-impl Work for Tick {
+impl BackgroundJob for Tick {
     const KIND: &'static str = "tick";
     const AT_ONCE: usize = 1;
     const TIME: Duration = Duration::from_secs(30);
@@ -82,7 +82,7 @@ impl Site {
             run_as: None,
         };
         let server = Embedded::start(settings).await.unwrap();
-        let worker = logins::prepare(server.url()).await.unwrap().worker;
+        let worker = db_roles::prepare(server.url()).await.unwrap().worker;
         Self { server, folder, worker }
     }
 
@@ -111,14 +111,17 @@ async fn leave_trace(
     deed: Deed,
     begun: mpsc::UnboundedSender<u32>,
     mut gate: watch::Receiver<bool>,
-) -> Result<(), Failure> {
-    let failed = |error: mc_store::Error| Failure::of(&error);
+) -> Result<(), JobError> {
+    let failed = |error: mc_store::Error| JobError::classify(&error);
     let mut tx = store.begin().await.map_err(failed)?;
-    if jobs::take_effect(&mut tx, Deed::KIND, &deed.n.to_string()).await.map_err(failed)? {
-        Request::new(&Trace { n: deed.n }).put(&mut tx).await.map_err(failed)?;
+    if jobs::claim_idempotency_key(&mut tx, Deed::KIND, &deed.n.to_string())
+        .await
+        .map_err(failed)?
+    {
+        Enqueue::new(&Trace { n: deed.n }).insert(&mut tx).await.map_err(failed)?;
     }
-    begun.send(deed.n).map_err(|_| Failure::ForGood("nobody asks".into()))?;
-    gate.wait_for(|is_open| *is_open).await.map_err(|_| Failure::Stopped)?;
+    begun.send(deed.n).map_err(|_| JobError::ForGood("nobody asks".into()))?;
+    gate.wait_for(|is_open| *is_open).await.map_err(|_| JobError::Stopped)?;
     tx.commit().await.map_err(failed)
 }
 
@@ -129,12 +132,14 @@ async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_s
     let (gate, at_gate) = watch::channel(false);
     let store = site.connect().await;
     let of_deeds = store.clone();
-    let workers = Workers::new(store)
-        .with(move |deed: Deed| leave_trace(of_deeds.clone(), deed, begun.clone(), at_gate.clone()))
-        .with(|_: Tick| async { Ok(()) })
-        .scheduled(Schedule::new("* * * * * *", Tick {}));
+    let workers = WorkerPool::new(store)
+        .register(move |deed: Deed| {
+            leave_trace(of_deeds.clone(), deed, begun.clone(), at_gate.clone())
+        })
+        .register(|_: Tick| async { Ok(()) })
+        .schedule(Schedule::new("* * * * * *", Tick {}));
     let stop = CancellationToken::new();
-    let running = tokio::spawn(workers.timed(quick()).run(stop.clone()));
+    let running = tokio::spawn(workers.with_timing(quick()).run(stop.clone()));
 
     for (round, signal) in (0..).zip([Signal::SIGINT, Signal::SIGQUIT]) {
         gate.send_replace(false);
@@ -152,11 +157,11 @@ async fn jobs_at_work_and_jobs_that_wait_outlive_a_restart_of_the_database_and_s
         let looking = site.connect().await;
         let asked = usize::try_from((round + 1) * DEEDS).unwrap();
         until(&looking, "deed", |jobs| {
-            jobs.len() == asked && jobs.iter().all(|job| job.state == JobState::Done)
+            jobs.len() == asked && jobs.iter().all(|job| job.state == JobState::Completed)
         })
         .await;
         until(&looking, "tick", |jobs| {
-            jobs.iter().any(|job| job.state == JobState::Done && due(job) > Some(back))
+            jobs.iter().any(|job| job.state == JobState::Completed && due(job) > Some(back))
         })
         .await;
         let mut traces = BTreeMap::new();
@@ -184,16 +189,16 @@ fn quick() -> Timing {
 
 async fn ask(store: &Store, n: u32) {
     let mut tx = store.begin().await.unwrap();
-    assert!(Request::new(&Deed { n }).put(&mut tx).await.unwrap());
+    assert!(Enqueue::new(&Deed { n }).insert(&mut tx).await.unwrap());
     tx.commit().await.unwrap();
 }
 
-async fn of_kind(store: &Store, kind: &str) -> Vec<Job> {
+async fn of_kind(store: &Store, kind: &str) -> Vec<JobRow> {
     let filter = JobFilter { kind: Some(kind.to_owned()), ..JobFilter::default() };
     jobs::list(store, &filter, 10_000).await.unwrap()
 }
 
-async fn until(store: &Store, kind: &str, wanted: impl Fn(&[Job]) -> bool) {
+async fn until(store: &Store, kind: &str, wanted: impl Fn(&[JobRow]) -> bool) {
     let began = Instant::now();
     loop {
         let jobs = of_kind(store, kind).await;
@@ -206,6 +211,6 @@ async fn until(store: &Store, kind: &str, wanted: impl Fn(&[Job]) -> bool) {
 }
 
 /// The time of a tick, by its key.
-fn due(job: &Job) -> Option<DateTime<Utc>> {
-    job.key.as_deref()?.strip_prefix("tick ")?.parse().ok()
+fn due(job: &JobRow) -> Option<DateTime<Utc>> {
+    job.unique_key.as_deref()?.strip_prefix("tick ")?.parse().ok()
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod core;
-pub mod cursor;
+pub mod cursor_ide;
 mod error;
 mod http;
 mod progress;

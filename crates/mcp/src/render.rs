@@ -5,24 +5,24 @@
 //! newer Core is still readable.
 
 mod bundle;
-mod data;
 mod excerpt;
-mod opened;
 #[cfg(test)]
-mod poisoned;
+mod injection_tests;
+mod opened;
 mod results;
+mod untrusted_block;
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
 pub use bundle::{bundle, slim as slim_bundle};
-pub use data::{one_line, structured};
 pub use excerpt::Excerpt;
 pub use opened::{document, no_section, past_the_end, piece, record};
 pub use results::results;
+pub use untrusted_block::{one_line, structured};
 
-use data::Data;
+use untrusted_block::Data;
 
 /// Longest of the Core's own sentences that is shown, in characters.
 const SENTENCE: usize = 400;
@@ -50,7 +50,7 @@ pub fn saved(answer: &Value) -> String {
     };
     append(&mut text, "\nreason: ", &sentence(answer, "reason"));
     append(&mut text, "\nreplaced: ", &joined(answer, "superseded"));
-    for masked in items(answer, "masked") {
+    for masked in items(answer, "redactions") {
         let _ = write!(
             text,
             "\nmasked before storing: {} {}",
@@ -88,7 +88,7 @@ fn append_doubts(text: &mut String, answer: &Value) {
         data.text(string(other, "text"));
         data.field("why", string(other, "difference"));
     }
-    let _ = write!(text, "\nto look at: {CAUTION}\n{}", data.marked());
+    let _ = write!(text, "\nto look at: {CAUTION}\n{}", data.delimited());
     if contradicted.is_some() {
         text.push_str(
             "\nIf yours replaces that record, save yours again with its id as supersedes.",
@@ -107,7 +107,7 @@ pub fn linked(answer: &Value) -> String {
         data.item("-", &["issue"]);
         data.field("title", string(task, "title"));
         data.field("status", string(task, "status"));
-        let _ = write!(text, ", of which the tracker says:\n{}", data.marked());
+        let _ = write!(text, ", of which the tracker says:\n{}", data.delimited());
     }
     append(&mut text, "\ndialog: ", string(answer, "dialog_id"));
     if let Some(count) = answer.get("records_linked").and_then(Value::as_u64) {
@@ -196,7 +196,7 @@ pub(crate) mod tests {
         let text = saved(&json!({
             "outcome": "merged", "id": "r1", "message": "merged into r1",
             "reason": "cosine 0.97 to r1",
-            "masked": [{"category": "github-token", "count": 1}],
+            "redactions": [{"category": "github-token", "count": 1}],
             "citations": [{"file": "a.rb", "line_start": 3, "line_end": 9, "verdict": "orphaned"}],
         }));
         insta::assert_snapshot!(text, @r"

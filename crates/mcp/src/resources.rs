@@ -64,7 +64,7 @@ impl Target {
             Self::Document { id, project } => {
                 let project = project.as_ref().or(default_project)?;
                 let query = vec![("project_key", project.to_string()), ("id", id.to_string())];
-                Some(CoreCall::get("/documents/open", query))
+                Some(CoreCall::get("/documents/lookup", query))
             }
         }
     }
@@ -111,21 +111,21 @@ impl Place {
             Self::Documents(after) => ("/documents", after.map(|id| id.to_string())),
         };
         let mut query = vec![("project_key", project.to_string()), ("limit", PAGE.to_string())];
-        query.extend(after.map(|after| ("after", after)));
+        query.extend(after.map(|after| ("cursor", after)));
         CoreCall::get(path, query)
     }
 
     /// What the Core answered to [`Place::call`] as resources, and the cursor of the next page.
     pub fn listed(&self, answer: &Value) -> (Vec<Resource>, Option<String>) {
         let items = |name: &str| answer.get(name).and_then(Value::as_array).into_iter().flatten();
-        let next = answer.get("next").and_then(Value::as_str);
+        let next = answer.get("next_cursor").and_then(Value::as_str);
         match self {
             Self::Records(_) => {
                 let next = next.map_or("documents:".to_owned(), |id| format!("records:{id}"));
-                (items("records").filter_map(record_resource).collect(), Some(next))
+                (items("items").filter_map(record_resource).collect(), Some(next))
             }
             Self::Documents(_) => {
-                let documents = items("documents").filter_map(|one| document_link(one, None));
+                let documents = items("items").filter_map(|one| document_link(one, None));
                 (documents.collect(), next.map(|id| format!("documents:{id}")))
             }
         }
@@ -193,23 +193,23 @@ mod tests {
         let shop = ProjectKey::parse("shop").expect("a key");
         let mut place = Place::parse(None).expect("the beginning");
         let records = json!({
-            "records": [{"id": ID, "kind": "fact", "content": "Units match\nalways"}, {"id": 7}],
-            "next": ID,
+            "items": [{"id": ID, "kind": "fact", "content": "Units match\nalways"}, {"id": 7}],
+            "next_cursor": ID,
         });
         let (resources, next) = place.listed(&records);
         assert_eq!(resources.len(), 1);
         assert_eq!(resources[0].name, "Units match", "a record without title by its first line");
         place = Place::parse(next.as_deref()).expect("a cursor of ours");
-        assert_eq!(place.call(&shop).query[2], ("after", ID.to_owned()));
+        assert_eq!(place.call(&shop).query[2], ("cursor", ID.to_owned()));
 
-        let (_, next) = place.listed(&json!({"records": []}));
+        let (_, next) = place.listed(&json!({"items": []}));
         place = Place::parse(next.as_deref()).expect("a cursor of ours");
         assert_eq!(place, Place::Documents(None));
-        let documents = json!({"documents": [{"id": ID, "title": "Timing"}], "next": ID});
+        let documents = json!({"items": [{"id": ID, "title": "Timing"}], "next_cursor": ID});
         let (resources, next) = place.listed(&documents);
         assert_eq!(resources[0].uri, format!("memory://docs/{ID}"));
         place = Place::parse(next.as_deref()).expect("a cursor of ours");
-        assert_eq!(place.listed(&json!({"documents": []})), (vec![], None));
+        assert_eq!(place.listed(&json!({"items": []})), (vec![], None));
     }
 
     #[test]

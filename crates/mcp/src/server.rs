@@ -25,7 +25,7 @@ use crate::core::CoreClient;
 use crate::settings::ServerSettings;
 use crate::tools::{self, FieldError, Tool};
 use crate::{progress, render, resources};
-use errors::{CallError, invalid, no_resource, protocol_error, said};
+use errors::{CallError, client_message, invalid, no_resource, protocol_error};
 use lookups::Asker;
 
 /// Names the project of an HTTP client's calls, as `--project` does for a stdio server.
@@ -56,10 +56,10 @@ impl MemoryServer {
     }
 
     fn tool(&self, name: &str) -> Result<Tool, ErrorData> {
-        let tool = Tool::named(name).filter(|tool| tool.is_in(&self.settings.toolsets));
+        let tool = Tool::from_name(name).filter(|tool| tool.is_in(&self.settings.toolsets));
         tool.ok_or_else(|| {
             let names: Vec<&str> = self.tools().map(Tool::as_str).collect();
-            let name: String = said(name).chars().take(64).collect();
+            let name: String = client_message(name).chars().take(64).collect();
             let message = format!("unknown tool \"{name}\"; the tools are: {}", names.join(", "));
             ErrorData::invalid_params(message, None)
         })
@@ -139,14 +139,14 @@ impl ServerHandler for MemoryServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.tools().map(Tool::listed).collect();
+        let tools = self.tools().map(Tool::definition).collect();
         Ok(ListToolsResult::with_all_items(tools)
             .with_ttl_ms(milliseconds(TOOLS_TTL))
             .with_cache_scope(CacheScope::Public))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        self.tool(name).ok().map(Tool::listed)
+        self.tool(name).ok().map(Tool::definition)
     }
 
     async fn call_tool(
@@ -158,7 +158,7 @@ impl ServerHandler for MemoryServer {
         let outcome = self.run(tool, request.arguments.unwrap_or_default(), &context).await;
         let result = outcome.unwrap_or_else(|error| {
             tracing::debug!(tool = tool.as_str(), %error, "a tool call failed");
-            let text = said(format!("{} failed: {error}", tool.as_str()));
+            let text = client_message(format!("{} failed: {error}", tool.as_str()));
             CallToolResult::error(vec![ContentBlock::text(text)])
         });
         Ok(result.into())
@@ -256,7 +256,7 @@ async fn answered(
         arguments.insert("project_key".into(), project.into());
     }
     let call = tools::core_call(tool, arguments)?;
-    let answer = ask.send(call).await.map_err(|error| tools::in_words_of(tool, error))?;
+    let answer = ask.send(call).await.map_err(|error| tools::explain_error(tool, error))?;
     Ok(tools::answer(tool, &given, answer)?)
 }
 

@@ -1,9 +1,9 @@
 //! The tools: their names, what a model is told of them, and the Core call each of them is.
 
-mod answers;
 mod arguments;
-mod calls;
 mod definitions;
+mod requests;
+mod responses;
 mod schemas;
 mod sections;
 
@@ -13,9 +13,9 @@ use rmcp::model::{JsonObject, Tool as Listed};
 
 use crate::settings::Toolset;
 
-pub use answers::{answer, opened};
 pub use arguments::{FieldError, Reference, glob, put, references};
-pub use calls::{core_call, in_words_of, project_of};
+pub use requests::{core_call, explain_error, project_of};
+pub use responses::{answer, opened};
 pub use sections::{NoSection, Piece};
 
 /// A tool of this server.
@@ -71,7 +71,7 @@ impl Tool {
     }
 
     /// The tool that `name` calls: the listed name, or a dotted one (`memory.recall`).
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let flat = name.replace('.', "_");
         let exact = |name: &str| Self::ALL.iter().copied().find(|tool| tool.as_str() == name);
         exact(&flat).or_else(|| {
@@ -88,14 +88,14 @@ impl Tool {
     }
 
     /// What `tools/list` says of this tool.
-    pub fn listed(self) -> Listed {
-        definitions::listed(self)
+    pub fn definition(self) -> Listed {
+        definitions::definition(self)
     }
 
     /// Reads `arguments` as models mean them and checks them against the very schema that is listed. Nulls, which
     /// many models send for "not given", are dropped.
     pub fn check(self, arguments: JsonObject) -> Result<JsonObject, FieldError> {
-        let schema: Arc<JsonObject> = self.listed().input_schema;
+        let schema: Arc<JsonObject> = self.definition().input_schema;
         arguments::check(&schema, arguments)
     }
 }
@@ -107,18 +107,18 @@ mod tests {
     #[test]
     fn dotted_and_underscored_names_call_the_same_tool() {
         for name in ["recall", "memory.recall", "memory_recall"] {
-            assert_eq!(Tool::named(name), Some(Tool::Recall), "{name}");
+            assert_eq!(Tool::from_name(name), Some(Tool::Recall), "{name}");
         }
         for name in ["search_code", "repo.search_code", "repo_search_code", "search.code"] {
-            assert_eq!(Tool::named(name), Some(Tool::SearchCode), "{name}");
+            assert_eq!(Tool::from_name(name), Some(Tool::SearchCode), "{name}");
         }
-        assert_eq!(Tool::named("docs.open_doc"), Some(Tool::OpenDoc));
+        assert_eq!(Tool::from_name("docs.open_doc"), Some(Tool::OpenDoc));
     }
 
     #[test]
     fn other_names_call_nothing() {
         for name in ["", ".", "memory.", "memory", "github.recall", "repo.rag_search", "RECALL"] {
-            assert_eq!(Tool::named(name), None, "{name:?}");
+            assert_eq!(Tool::from_name(name), None, "{name:?}");
         }
     }
 

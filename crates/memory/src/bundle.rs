@@ -14,7 +14,7 @@ use mc_domain::{
 pub use handles::{Handles, handles};
 pub use pack::{Contents, Envelope, pack};
 pub use render::as_json;
-pub use trust::{admits, trust, vouched_first};
+pub use trust::{admits, sort_by_trust, trust};
 
 /// Longest statement where the token limit is too small for all of it, and longest quote of a dialog, in
 /// characters (seed 001, section 6).
@@ -48,13 +48,13 @@ pub struct Bundle {
     /// Decisions and documents.
     pub links: Vec<Link>,
     /// What came out of conversations.
-    pub dialogs: Vec<Talk>,
+    pub dialogs: Vec<DialogExcerpt>,
     /// Places in the code.
     pub code: Vec<CodePlace>,
     /// How sure it is that this helps, 0 to 1.
     pub confidence: f32,
     /// Size of the bundle as JSON, in tokens.
-    pub tokens: usize,
+    pub token_count: usize,
     /// How many more things are good enough, and had no room.
     pub omitted: usize,
     /// Parts of the search that were late or away.
@@ -62,7 +62,7 @@ pub struct Bundle {
     /// Why the bundle is empty.
     pub reason: Option<String>,
     /// The task that was asked about, as far as it is known.
-    pub task: Option<TaskHead>,
+    pub task: Option<TaskSummary>,
 }
 
 impl Bundle {
@@ -100,7 +100,7 @@ pub struct Statement {
     /// said.
     pub source: Option<String>,
     /// What CI says of the patch that it is about.
-    pub ci: Option<CiVerdict>,
+    pub ci_status: Option<CiVerdict>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// Active or stale.
@@ -152,7 +152,7 @@ pub struct FewShot {
     /// What it was taken from, as in a [`Statement`].
     pub source: Option<String>,
     /// What CI says of the patch that it is about.
-    pub ci: Option<CiVerdict>,
+    pub ci_status: Option<CiVerdict>,
     /// Rank score, 0 to 1.
     pub score: f32,
     /// What to be careful about.
@@ -195,7 +195,7 @@ pub enum LinkTarget {
 
 /// What came out of a conversation, that nobody made a record of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Talk {
+pub struct DialogExcerpt {
     /// The dialog.
     pub id: DialogId,
     /// The passage it was found through.
@@ -214,7 +214,7 @@ pub struct CodePlace {
     /// The passage.
     pub passage: PassageId,
     /// Path within the repository.
-    pub place: String,
+    pub location: String,
     /// First line, from 1.
     pub line_start: i32,
     /// Last line, inclusive.
@@ -231,7 +231,7 @@ pub struct CodePlace {
 
 /// A task as a bundle shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskHead {
+pub struct TaskSummary {
     /// The tracker's own id.
     pub external_id: String,
     /// Title; empty until the tracker is synced.

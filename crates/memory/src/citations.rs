@@ -34,7 +34,7 @@ pub struct NewCitation {
 
 /// What a check changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rechecked {
+pub struct RecheckReport {
     /// Records whose citations were looked at.
     pub records: usize,
     /// Records that turned stale.
@@ -129,9 +129,9 @@ pub async fn recheck_records(
     store: &Store,
     project: ProjectId,
     ids: &[RecordId],
-) -> Result<(HashMap<RecordId, Vec<Citation>>, Rechecked), Error> {
+) -> Result<(HashMap<RecordId, Vec<Citation>>, RecheckReport), Error> {
     let (by_record, looked_at) = look(store, project, ids).await?;
-    let mut done = Rechecked { records: by_record.len(), ..Rechecked::default() };
+    let mut done = RecheckReport { records: by_record.len(), ..RecheckReport::default() };
     write(store, &looked_at, &mut done).await?;
     Ok((by_record, done))
 }
@@ -141,9 +141,9 @@ pub async fn preview_recheck(
     store: &Store,
     project: ProjectId,
     ids: &[RecordId],
-) -> Result<Rechecked, Error> {
+) -> Result<RecheckReport, Error> {
     let (by_record, _) = look(store, project, ids).await?;
-    let mut would = Rechecked { records: by_record.len(), ..Rechecked::default() };
+    let mut would = RecheckReport { records: by_record.len(), ..RecheckReport::default() };
     for record in records::by_ids(store, ids).await? {
         let cited = by_record.get(&record.id).map_or(&[][..], Vec::as_slice);
         match (record.state, is_stale(cited)) {
@@ -192,14 +192,14 @@ pub async fn recheck_files(
     store: &Store,
     project: ProjectId,
     paths: &[String],
-) -> Result<Rechecked, Error> {
+) -> Result<RecheckReport, Error> {
     let ids = citations::records_citing(store, project, paths).await?;
     Ok(recheck_records(store, project, &ids).await?.1)
 }
 
 /// Notes the checks. The states follow from the citations as the transaction finds them: someone
 /// may have saved others since they were read.
-async fn write(store: &Store, checked: &[Citation], done: &mut Rechecked) -> Result<(), Error> {
+async fn write(store: &Store, checked: &[Citation], done: &mut RecheckReport) -> Result<(), Error> {
     if checked.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use mc_search::Hit;
 use mc_search::names::has_name;
 use mc_store::passages::IndexedPassage;
 
-use crate::judge::Note;
+use crate::judge::ParsedNote;
 
 /// Cosine at which a passage is as likely about the question as not. Measured with the int8
 /// all-MiniLM-L6-v2 on 20 notes of a web shop's team: 40 questions and the note that answers each
@@ -37,9 +37,9 @@ const MARK_WORDS: f32 = 2.5;
 
 /// A question, taken apart.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct QueryFeatures {
     /// Free text and task title, each on its own: a passage need only speak of one.
-    pub texts: Vec<Note>,
+    pub texts: Vec<ParsedNote>,
     /// Symbols, in lower case: qualified names and the part after the last separator.
     pub symbols: Vec<String>,
     /// Symbols as they were given.
@@ -47,7 +47,7 @@ pub struct Question {
     /// Ids of issues, in lower case.
     pub issues: Vec<String>,
     /// Signals, each taken apart.
-    pub signals: Vec<Note>,
+    pub signals: Vec<ParsedNote>,
     /// Parts of the system, in lower case.
     pub scope: Vec<String>,
     /// File or folder.
@@ -58,7 +58,7 @@ pub struct Question {
     pub seeks_places: bool,
 }
 
-impl Question {
+impl QueryFeatures {
     /// How many content words it has where it has nothing else: no name, number, place or signal.
     pub fn bare_words(&self) -> Option<usize> {
         let has_names = !self.symbols.is_empty() || !self.signals.is_empty() || self.path.is_some();
@@ -68,11 +68,16 @@ impl Question {
 }
 
 /// How sure it is that a piece of code, a document or a dialog is about the question, 0 to 1.
-pub fn evidence(question: &Question, hit: &Hit) -> f32 {
+pub fn evidence(question: &QueryFeatures, hit: &Hit) -> f32 {
     let indexed = &hit.passage.indexed;
-    let text =
-        format!("{} {} {} {}", indexed.title, indexed.text, indexed.place, indexed.tags.join(" "));
-    let note = Note::read(&text);
+    let text = format!(
+        "{} {} {} {}",
+        indexed.title,
+        indexed.text,
+        indexed.location,
+        indexed.tags.join(" ")
+    );
+    let note = ParsedNote::read(&text);
     let words = question.texts.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
     let signals = question.signals.iter().map(|part| coverage(part, &note)).fold(0.0, f32::max);
     let names_symbol = names_symbol(question, indexed);
@@ -90,14 +95,14 @@ pub fn evidence(question: &Question, hit: &Hit) -> f32 {
 }
 
 /// Whether a passage speaks of a symbol of the question, or defines it.
-pub fn names_symbol(question: &Question, indexed: &IndexedPassage) -> bool {
+pub fn names_symbol(question: &QueryFeatures, indexed: &IndexedPassage) -> bool {
     let lower = indexed.text.to_lowercase();
     question.symbols.iter().any(|symbol| has_name(&lower, symbol))
         || indexed.symbols.iter().any(|own| question.symbols.contains(&own.to_lowercase()))
 }
 
 /// Whether a passage speaks of an issue of the question, or of what merely looks like the id of one.
-pub fn names_issue(question: &Question, indexed: &IndexedPassage) -> bool {
+pub fn names_issue(question: &QueryFeatures, indexed: &IndexedPassage) -> bool {
     if question.issues.is_empty() {
         return false;
     }
@@ -129,7 +134,7 @@ fn likely(cosine: f32) -> f32 {
 
 /// The share of a question's words and marks that a passage has, 0 to 1. A single word proves
 /// little, so questions count as at least two words long.
-fn coverage(question: &Note, passage: &Note) -> f32 {
+fn coverage(question: &ParsedNote, passage: &ParsedNote) -> f32 {
     let has_word = |stem: &str| passage.words.iter().any(|word| word.stem == stem);
     let weigh = |words: usize, marks: usize| small(words) + MARK_WORDS * small(marks);
     let words = question
@@ -174,9 +179,9 @@ mod tests {
 
     #[test]
     fn coverage_counts_marks_more_and_one_word_little() {
-        let passage = Note::read("decision E0123: the payments worker retries 3 times");
-        assert!(coverage(&Note::read("why does E0123 retry"), &passage) > 0.9);
-        assert!(coverage(&Note::read("E0124 retries"), &passage) < 0.4);
-        assert!(coverage(&Note::read("worker"), &passage) <= 0.5);
+        let passage = ParsedNote::read("decision E0123: the payments worker retries 3 times");
+        assert!(coverage(&ParsedNote::read("why does E0123 retry"), &passage) > 0.9);
+        assert!(coverage(&ParsedNote::read("E0124 retries"), &passage) < 0.4);
+        assert!(coverage(&ParsedNote::read("worker"), &passage) <= 0.5);
     }
 }

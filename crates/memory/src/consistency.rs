@@ -11,17 +11,17 @@ use crate::review::{body_of, index};
 
 /// Makes the passages of records that have none, or another than they should; answers of which, and whether each
 /// is for others than its owner.
-pub async fn mend_records(
+pub async fn repair_records(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
 ) -> Result<Vec<(RecordId, bool)>, Error> {
-    let ids = consistency::unfound_records(tx, project, limit).await?;
+    let ids = consistency::list_unindexed_records(tx, project, limit).await?;
     records::lock(tx, &ids).await?;
     let mut mended = Vec::with_capacity(ids.len());
     for id in ids {
         let Some(record) = records::find_in(tx, id).await? else { continue };
-        let private_to = record.standing.private_to;
+        let private_to = record.access.private_to;
         // One with other readers is not changed but made anew: its vector is theirs as well.
         passages::remove(tx, PassageSource::Record(id)).await?;
         index(tx, &record, &body_of(&record), private_to).await?;
@@ -31,12 +31,12 @@ pub async fn mend_records(
 }
 
 /// Makes the passages of dialogs that have none, or another than they should; answers of which.
-pub async fn mend_dialogs(
+pub async fn repair_dialogs(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
 ) -> Result<Vec<DialogId>, Error> {
-    let unfound = consistency::unfound_dialogs(tx, project, limit).await?;
+    let unfound = consistency::list_unindexed_dialogs(tx, project, limit).await?;
     let mut mended = Vec::with_capacity(unfound.len());
     for dialog in unfound {
         let source = PassageSource::Dialog(dialog.id);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mc_crypto::Sealer;
+use mc_crypto::Encryptor;
 use mc_domain::{BundleId, Policy, ProjectId, UserId};
 use mc_search::SearchContext;
 use mc_store::Store;
@@ -26,29 +26,29 @@ pub struct MemoryContext {
     /// The policy of the project at hand.
     pub policy: Arc<Policy>,
     /// Seals what is held in quarantine.
-    pub sealer: Arc<Sealer>,
+    pub sealer: Arc<Encryptor>,
     pub(crate) writes: Groups<Save>,
     pub(crate) bundles: Groups<HandedOut>,
-    pub(crate) journal: Journal,
+    pub(crate) journal: BundleWriter,
     pub(crate) notes: NoteCache,
 }
 
 impl MemoryContext {
     /// A context over a search and its store.
-    pub fn new(search: SearchContext, sealer: Arc<Sealer>) -> Self {
+    pub fn new(search: SearchContext, sealer: Arc<Encryptor>) -> Self {
         let store = search.store.clone();
         // A third of the connections for saves, a third for what recalls leave to be written; the rest
         // stays with the readers.
         let at_once = (store.max_connections() / 3).max(1);
         let (writes, bundles) = (Groups::new(at_once), Groups::new(at_once));
-        let journal = Journal::new(at_once);
+        let journal = BundleWriter::new(at_once);
         let notes = NoteCache::new();
         Self { store, search, policy: Arc::default(), sealer, writes, bundles, journal, notes }
     }
 
     /// The same over another view of the database, on somebody's behalf ([`Store::enter`]), and under
     /// the policy of the project that was entered.
-    pub fn over(&self, store: Store, policy: Arc<Policy>) -> Self {
+    pub fn with_store(&self, store: Store, policy: Arc<Policy>) -> Self {
         let search = SearchContext {
             store: store.clone(),
             models: self.search.models.restricted_to(policy.models.embedding),
@@ -60,7 +60,7 @@ impl MemoryContext {
 
     /// Returns when the bundle, which may have been handed out so recently that it is still being
     /// written, can be found.
-    pub async fn bundle_is_written(&self, bundle: BundleId) {
+    pub async fn wait_until_stored(&self, bundle: BundleId) {
         self.bundles.hurry();
         self.journal.written(bundle).await;
     }
@@ -96,7 +96,7 @@ const CALLERS_REMEMBERED: usize = 10_000;
 
 /// Bundles whose record is still being written.
 #[derive(Clone)]
-pub(crate) struct Journal {
+pub(crate) struct BundleWriter {
     tasks: TaskTracker,
     turns: Arc<Semaphore>,
     state: Arc<Mutex<State>>,
@@ -110,7 +110,7 @@ struct State {
     newest: HashMap<Caller, BundleId>,
 }
 
-impl Journal {
+impl BundleWriter {
     /// One that looks at most so many times at once.
     fn new(at_once: usize) -> Self {
         Self {
@@ -199,7 +199,7 @@ impl State {
 
 /// A bundle in the list of those that are being written.
 struct Entry {
-    journal: Journal,
+    journal: BundleWriter,
     bundle: BundleId,
 }
 
@@ -216,7 +216,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_bundle_is_waited_for_and_is_not_the_newest_that_has_handles() {
-        let (journal, caller) = (Journal::new(1), (None, ProjectId::generate()));
+        let (journal, caller) = (BundleWriter::new(1), (None, ProjectId::generate()));
         let [full, empty] = [BundleId::generate(), BundleId::generate()];
         journal.spawn(full, caller, true, async {});
         journal.spawn(empty, caller, false, std::future::pending());

@@ -1,6 +1,8 @@
 //! Conversations: kept, condensed to what is worth finding, linked to tasks and records.
 
-use mc_domain::{Act, DialogId, HoldId, Policy, ProjectId, RecordId, TaskId, UserId};
+use mc_domain::{
+    AuditAction, DialogId, Policy, ProjectId, QuarantineItemId, RecordId, TaskId, UserId,
+};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
 use mc_store::dialogs::{self, Message, NewDialog};
@@ -9,10 +11,10 @@ use mc_store::{Tx, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
 use crate::distill::{MAX_CHARS, WHOLE_MAX_CHARS, condense};
-use crate::gate::{Gate, Looked, Verdict, beside};
 use crate::judge::reject;
-use crate::quarantine::{self, Holding};
+use crate::quarantine::{self, QuarantineRequest};
 use crate::text::cut;
 use crate::{Error, MemoryContext};
 
@@ -30,7 +32,7 @@ pub struct SaveDialog {
     /// Who saves it.
     pub saved_by: Option<UserId>,
     /// Whether its saver may decide what the team recalls; else it is kept, and not found.
-    pub is_found: bool,
+    pub is_searchable: bool,
     /// Whether dialogs of others may be replaced.
     pub replaces_any: bool,
     /// Role and content of each message, oldest first.
@@ -71,41 +73,42 @@ pub struct Linked {
 
 /// What became of a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DialogKept {
+pub enum SaveDialogOutcome {
     /// It was kept.
     Kept(DialogId),
     /// It waits in quarantine.
-    Quarantined(HoldId),
+    Quarantined(QuarantineItemId),
 }
 
 /// Keeps a dialog, masked, and makes it searchable by what it comes to.
 pub async fn save_dialog(
     ctx: &MemoryContext,
     request: &SaveDialog,
-    looked: Looked,
-) -> Result<DialogKept, Error> {
+    looked: ReviewStatus,
+) -> Result<SaveDialogOutcome, Error> {
     let id = request.id.unwrap_or_else(DialogId::generate);
     let Read { messages, distilled, developer, verdict } = {
         let (request, policy) = (request.clone(), ctx.policy.clone());
-        beside(move || read(&request, &policy, looked)).await
+        run_blocking(move || read(&request, &policy, looked)).await
     };
     match verdict {
-        Verdict::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
-        Verdict::Hold(reasons) => {
+        FilterDecision::Refuse(reasons) => return Err(Error::Forbidden(reasons.join(", "))),
+        FilterDecision::Hold(reasons) => {
             // What tools answered is not kept, here neither.
             let request =
                 SaveDialog { messages: without_answers(&request.messages), ..request.clone() };
             let (project, kind, beginning) = (request.project, "dialog", distilled.as_str());
-            let holding = Holding { project, kind, reasons, beginning, request: &request };
-            return Ok(DialogKept::Quarantined(quarantine::hold(ctx, holding).await?));
+            let holding =
+                QuarantineRequest { project, kind, reasons, beginning, request: &request };
+            return Ok(SaveDialogOutcome::Quarantined(quarantine::hold(ctx, holding).await?));
         }
-        Verdict::Take { .. } => {}
+        FilterDecision::Take { .. } => {}
     }
-    let is_trusted = request.is_found && verdict == Verdict::Take { suspicious: false };
+    let is_trusted = request.is_searchable && verdict == FilterDecision::Take { suspicious: false };
     let is_found = is_trusted && reject(distilled.as_str()).is_none();
     let mut tx = ctx.store.begin().await?;
     quarantine::claim(&mut tx, looked).await?;
-    if let Looked::Released(hold) = looked
+    if let ReviewStatus::Released(hold) = looked
         && dialogs::is_newer(&mut tx, id, hold).await?
     {
         return Err(Error::Overtaken(hold));
@@ -120,7 +123,7 @@ pub async fn save_dialog(
         developer: developer.as_deref(),
         messages: &messages,
         distilled: &distilled,
-        is_found,
+        is_searchable: is_found,
         saved_by: request.saved_by,
         replaces_any: request.replaces_any,
     };
@@ -134,13 +137,13 @@ pub async fn save_dialog(
     } else {
         passages::remove(&mut tx, source).await?;
     }
-    if let Looked::Released(hold) = looked {
-        dialogs::sent_with(&mut tx, id, hold).await?;
+    if let ReviewStatus::Released(hold) = looked {
+        dialogs::copy_sent_at(&mut tx, id, hold).await?;
     }
     quarantine::settle(&mut tx, looked).await?;
-    audit::note(&mut tx, NewEvent::new(Act::DialogSaved, id));
+    audit::record(&mut tx, NewEvent::new(AuditAction::DialogSaved, id));
     tx.commit().await?;
-    Ok(DialogKept::Kept(id))
+    Ok(SaveDialogOutcome::Kept(id))
 }
 
 /// Links an issue with the dialog at hand and with records.
@@ -150,7 +153,7 @@ pub async fn link_issue(ctx: &MemoryContext, request: &LinkIssue) -> Result<Link
     let dialog = link_dialog(&mut tx, request, task).await?;
     let records = tasks::link_records(&mut tx, request.project, task, &request.records).await?;
     let detail = json!({ "dialog": dialog, "records": records });
-    audit::note(&mut tx, NewEvent::new(Act::TaskLinked, task).with(detail));
+    audit::record(&mut tx, NewEvent::new(AuditAction::TaskLinked, task).with(detail));
     tx.commit().await?;
     let task = tasks::find(&ctx.store, request.project, &request.task_external_id)
         .await?
@@ -178,7 +181,7 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         developer: developer.as_deref(),
         messages: &[],
         distilled: &Sanitized::default(),
-        is_found: false,
+        is_searchable: false,
         saved_by: None,
         replaces_any: false,
     };
@@ -191,11 +194,11 @@ struct Read {
     messages: Vec<Message>,
     distilled: Sanitized,
     developer: Option<String>,
-    verdict: Verdict,
+    verdict: FilterDecision,
 }
 
-fn read(request: &SaveDialog, policy: &Policy, looked: Looked) -> Read {
-    let mut gate = Gate::new(policy, looked);
+fn read(request: &SaveDialog, policy: &Policy, looked: ReviewStatus) -> Read {
+    let mut gate = ContentFilter::new(policy, looked);
     let messages: Vec<_> =
         request.messages.iter().map(|(role, text)| message(role, text, &mut gate)).collect();
     let distilled = distilled(request, &messages, &mut gate);
@@ -204,8 +207,8 @@ fn read(request: &SaveDialog, policy: &Policy, looked: Looked) -> Read {
 }
 
 /// What a tool answered is not kept: only that it did, and how much.
-fn message(role: &str, text: &str, gate: &mut Gate) -> Message {
-    let content = if role == "tool" { gate.again(&answer(text)) } else { gate.pass(text) };
+fn message(role: &str, text: &str, gate: &mut ContentFilter) -> Message {
+    let content = if role == "tool" { gate.filter_again(&answer(text)) } else { gate.filter(text) };
     Message { role: role.to_owned(), content }
 }
 
@@ -234,14 +237,14 @@ fn is_note(text: &str) -> bool {
 
 /// The caller's own summary, whole; or what users and the assistant said, condensed, whose messages are kept as they
 /// are. What tools and system prompts said is left out.
-fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut Gate) -> Sanitized {
+fn distilled(request: &SaveDialog, messages: &[Message], gate: &mut ContentFilter) -> Sanitized {
     let (text, max) = if let Some(given) = &request.distilled {
         (gate.pass_text(given), WHOLE_MAX_CHARS)
     } else {
         let said = messages.iter().filter(|m| matches!(m.role.as_str(), "user" | "assistant"));
         (said.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n"), MAX_CHARS)
     };
-    gate.again(&condense(&text, max))
+    gate.filter_again(&condense(&text, max))
 }
 
 /// What search sees of a dialog that comes to this, and belongs to that task.

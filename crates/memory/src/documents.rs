@@ -2,27 +2,27 @@
 //! a client sends, what a person lets out of quarantine, and what a wiki is asked for.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ConnectionId, Policy, ProjectId, Trust, UserId};
+use mc_domain::{IntegrationId, Policy, ProjectId, Trust, UserId};
 use mc_indexer::chunker;
 use mc_indexer::conversation::{self, Message};
 use mc_indexer::document::{self, Page};
 use mc_sanitizer::Sanitized;
-use mc_store::docs::{self, NewDoc, Outcome, Turn};
+use mc_store::docs::{self, MessageSpan, NewDoc, Outcome};
 use mc_store::passages::NewPassage;
-use mc_store::{Error, Tx, connections};
+use mc_store::{Error, Tx, integrations};
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Gate, Looked, Verdict, beside};
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus, run_blocking};
 
 /// A document with its source, not masked: what is kept of it in quarantine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Incoming {
+pub struct NewDocument {
     /// Who handed it in; whoever releases it where that is not known.
     #[serde(default)]
     pub saved_by: Option<UserId>,
     /// By which connection it came, if by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connection: Option<ConnectionId>,
+    pub connection: Option<IntegrationId>,
     /// Where it comes from (`confluence`, `wiki:our-wiki`).
     pub source: String,
     /// The document.
@@ -52,12 +52,12 @@ pub enum Body {
     /// Markdown or plain text.
     Text(String),
     /// What was said, oldest first.
-    Conversation(Vec<Said>),
+    Conversation(Vec<ConversationMessage>),
 }
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Said {
+pub struct ConversationMessage {
     /// Who wrote it, as people call them.
     pub author: Option<String>,
     /// When.
@@ -74,28 +74,29 @@ pub struct Prepared {
     /// What search is to see of it.
     pub passages: Vec<NewPassage>,
     /// The messages that its text is, where it is a conversation.
-    pub turns: Vec<Turn>,
+    pub message_spans: Vec<MessageSpan>,
     /// What the policy says to it.
-    pub verdict: Verdict,
+    pub verdict: FilterDecision,
     /// As it came.
-    pub incoming: Incoming,
+    pub incoming: NewDocument,
 }
 
 /// Masks and cuts documents beside the others: may take seconds for the largest of batches.
 pub async fn prepare_all(
     policy: &Policy,
-    documents: Vec<Incoming>,
-    looked: Looked,
+    documents: Vec<NewDocument>,
+    looked: ReviewStatus,
 ) -> Vec<Prepared> {
     let policy = policy.clone();
-    beside(move || documents.into_iter().map(|one| one.prepare(&policy, looked)).collect()).await
+    run_blocking(move || documents.into_iter().map(|one| one.prepare(&policy, looked)).collect())
+        .await
 }
 
-impl Incoming {
+impl NewDocument {
     /// The document as the policy has it.
-    fn prepare(self, policy: &Policy, looked: Looked) -> Prepared {
+    fn prepare(self, policy: &Policy, looked: ReviewStatus) -> Prepared {
         let limits = chunker::Limits::default();
-        let mut gate = Gate::new(policy, looked);
+        let mut gate = ContentFilter::new(policy, looked);
         let document = &self.document;
         let page = Page {
             source: gate.pass_text(&self.source),
@@ -109,7 +110,7 @@ impl Incoming {
         let mut turns = Vec::new();
         let (doc, passages) = match &document.body {
             Body::Text(text) => {
-                let page = Page { content: gate.pass(text), ..page };
+                let page = Page { content: gate.filter(text), ..page };
                 document::cut(page, limits, gate.sanitizing())
             }
             Body::Conversation(messages) => {
@@ -119,19 +120,19 @@ impl Incoming {
             }
         };
         let verdict = gate.verdict();
-        let is_suspicious = verdict == Verdict::Take { suspicious: true };
+        let is_suspicious = verdict == FilterDecision::Take { suspicious: true };
         let trust = if is_suspicious { Trust::Untrusted } else { Trust::Imported };
         let doc = NewDoc { saved_by: self.saved_by, trust, ..doc };
-        Prepared { doc, passages, turns, verdict, incoming: self }
+        Prepared { doc, passages, message_spans: turns, verdict, incoming: self }
     }
 }
 
-impl Said {
-    fn passed(&self, gate: &mut Gate) -> Message {
+impl ConversationMessage {
+    fn passed(&self, gate: &mut ContentFilter) -> Message {
         Message {
             author: gate.pass_text(self.author.as_deref().unwrap_or_default()),
             sent_at: self.sent_at,
-            text: gate.pass(&self.text),
+            text: gate.filter(&self.text),
         }
     }
 }
@@ -144,11 +145,11 @@ impl Prepared {
         project: ProjectId,
     ) -> Result<(mc_domain::DocId, Outcome), Error> {
         let (id, outcome) = docs::upsert(tx, project, &self.doc, &self.passages).await?;
-        if !self.turns.is_empty() {
-            docs::keep_turns(tx, id, &self.turns).await?;
+        if !self.message_spans.is_empty() {
+            docs::set_message_spans(tx, id, &self.message_spans).await?;
         }
         if let Some(connection) = self.incoming.connection {
-            connections::brought(tx, project, connection, &[], &[id]).await?;
+            integrations::assign_integration(tx, project, connection, &[], &[id]).await?;
         }
         Ok((id, outcome))
     }

@@ -8,16 +8,16 @@ mod minhash;
 
 use std::sync::Arc;
 
-use mc_domain::{Act, ClusterId, ClusterState, ProjectId, RecordId};
+use mc_domain::{AuditAction, ClusterState, DuplicateClusterId, ProjectId, RecordId};
 use mc_store::audit::{self, NewEvent};
-use mc_store::duplicates::{self, Cluster, NewCluster, Noted};
+use mc_store::duplicates::{self, Cluster, DuplicateCandidate, NewCluster};
 use mc_store::records::{self, Record};
 use mc_store::{Store, Tx};
 use serde_json::json;
 
-pub use cluster::{Alike, Decided, MEMBERS_MAX, clusters};
+pub use cluster::{ClusterMatch, Decided, MEMBERS_MAX, clusters};
 
-use crate::gate::beside;
+use crate::content_filter::run_blocking;
 use crate::judge::MERGE_COSINE_MIN;
 use crate::{Error, MemoryContext};
 use cluster::member;
@@ -27,16 +27,16 @@ const PAGE: i64 = 1_000;
 
 /// The records of a project that say the same and were not decided about; nothing is written.
 pub async fn find(store: &Store, project: ProjectId) -> Result<Vec<NewCluster>, Error> {
-    let notes: Arc<[Noted]> = notes(store, project).await?.into();
+    let notes: Arc<[DuplicateCandidate]> = notes(store, project).await?.into();
     let decided = Decided::new(duplicates::decided(store, project).await?);
     let shared = Arc::clone(&notes);
-    let found = beside(move || clusters(&shared, &decided)).await;
+    let found = run_blocking(move || clusters(&shared, &decided)).await;
     let near = nearness(store, &notes, &found).await?;
     Ok(found.iter().zip(near).filter_map(|(alike, near)| agreed(&notes, alike, &near)).collect())
 }
 
-async fn notes(store: &Store, project: ProjectId) -> Result<Vec<Noted>, Error> {
-    let mut notes: Vec<Noted> = Vec::new();
+async fn notes(store: &Store, project: ProjectId) -> Result<Vec<DuplicateCandidate>, Error> {
+    let mut notes: Vec<DuplicateCandidate> = Vec::new();
     loop {
         let after = notes.last().map(|note| note.id);
         let page = duplicates::notes(store, project, after, PAGE).await?;
@@ -50,8 +50,8 @@ async fn notes(store: &Store, project: ProjectId) -> Result<Vec<Noted>, Error> {
 /// The cosine of each member and its keeper, cluster by cluster; `None` without vectors.
 async fn nearness(
     store: &Store,
-    notes: &[Noted],
-    found: &[Alike],
+    notes: &[DuplicateCandidate],
+    found: &[ClusterMatch],
 ) -> Result<Vec<Vec<Option<f32>>>, Error> {
     let mut near = Vec::with_capacity(found.len());
     for alike in found {
@@ -63,13 +63,17 @@ async fn nearness(
 }
 
 /// The cluster without those whose vectors lie too far from the keeper's: a second opinion, as at a save.
-fn agreed(notes: &[Noted], alike: &Alike, near: &[Option<f32>]) -> Option<NewCluster> {
+fn agreed(
+    notes: &[DuplicateCandidate],
+    alike: &ClusterMatch,
+    near: &[Option<f32>],
+) -> Option<NewCluster> {
     let is_near = |cosine: &Option<f32>| cosine.is_none_or(|cosine| cosine >= MERGE_COSINE_MIN);
     let others = alike.others.iter().zip(near).filter(|(_, cosine)| is_near(cosine));
     let others: Vec<_> = others.map(|(other, _)| *other).collect();
     let similarity = others.iter().map(|(_, jaccard)| *jaccard).reduce(f32::min)?;
     let members = std::iter::once(alike.keeper).chain(others.iter().map(|(other, _)| *other));
-    Some(NewCluster { members: members.map(|at| member(&notes[at])).collect(), similarity })
+    Some(NewCluster { record_ids: members.map(|at| member(&notes[at])).collect(), similarity })
 }
 
 /// Has the first of the records take the place of the others, as the policy has it; `false` where one of them
@@ -79,11 +83,11 @@ pub async fn merge_by_policy(
     project: ProjectId,
     cluster: &NewCluster,
 ) -> Result<bool, Error> {
-    let mut tx = store.begin_in_memory(project).await?;
-    let Some(records) = merge::held(&mut tx, project, &cluster.members).await? else {
+    let mut tx = store.begin_with_memory_lock(project).await?;
+    let Some(records) = merge::held(&mut tx, project, &cluster.record_ids).await? else {
         return Ok(false);
     };
-    merge::into_first(&mut tx, &records, None).await?;
+    merge::merge_into(&mut tx, &records, None).await?;
     let id = duplicates::merged(&mut tx, project, cluster).await?;
     note_merged(&mut tx, store, project, id, &records)?;
     tx.commit().await?;
@@ -95,39 +99,48 @@ pub async fn merge_by_policy(
 pub async fn accept(
     ctx: &MemoryContext,
     project: ProjectId,
-    id: ClusterId,
+    id: DuplicateClusterId,
     keep: Option<RecordId>,
     reviewer: &str,
 ) -> Result<Record, Error> {
-    let mut tx = ctx.store.begin_in_memory(project).await?;
+    let mut tx = ctx.store.begin_with_memory_lock(project).await?;
     let mut cluster = waiting(&mut tx, project, id).await?;
     if let Some(keep) = keep {
-        let at = cluster.members.iter().position(|member| member.id == keep);
-        cluster.members.swap(0, at.ok_or(Error::NotInCluster(keep))?);
+        let at = cluster.record_ids.iter().position(|member| member.id == keep);
+        cluster.record_ids.swap(0, at.ok_or(Error::NotInCluster(keep))?);
     }
-    let records = merge::held(&mut tx, project, &cluster.members).await?;
+    let records = merge::held(&mut tx, project, &cluster.record_ids).await?;
     let records = records.ok_or(Error::ClusterChanged(id))?;
-    merge::into_first(&mut tx, &records, Some(reviewer)).await?;
+    merge::merge_into(&mut tx, &records, Some(reviewer)).await?;
     duplicates::decide(&mut tx, id, ClusterState::Merged).await?;
     note_merged(&mut tx, &ctx.store, project, id, &records)?;
     tx.commit().await?;
-    let kept = cluster.members[0].id;
+    let kept = cluster.record_ids[0].id;
     records::find(&ctx.store, kept).await?.ok_or(Error::NoRecord(kept))
 }
 
 /// Notes that the records of a cluster are not the same. They are not put together again unless one of them
 /// says something else.
-pub async fn dismiss(ctx: &MemoryContext, project: ProjectId, id: ClusterId) -> Result<(), Error> {
+pub async fn dismiss(
+    ctx: &MemoryContext,
+    project: ProjectId,
+    id: DuplicateClusterId,
+) -> Result<(), Error> {
     let mut tx = ctx.store.begin().await?;
     let cluster = waiting(&mut tx, project, id).await?;
     duplicates::decide(&mut tx, id, ClusterState::Dismissed).await?;
-    let members: Vec<_> = cluster.members.iter().map(|member| member.id).collect();
-    let event = NewEvent::new(Act::DuplicatesDismissed, id).with(json!({ "records": members }));
-    audit::note(&mut tx, event);
+    let members: Vec<_> = cluster.record_ids.iter().map(|member| member.id).collect();
+    let event = NewEvent::new(AuditAction::DuplicateClusterDismissed, id)
+        .with(json!({ "records": members }));
+    audit::record(&mut tx, event);
     Ok(tx.commit().await?)
 }
 
-async fn waiting(tx: &mut Tx, project: ProjectId, id: ClusterId) -> Result<Cluster, Error> {
+async fn waiting(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: DuplicateClusterId,
+) -> Result<Cluster, Error> {
     let cluster = duplicates::hold(tx, project, id).await?;
     let cluster = cluster.filter(|cluster| cluster.state == ClusterState::Open);
     cluster.ok_or(Error::NoCluster(id))
@@ -137,13 +150,13 @@ fn note_merged(
     tx: &mut Tx,
     store: &Store,
     project: ProjectId,
-    cluster: ClusterId,
+    cluster: DuplicateClusterId,
     records: &[Record],
 ) -> Result<(), Error> {
     let (kept, replaced) = records.split_first().ok_or(Error::NoCluster(cluster))?;
     let replaced: Vec<_> = replaced.iter().map(|record| record.id).collect();
     let detail = json!({ "cluster": cluster, "replaced": replaced });
-    let event = NewEvent::new(Act::DuplicatesMerged, kept.id).with(detail);
+    let event = NewEvent::new(AuditAction::DuplicateClusterMerged, kept.id).with(detail);
     audit::add(tx, audit::Chain::Project(project), store.principal(), &[event]);
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! What can go wrong between a request and the memory.
 
-use mc_domain::{BundleId, Classified, ClusterId, DialogId, ErrorKind, HoldId, RecordId};
+use mc_domain::{
+    BundleId, Classified, DialogId, DuplicateClusterId, ErrorKind, QuarantineItemId, RecordId,
+};
 
 /// A failed use-case.
 #[derive(Debug, thiserror::Error)]
@@ -87,13 +89,13 @@ pub enum Error {
     #[error(
         "there is no cluster {0} that waits; GET /projects/{{key}}/duplicates lists those that do"
     )]
-    NoCluster(ClusterId),
+    NoCluster(DuplicateClusterId),
     /// One of the notes that were found to say the same says something else by now.
     #[error(
         "a record of cluster {0} has changed since they were found to say the same; have them looked for anew: \
-         POST /projects/{{key}}/hygiene {{\"task\": \"duplicates\"}}"
+         POST /projects/{{key}}/hygiene-runs {{\"task\": \"duplicates\"}}"
     )]
-    ClusterChanged(ClusterId),
+    ClusterChanged(DuplicateClusterId),
     /// A record that is to stay, and is none of those that say the same.
     #[error("record {0} is not in the cluster; name one of its records, or leave `keep` out")]
     NotInCluster(RecordId),
@@ -108,12 +110,12 @@ pub enum Error {
     Forbidden(String),
     /// Something held that was decided about meanwhile.
     #[error("{0} is not held any more: it was decided, or its time is over")]
-    NotHeld(HoldId),
+    NotHeld(QuarantineItemId),
     /// Something held that is older than what is there by now.
     #[error(
         "what is there now is newer than what {0} holds; destroy that (DELETE /quarantine/{{id}})"
     )]
-    Overtaken(HoldId),
+    Overtaken(QuarantineItemId),
     /// What is held can't be sealed or opened.
     #[error("what is held can't be opened with the service's sealing keys; its log says more")]
     Sealed,

@@ -47,7 +47,7 @@ pub fn exported(mut record: Value) -> Value {
             record[*field] = value;
         }
     }
-    if record["ttl_given"] != true {
+    if record["is_ttl_explicit"] != true {
         record["ttl"] = Value::Null;
     }
     for citation in record["citations"].as_array_mut().into_iter().flatten() {
@@ -122,7 +122,7 @@ fn shown(record: &Record, cited: &[Citation]) -> Value {
         "tags": record.tags,
         "owner": record.owner,
         "ttl": record.ttl,
-        "ttl_given": record.ttl_given,
+        "is_ttl_explicit": record.is_ttl_explicit,
         "quality": record.quality,
         "meta": record.meta,
         "task_external_id": record.task_external_id,
@@ -135,7 +135,7 @@ pub async fn keep(store: &Store, project: ProjectId) -> Result<usize, Error> {
     let records = of_team(store, project).await?;
     let document = yaml(&records)?;
     let mut tx = store.begin().await?;
-    exports::add(&mut tx, project, records.len(), document.len(), &packed(&document)?).await?;
+    exports::add(&mut tx, project, records.len(), document.len(), &compress(&document)?).await?;
     tx.commit().await?;
     Ok(records.len())
 }
@@ -146,14 +146,14 @@ pub fn yaml(records: &[Value]) -> Result<String, Error> {
 }
 
 /// A document as it is kept.
-pub fn packed(document: &str) -> Result<Vec<u8>, Error> {
+pub fn compress(document: &str) -> Result<Vec<u8>, Error> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(document.as_bytes()).and_then(|()| encoder.finish());
     written.map_err(|error| Error::Export(error.to_string()))
 }
 
 /// The document that is kept so.
-pub fn unpacked(kept: &[u8]) -> Result<String, Error> {
+pub fn decompress(kept: &[u8]) -> Result<String, Error> {
     let mut document = String::new();
     let read = GzDecoder::new(kept).take(BYTES_MAX).read_to_string(&mut document);
     read.map_err(|error| Error::Export(error.to_string()))?;
@@ -168,16 +168,16 @@ mod tests {
     fn what_is_kept_is_what_was_packed() {
         let records = [json!({"kind": "fact", "content": "Всё — «готово»\nand more"})];
         let document = yaml(&records).expect("a document");
-        let kept = packed(&document).expect("packed");
-        assert_eq!(unpacked(&kept).expect("unpacked"), document);
-        assert!(unpacked(&kept[..kept.len() / 2]).is_err());
+        let kept = compress(&document).expect("packed");
+        assert_eq!(decompress(&kept).expect("unpacked"), document);
+        assert!(decompress(&kept[..kept.len() / 2]).is_err());
     }
 
     #[test]
     fn what_save_takes_beside_meta_is_beside_it_and_what_nobody_said_is_left_out() {
         let record = json!({
             "id": "1", "kind": "fewshot", "title": "", "content": "c", "scope": [], "ttl": "2030-01-01",
-            "ttl_given": false, "meta": {"steps": ["a"]}, "hits": 3,
+            "is_ttl_explicit": false, "meta": {"steps": ["a"]}, "hits": 3,
             "citations": [{"file": "a.rb", "verdict": "fresh"}],
         });
         let expected = json!({

@@ -8,7 +8,7 @@ use crate::{Error, MemoryContext};
 
 /// What feedback did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct FeedbackReport {
     /// How many of the ids the bundle holds.
     pub recorded: usize,
     /// Ids that the bundle does not hold.
@@ -21,13 +21,13 @@ pub async fn feedback(
     ctx: &MemoryContext,
     bundle: BundleId,
     used: &[Uuid],
-) -> Result<Recorded, Error> {
-    ctx.bundle_is_written(bundle).await;
+) -> Result<FeedbackReport, Error> {
+    ctx.wait_until_stored(bundle).await;
     let mut ids = used.to_vec();
     ids.sort_unstable();
     ids.dedup();
     let known =
         bundles::mark_used(&ctx.store, bundle, &ids).await?.ok_or(Error::UnknownBundle(bundle))?;
     let unknown: Vec<_> = ids.into_iter().filter(|id| !known.contains(id)).collect();
-    Ok(Recorded { recorded: known.len(), unknown })
+    Ok(FeedbackReport { recorded: known.len(), unknown })
 }

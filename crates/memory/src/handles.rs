@@ -56,7 +56,7 @@ impl MemoryContext {
     where
         Look: Future<Output = Result<Option<T>, E>>,
     {
-        self.bundle_is_written(bundle).await;
+        self.wait_until_stored(bundle).await;
         let until = Instant::now() + WRITTEN_WITHIN;
         let is_new = is_of_a_moment_ago(bundle, SystemTime::now());
         until_enough(look, |found| found.is_some() || !is_new || Instant::now() >= until).await

@@ -4,16 +4,16 @@
 pub mod compare;
 pub mod note;
 mod note_cache;
-mod worth;
+mod usefulness;
 
 use std::sync::Arc;
 
 use mc_domain::{RecordId, RecordKind};
 
 pub use compare::{Comparison, Difference, compare};
-pub use note::Note;
+pub use note::ParsedNote;
 pub(crate) use note_cache::NoteCache;
-pub use worth::{Evidence, Reject, reject, usefulness};
+pub use usefulness::{Evidence, Reject, reject, usefulness};
 
 /// Near duplicates by their words whose vectors lie further apart than this stay two records.
 /// Measured with the int8 all-MiniLM-L6-v2: a note and its copy with typos or a changed order
@@ -38,11 +38,11 @@ pub const CANDIDATE_DISTANCE_MAX: u32 = 20;
 
 /// A note to be judged.
 #[derive(Debug, Clone)]
-pub struct Incoming {
+pub struct Candidate {
     /// What sort of knowledge it is.
     pub kind: RecordKind,
     /// Its distilled content, taken apart.
-    pub note: Arc<Note>,
+    pub note: Arc<ParsedNote>,
     /// [`crate::normalise::content_hash`] of the content.
     pub content_hash: [u8; 32],
     /// Whether it contradicts what is known, in its sender's words.
@@ -61,7 +61,7 @@ pub struct Known {
     /// What sort of knowledge it is.
     pub kind: RecordKind,
     /// Its content, taken apart.
-    pub note: Arc<Note>,
+    pub note: Arc<ParsedNote>,
     /// Hash of its normalised content.
     pub content_hash: Vec<u8>,
     /// Cosine similarity of its vector and the note's, where both have one.
@@ -84,7 +84,7 @@ pub enum Action {
 
 /// The judge's decision with its grounds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct Judgment {
     /// What to do.
     pub action: Action,
     /// Records that the note replaces.
@@ -97,7 +97,7 @@ pub struct Judgement {
     pub scores: Scores,
 }
 
-impl Judgement {
+impl Judgment {
     /// The known records that are to change.
     pub fn touches(&self) -> Vec<RecordId> {
         let merged = match self.action {
@@ -149,7 +149,7 @@ impl Pair<'_> {
 }
 
 /// Judges a note against the records that may say the same.
-pub fn judge(incoming: &Incoming, known: &[Known]) -> Judgement {
+pub fn judge(incoming: &Candidate, known: &[Known]) -> Judgment {
     let mut pairs: Vec<_> = known.iter().map(|known| pair(incoming, known)).collect();
     pairs.sort_by(|a, b| {
         b.exact
@@ -173,7 +173,7 @@ pub fn judge(incoming: &Incoming, known: &[Known]) -> Judgement {
         Some(pair) => Action::Merge { into: pair.known.id, exact: pair.exact },
         None => Action::Create,
     };
-    Judgement { action, supersede: replaced, contradicts, reason, scores }
+    Judgment { action, supersede: replaced, contradicts, reason, scores }
 }
 
 /// How near two notes are, 0 to 1: the mean of shared words and cosine, where there is one.
@@ -191,7 +191,7 @@ pub(crate) fn mergeable(a: RecordKind, b: RecordKind) -> bool {
     a == b || (is_statement(a) && is_statement(b))
 }
 
-fn pair<'a>(incoming: &Incoming, known: &'a Known) -> Pair<'a> {
+fn pair<'a>(incoming: &Candidate, known: &'a Known) -> Pair<'a> {
     Pair {
         known,
         comparison: compare(&incoming.note, &known.note),
@@ -202,7 +202,7 @@ fn pair<'a>(incoming: &Incoming, known: &'a Known) -> Pair<'a> {
 /// The records that the note replaces: the one that it names, and the nearest related one of its
 /// sort when it says that it contradicts. A note that is known already replaces none by itself: it
 /// may be the same save once more, whose contradiction is settled.
-fn replaced(incoming: &Incoming, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
+fn replaced(incoming: &Candidate, pairs: &[Pair<'_>], twin: Option<RecordId>) -> Vec<RecordId> {
     let named = incoming.supersedes;
     let nearest = pairs
         .iter()
@@ -218,7 +218,7 @@ fn replaced(incoming: &Incoming, pairs: &[Pair<'_>], twin: Option<RecordId>) -> 
 /// The nearest record of the note's sort that says the same of the same but for a number, an identifier, a denial, an
 /// operator or who does what to whom, and that is neither merged into nor replaced.
 fn contradicted(
-    incoming: &Incoming,
+    incoming: &Candidate,
     pairs: &[Pair<'_>],
     twin: Option<&Pair<'_>>,
     replaced: &[RecordId],
@@ -238,11 +238,15 @@ fn contradicted(
 }
 
 /// What sets two notes apart that speak of the same and can't both hold; `None` for others.
-pub fn disagreement(a: &Note, b: &Note) -> Option<Difference> {
+pub fn disagreement(a: &ParsedNote, b: &ParsedNote) -> Option<Difference> {
     irreconcilable(a, b, &compare(a, b)).cloned()
 }
 
-fn irreconcilable<'a>(a: &Note, b: &Note, comparison: &'a Comparison) -> Option<&'a Difference> {
+fn irreconcilable<'a>(
+    a: &ParsedNote,
+    b: &ParsedNote,
+    comparison: &'a Comparison,
+) -> Option<&'a Difference> {
     let difference = comparison.difference.as_ref()?;
     let speak_of_the_same = comparison.jaccard >= NEAR_WORDS_MIN;
     (speak_of_the_same && is_contradiction(difference, a, b)).then_some(difference)
@@ -250,11 +254,11 @@ fn irreconcilable<'a>(a: &Note, b: &Note, comparison: &'a Comparison) -> Option<
 
 /// Whether two notes that are near each other can't both hold. A number that only one of them has is a detail; one in
 /// the place of another is not.
-fn is_contradiction(difference: &Difference, note: &Note, known: &Note) -> bool {
+fn is_contradiction(difference: &Difference, note: &ParsedNote, known: &ParsedNote) -> bool {
     match difference {
         Difference::Frame(_) | Difference::Symbol(_) | Difference::Swapped(..) => true,
         Difference::Mark(_) => {
-            let lacks = |one: &Note, other: &Note| {
+            let lacks = |one: &ParsedNote, other: &ParsedNote| {
                 one.marks.iter().any(|mark| !other.spelled.contains(mark))
             };
             lacks(note, known) && lacks(known, note)
@@ -277,7 +281,7 @@ fn scores(pairs: &[Pair<'_>], twin: Option<&Pair<'_>>, usefulness: f32) -> Score
 }
 
 fn reason(
-    incoming: &Incoming,
+    incoming: &Candidate,
     pairs: &[Pair<'_>],
     twin: Option<&Pair<'_>>,
     replaced: &[RecordId],

@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod citations;
 pub mod confidence;
 pub mod consistency;
+pub mod content_filter;
 mod context;
 mod dialogs;
 pub mod distill;
@@ -12,11 +13,10 @@ pub mod duplicates;
 mod error;
 pub mod export;
 mod feedback;
-pub mod gate;
 mod groups;
 mod handles;
 pub mod judge;
-pub mod normalise;
+pub mod normalize;
 pub mod quality;
 pub mod quarantine;
 mod recall;
@@ -24,8 +24,8 @@ pub mod review;
 mod save;
 mod search;
 pub mod simhash;
+pub mod task_comment;
 mod task_ids;
-pub mod task_links;
 pub mod text;
 mod tied;
 pub mod tokens;
@@ -33,19 +33,19 @@ pub mod uses;
 
 pub use bundle::Bundle;
 pub use citations::{
-    NewCitation, Rechecked, UnknownCitation, preview_recheck, recheck_files, recheck_records,
+    NewCitation, RecheckReport, UnknownCitation, preview_recheck, recheck_files, recheck_records,
 };
+pub use content_filter::{MaskedCount, ReviewStatus};
 pub use context::MemoryContext;
-pub use dialogs::{DialogKept, LinkIssue, Linked, SaveDialog, link_issue, save_dialog};
+pub use dialogs::{LinkIssue, Linked, SaveDialog, SaveDialogOutcome, link_issue, save_dialog};
 pub use error::Error;
-pub use feedback::{Recorded, feedback};
-pub use gate::{Looked, MaskedCount};
+pub use feedback::{FeedbackReport, feedback};
 pub use handles::{NamedBundle, named_bundle};
 pub use recall::{
     DEFAULT_TIME_BUDGET, MAX_CHANGES, PastChange, PastChanges, RecallRequest, past_changes, recall,
 };
 pub use save::{
-    CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_looked,
+    CONTENT_MAX_CHARS, Contradicted, Decision, Kept, SaveOutcome, SaveRequest, save, save_reviewed,
 };
 pub use search::{Found, SearchRequest, search};
 pub use tokens::TokenBudget;

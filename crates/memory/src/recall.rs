@@ -6,7 +6,7 @@ mod changes;
 mod disagreement;
 mod excerpt;
 mod journal;
-mod question;
+mod query;
 mod relevance;
 mod select;
 mod signals;
@@ -14,19 +14,19 @@ mod signals;
 use std::time::Duration;
 
 use mc_domain::{BundleId, ProjectId, RecordId, SourceKind};
-use mc_search::{Hit, Options, Outcome, Query, search_all};
+use mc_search::{Hit, Options, Query, SearchResponse, search_all};
 use mc_store::passages::PassageFilter;
 use mc_store::{tasks, vectors};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::bundle::{Bundle, Envelope, TaskHead, pack};
+use crate::bundle::{Bundle, Envelope, TaskSummary, pack};
 use crate::tied::{Linked, tied};
 use crate::tokens::TokenBudget;
 use crate::{Error, MemoryContext, citations};
 
 pub use changes::{MAX_CHANGES, PastChange, PastChanges, past_changes};
 pub(crate) use journal::HandedOut;
-use question::Asked;
+use query::RecallQuery;
 use relevance::Note;
 use select::Choice;
 
@@ -94,7 +94,7 @@ impl RecallRequest {
 pub async fn recall(ctx: &MemoryContext, request: &RecallRequest) -> Result<Bundle, Error> {
     let deadline = Instant::now() + request.time_budget;
     let (task, mut degraded) = find_task(ctx, request, deadline).await?;
-    let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
+    let asked = query::read(request, task.as_ref(), &ctx.search.sanitizing);
     let asked = asked.ok_or(Error::NothingAsked)?;
     let found = find(ctx, request, &asked, deadline).await?;
     degraded.extend(found.degraded);
@@ -138,15 +138,15 @@ async fn find_task(
     }
 }
 
-fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskHead {
-    TaskHead {
+fn head(external_id: &str, task: Option<&tasks::Task>) -> TaskSummary {
+    TaskSummary {
         external_id: external_id.to_owned(),
         title: task.map(|task| task.title.clone()).unwrap_or_default(),
         status: task.map_or_else(|| "unknown".to_owned(), |task| task.status.clone()),
     }
 }
 
-fn why_empty(candidates: usize, asked: &Asked, degraded: &[String]) -> String {
+fn why_empty(candidates: usize, asked: &RecallQuery, degraded: &[String]) -> String {
     let late =
         if degraded.is_empty() { "" } else { "; parts of the search were left out, so try again" };
     match (candidates, asked.has_words()) {
@@ -171,7 +171,7 @@ struct Found {
 async fn find(
     ctx: &MemoryContext,
     request: &RecallRequest,
-    asked: &Asked,
+    asked: &RecallQuery,
     deadline: Instant,
 ) -> Result<Found, Error> {
     let budget = deadline.saturating_duration_since(Instant::now()).mul_f64(SEARCH_SHARE);
@@ -196,7 +196,11 @@ async fn find(
 }
 
 /// What is looked for, each with its limits.
-fn searches(project: ProjectId, asked: &Asked, time_budget: Duration) -> Vec<(Query, Options)> {
+fn searches(
+    project: ProjectId,
+    asked: &RecallQuery,
+    time_budget: Duration,
+) -> Vec<(Query, Options)> {
     let within = |source| {
         let mut filter = PassageFilter::project(project);
         filter.sources = vec![source];
@@ -218,7 +222,7 @@ fn searches(project: ProjectId, asked: &Asked, time_budget: Duration) -> Vec<(Qu
 }
 
 /// Hits of several searches, each passage once, and what any of them left out.
-fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
+fn gather(outcomes: Vec<SearchResponse>) -> (Vec<Hit>, Vec<String>) {
     let mut hits: Vec<Hit> = Vec::new();
     let mut degraded: Vec<String> = Vec::new();
     for outcome in outcomes {
@@ -248,7 +252,7 @@ fn gather(outcomes: Vec<Outcome>) -> (Vec<Hit>, Vec<String>) {
 /// The notes of the bundle: those that are good enough, and those that belong to the best of them.
 async fn choose(
     ctx: &MemoryContext,
-    asked: &Asked,
+    asked: &RecallQuery,
     notes: Vec<Note>,
     deadline: Instant,
     degraded: &mut Vec<String>,

@@ -1,20 +1,21 @@
 //! From a proposal or a private note to what the team knows, and back: a person decides.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_domain::{Act, ProjectId, RecordId, RecordState, Trust, UserId, Visibility};
+use mc_domain::{AuditAction, ProjectId, RecordId, RecordState, Trust, UserId, Visibility};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
-use mc_store::hygiene::wear::{self, Against};
+use mc_store::hygiene::usage::{self, DemotionReason};
 use mc_store::passages::{self, PassageSource};
 use mc_store::records::{
-    self, Change, Contributor, Decided, Origin, Promotion, Record, RecordBody, Touched, Version,
+    self, AffectedRecords, Contributor, Decided, Promotion, Record, RecordBody, RecordSource,
+    RecordUpdate, Version,
 };
 use mc_store::{Tx, citations, docs, quarantine, repositories};
 use serde_json::json;
 
-use crate::gate::{Gate, Looked, Verdict};
-use crate::normalise::content_hash;
+use crate::content_filter::{ContentFilter, FilterDecision, ReviewStatus};
+use crate::normalize::content_hash;
 use crate::save::{CITATIONS_MAX, is_same_place};
 use crate::save::{CONTENT_MAX_CHARS, default_end, passage_of, united};
 use crate::simhash::simhash;
@@ -35,9 +36,9 @@ pub struct Proposal {
     /// The proposal.
     pub record: Record,
     /// What it would make of a record that lives.
-    pub amends: Option<Amendment>,
+    pub amends_record_id: Option<Amendment>,
     /// What speaks against it, where it was a record of the team that hygiene set aside.
-    pub set_aside: Option<Against>,
+    pub demotion: Option<DemotionReason>,
 }
 
 /// A live record, and what it would say and cite.
@@ -55,7 +56,7 @@ pub struct Amendment {
 
 /// What a reviewer looked at.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen {
+pub struct ReviewedVersions {
     /// The version of the proposal.
     pub version: i32,
     /// The version of the record that it would change.
@@ -64,12 +65,13 @@ pub struct Seen {
 
 /// The proposals among `records`, each with what it would change, or why it waits.
 pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<Proposal>, Error> {
-    let ids: Vec<_> = records.iter().filter_map(|record| record.amends).collect();
+    let ids: Vec<_> = records.iter().filter_map(|record| record.amends_record_id).collect();
     let proposed: Vec<_> = records.iter().map(|record| record.id).collect();
-    let mut against = wear::why_set_aside(&ctx.store, &proposed).await?;
+    let mut against = usage::demotion_reasons(&ctx.store, &proposed).await?;
     let targets = records::by_ids(&ctx.store, &ids).await?;
     let target = |record: &Record| {
-        let of = |target: &&Record| Some(target.id) == record.amends && can_be_amended(target);
+        let of =
+            |target: &&Record| Some(target.id) == record.amends_record_id && can_be_amended(target);
         targets.iter().find(of).cloned()
     };
     let both: Vec<_> = ids.iter().copied().chain(proposed).collect();
@@ -83,8 +85,8 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
         Some(Amendment { now, cited_now, then, cited_then })
     };
     let proposal = |record: Record| Proposal {
-        amends: amendment(&record),
-        set_aside: against.remove(&record.id),
+        amends_record_id: amendment(&record),
+        demotion: against.remove(&record.id),
         record,
     };
     Ok(records.into_iter().map(proposal).collect())
@@ -96,17 +98,17 @@ pub async fn proposals(ctx: &MemoryContext, records: Vec<Record>) -> Result<Vec<
 pub async fn accept(
     ctx: &MemoryContext,
     id: RecordId,
-    seen: Seen,
+    seen: ReviewedVersions,
     edit: &Edit,
     reviewer: &str,
 ) -> Result<Record, Error> {
     let mut tx = ctx.store.begin().await?;
-    let amends = records::find_in(&mut tx, id).await?.and_then(|record| record.amends);
+    let amends = records::find_in(&mut tx, id).await?.and_then(|record| record.amends_record_id);
     // Both at once and in one order, as everybody does.
     let both: Vec<_> = std::iter::once(id).chain(amends).collect();
     records::lock(&mut tx, &both).await?;
     let proposal = live_proposal(&mut tx, id).await?;
-    let target = match proposal.amends {
+    let target = match proposal.amends_record_id {
         Some(target) => records::find_in(&mut tx, target).await?.filter(can_be_amended),
         None => None,
     };
@@ -131,7 +133,7 @@ pub async fn accept(
         id
     };
     let detail = json!({ "into": into, "edited": edit.title.is_some() || edit.content.is_some() });
-    audit::note(&mut tx, NewEvent::new(Act::ProposalAccepted, id).with(detail));
+    audit::record(&mut tx, NewEvent::new(AuditAction::ProposalAccepted, id).with(detail));
     tx.commit().await?;
     find(ctx, into).await
 }
@@ -143,9 +145,9 @@ pub async fn reject(ctx: &MemoryContext, id: RecordId, reason: &str) -> Result<(
     if !records::decide(&mut tx, id, Decided::Rejected).await? {
         return Err(Error::NotProposed(id));
     }
-    let mut gate = Gate::new(&ctx.policy, Looked::Person);
+    let mut gate = ContentFilter::new(&ctx.policy, ReviewStatus::Person);
     let detail = json!({ "reason": gate.pass_text(reason) });
-    audit::note(&mut tx, NewEvent::new(Act::ProposalRejected, id).with(detail));
+    audit::record(&mut tx, NewEvent::new(AuditAction::ProposalRejected, id).with(detail));
     Ok(tx.commit().await?)
 }
 
@@ -155,26 +157,27 @@ pub async fn share(ctx: &MemoryContext, id: RecordId, to: Visibility) -> Result<
     records::lock(&mut tx, &[id]).await?;
     let record = records::find_in(&mut tx, id).await?.filter(is_live);
     let record = record.ok_or(Error::NoRecord(id))?;
-    if record.standing.visibility != Visibility::Private {
+    if record.access.visibility != Visibility::Private {
         return Err(Error::NotPrivate(id));
     }
     let to = match to {
-        Visibility::Team => Promotion::Team(record.standing.trust),
+        Visibility::Team => Promotion::Team(record.access.trust),
         _ => Promotion::Proposed,
     };
     if !records::share(&mut tx, id, to).await? {
         return Err(Error::NotPrivate(id));
     }
     // What it said while it was private stays so.
-    records::forget_history(&mut tx, id).await?;
+    records::delete_history(&mut tx, id).await?;
     // Made anew where it is to be found: its vector was the owner's alone.
     passages::remove(&mut tx, PassageSource::Record(id)).await?;
     if matches!(to, Promotion::Team(_)) {
         index(&mut tx, &record, &body_of(&record), None).await?;
     }
     let visibility = if to == Promotion::Proposed { "proposed" } else { "team" };
-    let event = NewEvent::new(Act::RecordShared, id).with(json!({ "visibility": visibility }));
-    audit::note(&mut tx, event);
+    let event =
+        NewEvent::new(AuditAction::RecordShared, id).with(json!({ "visibility": visibility }));
+    audit::record(&mut tx, event);
     tx.commit().await?;
     find(ctx, id).await
 }
@@ -191,7 +194,7 @@ pub async fn confirm(ctx: &MemoryContext, id: RecordId, version: i32) -> Result<
     if !records::confirm(&mut tx, id).await? {
         return Err(Error::NoRecord(id));
     }
-    audit::note(&mut tx, NewEvent::new(Act::RecordConfirmed, id));
+    audit::record(&mut tx, NewEvent::new(AuditAction::RecordConfirmed, id));
     tx.commit().await?;
     find(ctx, id).await
 }
@@ -223,9 +226,9 @@ pub async fn roll_back(
         Some(said) => {
             let body = said_then(&record, said);
             let cited = citations::of_version(&mut tx, id, said.version).await?;
-            let origin = Origin { saved_by: ctx.store.principal(), source: String::new() };
+            let origin = RecordSource { saved_by: ctx.store.principal(), source: String::new() };
             let reason = format!("rolled back to version {}", said.version);
-            let change = Change {
+            let change = RecordUpdate {
                 body: &body,
                 citations: Some(&cited),
                 trust: said.trust.min(Trust::Team),
@@ -234,29 +237,29 @@ pub async fn roll_back(
                 changed_by: Some(principal),
             };
             records::update(&mut tx, &record, &change).await?;
-            citations::settle(&mut tx, id).await?;
+            citations::update_staleness(&mut tx, id).await?;
             body
         }
         None => body_of(&record),
     };
-    if record.standing.visibility != Visibility::Proposed {
-        index(&mut tx, &record, &body, record.standing.private_to).await?;
+    if record.access.visibility != Visibility::Proposed {
+        index(&mut tx, &record, &body, record.access.private_to).await?;
     }
     let detail = json!({ "version": said.map(|said| said.version), "restored": is_removed });
-    audit::note(&mut tx, NewEvent::new(Act::RecordRolledBack, id).with(detail));
+    audit::record(&mut tx, NewEvent::new(AuditAction::RecordRolledBack, id).with(detail));
     tx.commit().await?;
     find(ctx, id).await
 }
 
 /// What forgetting did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ErasureReport {
     /// Records that came from there alone: deleted, with their history.
-    pub removed: Vec<RecordId>,
+    pub deleted: Vec<RecordId>,
     /// Records that others had contributed to: they are what those made of them last.
     pub rolled_back: Vec<RecordId>,
     /// Records that say what others said: only their origin was changed.
-    pub kept: Vec<RecordId>,
+    pub reattributed: Vec<RecordId>,
     /// Records of others that one of the removed had replaced, and that are there again.
     pub restored: Vec<RecordId>,
     /// Dialogs that were deleted.
@@ -267,7 +270,7 @@ pub struct Forgotten {
     pub files: u64,
     /// What a person had sent and nobody had decided about yet: destroyed. Where something held came from is
     /// sealed with it, so that nothing is found by a source.
-    pub holds: u64,
+    pub quarantine_items: u64,
 }
 
 /// Takes out everything that came from one person or source alone, and from the rest what came from
@@ -277,12 +280,13 @@ pub async fn forget(
     project: ProjectId,
     contributor: &Contributor,
     dry_run: bool,
-) -> Result<Forgotten, Error> {
-    let mut tx = ctx.store.begin_in_memory(project).await?;
-    let mut forgotten = Forgotten::default();
+) -> Result<ErasureReport, Error> {
+    let mut tx = ctx.store.begin_with_memory_lock(project).await?;
+    let mut forgotten = ErasureReport::default();
     if let Contributor::User(user) = contributor {
         // First: a release of one that is under way has ended then, and what it took in is found below.
-        forgotten.holds = quarantine::destroy_sent_by(&mut tx, project, *user).await?;
+        forgotten.quarantine_items =
+            quarantine::delete_submitted_by(&mut tx, project, *user).await?;
     }
     forget_records(&mut tx, project, contributor, &mut forgotten).await?;
     forgotten.dialogs = records::forget_dialogs(&mut tx, project, contributor).await?;
@@ -297,20 +301,20 @@ pub async fn forget(
     let (by, subject) = match contributor {
         Contributor::User(user) => ("user", user.to_string()),
         Contributor::Source(source) => {
-            ("source", Gate::new(&ctx.policy, Looked::Person).pass_text(source))
+            ("source", ContentFilter::new(&ctx.policy, ReviewStatus::Person).pass_text(source))
         }
     };
     let detail = json!({
         "by": by,
-        "removed": forgotten.removed,
+        "removed": forgotten.deleted,
         "rolled_back": forgotten.rolled_back,
         "restored": forgotten.restored,
         "dialogs": forgotten.dialogs,
         "documents": forgotten.docs,
         "files": forgotten.files,
-        "holds": forgotten.holds,
+        "quarantine_items": forgotten.quarantine_items,
     });
-    audit::note(&mut tx, NewEvent::new(Act::RecordsForgotten, subject).with(detail));
+    audit::record(&mut tx, NewEvent::new(AuditAction::RecordsErased, subject).with(detail));
     tx.commit().await?;
     Ok(forgotten)
 }
@@ -319,14 +323,14 @@ async fn forget_records(
     tx: &mut Tx,
     project: ProjectId,
     contributor: &Contributor,
-    forgotten: &mut Forgotten,
+    forgotten: &mut ErasureReport,
 ) -> Result<(), Error> {
     let touched = records::records_of(tx, project, contributor).await?;
     let ids: Vec<_> = touched.iter().map(|one| one.id).collect();
     let replaced = records::replaced_by(tx, &ids).await?;
     records::lock(tx, &[ids, replaced].concat()).await?;
     // Those of nobody else first: what remains may be about to say the same.
-    let (own, shared): (Vec<Touched>, Vec<Touched>) =
+    let (own, shared): (Vec<AffectedRecords>, Vec<AffectedRecords>) =
         touched.iter().partition(|one| one.others.is_none());
     for one in own {
         erase(tx, one.id, forgotten).await?;
@@ -335,31 +339,31 @@ async fn forget_records(
         forget_share(tx, &one, contributor, forgotten).await?;
     }
     // Last: until here what comes back may be somebody's share, too, and what says the same may go.
-    forgotten.restored = bring_back(tx, &forgotten.restored).await?;
+    forgotten.restored = restore_superseded(tx, &forgotten.restored).await?;
     Ok(())
 }
 
 /// Deletes a record, and notes which ones nothing replaces now.
-async fn erase(tx: &mut Tx, id: RecordId, forgotten: &mut Forgotten) -> Result<(), Error> {
+async fn erase(tx: &mut Tx, id: RecordId, forgotten: &mut ErasureReport) -> Result<(), Error> {
     forgotten.restored.extend(records::erase(tx, id).await?);
-    forgotten.removed.push(id);
+    forgotten.deleted.push(id);
     Ok(())
 }
 
 /// Brings back the records that nothing replaces any more, as far as they are still there and no live one says
 /// the same; answers which.
-async fn bring_back(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>, Error> {
+async fn restore_superseded(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>, Error> {
     let mut restored = Vec::new();
     for id in replaced {
         let Some(record) = records::find_in(tx, *id).await? else { continue };
         let body = body_of(&record);
         if let Some(same) = records::same(tx, &record, &body).await? {
             // It comes back once that is forgotten, too.
-            records::hand_on(tx, *id, same).await?;
+            records::transfer_superseded(tx, *id, same).await?;
             continue;
         }
         restore(tx, *id).await?;
-        index(tx, &record, &body, record.standing.private_to).await?;
+        index(tx, &record, &body, record.access.private_to).await?;
         restored.push(*id);
     }
     Ok(restored)
@@ -367,9 +371,9 @@ async fn bring_back(tx: &mut Tx, replaced: &[RecordId]) -> Result<Vec<RecordId>,
 
 async fn forget_share(
     tx: &mut Tx,
-    one: &Touched,
+    one: &AffectedRecords,
     contributor: &Contributor,
-    forgotten: &mut Forgotten,
+    forgotten: &mut ErasureReport,
 ) -> Result<(), Error> {
     let others = one.others.unwrap_or_default();
     let says_theirs = one.theirs > others && one.theirs >= one.version;
@@ -380,7 +384,7 @@ async fn forget_share(
         if says_theirs {
             erase(tx, one.id, forgotten).await?;
         } else {
-            forgotten.kept.push(one.id);
+            forgotten.reattributed.push(one.id);
         }
         return Ok(());
     };
@@ -395,11 +399,11 @@ async fn forget_share(
     // One that is replaced by another, too: it may be brought back.
     records::rewrite(tx, one.id, &said, &body).await?;
     citations::replace(tx, record.project, one.id, &cited).await?;
-    citations::settle(tx, one.id).await?;
+    citations::update_staleness(tx, one.id).await?;
     // What is not recalled, or not any more, has no passage.
-    let is_found = is_live(&record) && record.standing.visibility != Visibility::Proposed;
+    let is_found = is_live(&record) && record.access.visibility != Visibility::Proposed;
     if is_found && same.is_none() {
-        index(tx, &record, &body, record.standing.private_to).await?;
+        index(tx, &record, &body, record.access.private_to).await?;
     }
     forgotten.rolled_back.push(one.id);
     Ok(())
@@ -413,21 +417,21 @@ async fn find(ctx: &MemoryContext, id: RecordId) -> Result<Record, Error> {
 /// passage.
 async fn restore(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
     records::restore(tx, id).await?;
-    Ok(citations::settle(tx, id).await?)
+    Ok(citations::update_staleness(tx, id).await?)
 }
 
 /// The proposal, which nobody else decides about until the transaction ends.
 async fn live_proposal(tx: &mut Tx, id: RecordId) -> Result<Record, Error> {
     records::lock(tx, &[id]).await?;
     let record = records::find_in(tx, id).await?.ok_or(Error::NotProposed(id))?;
-    let waits = record.standing.visibility == Visibility::Proposed && is_live(&record);
+    let waits = record.access.visibility == Visibility::Proposed && is_live(&record);
     if waits { Ok(record) } else { Err(Error::NotProposed(id)) }
 }
 
 /// Whether it lives and counts for the team. One that was set aside meanwhile is a proposal itself: merged into that, an
 /// accepted text would be found by nobody, so it counts as a record of its own.
 fn can_be_amended(record: &Record) -> bool {
-    is_live(record) && record.standing.visibility == Visibility::Team
+    is_live(record) && record.access.visibility == Visibility::Team
 }
 
 pub(crate) fn is_live(record: &Record) -> bool {
@@ -438,14 +442,14 @@ pub(crate) fn is_live(record: &Record) -> bool {
 /// as a save, but for what would have to wait for a person.
 fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordBody, Error> {
     let mut body = body_of(proposal);
-    let mut gate = Gate::new(&ctx.policy, Looked::Person);
+    let mut gate = ContentFilter::new(&ctx.policy, ReviewStatus::Person);
     if let Some(title) = &edit.title {
-        gate.pass(title);
-        body.title = gate.again(title);
+        gate.filter(title);
+        body.title = gate.filter_again(title);
     }
     if let Some(content) = &edit.content {
-        gate.pass(content);
-        body.content = gate.again(content);
+        gate.filter(content);
+        body.content = gate.filter_again(content);
         let (length, max) = (body.content.as_str().chars().count(), CONTENT_MAX_CHARS);
         if length > max {
             return Err(Error::TooLong { length, max });
@@ -454,8 +458,8 @@ fn edited(ctx: &MemoryContext, proposal: &Record, edit: &Edit) -> Result<RecordB
         body.simhash = simhash(body.content.as_str());
     }
     match gate.verdict() {
-        Verdict::Refuse(reasons) => Err(Error::Forbidden(reasons.join(", "))),
-        Verdict::Hold(_) | Verdict::Take { .. } => Ok(body),
+        FilterDecision::Refuse(reasons) => Err(Error::Forbidden(reasons.join(", "))),
+        FilterDecision::Hold(_) | FilterDecision::Take { .. } => Ok(body),
     }
 }
 
@@ -471,11 +475,11 @@ async fn amend(
         return Err(Error::NotProposed(proposal.id));
     }
     let body = amended(target, body);
-    docs::hand_on(tx, proposal.id, target.id).await?;
+    docs::transfer_superseded(tx, proposal.id, target.id).await?;
     let known = citations::of_record_in(tx, target.id).await?;
     let brought = citations::of_record_in(tx, proposal.id).await?;
     let cited = if brought.is_empty() { None } else { Some(joined(known, brought)) };
-    let change = Change {
+    let change = RecordUpdate {
         body: &body,
         citations: cited.as_deref(),
         trust: Trust::Confirmed,
@@ -505,7 +509,7 @@ fn amended(target: &Record, body: &RecordBody) -> RecordBody {
         scope: united(&target.scope, &body.scope),
         tags: united(&target.tags, &body.tags),
         ttl: target.ttl.max(body.ttl),
-        ttl_given: target.ttl_given,
+        is_ttl_explicit: target.is_ttl_explicit,
         // What the reviewer is shown no difference of stays.
         kind: target.kind,
         meta: target.meta.clone(),
@@ -524,10 +528,10 @@ async fn count(
     let is_edited =
         body.content.as_str() != proposal.content || body.title.as_str() != proposal.title;
     if is_edited {
-        let change = Change {
+        let change = RecordUpdate {
             body,
             citations: None,
-            trust: proposal.standing.trust,
+            trust: proposal.access.trust,
             origins: &records::origins(tx, proposal.id).await?,
             reason: "edited by the reviewer",
             changed_by: Some(reviewer),
@@ -568,7 +572,7 @@ pub(crate) fn body_of(record: &Record) -> RecordBody {
         tags: record.tags.clone(),
         owner: record.owner.clone(),
         ttl: record.ttl,
-        ttl_given: record.ttl_given,
+        is_ttl_explicit: record.is_ttl_explicit,
         quality: record.quality.clone(),
         meta: record.meta.clone(),
         task: record.task,
@@ -580,12 +584,12 @@ pub(crate) fn body_of(record: &Record) -> RecordBody {
 
 /// What a record was in an earlier version.
 fn said_then(record: &Record, said: &Version) -> RecordBody {
-    let (ttl, ttl_given) = end_then(record, said);
+    let (ttl, is_ttl_explicit) = end_then(record, said);
     RecordBody {
         kind: said.kind,
         owner: said.owner.clone(),
         ttl,
-        ttl_given,
+        is_ttl_explicit,
         title: Sanitized::stored(said.title.clone()),
         content: Sanitized::stored(said.content.clone()),
         scope: said.scope.clone(),
@@ -601,7 +605,7 @@ fn said_then(record: &Record, said: &Version) -> RecordBody {
 /// by becoming so.
 fn end_then(record: &Record, said: &Version) -> (DateTime<Utc>, bool) {
     let now = Utc::now();
-    match (said.ttl_given, record.ttl_given) {
+    match (said.is_ttl_explicit, record.is_ttl_explicit) {
         // An end that nobody named is where saves and recalls have moved it,
         (false, false) => (record.ttl, false),
         // which they have not done since somebody named one.
@@ -611,6 +615,6 @@ fn end_then(record: &Record, said: &Version) -> (DateTime<Utc>, bool) {
         }
         (true, _) if said.ttl > now => (said.ttl, true),
         // One that was named and is over: as it is.
-        (true, _) => (record.ttl, record.ttl_given),
+        (true, _) => (record.ttl, record.is_ttl_explicit),
     }
 }

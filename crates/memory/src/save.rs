@@ -1,8 +1,8 @@
 //! After the work: keep what was learnt, once, and say what was done with it.
 
 mod apply;
-mod clean;
 mod report;
+mod sanitize;
 mod together;
 mod whole;
 mod write;
@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::{
-    DialogId, DocId, HoldId, Policy, ProjectId, RecordId, RecordKind, SourceKind, Trust, UserId,
-    Visibility,
+    DialogId, DocId, Policy, ProjectId, QuarantineItemId, RecordId, RecordKind, SourceKind, Trust,
+    UserId, Visibility,
 };
 use mc_embed::Purpose;
 use mc_sanitizer::Sanitized;
@@ -22,24 +22,26 @@ use mc_store::citations::Citation;
 use mc_store::dialogs;
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::records::{NO_END, Record};
-use mc_store::vectors::{self, Extent, Model};
+use mc_store::vectors::{self, Model, VectorPlacement};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::citations::{CheckedNew, NewCitation, UnknownCitation, check_new};
+use crate::content_filter::{
+    ContentFilter, FilterDecision, MaskedCount, ReviewStatus, run_blocking,
+};
 use crate::distill::{self, Distilled, condense};
-use crate::gate::{Gate, Looked, MaskedCount, Verdict, beside};
-use crate::judge::{self, Evidence, Note, Reject, Scores};
-use crate::normalise::content_hash;
-use crate::quarantine::{self, Holding};
+use crate::judge::{self, Evidence, ParsedNote, Reject, Scores};
+use crate::normalize::content_hash;
+use crate::quarantine::{self, QuarantineRequest};
 use crate::simhash::simhash;
 use crate::{Error, MemoryContext, uses};
 pub(crate) use apply::{CITATIONS_MAX, is_same_place, merged_kind, passage_of, united};
-use clean::Clean;
-pub(crate) use clean::mask_distilled;
 use report::Report;
 pub use report::{Contradicted, Kept};
+use sanitize::SanitizedRequest;
+pub(crate) use sanitize::mask_distilled;
 use whole::Whole;
 pub(crate) use write::Save;
 
@@ -153,9 +155,9 @@ pub enum Decision {
     /// A proposal waits for a person of the team.
     Proposed(RecordId),
     /// The team's record says the same already; nothing was changed.
-    Known(RecordId),
+    Duplicate(RecordId),
     /// It waits in quarantine.
-    Quarantined(HoldId),
+    Quarantined(QuarantineItemId),
     /// Not kept.
     Rejected(Reject),
     /// The policy forbids what is in it.
@@ -169,7 +171,7 @@ impl Decision {
             Self::Created(id)
             | Self::Merged(id)
             | Self::Proposed(id)
-            | Self::Known(id)
+            | Self::Duplicate(id)
             | Self::Superseded { by: id, .. } => Some(*id),
             Self::Quarantined(_) | Self::Rejected(_) | Self::Forbidden => None,
         }
@@ -190,7 +192,7 @@ impl Decision {
             Self::Merged(_) => "merged",
             Self::Superseded { .. } => "superseded",
             Self::Proposed(_) => "proposed",
-            Self::Known(_) => "known",
+            Self::Duplicate(_) => "duplicate",
             Self::Quarantined(_) => "quarantined",
             Self::Rejected(_) | Self::Forbidden => "rejected",
         }
@@ -209,9 +211,9 @@ pub struct SaveOutcome {
     /// The judge's scores.
     pub scores: Scores,
     /// What was masked before anything was stored.
-    pub masked: Vec<MaskedCount>,
+    pub redactions: Vec<MaskedCount>,
     /// In which ways the text addresses a model, for all that it may be harmless.
-    pub flags: Vec<&'static str>,
+    pub injection_flags: Vec<&'static str>,
     /// What the record cites now, with verdicts.
     pub citations: Vec<Citation>,
     /// What it was to cite and is in no indexed repository.
@@ -229,16 +231,16 @@ pub struct SaveOutcome {
     /// The record as it is now; none when it was rejected.
     pub record: Option<Record>,
     /// Why the record can't be found by meaning yet (its vector follows from the queue).
-    pub vector_pending: Option<&'static str>,
+    pub vector_pending_reason: Option<&'static str>,
 }
 
 /// A note that is ready to be judged and written.
 pub(crate) struct Prepared {
-    pub clean: Clean,
+    pub clean: SanitizedRequest,
     pub distilled: Distilled,
     pub content: Sanitized,
     /// The content, taken apart.
-    pub note: Arc<Note>,
+    pub note: Arc<ParsedNote>,
     pub title: Sanitized,
     /// What search will see of it.
     pub passage: NewPassage,
@@ -251,7 +253,7 @@ pub(crate) struct Prepared {
     /// The whole text, where the content is a statement of it.
     pub whole: Option<Whole>,
     pub trust: Trust,
-    pub looked: Looked,
+    pub looked: ReviewStatus,
     pub vector: Option<Embedded>,
 }
 
@@ -260,7 +262,7 @@ pub(crate) struct Embedded {
     pub active: ActiveModel,
     pub vector: Vec<f32>,
     /// Where the vectors of the project's records are.
-    pub others: Extent,
+    pub others: VectorPlacement,
 }
 
 impl Embedded {
@@ -273,42 +275,44 @@ impl Embedded {
 /// Sanitizes, distils, judges and keeps a note, in one transaction, and says what was done and
 /// why. Works without the embedding provider: the vector then follows from the queue.
 pub async fn save(ctx: &MemoryContext, request: &SaveRequest) -> Result<SaveOutcome, Error> {
-    save_looked(ctx, request, Looked::Nobody).await
+    save_reviewed(ctx, request, ReviewStatus::Nobody).await
 }
 
 /// Like [`save`], for a note that a person may have looked at and let out of quarantine.
-pub async fn save_looked(
+pub async fn save_reviewed(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    looked: Looked,
+    looked: ReviewStatus,
 ) -> Result<SaveOutcome, Error> {
     let ttl = end_of(ctx, request)?;
     let (clean, distilled, mut gate) = read(ctx, request, looked).await;
     let trust = match gate.verdict() {
-        Verdict::Refuse(reasons) => {
+        FilterDecision::Refuse(reasons) => {
             return Ok(not_kept(Decision::Forbidden, forbids(&reasons), &gate));
         }
-        Verdict::Hold(reasons) => return held(ctx, request, &clean.text, reasons, &gate).await,
-        Verdict::Take { suspicious: true } => Trust::Untrusted,
-        Verdict::Take { suspicious: false } => request.trust,
+        FilterDecision::Hold(reasons) => {
+            return held(ctx, request, &clean.text, reasons, &gate).await;
+        }
+        FilterDecision::Take { suspicious: true } => Trust::Untrusted,
+        FilterDecision::Take { suspicious: false } => request.trust,
     };
     if let Some(reject) = judge::reject(&distilled.content) {
         return Ok(not_kept(Decision::Rejected(reject), reject.to_string(), &gate));
     }
     let dialog = known_dialog(ctx, request, &clean).await?;
-    let (mut prepared, vector_pending) =
+    let (mut prepared, vector_pending_reason) =
         prepare(ctx, request, clean, distilled, ttl, &mut gate).await?;
     prepared.trust = trust;
     prepared.looked = looked;
     // Distilling may have laid open what was hidden from the first look.
     match gate.verdict() {
-        Verdict::Refuse(reasons) => {
+        FilterDecision::Refuse(reasons) => {
             return Ok(not_kept(Decision::Forbidden, forbids(&reasons), &gate));
         }
-        Verdict::Hold(reasons) => {
+        FilterDecision::Hold(reasons) => {
             return held(ctx, request, &prepared.clean.text, reasons, &gate).await;
         }
-        Verdict::Take { .. } => {}
+        FilterDecision::Take { .. } => {}
     }
     let (store, notes) = (ctx.store.clone(), ctx.notes.clone());
     let save = Save { store, request: request.clone(), prepared, dialog, notes };
@@ -324,8 +328,8 @@ pub async fn save_looked(
         decision: written.decision,
         reason: written.reason,
         scores: written.scores,
-        masked: gate.masked(),
-        flags: gate.flags(),
+        redactions: gate.masked(),
+        injection_flags: gate.flags(),
         citations: written.citations,
         unknown_citations: prepared.unknown_citations,
         kept,
@@ -334,7 +338,7 @@ pub async fn save_looked(
         notes,
         contradicts: written.contradicts,
         record: Some(written.record),
-        vector_pending: vector_pending.filter(|_| !written.has_vector),
+        vector_pending_reason: vector_pending_reason.filter(|_| !written.has_vector),
     })
 }
 
@@ -355,17 +359,17 @@ pub(crate) fn default_end(policy: &Policy, kind: RecordKind) -> DateTime<Utc> {
 async fn read(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    looked: Looked,
-) -> (Clean, Distilled, Gate) {
+    looked: ReviewStatus,
+) -> (SanitizedRequest, Distilled, ContentFilter) {
     let (policy, request) = (ctx.policy.clone(), request.clone());
     let bytes = request.content.len() + request.steps.iter().map(String::len).sum::<usize>();
     let read = move || {
-        let mut gate = Gate::new(&policy, looked);
-        let clean = Clean::of(&request, &mut gate);
+        let mut gate = ContentFilter::new(&policy, looked);
+        let clean = SanitizedRequest::of(&request, &mut gate);
         let distilled = clean.distil(request.kind);
         (clean, distilled, gate)
     };
-    if bytes > READ_AT_ONCE { beside(read).await } else { read() }
+    if bytes > READ_AT_ONCE { run_blocking(read).await } else { read() }
 }
 
 async fn held(
@@ -373,7 +377,7 @@ async fn held(
     request: &SaveRequest,
     text: &str,
     reasons: Vec<String>,
-    gate: &Gate,
+    gate: &ContentFilter,
 ) -> Result<SaveOutcome, Error> {
     let why = reasons.join(", ");
     // Others would decide about it, and would have to read it.
@@ -383,8 +387,13 @@ async fn held(
         );
         return Ok(not_kept(Decision::Forbidden, reason, gate));
     }
-    let holding =
-        Holding { project: request.project, kind: "save", reasons, beginning: text, request };
+    let holding = QuarantineRequest {
+        project: request.project,
+        kind: "save",
+        reasons,
+        beginning: text,
+        request,
+    };
     let id = quarantine::hold(ctx, holding).await?;
     let reason = format!(
         "the project's policy holds {why} back; a maintainer decides about it (GET /quarantine)"
@@ -397,14 +406,14 @@ fn forbids(reasons: &[String]) -> String {
     format!("the project's policy forbids {why}; take it out of the text and save again")
 }
 
-fn not_kept(decision: Decision, reason: String, gate: &Gate) -> SaveOutcome {
+fn not_kept(decision: Decision, reason: String, gate: &ContentFilter) -> SaveOutcome {
     SaveOutcome {
         message: message(&decision),
         decision,
         reason,
         scores: Scores::default(),
-        masked: gate.masked(),
-        flags: gate.flags(),
+        redactions: gate.masked(),
+        injection_flags: gate.flags(),
         citations: Vec::new(),
         unknown_citations: Vec::new(),
         kept: Kept::Nothing,
@@ -413,7 +422,7 @@ fn not_kept(decision: Decision, reason: String, gate: &Gate) -> SaveOutcome {
         notes: Vec::new(),
         contradicts: None,
         record: None,
-        vector_pending: None,
+        vector_pending_reason: None,
     }
 }
 
@@ -425,7 +434,7 @@ fn message(decision: &Decision) -> String {
         Decision::Merged(id) => format!("merged into {id}"),
         Decision::Superseded { by, replaced } => format!("{by} superseded {}", list(replaced)),
         Decision::Proposed(id) => format!("proposed {id}"),
-        Decision::Known(id) => format!("known as {id}"),
+        Decision::Duplicate(id) => format!("duplicate of {id}"),
         Decision::Quarantined(id) => format!("quarantined as {id}"),
         Decision::Rejected(_) | Decision::Forbidden => "rejected".to_owned(),
     }
@@ -436,7 +445,7 @@ fn message(decision: &Decision) -> String {
 async fn known_dialog(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    clean: &Clean,
+    clean: &SanitizedRequest,
 ) -> Result<Option<DialogId>, Error> {
     if let Some(dialog) = request.dialog {
         let exists = dialogs::exists(&ctx.store, request.project, dialog).await?;
@@ -450,14 +459,14 @@ async fn known_dialog(
 async fn prepare(
     ctx: &MemoryContext,
     request: &SaveRequest,
-    clean: Clean,
+    clean: SanitizedRequest,
     distilled: Distilled,
     ttl: DateTime<Utc>,
-    gate: &mut Gate,
+    gate: &mut ContentFilter,
 ) -> Result<(Prepared, Option<&'static str>), Error> {
     let CheckedNew { citations, unknown } =
         check_new(&ctx.store, request.project, &clean.citations).await?;
-    let title = gate.again(&distilled.title);
+    let title = gate.filter_again(&distilled.title);
     let (content, whole) = text_of(request, &clean, &distilled, &title, gate)?;
     let passage = apply::passage(request.kind, &title, &content, &clean, &distilled, &citations);
     // The model takes longest. It is asked first, and what else there is to find out is found out meanwhile.
@@ -465,7 +474,7 @@ async fn prepare(
         biased;
         embed(ctx, request.project, &passage),
         async {
-            let note = Note::read(content.as_str());
+            let note = ParsedNote::read(content.as_str());
             let evidence = Evidence {
                 citations: citations.len(),
                 patch: clean.meta.contains_key("patch_sha") || clean.meta.contains_key("patch_ref"),
@@ -497,7 +506,7 @@ async fn prepare(
         unknown_citations: unknown,
         whole,
         trust: request.trust,
-        looked: Looked::Nobody,
+        looked: ReviewStatus::Nobody,
         vector,
     };
     Ok((prepared, pending))
@@ -507,12 +516,12 @@ async fn prepare(
 /// private, which documents are not, so a private note has to fit.
 fn text_of(
     request: &SaveRequest,
-    clean: &Clean,
+    clean: &SanitizedRequest,
     distilled: &Distilled,
     title: &Sanitized,
-    gate: &mut Gate,
+    gate: &mut ContentFilter,
 ) -> Result<(Sanitized, Option<Whole>), Error> {
-    let masked = gate.again(&distilled.content);
+    let masked = gate.filter_again(&distilled.content);
     if distilled.is_whole && masked.as_str().chars().count() <= CONTENT_MAX_CHARS {
         return Ok((masked, None));
     }
@@ -522,7 +531,7 @@ fn text_of(
     }
     let statement = condense(&distilled.content, distill::MAX_CHARS);
     let statement = mask_distilled(gate, &statement, CONTENT_MAX_CHARS);
-    let text = gate.again(&clean.text);
+    let text = gate.filter_again(&clean.text);
     let whole = Whole::of(clean, distilled, request.kind, title, text, gate.sanitizing());
     Ok((statement, Some(whole)))
 }
@@ -545,7 +554,7 @@ async fn embed(
         Ok(Ok(mut vectors)) => {
             let vector = vectors.pop().ok_or("the embedding provider gave no vector")?;
             // Why the database can't tell, it says of the save itself.
-            Ok(Embedded { active, vector, others: others.unwrap_or(Extent::Heap) })
+            Ok(Embedded { active, vector, others: others.unwrap_or(VectorPlacement::Heap) })
         }
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "saving without a vector");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use mc_domain::PassageId;
 use mc_sanitizer::mask_with;
-use mc_search::{Hit, Options, Outcome, Query};
+use mc_search::{Hit, Options, Query, SearchResponse};
 use mc_store::passages::{IndexedPassage, PassageFilter};
 use regex::Regex;
 use tokio::time::timeout;
@@ -70,8 +70,8 @@ pub async fn search(ctx: &MemoryContext, request: &SearchRequest) -> Result<Foun
     Ok(Found { hits, linked: passages, own_proposals, degraded: found.degraded })
 }
 
-impl From<Outcome> for Found {
-    fn from(outcome: Outcome) -> Self {
+impl From<SearchResponse> for Found {
+    fn from(outcome: SearchResponse) -> Self {
         Self { hits: outcome.hits, degraded: outcome.degraded, ..Self::default() }
     }
 }
@@ -90,8 +90,8 @@ fn let_through(filter: &PassageFilter) -> impl Fn(&IndexedPassage) -> bool + '_ 
             && any_of(&filter.scope, &passage.scope)
             && any_of(&filter.tags, &passage.tags)
             && any_of(&filter.languages, std::slice::from_ref(&passage.language))
-            && path
-                .as_ref()
-                .is_none_or(|path| path.as_ref().is_some_and(|path| path.is_match(&passage.place)))
+            && path.as_ref().is_none_or(|path| {
+                path.as_ref().is_some_and(|path| path.is_match(&passage.location))
+            })
     }
 }

@@ -1,8 +1,8 @@
 //! Prose as the judge and the distiller see it: folded characters, tokens, stems, sentences.
 
-pub mod filler;
 pub mod fold;
 pub mod sentences;
+pub mod stop_phrases;
 pub mod token;
 pub mod vocabulary;
 

@@ -74,7 +74,7 @@ fn measure(file: &Path, passage: &str, verbose: bool, count: &mut Count) {
     count.passages += 1;
     count.bytes += passage.len();
     count.flagged += usize::from(!found.is_empty());
-    if found.iter().any(mc_prompt_guard::Suspicion::quarantines) {
+    if found.iter().any(mc_prompt_guard::Detection::quarantines) {
         count.quarantined += 1;
         for one in found.iter().filter(|one| one.quarantines()) {
             count.families[one.family as usize] += 1;

@@ -10,8 +10,8 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::{Captures, Regex};
 
-use crate::inspect::{Sign, look};
-use crate::suspicion::{FLAG, Family};
+use crate::detection::{FLAG, Family};
+use crate::inspect::{Signal, look};
 
 /// How much surer a find is for having been encoded: nobody encodes such a phrase by chance.
 const ENCODED: f32 = 0.9;
@@ -47,7 +47,7 @@ type Decoder = fn(&str) -> Option<String>;
 const OPENED_MAX: usize = 400;
 
 /// Signs in the plain reading `plain`; `folded` is its reading for words.
-pub(crate) fn find(plain: &str, folded: &str, depth: usize, signs: &mut Vec<Sign>) {
+pub(crate) fn find(plain: &str, folded: &str, depth: usize, signs: &mut Vec<Signal>) {
     let mut opened = 0;
     for (pattern, decode) in &*RUNS {
         for found in pattern.find_iter(plain) {
@@ -56,7 +56,7 @@ pub(crate) fn find(plain: &str, folded: &str, depth: usize, signs: &mut Vec<Sign
             if opened > OPENED_MAX {
                 let (family, span) = (Family::Encoded, found.range());
                 let why = "more encoded parts than can be looked into";
-                signs.push(Sign { family, span, confidence: ENCODED, why });
+                signs.push(Signal { family, span, confidence: ENCODED, why });
                 return;
             }
             judge(&text, found.range(), depth, signs);
@@ -71,11 +71,11 @@ pub(crate) fn find(plain: &str, folded: &str, depth: usize, signs: &mut Vec<Sign
     }
 }
 
-fn judge(text: &str, span: Range<usize>, depth: usize, signs: &mut Vec<Sign>) {
+fn judge(text: &str, span: Range<usize>, depth: usize, signs: &mut Vec<Signal>) {
     let inside = look(text, depth - 1);
     if inside.iter().any(|one| one.confidence >= FLAG) {
         let why = "an encoded text that addresses the model";
-        signs.push(Sign { family: Family::Encoded, span, confidence: ENCODED, why });
+        signs.push(Signal { family: Family::Encoded, span, confidence: ENCODED, why });
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-use crate::hidden::{self, Unseen, unseen};
+use crate::invisible::{self, InvisibleKind, unseen};
 
 /// From places in a reading to places in the text.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,7 @@ impl Plain {
         let mut word = Word::default();
         for (at, c) in text.char_indices() {
             match unseen(c) {
-                Some(Unseen::Tag) => plain.take(&mut word, at, hidden::untagged(c)),
+                Some(InvisibleKind::Tag) => plain.take(&mut word, at, invisible::untagged(c)),
                 Some(_) => {}
                 None if c.is_ascii() => plain.take(&mut word, at, Some(c)),
                 None => match latin_base(c) {

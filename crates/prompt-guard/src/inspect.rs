@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
+use crate::detection::{Detection, Family, QUOTED, settle};
 use crate::fold::{Folded, Plain};
 use crate::quotes::Quotes;
-use crate::suspicion::{Family, QUOTED, Suspicion, settle};
-use crate::{encoded, hidden, lexicon, links, markers, rules, tools};
+use crate::{encoded, exfiltration, invisible, lexicon, markers, rules, tools};
 
 /// What in `text` addresses a model, in the order of the text.
 ///
 /// Linear in the text, whatever is in it; encoded parts are looked into two levels deep.
-pub fn inspect(text: &str) -> Vec<Suspicion> {
+pub fn inspect(text: &str) -> Vec<Detection> {
     settle(look(text, DEPTH))
 }
 
@@ -23,7 +23,7 @@ pub fn is_clean(text: &str) -> bool {
 const DEPTH: usize = 2;
 
 /// A sign in the plain reading, before it is weighed.
-pub(crate) struct Sign {
+pub(crate) struct Signal {
     pub family: Family,
     pub span: Range<usize>,
     pub confidence: f32,
@@ -31,15 +31,15 @@ pub(crate) struct Sign {
 }
 
 /// All signs in `text`, each weighed by itself.
-pub(crate) fn look(text: &str, depth: usize) -> Vec<Suspicion> {
+pub(crate) fn look(text: &str, depth: usize) -> Vec<Detection> {
     let mut found = Vec::new();
-    hidden::find(text, &mut found);
+    invisible::find(text, &mut found);
     let plain = Plain::of(text);
     let folded = Folded::of(&plain.text);
     let mut signs = Vec::new();
     markers::find(&plain.text, &mut signs);
     tools::find(&plain.text, &mut signs);
-    links::find(&plain.text, &mut signs);
+    exfiltration::find(&plain.text, &mut signs);
     read(&plain, &folded, &mut signs);
     if depth > 0 {
         encoded::find(&plain.text, &folded.text, depth, &mut signs);
@@ -49,19 +49,19 @@ pub(crate) fn look(text: &str, depth: usize) -> Vec<Suspicion> {
         let shown = sign.family == Family::Marker && quotes.shows(&sign.span);
         let weight = if shown || quotes.holds(&sign.span) { QUOTED } else { 1.0 };
         let span = plain.origin(&sign.span, text);
-        Suspicion::new(sign.family, span, sign.confidence * weight, sign.why)
+        Detection::new(sign.family, span, sign.confidence * weight, sign.why)
     }));
     found
 }
 
 /// What the words say, and which of them are disguised.
-fn read(plain: &Plain, folded: &Folded, signs: &mut Vec<Sign>) {
+fn read(plain: &Plain, folded: &Folded, signs: &mut Vec<Signal>) {
     let hits = lexicon::hits(folded);
     for met in rules::met(&hits, &folded.text) {
         let span = folded.origin(&(met.start..met.end), &plain.text);
         if is_disguised(plain, &span) {
             let why = "letters of another script in a phrase that addresses the model";
-            signs.push(Sign {
+            signs.push(Signal {
                 family: Family::Homoglyph,
                 span: span.clone(),
                 confidence: 0.85,
@@ -69,7 +69,7 @@ fn read(plain: &Plain, folded: &Folded, signs: &mut Vec<Sign>) {
             });
         }
         let (family, confidence, why) = (met.rule.family, met.rule.confidence, met.rule.why);
-        signs.push(Sign { family, span, confidence, why });
+        signs.push(Signal { family, span, confidence, why });
     }
     if plain.mixed.is_empty() {
         return;
@@ -78,7 +78,7 @@ fn read(plain: &Plain, folded: &Folded, signs: &mut Vec<Sign>) {
         let span = folded.origin(&(hit.start..hit.end), &plain.text);
         if is_disguised(plain, &span) {
             let why = "letters of another script in a word";
-            signs.push(Sign { family: Family::Homoglyph, span, confidence: 0.45, why });
+            signs.push(Signal { family: Family::Homoglyph, span, confidence: 0.45, why });
         }
     }
 }

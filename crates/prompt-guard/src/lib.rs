@@ -1,20 +1,20 @@
 #![doc = include_str!("../README.md")]
 
+mod detection;
 mod encoded;
+mod exfiltration;
 mod fold;
-mod hidden;
 mod inspect;
+mod invisible;
 mod lexicon;
-mod links;
 mod markers;
-mod neutral;
+mod neutralize;
 #[cfg(feature = "payloads")]
 pub mod payloads;
 mod quotes;
 mod rules;
-mod suspicion;
 mod tools;
 
+pub use detection::{Detection, FLAG, Family, QUARANTINE};
 pub use inspect::{inspect, is_clean};
-pub use neutral::neutral;
-pub use suspicion::{FLAG, Family, QUARANTINE, Suspicion};
+pub use neutralize::neutralize;

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::inspect::Sign;
-use crate::suspicion::Family;
+use crate::detection::Family;
+use crate::inspect::Signal;
 
 struct Mark {
     pattern: &'static str,
@@ -79,9 +79,9 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the table's patterns are tested")
 }
 
-pub(crate) fn find(plain: &str, signs: &mut Vec<Sign>) {
+pub(crate) fn find(plain: &str, signs: &mut Vec<Signal>) {
     for (mark, pattern) in MARKS.iter().zip(&*PATTERNS) {
-        signs.extend(pattern.find_iter(plain).map(|found| Sign {
+        signs.extend(pattern.find_iter(plain).map(|found| Signal {
             family: Family::Marker,
             span: found.range(),
             confidence: mark.confidence,
@@ -111,7 +111,7 @@ const OF_PROMPTS: &[&str] = &[
     "memories",
 ];
 
-fn closings(plain: &str, signs: &mut Vec<Sign>) {
+fn closings(plain: &str, signs: &mut Vec<Signal>) {
     let mut opened: HashSet<String> = HashSet::new();
     for found in CLOSING.captures_iter(plain) {
         let name = found[2].to_ascii_lowercase();
@@ -129,7 +129,7 @@ fn closings(plain: &str, signs: &mut Vec<Sign>) {
         }
         if confidence > 0.0 {
             let span = found.get_match().range();
-            signs.push(Sign { family: Family::Marker, span, confidence, why });
+            signs.push(Signal { family: Family::Marker, span, confidence, why });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which words of the lexicon count together, and how much.
 
+use crate::detection::Family;
 use crate::lexicon::{Class as C, Hit};
-use crate::suspicion::Family;
 
 /// Words that together are a sign.
 pub(crate) struct Rule {

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::inspect::Sign;
-use crate::suspicion::Family;
+use crate::detection::Family;
+use crate::inspect::Signal;
 
 struct Shape {
     pattern: &'static str,
@@ -78,9 +78,9 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     compiled.map(|pattern| pattern.expect("the table's patterns are tested")).collect()
 });
 
-pub(crate) fn find(plain: &str, signs: &mut Vec<Sign>) {
+pub(crate) fn find(plain: &str, signs: &mut Vec<Signal>) {
     for (shape, pattern) in SHAPES.iter().zip(&*PATTERNS) {
-        signs.extend(pattern.find_iter(plain).map(|found| Sign {
+        signs.extend(pattern.find_iter(plain).map(|found| Signal {
             family: Family::ToolCall,
             span: found.range(),
             confidence: shape.confidence,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mc_prompt_guard::{Suspicion, inspect};
+use mc_prompt_guard::{Detection, inspect};
 
 /// Crates that talk about attacks in their code, or about tool calls in their tests.
 const ABOUT_ATTACKS: &[&str] = &[
@@ -11,9 +11,9 @@ const ABOUT_ATTACKS: &[&str] = &[
     "crates/indexer/tests/pipeline.rs",
     "crates/jobs/tests/sync",
     "crates/mcp",
-    "crates/memory/src/gate.rs",
+    "crates/memory/src/content_filter.rs",
     "crates/api/tests/api/quarantine.rs",
-    "crates/api/tests/tenants",
+    "crates/api/tests/isolation",
 ];
 
 #[test]
@@ -33,8 +33,8 @@ fn nothing_of_this_project_is_quarantined() {
     assert!(files.len() > 100, "the project has more files than {}", files.len());
     for file in files {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
-        let stopped: Vec<Suspicion> =
-            inspect(&text).into_iter().filter(Suspicion::quarantines).collect();
+        let stopped: Vec<Detection> =
+            inspect(&text).into_iter().filter(Detection::quarantines).collect();
         assert!(stopped.is_empty(), "{}: {stopped:?}", file.display());
     }
 }
@@ -61,6 +61,6 @@ fn a_page_about_attacks_is_told_and_not_stopped() {
     ] {
         let found = inspect(text);
         assert!(!found.is_empty(), "{text}");
-        assert!(!found.iter().any(Suspicion::quarantines), "{text}: {found:?}");
+        assert!(!found.iter().any(Detection::quarantines), "{text}: {found:?}");
     }
 }

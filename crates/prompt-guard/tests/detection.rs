@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mc_prompt_guard::payloads::{FAMILIES, VARIANTS, payloads};
-use mc_prompt_guard::{Suspicion, inspect};
+use mc_prompt_guard::{Detection, inspect};
 
 /// The lexicon was mended by what was missed of these, so the rates are those of known attacks.
 const SEEDS: [u64; 3] = [0x5EED, 0xBEEF, 2026];
@@ -37,7 +37,7 @@ fn each_family_is_seen_at_its_rate() {
         let found = inspect(&payload.parts.join("\n"));
         let counts = seen.entry(payload.family).or_default();
         counts.0 += usize::from(!found.is_empty());
-        counts.1 += usize::from(found.iter().any(Suspicion::quarantines));
+        counts.1 += usize::from(found.iter().any(Detection::quarantines));
     }
     let percent = |count: usize| count * 1000 / (VARIANTS * SEEDS.len());
     for family in FAMILIES {

@@ -1,6 +1,6 @@
 //! What holds for any text.
 
-use mc_prompt_guard::{FLAG, Family, inspect, is_clean, neutral};
+use mc_prompt_guard::{FLAG, Family, inspect, is_clean, neutralize};
 use proptest::prelude::*;
 
 /// Pieces that mean something to one part of the inspection or another.
@@ -52,8 +52,8 @@ proptest! {
 
     #[test]
     fn neutral_text_stays_as_it_is_and_hides_nothing(text in text()) {
-        let once = neutral(&text).into_owned();
-        prop_assert_eq!(neutral(&once), once.as_str());
+        let once = neutralize(&text).into_owned();
+        prop_assert_eq!(neutralize(&once), once.as_str());
         let hidden = inspect(&once).into_iter().find(|one| one.family == Family::Hidden && one.confidence > 0.6);
         prop_assert_eq!(hidden, None);
         let unwanted = ['\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}', '\u{e0041}'];

@@ -1,13 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod client;
 mod error;
-mod link;
-mod rates;
-mod vectors;
+mod query_vectors;
+mod rate_limits;
 
+pub use client::{RedisClient, Settings, version};
 pub use error::Error;
-pub use link::{Settings, Shared, version};
-pub use rates::{Buckets, Rates};
+pub use query_vectors::QueryVectorStore;
+pub use rate_limits::{SharedRateLimits, TokenBuckets};
 /// A connection that makes itself anew when it is lost; cheap to clone.
 pub use redis::aio::ConnectionManager as Connection;
-pub use vectors::Vectors;

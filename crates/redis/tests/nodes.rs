@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mc_crypto::{Sealer, SealingKey};
+use mc_crypto::{EncryptionKey, Encryptor};
 use mc_embed::{Embedder, ProviderSettings, Purpose, RuntimeSettings};
-use mc_redis::{Buckets, Rates, Settings, Shared, Vectors};
+use mc_redis::{QueryVectorStore, RedisClient, Settings, SharedRateLimits, TokenBuckets};
 use mc_sanitizer::mask;
 use mc_testkit::Redis;
 use serde_json::json;
@@ -29,25 +29,25 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-async fn node_within(redis: &Redis, answers_within: Duration) -> Shared {
+async fn node_within(redis: &Redis, answers_within: Duration) -> RedisClient {
     let settings = Settings { url: redis.url(), database: "database".into(), answers_within };
-    let shared = Shared::open(&settings).expect("a URL");
+    let shared = RedisClient::open(&settings).expect("a URL");
     until("redis is there", async || !shared.is_away()).await;
     shared
 }
 
-async fn node(redis: &Redis) -> Shared {
+async fn node(redis: &Redis) -> RedisClient {
     node_within(redis, UNHURRIED).await
 }
 
-fn sealer() -> Arc<Sealer> {
-    let key = SealingKey::from_bytes(&[7; 32]).expect("32 bytes");
-    Arc::new(Sealer::new(key, Vec::new()))
+fn sealer() -> Arc<Encryptor> {
+    let key = EncryptionKey::from_bytes(&[7; 32]).expect("32 bytes");
+    Arc::new(Encryptor::new(key, Vec::new()))
 }
 
-fn buckets(shared: &Shared, per_minute: u32) -> Buckets {
+fn buckets(shared: &RedisClient, per_minute: u32) -> TokenBuckets {
     let per_minute = NonZeroU32::new(per_minute).expect("not zero");
-    Rates::new(shared.clone(), sealer()).per_minute("rates.tests", per_minute)
+    SharedRateLimits::new(shared.clone(), sealer()).per_minute("rates.tests", per_minute)
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn nodes_take_from_one_bucket_and_are_told_how_long_to_wait() {
         assert!(wait > Duration::from_secs(10) && wait <= Duration::from_secs(30), "{wait:?}");
     }
     assert_eq!(there.spend(b"b", ONE).await, Some(Ok(())), "another key");
-    let others = Rates::new(one, sealer()).per_minute("rates.others", ONE);
+    let others = SharedRateLimits::new(one, sealer()).per_minute("rates.others", ONE);
     assert_eq!(others.spend(b"a", ONE).await, Some(Ok(())), "another purpose");
 }
 
@@ -153,7 +153,7 @@ async fn a_redis_that_comes_later_is_found() {
     redis.kill();
     let settings =
         Settings { url: redis.url(), database: "database".into(), answers_within: UNHURRIED };
-    let shared = Shared::open(&settings).expect("it need not be up");
+    let shared = RedisClient::open(&settings).expect("it need not be up");
     let buckets = buckets(&shared, 1);
     assert_eq!(buckets.spend(b"a", ONE).await, None);
     redis.restart().await;
@@ -222,7 +222,7 @@ async fn questions_are_answered_while_redis_is_away() {
 }
 
 /// All names and values.
-async fn everything(shared: &Shared) -> Vec<(Vec<u8>, Vec<u8>)> {
+async fn everything(shared: &RedisClient) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut connection = shared.connection().expect("a connection");
     let mut keys = redis::cmd("KEYS");
     let names: Vec<Vec<u8>> = keys.arg("*").query_async(&mut connection).await.expect("names");
@@ -254,7 +254,7 @@ async fn requests(model: &MockServer) -> usize {
 }
 
 /// A node's own, which remembers nothing of other nodes by itself.
-async fn embedder(model: &MockServer, shared: &Shared) -> Arc<dyn Embedder> {
+async fn embedder(model: &MockServer, shared: &RedisClient) -> Arc<dyn Embedder> {
     let settings = ProviderSettings::OpenAi {
         base_url: format!("{}/v1", model.uri()).parse().expect("a URL"),
         model: "scripted".into(),
@@ -263,7 +263,7 @@ async fn embedder(model: &MockServer, shared: &Shared) -> Arc<dyn Embedder> {
         dimensions: Some(3),
     };
     let runtime = RuntimeSettings {
-        shared_queries: Some(Arc::new(Vectors::new(shared.clone(), sealer()))),
+        shared_queries: Some(Arc::new(QueryVectorStore::new(shared.clone(), sealer()))),
         ..RuntimeSettings::default()
     };
     mc_embed::open(&settings, &runtime).await.expect("a model")

@@ -5,13 +5,13 @@
 //! the work stays linear in the text.
 
 mod cursor;
-mod link;
 mod name;
+mod operator;
 mod value;
 
 use std::ops::Range;
 
-use crate::shape;
+use crate::randomness;
 use name::Name;
 pub(crate) use name::{Names, Strength};
 
@@ -32,7 +32,7 @@ pub(crate) fn secrets(
     names: &Names,
 ) -> Vec<Assigned> {
     let Some(name) = Name::around(text, word) else { return Vec::new() };
-    let Some(link) = link::after(text, name.end) else { return Vec::new() };
+    let Some(link) = operator::after(text, name.end) else { return Vec::new() };
     let candidates = value::candidates(text, &link);
     if candidates.is_empty() {
         return Vec::new();
@@ -62,13 +62,13 @@ const LEAST_ENTROPY: f32 = 2.8;
 
 /// The confidence in a value, and whether a person thought it up; nothing where it is no secret.
 fn judge(value: &str, need: &Need, names: &Names) -> Option<(f32, bool)> {
-    if shape::is_template(value) || shape::is_filler(value) {
+    if randomness::is_template(value) || randomness::is_filler(value) {
         return None;
     }
-    let evidence = shape::evidence(value);
+    let evidence = randomness::evidence(value);
     let drawn = evidence >= need.evidence
         && value.len() >= need.length
-        && (value.len() < 16 || shape::entropy(value) >= LEAST_ENTROPY)
+        && (value.len() < 16 || randomness::entropy(value) >= LEAST_ENTROPY)
         && !value.contains("://")
         && !names.claims(value)
         && !(evidence < SURE && names.is_stand_in(value));
@@ -78,7 +78,7 @@ fn judge(value: &str, need: &Need, names: &Names) -> Option<(f32, bool)> {
         return Some((0.6 + 0.35 * beyond.clamp(0.0, 1.0), false));
     }
     let chosen = need.chosen.is_some_and(|length| value.len() >= length)
-        && shape::is_chosen(value)
+        && randomness::is_chosen(value)
         && !names.is_stand_in(value);
     chosen.then_some((0.5, true))
 }

@@ -2,14 +2,14 @@
 //! what the rules find in it stands at the place it came from.
 
 mod base64;
-mod joined;
+mod concatenated;
 mod percent;
 mod wrapped;
 
-pub(crate) use joined::JOINTS;
+pub(crate) use concatenated::JOINTS;
 use std::ops::Range;
 
-use crate::reading::Reading;
+use crate::keyword_scan::KeywordScan;
 use crate::rules::Rules;
 use crate::scan::{self, Personal, Ranked};
 
@@ -75,7 +75,7 @@ impl View {
 /// What only shows when a disguise is taken off: secrets, and personal data where `personal` wants it.
 pub(crate) fn disguised(
     rules: &Rules,
-    reading: &Reading<'_>,
+    reading: &KeywordScan<'_>,
     personal: Option<Personal>,
 ) -> Vec<Ranked> {
     below(rules, reading, personal, DEPTH)
@@ -83,7 +83,7 @@ pub(crate) fn disguised(
 
 fn below(
     rules: &Rules,
-    reading: &Reading<'_>,
+    reading: &KeywordScan<'_>,
     personal: Option<Personal>,
     depth: usize,
 ) -> Vec<Ranked> {
@@ -92,7 +92,7 @@ fn below(
     }
     let mut found: Vec<Ranked> = wrapped::secrets(rules, reading).collect();
     let encoded = base64::views(reading).chain(percent::views(reading.text));
-    for view in encoded.chain(joined::views(reading)) {
+    for view in encoded.chain(concatenated::views(reading)) {
         let inside = rules.read_text(&view.text);
         let mut inner = scan::secrets(rules, &inside);
         inner.extend(below(rules, &inside, personal, depth - 1));

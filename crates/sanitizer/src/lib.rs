@@ -1,23 +1,23 @@
 #![doc = include_str!("../README.md")]
 
-mod allow;
+mod allowlist;
 mod assignment;
-mod bare;
-mod check;
 mod decode;
-mod find;
+mod finding;
+mod keyword_scan;
 mod mask;
 mod personal_data;
 mod policy;
-mod reading;
+mod randomness;
 mod rules;
 mod runs;
 mod sanitized;
 mod sanitizer;
 mod scan;
-mod shape;
+mod unlabeled;
+mod validators;
 
-pub use find::{Class, Find};
+pub use finding::{Class, Finding};
 pub use mask::Masked;
 pub use policy::{Action, Policy};
 pub use rules::RuleError;

@@ -1,6 +1,6 @@
 //! From finds to masked text.
 
-use crate::{Class, Find, Sanitized};
+use crate::{Class, Finding, Sanitized};
 
 /// A text without its secrets, and where they were.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,7 +8,7 @@ pub struct Masked {
     /// The text with a placeholder in place of each find.
     pub text: Sanitized,
     /// In the order of the text, not overlapping.
-    pub finds: Vec<Find>,
+    pub finds: Vec<Finding>,
 }
 
 /// The category of a text that had to be dropped as a whole.
@@ -19,9 +19,9 @@ const UNSTABLE: &str = "unstable-text";
 const MAX_PASSES: usize = 8;
 
 /// Replaces what `find` finds, and what it finds after that, until it finds no more.
-pub(crate) fn until_stable(text: &str, find: impl Fn(&str) -> Vec<Find>) -> Masked {
+pub(crate) fn until_stable(text: &str, find: impl Fn(&str) -> Vec<Finding>) -> Masked {
     let mut masked = text.to_owned();
-    let mut finds: Vec<Find> = Vec::new();
+    let mut finds: Vec<Finding> = Vec::new();
     for _ in 0..MAX_PASSES {
         let found = find(&masked);
         if found.is_empty() {
@@ -31,13 +31,13 @@ pub(crate) fn until_stable(text: &str, find: impl Fn(&str) -> Vec<Find>) -> Mask
         masked = replace(text, &finds);
     }
     let whole =
-        Find { class: Class::Secret, category: UNSTABLE, span: 0..text.len(), confidence: 0.5 };
+        Finding { class: Class::Secret, category: UNSTABLE, span: 0..text.len(), confidence: 0.5 };
     let dropped = replace(text, std::slice::from_ref(&whole));
     Masked { text: Sanitized::masked(dropped), finds: vec![whole] }
 }
 
 /// `text` with each find replaced by its placeholder.
-fn replace(text: &str, finds: &[Find]) -> String {
+fn replace(text: &str, finds: &[Finding]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut kept_to = 0;
     for find in finds {
@@ -50,7 +50,7 @@ fn replace(text: &str, finds: &[Find]) -> String {
 }
 
 /// A find's line breaks stay, behind its placeholder, so that line numbers keep their meaning.
-fn push_replacement(masked: &mut String, text: &str, find: &Find) {
+fn push_replacement(masked: &mut String, text: &str, find: &Finding) {
     masked.push('[');
     masked.push_str(find.class.as_str());
     masked.push(':');
@@ -64,7 +64,7 @@ fn push_replacement(masked: &mut String, text: &str, find: &Find) {
 ///
 /// A scan never answers a span that touches a placeholder, so each end of a new span stands in text
 /// that was kept, and shifts by what the replacements before it added.
-fn merged(text: &str, earlier: Vec<Find>, found: Vec<Find>) -> Vec<Find> {
+fn merged(text: &str, earlier: Vec<Finding>, found: Vec<Finding>) -> Vec<Finding> {
     let mut all = Vec::with_capacity(earlier.len() + found.len());
     let mut earlier = earlier.into_iter().peekable();
     // Bytes of `text`, and of the masked text, up to which both have been walked.
@@ -81,7 +81,7 @@ fn merged(text: &str, earlier: Vec<Find>, found: Vec<Find>) -> Vec<Find> {
         }
         let start = original + (find.span.start - masked);
         let span = start..start + find.span.len();
-        all.push(Find { span, ..find });
+        all.push(Finding { span, ..find });
     }
     all.extend(earlier);
     all
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_later_pass_is_mapped_back_to_the_original() {
         let text = format!("a {TOKEN} b {TOKEN} c\n");
-        let find = |category: &'static str, start: usize| Find {
+        let find = |category: &'static str, start: usize| Finding {
             class: Class::Secret,
             category,
             span: start..start + TOKEN.len(),

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use phonenumber::country;
 use regex::Regex;
 
-use crate::{Class, Find};
+use crate::{Class, Finding};
 
 /// Bytes before a number, on its line, in which a word may say what it is.
 const CONTEXT_BYTES: usize = 64;
@@ -72,8 +72,8 @@ pub(crate) const CATEGORIES: [&str; 14] = [
 pub(crate) const ADDRESS: &str = "ip-address";
 
 /// The personal data of `text`; spans may overlap.
-pub(crate) fn find(text: &str, addresses: bool) -> Vec<Find> {
-    let mut found: Vec<Find> = emails(text).collect();
+pub(crate) fn find(text: &str, addresses: bool) -> Vec<Finding> {
+    let mut found: Vec<Finding> = emails(text).collect();
     let mut look = |pattern: &Regex, window: Range<usize>, judge: Judge| {
         for candidate in pattern.find_iter(&text[window.clone()]) {
             let (start, end) = (window.start + candidate.start(), window.start + candidate.end());
@@ -95,15 +95,15 @@ pub(crate) fn find(text: &str, addresses: bool) -> Vec<Find> {
 }
 
 /// What a candidate is, if it is anything.
-type Judge = fn(&str, &Range<usize>) -> Option<Find>;
+type Judge = fn(&str, &Range<usize>) -> Option<Finding>;
 
 /// Confidence where check digits hold, or the form is nobody else's.
 const CHECKED: f32 = 0.95;
 /// Confidence where the shape, or a word before it, says what it is.
 const NAMED: f32 = 0.75;
 
-fn personal(category: &'static str, span: &Range<usize>, confidence: f32) -> Find {
-    Find { class: Class::Personal, category, span: span.clone(), confidence }
+fn personal(category: &'static str, span: &Range<usize>, confidence: f32) -> Finding {
+    Finding { class: Class::Personal, category, span: span.clone(), confidence }
 }
 
 /// The span itself, then what stands between its spaces, if it has any: `078-05-1123 078-05-1124` may
@@ -144,7 +144,7 @@ const FILES: [&str; 15] = [
     ".ts", ".css", ".map", ".json",
 ];
 
-fn emails(text: &str) -> impl Iterator<Item = Find> + '_ {
+fn emails(text: &str) -> impl Iterator<Item = Finding> + '_ {
     let is_user = |b: &&u8| b.is_ascii_alphanumeric() || b"._%+-".contains(*b);
     let is_domain = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'-' | b'.');
     text.match_indices('@').filter_map(move |(at, _)| {
@@ -179,7 +179,7 @@ fn is_email(text: &str, span: &Range<usize>) -> bool {
     is_name && !reserved && !reaches_machine && !user.starts_with('.')
 }
 
-fn address(text: &str, span: &Range<usize>) -> Option<Find> {
+fn address(text: &str, span: &Range<usize>) -> Option<Finding> {
     let value = &text[span.clone()];
     // A network is nobody's.
     let is_network = text[span.end..].starts_with('/')
@@ -201,7 +201,7 @@ fn address(text: &str, span: &Range<usize>) -> Option<Find> {
     (is_host && !is_network).then(|| personal(ADDRESS, span, NAMED))
 }
 
-fn code(text: &str, span: &Range<usize>) -> Option<Find> {
+fn code(text: &str, span: &Range<usize>) -> Option<Finding> {
     let value = &text[span.clone()];
     let compact: Vec<u8> = value.bytes().filter(|b| *b != b' ').collect();
     if compact.len() == 9 {
@@ -216,7 +216,7 @@ fn code(text: &str, span: &Range<usize>) -> Option<Find> {
     is_iban.then(|| personal("iban", span, CHECKED))
 }
 
-fn number(text: &str, span: &Range<usize>) -> Option<Find> {
+fn number(text: &str, span: &Range<usize>) -> Option<Finding> {
     let value = &text[span.clone()];
     let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
     let shape: String = value.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();

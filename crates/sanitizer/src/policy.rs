@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use crate::allow::Allowed;
-use crate::{Class, Find};
+use crate::allowlist::Allowed;
+use crate::{Class, Finding};
 
 /// What is done with a find, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,12 +89,12 @@ impl Policy {
     }
 
     /// What is done with a find.
-    pub fn action(&self, find: &Find) -> Action {
+    pub fn action(&self, find: &Finding) -> Action {
         self.of(find.category, find.class)
     }
 
     /// The strictest of what is done with the finds of a text: what is to become of the text.
-    pub fn strictest(&self, finds: &[Find]) -> Action {
+    pub fn strictest(&self, finds: &[Finding]) -> Action {
         finds.iter().map(|find| self.action(find)).max().unwrap_or(Action::Allow)
     }
 

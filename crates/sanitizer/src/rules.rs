@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
-use crate::allow::Allowed;
+use crate::allowlist::Allowed;
 use crate::assignment::{Names, Strength};
-use crate::check::Check;
 use crate::decode::JOINTS;
-use crate::reading::Reading;
+use crate::keyword_scan::KeywordScan;
+use crate::validators::Check;
 pub use file::RuleError;
 
 /// The rules that are part of the program.
@@ -97,8 +97,8 @@ impl Rules {
     }
 
     /// Reads the text once, for all keywords of all rules.
-    pub(crate) fn read_text<'t>(&self, text: &'t str) -> Reading<'t> {
-        let mut reading = Reading::of(text);
+    pub(crate) fn read_text<'t>(&self, text: &'t str) -> KeywordScan<'t> {
+        let mut reading = KeywordScan::of(text);
         for hit in self.keywords.find_overlapping_iter(text) {
             match self.meanings[hit.pattern().as_usize()] {
                 Meaning::Joint => reading.joints.push(hit.start()),

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::mask::{self, Masked};
 use crate::rules::{RuleError, Rules};
-use crate::{Find, Policy, personal_data, scan};
+use crate::{Finding, Policy, personal_data, scan};
 
 /// Finds and masks by the rules that are part of the program, and perhaps those of a team.
 ///
@@ -35,7 +35,7 @@ impl Sanitizer {
     }
 
     /// What is in `text` that the policy doesn't allow: in its order, not overlapping.
-    pub fn find(&self, text: &str, policy: &Policy) -> Vec<Find> {
+    pub fn find(&self, text: &str, policy: &Policy) -> Vec<Finding> {
         scan::scan(self.rules(), text, policy)
     }
 
@@ -66,7 +66,7 @@ impl Sanitizer {
 }
 
 /// [`Sanitizer::find`] by the rules that are part of the program.
-pub fn find(text: &str, policy: &Policy) -> Vec<Find> {
+pub fn find(text: &str, policy: &Policy) -> Vec<Finding> {
     Sanitizer::default().find(text, policy)
 }
 

@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
-use crate::allow::Lines;
-use crate::reading::Reading;
+use crate::allowlist::Lines;
+use crate::keyword_scan::KeywordScan;
 use crate::rules::{Rule, Rules};
-use crate::{Class, Find, Policy, assignment, bare, decode, personal_data, shape};
+use crate::{Class, Finding, Policy, assignment, decode, personal_data, randomness, unlabeled};
 
 /// What the rules find in `text` that the policy doesn't allow: in its order, not overlapping, none
 /// touching a placeholder.
-pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Find> {
+pub(crate) fn scan(rules: &Rules, text: &str, policy: &Policy) -> Vec<Finding> {
     let placeholders: Vec<_> = PLACEHOLDER.find_iter(text).map(|m| m.range()).collect();
     let reading = rules.read_text(text);
     let mut found = secrets(rules, &reading);
@@ -47,7 +47,7 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranked {
     pub rank: usize,
-    pub find: Find,
+    pub find: Finding,
 }
 
 /// Which personal data are looked for.
@@ -66,18 +66,18 @@ impl Personal {
 }
 
 /// The secrets that stand in a text as they are; spans may overlap.
-pub(crate) fn secrets(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+pub(crate) fn secrets(rules: &Rules, reading: &KeywordScan<'_>) -> Vec<Ranked> {
     let mut found = of_formats(rules, reading);
     found.extend(of_names(rules, reading));
     let rank = rules.formats.len();
     found.extend(
-        bare::values(reading, &rules.names)
-            .map(|span| Ranked { rank, find: secret(VALUE, span, bare::CONFIDENCE) }),
+        unlabeled::values(reading, &rules.names)
+            .map(|span| Ranked { rank, find: secret(VALUE, span, unlabeled::CONFIDENCE) }),
     );
     found
 }
 
-fn of_formats(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+fn of_formats(rules: &Rules, reading: &KeywordScan<'_>) -> Vec<Ranked> {
     let each = reading.windows.iter();
     each.flat_map(|(rank, windows)| of_format(rules, *rank, reading.text, windows)).collect()
 }
@@ -102,7 +102,7 @@ pub(crate) fn of_format(
 pub(crate) const PASSWORD: &str = "password";
 pub(crate) const VALUE: &str = "secret-value";
 
-fn of_names(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
+fn of_names(rules: &Rules, reading: &KeywordScan<'_>) -> Vec<Ranked> {
     let rank = rules.formats.len();
     let mut found = Vec::new();
     for (word, strength) in &reading.words {
@@ -115,8 +115,8 @@ fn of_names(rules: &Rules, reading: &Reading<'_>) -> Vec<Ranked> {
     found
 }
 
-fn secret(category: &'static str, span: Range<usize>, confidence: f32) -> Find {
-    Find { class: Class::Secret, category, span, confidence }
+fn secret(category: &'static str, span: Range<usize>, confidence: f32) -> Finding {
+    Finding { class: Class::Secret, category, span, confidence }
 }
 
 /// What one format's pattern matches and its check accepts within the windows, with the factor on
@@ -142,7 +142,7 @@ fn matches(
             }
             let secret = captures.name("s").map_or_else(|| whole.clone(), |group| group.range());
             let value = &text[secret.clone()];
-            let is_varied = shape::entropy(value) >= rule.entropy;
+            let is_varied = randomness::entropy(value) >= rule.entropy;
             let accepted = rule.check.accepts(value, &rules.names).filter(|_| is_varied);
             // A refused value may hold the beginning of a real one.
             let retry = accepted.is_none() && secret.start > whole.start;
@@ -173,7 +173,7 @@ fn repetitions(text: &str, found: &[Ranked], placeholders: &[Range<usize>]) -> V
         .expect("the values are shorter than the text");
     let again = automaton.find_iter(text).map(|hit| {
         let Ranked { rank, find } = values[hit.pattern().as_usize()].1;
-        Ranked { rank: *rank, find: Find { span: hit.range(), ..find.clone() } }
+        Ranked { rank: *rank, find: Finding { span: hit.range(), ..find.clone() } }
     });
     again.filter(|ranked| !touches(placeholders, &ranked.find.span)).collect()
 }
@@ -185,7 +185,7 @@ fn touches(placeholders: &[Range<usize>], span: &Range<usize>) -> bool {
 }
 
 /// Joins overlapping spans; the rule of the lowest rank gives the category, the surest the confidence.
-fn union(mut found: Vec<Ranked>) -> Vec<Find> {
+fn union(mut found: Vec<Ranked>) -> Vec<Finding> {
     found.sort_by(|a, b| {
         (a.find.span.start, a.rank, a.find.category).cmp(&(
             b.find.span.start,
@@ -219,7 +219,7 @@ mod tests {
     fn overlapping_finds_become_one_of_the_more_specific_category() {
         let ranked = |rank, category: &'static str, span, confidence| Ranked {
             rank,
-            find: Find { class: Class::Secret, category, span, confidence },
+            find: Finding { class: Class::Secret, category, span, confidence },
         };
         let finds = union(vec![
             ranked(1, "b", 4..12, 0.9),

@@ -12,7 +12,7 @@ use mc_store::{Store, history};
 use crate::Error;
 use crate::rank::LegRank;
 use crate::rank::fusion::{Fused, fuse, leg_weight, sort};
-use crate::retrievers::{Leg, Ranked};
+use crate::retrievers::{RankedList, Retriever};
 
 /// Commits that count.
 pub const NEAREST: usize = 50;
@@ -36,7 +36,7 @@ pub async fn add_to(
     fused: Vec<Fused>,
     store: &Store,
     filter: &PassageFilter,
-    commits: &[(Leg, Ranked)],
+    commits: &[(Retriever, RankedList)],
     limit: usize,
 ) -> Result<Vec<Fused>, Error> {
     let near = nearest(commits);
@@ -54,18 +54,18 @@ pub async fn add_to(
 }
 
 /// The nearest commits, best first, the best of them 1.
-fn nearest(commits: &[(Leg, Ranked)]) -> Ranked {
+fn nearest(commits: &[(Retriever, RankedList)]) -> RankedList {
     let fused = fuse(commits);
     let best = fused.first().map_or(0.0, |fused| fused.score);
     if best <= 0.0 {
-        return Ranked::new();
+        return RankedList::new();
     }
     fused.into_iter().take(NEAREST).map(|fused| (fused.id, fused.score / best)).collect()
 }
 
 /// What the commits say of each file that they touched, best first, the best of them 1. Squared, so that many distant
 /// commits do not outweigh a near one.
-fn file_scores(near: &Ranked, touched: &[(PassageId, FileId)]) -> Vec<(FileId, f32)> {
+fn file_scores(near: &RankedList, touched: &[(PassageId, FileId)]) -> Vec<(FileId, f32)> {
     let nearness: HashMap<PassageId, f32> = near.iter().copied().collect();
     let mut scores: HashMap<FileId, f32> = HashMap::new();
     for (commit, file) in touched {
@@ -103,12 +103,17 @@ fn with_history(
     for (index, (file, score)) in files.iter().enumerate() {
         let Some(id) = of_file.get(file).copied() else { continue };
         let at = *position.entry(id).or_insert_with(|| {
-            fused.push(Fused { id, legs: Vec::new(), score: 0.0 });
+            fused.push(Fused { id, retrievers: Vec::new(), score: 0.0 });
             fused.len() - 1
         });
-        let share = leg_weight(Leg::History) * score * best;
-        let rank = LegRank { leg: Leg::History, rank: index + 1, score: *score, share };
-        fused[at].legs.push(rank);
+        let share = leg_weight(Retriever::History) * score * best;
+        let rank = LegRank {
+            retriever: Retriever::History,
+            rank: index + 1,
+            score: *score,
+            contribution: share,
+        };
+        fused[at].retrievers.push(rank);
         fused[at].score += share;
     }
     sort(&mut fused);
@@ -137,7 +142,7 @@ mod tests {
     fn words_count_twice_as_much_as_meaning_and_the_best_commit_is_one() {
         let words = vec![(passage(1), 10.0), (passage(2), 5.0)];
         let meaning = vec![(passage(2), 0.9), (passage(3), 0.5), (passage(1), 0.1)];
-        let found = nearest(&[(Leg::Keyword, words), (Leg::Vector, meaning)]);
+        let found = nearest(&[(Retriever::Keyword, words), (Retriever::Vector, meaning)]);
         // 1 + 0, .5 + .5, 0 + .25
         let scores: HashMap<_, _> = found.into_iter().collect();
         assert!(near(scores[&passage(1)], 1.0) && near(scores[&passage(2)], 1.0), "{scores:?}");
@@ -146,9 +151,10 @@ mod tests {
 
     #[test]
     fn only_the_nearest_commits_count() {
-        let words: Ranked = (1..=80_u16).map(|n| (passage(n.into()), f32::from(100 - n))).collect();
-        assert_eq!(nearest(&[(Leg::Keyword, words)]).len(), NEAREST);
-        assert!(nearest(&[(Leg::Keyword, Vec::new())]).is_empty());
+        let words: RankedList =
+            (1..=80_u16).map(|n| (passage(n.into()), f32::from(100 - n))).collect();
+        assert_eq!(nearest(&[(Retriever::Keyword, words)]).len(), NEAREST);
+        assert!(nearest(&[(Retriever::Keyword, Vec::new())]).is_empty());
     }
 
     #[test]
@@ -169,7 +175,7 @@ mod tests {
     #[test]
     fn a_file_lifts_its_best_passage_and_no_other() {
         let text = vec![(passage(1), 10.0), (passage(2), 8.0), (passage(3), 4.0)];
-        let fused = fuse(&[(Leg::Keyword, text)]);
+        let fused = fuse(&[(Retriever::Keyword, text)]);
         let passages = [(file(1), passage(3)), (file(1), passage(2)), (file(2), passage(9))];
         let found = with_history(fused, &[(file(1), 1.0), (file(2), 0.5)], &passages);
         let scores: HashMap<_, _> = found.iter().map(|fused| (fused.id, fused.score)).collect();
@@ -178,7 +184,7 @@ mod tests {
         assert!(near(scores[&passage(9)], 0.2), "found by history alone: {scores:?}");
         assert_eq!(found[0].id, passage(2), "the list is in order again");
         for fused in &found {
-            assert!(near(fused.legs.iter().map(|leg| leg.share).sum(), fused.score));
+            assert!(near(fused.retrievers.iter().map(|leg| leg.contribution).sum(), fused.score));
         }
     }
 

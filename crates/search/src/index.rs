@@ -1,17 +1,17 @@
 //! The keyword index: derived from PostgreSQL, one folder a node, kept up to date by one follower.
 
-pub mod folder;
+pub mod directory;
+#[cfg(test)]
+pub(crate) mod fixtures;
 mod follower;
 pub mod generation;
-mod mend;
+mod nosync_directory;
 mod position;
 mod rebuild;
-#[cfg(test)]
-pub(crate) mod samples;
+mod repair;
 pub mod schema;
 pub mod statistics;
 mod status;
-mod unsynced;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -24,10 +24,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::Error;
-use folder::Folder;
-use generation::View;
+use directory::Folder;
+use generation::IndexSnapshot;
 
-pub use mend::Mended;
+pub use repair::RepairReport;
 pub use status::{Freshness, Phase, Status};
 
 /// The node's keyword index; cheap to clone.
@@ -37,7 +37,7 @@ pub struct KeywordIndex(Arc<Shared>);
 /// What searches and the follower both hold.
 struct Shared {
     /// What searches read; changes when a rebuild begins.
-    view: RwLock<Option<View>>,
+    view: RwLock<Option<IndexSnapshot>>,
     status: watch::Sender<Status>,
     refreshes: mpsc::UnboundedSender<Refresh>,
     /// The generation in which a search last met a damaged file.
@@ -103,7 +103,7 @@ impl KeywordIndex {
     }
 
     /// What a search reads; `None` only before the first rebuild has begun.
-    pub(crate) fn view(&self) -> Option<View> {
+    pub(crate) fn view(&self) -> Option<IndexSnapshot> {
         self.0.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -132,7 +132,7 @@ impl<'a> UpToDate<'a> {
     }
 
     /// What a search reads, if everything is in it.
-    pub async fn view(&self) -> Option<View> {
+    pub async fn view(&self) -> Option<IndexSnapshot> {
         match self.brought().await {
             Freshness::Current => self.index.view(),
             _ => None,
@@ -141,7 +141,7 @@ impl<'a> UpToDate<'a> {
 }
 
 impl Shared {
-    fn show(&self, view: View) {
+    fn show(&self, view: IndexSnapshot) {
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Some(view);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mc_domain::policy::Providers;
+use mc_domain::policy::AllowedModels;
 use mc_embed::Embedder;
 use mc_store::vectors::Model;
 
@@ -23,7 +23,7 @@ pub struct ActiveModel {
 pub struct ActiveModels {
     state: Arc<RwLock<State>>,
     /// Those of them that may be asked.
-    providers: Providers,
+    providers: AllowedModels,
 }
 
 #[derive(Clone)]
@@ -36,11 +36,11 @@ impl ActiveModels {
     /// Answers with `current`, and with `previous` for passages that have no vector of it yet.
     pub fn new(current: ActiveModel, previous: Option<ActiveModel>) -> Self {
         let state = Arc::new(RwLock::new(State { current, previous }));
-        Self { state, providers: Providers::Any }
+        Self { state, providers: AllowedModels::Any }
     }
 
     /// The same for texts that only these providers may see.
-    pub fn restricted_to(&self, providers: Providers) -> Self {
+    pub fn restricted_to(&self, providers: AllowedModels) -> Self {
         Self { providers, ..self.clone() }
     }
 

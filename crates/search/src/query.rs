@@ -1,21 +1,21 @@
 //! What a search is asked, and what is understood of it.
 
 pub mod gloss;
+mod parse;
 mod prefix;
 mod terms;
-mod understand;
 
 use std::time::Duration;
 
 use mc_store::passages::PassageFilter;
 
-use crate::rank::step::Without;
+use crate::rank::step::DisabledSteps;
 
+pub use parse::{Certainty, Name, ParsedQuery, parse};
 pub use prefix::stems;
 pub use terms::{
     QueryTerm, all_terms, is_of_stop_words, stem_terms, telling_terms, whole_term, word_term,
 };
-pub use understand::{Certainty, Name, Understood, understand};
 
 /// What to look for.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ pub struct Options {
     /// Most hits from one file of code; `None` for no limit.
     pub max_per_file: Option<usize>,
     /// Steps to leave out.
-    pub without: Without,
+    pub disabled_steps: DisabledSteps,
 }
 
 impl Default for Options {
@@ -76,7 +76,7 @@ impl Default for Options {
             time_budget: Duration::from_millis(300),
             explain: false,
             max_per_file: Some(3),
-            without: Without::default(),
+            disabled_steps: DisabledSteps::default(),
         }
     }
 }

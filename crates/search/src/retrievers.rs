@@ -9,7 +9,7 @@ use crate::rank::step::Step;
 
 /// A way of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Leg {
+pub enum Retriever {
     /// Symbols and paths by name.
     Exact,
     /// BM25 over the words.
@@ -20,7 +20,7 @@ pub enum Leg {
     History,
 }
 
-impl Leg {
+impl Retriever {
     /// The name in explanations and in `degraded`.
     pub fn as_str(self) -> &'static str {
         self.step().as_str()
@@ -38,4 +38,4 @@ impl Leg {
 }
 
 /// What a leg found, best first. Scores compare within a leg only: BM25, or cosine similarity.
-pub type Ranked = Vec<(PassageId, f32)>;
+pub type RankedList = Vec<(PassageId, f32)>;

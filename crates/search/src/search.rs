@@ -16,18 +16,18 @@ use tokio::time::{Instant, timeout_at};
 use crate::index::schema::{Corpus, Scope};
 use crate::index::{Freshness, KeywordIndex, UpToDate};
 use crate::models::ActiveModels;
-use crate::outcome::{Explain, Hit, Outcome};
 use crate::query::gloss::{self, Gloss};
 use crate::query::{
-    Options, Query, Understood, all_terms, stem_terms, telling_terms, understand, whole_term,
+    Options, ParsedQuery, Query, all_terms, parse, stem_terms, telling_terms, whole_term,
 };
 use crate::rank::fusion::{Fused, fuse};
-use crate::rank::rerank::{Situation, rerank};
+use crate::rank::rerank::{RankContext, rerank};
 use crate::rank::step::Step;
-use crate::rank::{Candidate, thin::thin};
+use crate::rank::{Candidate, dedup::dedup};
+use crate::response::{Explain, Hit, SearchResponse};
 use crate::retrievers::keyword::{self, Telling};
-use crate::retrievers::vector::{Sought, VectorLeg};
-use crate::retrievers::{Leg, Ranked};
+use crate::retrievers::vector::{Sought, VectorRetriever};
+use crate::retrievers::{RankedList, Retriever};
 use crate::{Error, history};
 
 /// Hits asked of each leg, at least.
@@ -71,7 +71,7 @@ pub async fn search(
     context: &SearchContext,
     query: &Query,
     options: &Options,
-) -> Result<Outcome, Error> {
+) -> Result<SearchResponse, Error> {
     let searches = [(query.clone(), options.clone())];
     let found = search_all(context, &searches).await?.pop();
     Ok(found.expect("an outcome for each search"))
@@ -82,13 +82,13 @@ pub async fn search(
 pub async fn search_all(
     context: &SearchContext,
     searches: &[(Query, Options)],
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Vec<SearchResponse>, Error> {
     let Some((first, Options { time_budget, .. })) = searches.first() else {
         return Ok(Vec::new());
     };
     let project = first.filter.project;
     debug_assert!(searches.iter().all(|(query, _)| query.filter.project == project));
-    let vectors = VectorLeg::new(&context.store, &context.models, project);
+    let vectors = VectorRetriever::new(&context.store, &context.models, project);
     let index = UpToDate::new(&context.keyword, time_budget.mul_f64(REFRESH_SHARE));
     let each = searches
         .iter()
@@ -101,12 +101,12 @@ pub async fn search_all(
 
 /// What the legs of a search found, fused, before it is read.
 struct Shortlist {
-    fused: Vec<Fused>,
+    fused_score: Vec<Fused>,
     /// See [`keyword::Found`].
     covered: HashMap<PassageId, f32>,
     /// The similarity of the last of the nearest, where there are further ones.
     nearest_end: Option<f32>,
-    names: Understood,
+    names: ParsedQuery,
     degraded: Vec<String>,
     /// Whether a statement failed or was given up on the connection that the searches may share: the next read must
     /// not wait for it, or fail with it.
@@ -117,7 +117,7 @@ struct Shortlist {
 
 async fn shortlist(
     context: &SearchContext,
-    vectors: &VectorLeg<'_>,
+    vectors: &VectorRetriever<'_>,
     index: &UpToDate<'_>,
     query: &Query,
     options: &Options,
@@ -128,13 +128,13 @@ async fn shortlist(
     let began = Instant::now();
     let (deadline, legs_end) =
         (began + options.time_budget, began + options.time_budget.mul_f64(LEGS_SHARE));
-    let names = understand(query);
+    let names = parse(query);
     let mut degraded = Vec::new();
     if is_empty(index, query).await {
         let (fused, covered) = (Vec::new(), HashMap::new());
         let (nearest_end, is_shaken) = (None, false);
         return Ok(Shortlist {
-            fused,
+            fused_score: fused,
             covered,
             nearest_end,
             names,
@@ -145,7 +145,8 @@ async fn shortlist(
         });
     }
 
-    let gloss = options.without.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
+    let gloss =
+        options.disabled_steps.takes(Step::Gloss).then(|| gloss::english(&query.text)).flatten();
     let sought = sought(context, query, options, gloss.as_ref()).await;
     let (keyword, vector, changes) = tokio::join!(
         timeout_at(legs_end, keyword_leg(context, index, query, gloss, &names, options)),
@@ -154,26 +155,26 @@ async fn shortlist(
     );
     let mut is_shaken = !matches!((&vector, &changes), (Ok(Ok(_)), Ok(Ok(_))));
     let mut covered = HashMap::new();
-    let mut lists: Vec<(Leg, Ranked)> = Vec::new();
-    let mut commits: Vec<(Leg, Ranked)> = Vec::new();
-    if let Some((found, note)) = arrived(Leg::Keyword, keyword, &mut degraded) {
+    let mut lists: Vec<(Retriever, RankedList)> = Vec::new();
+    let mut commits: Vec<(Retriever, RankedList)> = Vec::new();
+    if let Some((found, note)) = on_time_or_degraded(Retriever::Keyword, keyword, &mut degraded) {
         degraded.extend(note.map(str::to_owned));
         covered.extend(found.covered);
-        lists.push((Leg::Exact, found.exact));
-        lists.push((Leg::Keyword, found.words));
-        commits.push((Leg::Keyword, found.changes));
+        lists.push((Retriever::Exact, found.exact));
+        lists.push((Retriever::Keyword, found.words));
+        commits.push((Retriever::Keyword, found.changes));
     }
     // Why there are no vectors of commits, the vector leg says; their words are enough.
     if let Ok(Ok(list)) = changes {
-        commits.push((Leg::Vector, list));
+        commits.push((Retriever::Vector, list));
     }
     let mut nearest_end = None;
-    if let Some(list) = arrived(Leg::Vector, vector, &mut degraded) {
+    if let Some(list) = on_time_or_degraded(Retriever::Vector, vector, &mut degraded) {
         let is_cut = list.len() >= depth(options);
         nearest_end = list.last().map(|(_, similarity)| *similarity).filter(|_| is_cut);
-        lists.push((Leg::Vector, list));
+        lists.push((Retriever::Vector, list));
     }
-    lists.retain(|(leg, _)| options.without.takes(leg.step()));
+    lists.retain(|(leg, _)| options.disabled_steps.takes(leg.step()));
 
     let fused = fuse(&lists);
     let store = unshaken(&context.store, is_shaken);
@@ -181,7 +182,16 @@ async fn shortlist(
     let fused = with_history(&store, query, options, fused, &commits, deadline, &mut degraded);
     let fused = shortened(fused.await, options.limit);
     is_shaken |= degraded.len() > before;
-    Ok(Shortlist { fused, covered, nearest_end, names, degraded, is_shaken, began, deadline })
+    Ok(Shortlist {
+        fused_score: fused,
+        covered,
+        nearest_end,
+        names,
+        degraded,
+        is_shaken,
+        began,
+        deadline,
+    })
 }
 
 impl Shortlist {
@@ -191,27 +201,33 @@ impl Shortlist {
         query: &Query,
         options: &Options,
         passages: &HashMap<PassageId, Passage>,
-    ) -> Outcome {
-        let candidate = |Fused { id, legs, score, .. }| {
+    ) -> SearchResponse {
+        let candidate = |Fused { id, retrievers: legs, score, .. }| {
             let passage = passages.get(&id)?.clone();
-            Some(Candidate { passage, legs, fused: score, adjustments: Vec::new(), score })
+            Some(Candidate {
+                passage,
+                retrievers: legs,
+                fused_score: score,
+                adjustments: Vec::new(),
+                score,
+            })
         };
-        let mut candidates: Vec<_> = self.fused.into_iter().filter_map(candidate).collect();
-        let situation = Situation {
+        let mut candidates: Vec<_> = self.fused_score.into_iter().filter_map(candidate).collect();
+        let situation = RankContext {
             names: self.names,
             text: query.text.to_lowercase(),
             now: Utc::now(),
-            without: options.without.clone(),
+            disabled_steps: options.disabled_steps.clone(),
         };
         rerank(&mut candidates, &situation);
-        let kept = thin(candidates, options.limit, options.max_per_file);
+        let kept = dedup(candidates, options.limit, options.max_per_file);
         let hit = |candidate| {
             let mut hit = hit(candidate, &self.covered, options.explain);
             hit.similarity_below = self.nearest_end.filter(|_| hit.similarity.is_none());
             hit
         };
         let hits = kept.into_iter().map(hit).collect();
-        Outcome { hits, degraded: self.degraded, took: self.began.elapsed() }
+        SearchResponse { hits, degraded: self.degraded, took: self.began.elapsed() }
     }
 }
 
@@ -239,8 +255,8 @@ async fn sought(
 /// The query without what many of the project's records say, where nothing but records is sought. Makes do without where
 /// the index can't tell: the keyword leg reports that.
 async fn telling(context: &SearchContext, query: &Query, options: &Options) -> Option<Telling> {
-    let is_of_records = keyword::corpus(&query.filter, &options.without) == Corpus::Records;
-    if !is_of_records || !options.without.takes(Step::Telling) {
+    let is_of_records = keyword::corpus(&query.filter, &options.disabled_steps) == Corpus::Records;
+    if !is_of_records || !options.disabled_steps.takes(Step::Telling) {
         return None;
     }
     let view = context.keyword.view()?;
@@ -269,19 +285,19 @@ fn depth(options: &Options) -> usize {
 
 /// Whether commits say something of the files that are sought.
 fn has_history(query: &Query, options: &Options) -> bool {
-    options.without.takes(Step::History) && history::applies(&query.filter)
+    options.disabled_steps.takes(Step::History) && history::applies(&query.filter)
 }
 
 /// The commits nearest in meaning, where history has a say.
 async fn nearest_changes(
-    vectors: &VectorLeg<'_>,
+    vectors: &VectorRetriever<'_>,
     sought: &Sought,
     query: &Query,
     options: &Options,
     index: &UpToDate<'_>,
-) -> Result<Ranked, Error> {
+) -> Result<RankedList, Error> {
     if !has_history(query, options) {
-        return Ok(Ranked::new());
+        return Ok(RankedList::new());
     }
     let changes = history::changes_of(query.filter.project);
     vectors.search(sought, &changes, MIN_DEPTH, index).await
@@ -293,7 +309,7 @@ async fn with_history(
     query: &Query,
     options: &Options,
     fused: Vec<Fused>,
-    commits: &[(Leg, Ranked)],
+    commits: &[(Retriever, RankedList)],
     deadline: Instant,
     degraded: &mut Vec<String>,
 ) -> Vec<Fused> {
@@ -302,12 +318,13 @@ async fn with_history(
     }
     let limit = hydrated(options.limit);
     let added = history::add_to(fused.clone(), store, &query.filter, commits, limit);
-    arrived(Leg::History, timeout_at(deadline, added).await, degraded).unwrap_or(fused)
+    on_time_or_degraded(Retriever::History, timeout_at(deadline, added).await, degraded)
+        .unwrap_or(fused)
 }
 
 /// What a leg brought in time; otherwise its name and the reason are noted.
-fn arrived<T>(
-    leg: Leg,
+fn on_time_or_degraded<T>(
+    leg: Retriever,
     outcome: Result<Result<T, Error>, tokio::time::error::Elapsed>,
     degraded: &mut Vec<String>,
 ) -> Option<T> {
@@ -352,12 +369,12 @@ async fn is_empty(index: &UpToDate<'_>, query: &Query) -> bool {
 /// What the keyword index found.
 #[derive(Default)]
 struct Keyword {
-    exact: Ranked,
-    words: Ranked,
+    exact: RankedList,
+    words: RankedList,
     /// Commits by their words.
-    changes: Ranked,
+    changes: RankedList,
     /// See [`keyword::Found`].
-    covered: Ranked,
+    covered: RankedList,
 }
 
 /// Brings the index up to date, then searches it; answers what is left to be said about it, too.
@@ -366,7 +383,7 @@ async fn keyword_leg(
     index: &UpToDate<'_>,
     query: &Query,
     gloss: Option<Gloss>,
-    names: &Understood,
+    names: &ParsedQuery,
     options: &Options,
 ) -> Result<(Keyword, Option<&'static str>), Error> {
     let note = match index.brought().await {
@@ -380,7 +397,7 @@ async fn keyword_leg(
         return Ok((Keyword::default(), note));
     };
     let id = view.id;
-    let without = options.without.clone();
+    let without = options.disabled_steps.clone();
     let terms = match keyword::corpus(&query.filter, &without) {
         _ if !without.takes(Step::StopWords) => all_terms,
         Corpus::Records => stem_terms,
@@ -393,11 +410,11 @@ async fn keyword_leg(
         terms: terms.clone(),
         ids: Vec::new(),
         gloss: gloss.clone(),
-        names: Understood::default(),
+        names: ParsedQuery::default(),
         filter: history::changes_of(query.filter.project),
         reader: None,
         limit: MIN_DEPTH,
-        without: without.clone(),
+        disabled_steps: without.clone(),
     });
     let wanted = keyword::Wanted {
         terms,
@@ -407,13 +424,13 @@ async fn keyword_leg(
         filter: query.filter.clone(),
         reader: context.store.principal(),
         limit: depth(options),
-        without,
+        disabled_steps: without,
     };
     let found = async {
         let (counted, filter) = (view.clone(), query.filter.clone());
         let texts = look(true, move || keyword::size(&counted, &filter)).await?;
         let search = move || {
-            let keyword::Found { exact, keyword, covered } = keyword::search(&view, wanted)?;
+            let keyword::KeywordHits { exact, keyword, covered } = keyword::search(&view, wanted)?;
             let changes = changes.map(|wanted| keyword::search(&view, wanted)).transpose()?;
             let changes = changes.map(|found| found.keyword).unwrap_or_default();
             Ok(Keyword { exact, words: keyword, changes, covered })
@@ -428,7 +445,8 @@ async fn keyword_leg(
 /// The best of the fused list, and every exact hit: those are to come first wherever they stand.
 fn shortened(fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
     let hydrated = hydrated(limit);
-    let is_exact = |fused: &Fused| fused.legs.iter().any(|found| found.leg == Leg::Exact);
+    let is_exact =
+        |fused: &Fused| fused.retrievers.iter().any(|found| found.retriever == Retriever::Exact);
     let numbered = fused.into_iter().enumerate();
     numbered.filter(|(i, f)| *i < hydrated || is_exact(f)).map(|(_, f)| f).collect()
 }
@@ -451,7 +469,7 @@ async fn hydrate(
     found: &mut [Shortlist],
 ) -> Result<HashMap<PassageId, Passage>, Error> {
     let ids: HashSet<_> =
-        found.iter().flat_map(|found| &found.fused).map(|fused| fused.id).collect();
+        found.iter().flat_map(|found| &found.fused_score).map(|fused| fused.id).collect();
     let Some(deadline) = found.iter().map(|found| found.deadline).max().filter(|_| !ids.is_empty())
     else {
         return Ok(HashMap::new());
@@ -459,7 +477,7 @@ async fn hydrate(
     let ids: Vec<_> = ids.into_iter().collect();
     let store = unshaken(&context.store, found.iter().any(|found| found.is_shaken));
     let Ok(read) = timeout_at(deadline, passages::load(&store, project, &ids)).await else {
-        for found in found.iter_mut().filter(|found| !found.fused.is_empty()) {
+        for found in found.iter_mut().filter(|found| !found.fused_score.is_empty()) {
             found.degraded.push("database: late".to_owned());
         }
         return Ok(HashMap::new());
@@ -469,7 +487,7 @@ async fn hydrate(
 
 fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -> Hit {
     let (similarity, keyword) =
-        (candidate.leg_score(Leg::Vector), candidate.leg_score(Leg::Keyword));
+        (candidate.leg_score(Retriever::Vector), candidate.leg_score(Retriever::Keyword));
     let product = candidate.score;
     Hit {
         score: product / (1.0 + product),
@@ -479,10 +497,10 @@ fn hit(candidate: Candidate, covered: &HashMap<PassageId, f32>, explain: bool) -
         coverage: covered.get(&candidate.passage.indexed.id).copied(),
         passage: candidate.passage,
         explain: explain.then_some(Explain {
-            legs: candidate.legs,
-            fused: candidate.fused,
+            retrievers: candidate.retrievers,
+            fused_score: candidate.fused_score,
             adjustments: candidate.adjustments,
-            product,
+            adjusted_score: product,
         }),
     }
 }

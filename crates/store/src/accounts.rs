@@ -14,7 +14,7 @@ pub type SecretHash = [u8; 32];
 
 /// The holder of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
+pub struct TokenOwner {
     /// Who it is.
     pub user: UserId,
     /// The name to come in with.
@@ -22,7 +22,7 @@ pub struct Holder {
     /// By which token: a personal one, or the session of an issued one.
     pub token: TokenId,
     /// What sort of token it is.
-    pub by: By,
+    pub by: CredentialKind,
     /// Whether the user administers the service itself.
     pub is_admin: bool,
     /// What the token may be used for.
@@ -31,7 +31,7 @@ pub struct Holder {
 
 /// What somebody came in by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum CredentialKind {
     /// A login: somebody was there to sign in.
     Login,
     /// The token of the service's own host.
@@ -42,7 +42,7 @@ pub enum By {
 
 /// Who holds the token with this hash, if it is neither revoked nor expired and its owner may still come
 /// in. Its use is noted, once a minute at most.
-pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<Holder>, Error> {
+pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwner>, Error> {
     let mut session = store.plain().await?;
     let row = sqlx::query!(
         "with found as (
@@ -61,15 +61,15 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<Holder>, 
     .await?;
     session.done();
     row.map(|row| {
-        Ok(Holder {
+        Ok(TokenOwner {
             user: row.user_id.into(),
             login: row.login,
             is_admin: row.is_admin,
             token: row.id.into(),
             by: if row.user_id == UserId::LOCAL.0 && row.name.starts_with(LOCAL_NAME) {
-                By::Local
+                CredentialKind::Local
             } else {
-                By::Token
+                CredentialKind::Token
             },
             scopes: read_scopes(&row.scopes)?,
         })
@@ -160,19 +160,23 @@ pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User, Error> {
 
 /// What becomes of a user; what is `None` stays.
 #[derive(Debug, Clone, Default)]
-pub struct Change<'a> {
+pub struct UserUpdate<'a> {
     /// Name for people.
     pub name: Option<&'a str>,
     /// Whether the user administers the service.
     pub is_admin: Option<bool>,
     /// Whether the user may no longer come in.
-    pub disabled: Option<bool>,
+    pub is_disabled: Option<bool>,
 }
 
 /// Changes a user. Who is disabled comes in by nothing from that moment on. When enabled again, their
 /// personal access tokens let them in as before; their sessions have ended for good, so that whoever had
 /// got hold of one stays outside, and they sign in anew.
-pub async fn change(tx: &mut Tx, login: &str, change: &Change<'_>) -> Result<Option<User>, Error> {
+pub async fn change(
+    tx: &mut Tx,
+    login: &str,
+    change: &UserUpdate<'_>,
+) -> Result<Option<User>, Error> {
     let changed = sqlx::query_as!(
         User,
         "update users set name = coalesce($2, name), is_admin = coalesce($3, is_admin),
@@ -183,7 +187,7 @@ pub async fn change(tx: &mut Tx, login: &str, change: &Change<'_>) -> Result<Opt
         login,
         change.name,
         change.is_admin,
-        change.disabled
+        change.is_disabled
     )
     .fetch_optional(&mut *tx.0)
     .await?;
@@ -304,7 +308,7 @@ pub async fn revoke(tx: &mut Tx, user: UserId, token: TokenId) -> Result<bool, E
 
 /// Revokes a token at once, whoever's it is, for those who administer the service; answers whose it was,
 /// and `None` when there is none that was valid.
-pub async fn revoke_of_anyone(tx: &mut Tx, token: TokenId) -> Result<Option<UserId>, Error> {
+pub async fn revoke_any(tx: &mut Tx, token: TokenId) -> Result<Option<UserId>, Error> {
     let user = sqlx::query_scalar!(
         "update access_tokens set revoked_at = now() where id = $1 and revoked_at is null
          returning user_id",

@@ -1,13 +1,13 @@
 //! Who did what: events in chains that nobody who serves can rewrite.
 //!
 //! Each event carries a mac over all of it and over the mac before, under a key that the database does
-//! not have (`migrations/0013_audit.sql`). [`verify`] finds the first event that was changed, removed
+//! not have (`migrations/0007_policy_audit_quarantine.sql`). [`verify`] finds the first event that was changed, removed
 //! or moved. That the end of a chain was cut off is known from its [`Chains`]: what this service last
 //! added.
 
-mod claim;
-mod ends;
 mod events;
+mod heads;
+mod key_ownership;
 mod prune;
 mod verify;
 
@@ -16,18 +16,18 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, SubsecRound as _, Utc};
-use mc_crypto::{ChainKeys, MAC_LEN, Mac};
-use mc_domain::{Act, ProjectId, UserId};
+use mc_crypto::{AuditMacKeys, MAC_LEN, Mac};
+use mc_domain::{AuditAction, ProjectId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::access::{Entry, Place};
+use crate::rls::{Place, RlsContext};
 use crate::{Error, Store, Tx};
 
-pub use claim::{Claim, claim};
-pub(crate) use ends::ends;
 pub use events::{Event, EventFilter, after, is_known, newest};
+pub(crate) use heads::ends;
+pub use key_ownership::{Claim, claim_key};
 pub(crate) use prune::{chains_of_no_project, prune};
 pub(crate) use verify::newest_key;
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
@@ -45,17 +45,17 @@ pub enum Chain {
 #[derive(Debug, Clone)]
 pub struct NewEvent {
     /// What was done.
-    pub act: Act,
+    pub act: AuditAction,
     /// To what: an id or a key; nothing that was not sanitized.
-    pub subject: String,
+    pub target: String,
     /// What else is to be known: ids, counts, words of closed vocabularies.
-    pub detail: Value,
+    pub details: Value,
 }
 
 /// The keys of all chains, and where each ended when this service last added to it; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Chains {
-    keys: Arc<ChainKeys>,
+    keys: Arc<AuditMacKeys>,
     heads: Arc<Mutex<HashMap<Uuid, Head>>>,
 }
 
@@ -65,13 +65,13 @@ pub struct Head {
     /// The last event.
     pub seq: i64,
     /// Its mac, hexadecimal where it is written down.
-    #[serde(with = "ends::as_hex")]
+    #[serde(with = "heads::as_hex")]
     pub mac: Mac,
 }
 
 impl Chains {
     /// With keys, and the ends that an earlier run of the service knew.
-    pub fn new(keys: ChainKeys, heads: HashMap<Uuid, Head>) -> Self {
+    pub fn new(keys: AuditMacKeys, heads: HashMap<Uuid, Head>) -> Self {
         Self { keys: Arc::new(keys), heads: Arc::new(Mutex::new(heads)) }
     }
 
@@ -113,32 +113,32 @@ impl From<Uuid> for Chain {
 
 impl NewEvent {
     /// An event without detail.
-    pub fn new(act: Act, subject: impl Display) -> Self {
-        Self { act, subject: subject.to_string(), detail: Value::Object(serde_json::Map::new()) }
+    pub fn new(act: AuditAction, subject: impl Display) -> Self {
+        Self { act, target: subject.to_string(), details: Value::Object(serde_json::Map::new()) }
     }
 
     /// The same with what else is to be known.
     pub fn with(self, detail: Value) -> Self {
-        Self { detail, ..self }
+        Self { details: detail, ..self }
     }
 }
 
 /// Notes an event for the chain of the project that the transaction has entered, in the name of who entered
 /// it; for that of the service where nobody has entered one. It is written with the commit.
-pub fn note(tx: &mut Tx, event: NewEvent) {
+pub fn record(tx: &mut Tx, event: NewEvent) {
     let (chain, actor) = match tx.1.entry {
         None => (Chain::Service, None),
-        Some(Entry { principal, place: Place::Project(project) }) => {
+        Some(RlsContext { principal, place: Place::Project(project) }) => {
             (Chain::Project(project), Some(principal))
         }
-        Some(Entry { principal, place: Place::Audit(_) }) => (Chain::Service, Some(principal)),
+        Some(RlsContext { principal, place: Place::Audit(_) }) => (Chain::Service, Some(principal)),
     };
-    tx.1.noted.push(Noted { chain, actor, event });
+    tx.1.noted.push(PendingEvent { chain, actor, event });
 }
 
 /// Notes events for a chain in the name of `actor`, in a transaction of their own; `None` is the service
 /// itself, or a stranger.
-pub async fn note_alone(
+pub async fn record_in_own_tx(
     store: &Store,
     chain: Chain,
     actor: Option<UserId>,
@@ -151,12 +151,16 @@ pub async fn note_alone(
 
 /// Notes events for a chain, to be written with the commit.
 pub fn add(tx: &mut Tx, chain: Chain, actor: Option<UserId>, events: &[NewEvent]) {
-    tx.1.noted.extend(events.iter().map(|event| Noted { chain, actor, event: event.clone() }));
+    tx.1.noted.extend(events.iter().map(|event| PendingEvent {
+        chain,
+        actor,
+        event: event.clone(),
+    }));
 }
 
 /// An event that waits for the end of its transaction.
 #[derive(Debug)]
-pub(crate) struct Noted {
+pub(crate) struct PendingEvent {
     chain: Chain,
     actor: Option<UserId>,
     event: NewEvent,
@@ -176,7 +180,7 @@ pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
 }
 
 /// Adds events at the end of a chain: where this process knows it, if that is the end; else where it is.
-async fn append(tx: &mut Tx, chain: Chain, noted: &[Noted]) -> Result<(), Error> {
+async fn append(tx: &mut Tx, chain: Chain, noted: &[PendingEvent]) -> Result<(), Error> {
     if let Some(known) = tx.1.chains.known(chain) {
         let rows = Rows::following(known, chain, noted, &tx.1.chains.keys);
         if extend(tx, chain, Some(known), &rows).await? {
@@ -184,7 +188,7 @@ async fn append(tx: &mut Tx, chain: Chain, noted: &[Noted]) -> Result<(), Error>
             return Ok(());
         }
     }
-    let ending = ending(tx, chain).await?;
+    let ending = lock_head(tx, chain).await?;
     let head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
     let rows = Rows::following(head, chain, noted, &tx.1.chains.keys);
     extend(tx, chain, None, &rows).await?;
@@ -201,7 +205,7 @@ async fn append(tx: &mut Tx, chain: Chain, noted: &[Noted]) -> Result<(), Error>
 /// Adds events, where an end is named only if the chain ends there; answers whether it did.
 async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
-        r#"select mc.audit_extend($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as "is_extended!""#,
+        r#"select mc.append_audit_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as "is_extended!""#,
         chain.id(),
         end.map(|end| end.seq),
         end.map(|end| end.mac.to_vec()),
@@ -234,7 +238,7 @@ struct Rows {
 
 impl Rows {
     /// Events that follow the end of a chain.
-    fn following(end: Head, chain: Chain, noted: &[Noted], keys: &ChainKeys) -> Self {
+    fn following(end: Head, chain: Chain, noted: &[PendingEvent], keys: &AuditMacKeys) -> Self {
         let mut rows = Self {
             seqs: Vec::new(),
             times: Vec::new(),
@@ -246,25 +250,25 @@ impl Rows {
             macs: Vec::new(),
             head: end,
         };
-        for Noted { actor, event, .. } in noted {
-            let detail = event.detail.to_string();
+        for PendingEvent { actor, event, .. } in noted {
+            let detail = event.details.to_string();
             let link = Link {
                 chain: chain.id(),
                 seq: rows.head.seq + 1,
                 // As exact as the database keeps it.
-                at: Utc::now().trunc_subsecs(6),
+                occurred_at: Utc::now().trunc_subsecs(6),
                 actor: actor.map(|user| user.0),
                 action: event.act.as_str(),
-                subject: &event.subject,
-                detail: &detail,
+                target: &event.target,
+                details: &detail,
             };
             let (key_id, mac) = link.sign(keys, &rows.head.mac);
             rows.head = Head { seq: link.seq, mac };
             rows.seqs.push(link.seq);
-            rows.times.push(link.at);
+            rows.times.push(link.occurred_at);
             rows.actors.push(link.actor);
             rows.actions.push(link.action.to_owned());
-            rows.subjects.push(event.subject.clone());
+            rows.subjects.push(event.target.clone());
             rows.details.push(detail);
             rows.key_ids.push(key_id.to_vec());
             rows.macs.push(mac.to_vec());
@@ -281,11 +285,11 @@ struct Ending {
 }
 
 /// The end of a chain, which is this transaction's to lengthen from here on.
-async fn ending(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
+async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
     let known = tx.1.chains.known(chain);
     let row = sqlx::query!(
         r#"select seq as "seq!", mac as "mac!", known_mac, is_pruned as "is_pruned!"
-           from mc.audit_head($1, $2)"#,
+           from mc.lock_audit_head($1, $2)"#,
         chain.id(),
         known.map(|known| known.seq)
     )
@@ -306,21 +310,21 @@ fn mac(bytes: &[u8]) -> Result<Mac, Error> {
 struct Link<'a> {
     chain: Uuid,
     seq: i64,
-    at: DateTime<Utc>,
+    occurred_at: DateTime<Utc>,
     actor: Option<Uuid>,
     action: &'a str,
-    subject: &'a str,
-    detail: &'a str,
+    target: &'a str,
+    details: &'a str,
 }
 
 impl Link<'_> {
-    fn sign(&self, keys: &ChainKeys, before: &Mac) -> (mc_crypto::KeyId, Mac) {
+    fn sign(&self, keys: &AuditMacKeys, before: &Mac) -> (mc_crypto::KeyId, Mac) {
         self.parts(before, |parts| keys.sign(parts))
     }
 
     fn is_genuine(
         &self,
-        keys: &ChainKeys,
+        keys: &AuditMacKeys,
         before: &Mac,
         key_id: &[u8],
         mac: &[u8],
@@ -334,11 +338,11 @@ impl Link<'_> {
             before,
             self.chain.as_bytes(),
             &self.seq.to_be_bytes(),
-            &self.at.timestamp_micros().to_be_bytes(),
+            &self.occurred_at.timestamp_micros().to_be_bytes(),
             self.actor.as_ref().map_or(&[][..], |actor| actor.as_bytes()),
             self.action.as_bytes(),
-            self.subject.as_bytes(),
-            self.detail.as_bytes(),
+            self.target.as_bytes(),
+            self.details.as_bytes(),
         ])
     }
 }

@@ -11,7 +11,7 @@ mod digest;
 mod dump;
 mod error;
 mod manifest;
-mod programs;
+mod pg_tools;
 mod restore;
 mod snapshot;
 mod target;

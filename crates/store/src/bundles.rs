@@ -1,7 +1,7 @@
 //! Bundles: what was recalled, for whom, and what of it was used.
 
 use mc_domain::{
-    Act, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
+    AuditAction, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub struct NewBundle {
     /// How sure the answer was, 0 to 1.
     pub confidence: f32,
     /// Size as handed out.
-    pub tokens: i32,
+    pub token_count: i32,
     /// Legs that were left out.
     pub degraded: Vec<String>,
     /// Contents in the order shown.
@@ -65,10 +65,10 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
     // by its key: what is deleted while this runs fails it, and is gone when it is tried again.
     let kept = sqlx::query_scalar!(
         r#"with kept as (
-             insert into bundles (id, project_id, principal, request, confidence, tokens, degraded, user_id)
-             select new.id, p.id, new.principal, new.request, new.confidence, new.tokens, new.degraded, $6
+             insert into bundles (id, project_id, principal, request, confidence, token_count, degraded, user_id)
+             select new.id, p.id, new.principal, new.request, new.confidence, new.token_count, new.degraded, $6
              from projects p, jsonb_to_recordset($2) as new (
-                 id uuid, principal text, request jsonb, confidence real, tokens int, degraded text[])
+                 id uuid, principal text, request jsonb, confidence real, token_count int, degraded text[])
              where p.id = $1
              on conflict (id) do nothing returning id),
          item as materialized (
@@ -88,8 +88,8 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
                  and r.visibility <> 'proposed'
              order by r.id for no key update of r),
          hit as (
-             update memory_records r set hits = r.hits + held.hits, last_hit_at = now(),
-                 ttl = case when ttl_given or ttl > now() + make_interval(days => held.days - 1) then ttl
+             update memory_records r set recall_count = r.recall_count + held.hits, last_recalled_at = now(),
+                 ttl = case when is_ttl_explicit or ttl > now() + make_interval(days => held.days - 1) then ttl
                        else coalesce(now() + make_interval(days => held.days), $5) end
              from held where r.id = held.id),
          items as (
@@ -111,7 +111,7 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
     .fetch_all(&mut *tx.0)
     .await?;
     for bundle in all.iter().filter(|bundle| kept.contains(&bundle.id.0)) {
-        audit::note(tx, recalled(bundle));
+        audit::record(tx, recalled(bundle));
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ fn row(bundle: &NewBundle) -> Value {
         "principal": bundle.principal,
         "request": bundle.request,
         "confidence": bundle.confidence,
-        "tokens": bundle.tokens,
+        "token_count": bundle.token_count,
         "degraded": bundle.degraded,
     })
 }
@@ -153,8 +153,9 @@ fn recalled(bundle: &NewBundle) -> NewEvent {
         json!([item.section.as_str(), of])
     };
     let items: Vec<_> = bundle.items.iter().map(part).collect();
-    let detail = json!({ "items": items, "tokens": bundle.tokens, "by": bundle.principal });
-    NewEvent::new(Act::Recalled, bundle.id).with(detail)
+    let detail =
+        json!({ "items": items, "token_count": bundle.token_count, "by": bundle.principal });
+    NewEvent::new(AuditAction::Recalled, bundle.id).with(detail)
 }
 
 /// An item of a bundle under its handle.
@@ -227,7 +228,7 @@ pub async fn mark_used(
         return Ok(None);
     }
     let held = sqlx::query!(
-        r#"select position, record_id, doc_id, passage_id, used is true as "used!"
+        r#"select position, record_id, doc_id, passage_id, is_used is true as "used!"
            from bundle_items
            where bundle_id = $1
              and (record_id = any($2) or doc_id = any($2) or passage_id = any($2))"#,
@@ -249,8 +250,8 @@ pub async fn mark_used(
             held.iter().any(|i| i.record_id == id || i.doc_id == id || i.passage_id == id)
         })
         .collect();
-    let event = NewEvent::new(Act::Used, bundle).with(json!({ "ids": found }));
-    audit::note(&mut tx, event);
+    let event = NewEvent::new(AuditAction::FeedbackRecorded, bundle).with(json!({ "ids": found }));
+    audit::record(&mut tx, event);
     tx.commit().await?;
     Ok(Some(found))
 }
@@ -264,15 +265,15 @@ async fn count_used(
     newly_used: &[RecordId],
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update bundle_items set used = true, used_at = now()
-         where bundle_id = $1 and position = any($2) and used is not true",
+        "update bundle_items set is_used = true, used_at = now()
+         where bundle_id = $1 and position = any($2) and is_used is not true",
         bundle.0,
         positions
     )
     .execute(&mut *tx.0)
     .await?;
     sqlx::query!(
-        "insert into uses (project_id, bundle_id, record_id, doc_id, kind)
+        "insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
          select project_id, bundle_id, record_id, case when record_id is null then doc_id end, 'feedback'
          from bundle_items
          where bundle_id = $1 and position = any($2) and coalesce(record_id, doc_id) is not null
@@ -283,7 +284,7 @@ async fn count_used(
     .execute(&mut *tx.0)
     .await?;
     let is_first = sqlx::query!(
-        "update bundles set judged_at = now() where id = $1 and judged_at is null",
+        "update bundles set feedback_at = now() where id = $1 and feedback_at is null",
         bundle.0
     )
     .execute(&mut *tx.0)
@@ -300,10 +301,10 @@ async fn count_used(
     let used: Vec<_> = newly_used.iter().map(|id| id.0).collect();
     sqlx::query!(
         "update memory_records r set
-             used = used + case when r.id = any($2) then 1 else 0 end,
+             use_count = use_count + case when r.id = any($2) then 1 else 0 end,
              last_used_at = case when r.id = any($2) then now() else last_used_at end,
-             passed_over = case when not $3 then greatest(passed_over - 1, 0)
-                                when r.id = any($2) then passed_over else passed_over + 1 end
+             skip_count = case when not $3 then greatest(skip_count - 1, 0)
+                                when r.id = any($2) then skip_count else skip_count + 1 end
          where r.id = any($1) and (r.id = any($2) or $3)",
         &held,
         &used,

@@ -54,7 +54,7 @@ pub async fn replace(
     record: RecordId,
     citations: &[Citation],
 ) -> Result<(), Error> {
-    sqlx::query!("delete from memory_citations where record_id = $1", record.0)
+    sqlx::query!("delete from record_citations where record_id = $1", record.0)
         .execute(&mut *tx.0)
         .await?;
     add(tx, project, record, citations).await
@@ -69,7 +69,7 @@ pub async fn add(
 ) -> Result<(), Error> {
     for citation in citations {
         sqlx::query!(
-            "insert into memory_citations (id, record_id, project_id, file_path, symbol, line_start,
+            "insert into record_citations (id, record_id, project_id, file_path, symbol, line_start,
                  line_end, commit_sha, content_hash, verdict, checked_at)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11::timestamptz, now()))",
             CitationId::generate().0,
@@ -136,8 +136,8 @@ async fn fetch_of_versions(
                   c.line_end as "line_end?", c.commit_sha as "commit_sha?",
                   c.content_hash as "content_hash?", c.verdict as "verdict!",
                   c.checked_at as "checked_at!"
-           from memory_versions v
-           cross join lateral jsonb_populate_recordset(null::memory_citations, v.citations) as c
+           from record_versions v
+           cross join lateral jsonb_populate_recordset(null::record_citations, v.citations) as c
            where v.record_id = $1 and ($2::int is null or v.version = $2)
            order by v.version, c.id"#,
         record.0,
@@ -167,9 +167,13 @@ async fn fetch_of_versions(
 
 /// Has the fresh citations of a file take their text from what is about to be written: its bytes are those
 /// that they were held against, only how they are masked or cut is not. The check that follows does it.
-pub async fn take_anew(tx: &mut Tx, repository: &Repository, path: &str) -> Result<(), Error> {
+pub async fn reset_content_hashes(
+    tx: &mut Tx,
+    repository: &Repository,
+    path: &str,
+) -> Result<(), Error> {
     sqlx::query!(
-        "update memory_citations c set content_hash = null from files f
+        "update record_citations c set content_hash = null from files f
          where f.repository_id = $1 and f.path = $2
              and c.project_id = f.project_id and c.file_path = f.path
              and c.verdict = 'fresh' and c.checked_at > f.updated_at
@@ -186,7 +190,7 @@ pub async fn take_anew(tx: &mut Tx, repository: &Repository, path: &str) -> Resu
 /// Notes what a check found: place, hash and verdict of the citation.
 pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error> {
     sqlx::query!(
-        "update memory_citations set file_path = $2, line_start = $3, line_end = $4,
+        "update record_citations set file_path = $2, line_start = $3, line_end = $4,
              content_hash = $5, verdict = $6, checked_at = now() where id = $1",
         citation.id.0,
         citation.file_path,
@@ -234,7 +238,7 @@ async fn fetch(
                        and not exists (select 1 from code_symbols s
                                        where s.project_id = c.project_id and s.name = c.symbol))
                   ) as "outdated!"
-           from memory_citations c where c.record_id = any($1) order by c.record_id, c.id"#,
+           from record_citations c where c.record_id = any($1) order by c.record_id, c.id"#,
         &ids
     )
     .fetch_all(executor)
@@ -254,7 +258,7 @@ pub async fn derive_states(
         r#"update memory_records r set state = case when v.bad then 'stale' else 'active' end
            from (select record_id, bool_or(verdict in ('drifted', 'orphaned')) as bad,
                         bool_and(verdict = 'fresh') as fresh
-                 from memory_citations where record_id = any($1) group by record_id) v
+                 from record_citations where record_id = any($1) group by record_id) v
            where r.id = v.record_id
              and r.state = case when v.bad then 'active' else 'stale' end and (v.bad or v.fresh)
            returning r.id, r.state = 'stale' as "stale!""#,
@@ -267,7 +271,7 @@ pub async fn derive_states(
 
 /// Sets a live record, held with [`records::lock`](crate::records::lock), stale or active by what it cites
 /// now that this was put back, and by nothing else: what had made it stale may be cited no longer.
-pub async fn settle(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
+pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
     sqlx::query!(
         "update memory_records set state = 'active' where id = $1 and state = 'stale'",
         record.0
@@ -288,7 +292,7 @@ pub async fn citing(
     let ids = sqlx::query_scalar!(
         "select r.id from memory_records r
          where r.project_id = $1 and r.state in ('active', 'stale') and r.id > $2
-             and exists (select from memory_citations c where c.record_id = r.id)
+             and exists (select from record_citations c where c.record_id = r.id)
          order by r.id limit $3",
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
@@ -309,13 +313,13 @@ pub async fn records_citing(
     let ids = sqlx::query_scalar!(
         r#"select r.id from memory_records r
            where r.state in ('active', 'stale') and r.id in (
-               select c.record_id from memory_citations c
+               select c.record_id from record_citations c
                where c.project_id = $1 and c.file_path = any($2)
                union
                select c.record_id
                from files f
                join code_symbols s on s.file_id = f.id
-               join memory_citations c on c.project_id = $1 and c.symbol = s.name
+               join record_citations c on c.project_id = $1 and c.symbol = s.name
                where f.project_id = $1 and f.path = any($2))"#,
         project.0,
         paths

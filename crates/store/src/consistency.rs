@@ -4,13 +4,13 @@
 use mc_domain::{DialogId, DocId, FileId, ProjectId, RecordId, RepositoryId};
 use serde_json::Value;
 
-use crate::docs::{Doc, Turn};
+use crate::docs::{Doc, MessageSpan};
 use crate::error::word;
 use crate::{Error, Tx};
 
 /// A dialog that is to be found and is not.
 #[derive(Debug)]
-pub struct UnfoundDialog {
+pub struct UnindexedDialog {
     /// Identifier.
     pub id: DialogId,
     /// What is worth finding of it.
@@ -21,16 +21,16 @@ pub struct UnfoundDialog {
 
 /// A document that says something and has no passage.
 #[derive(Debug)]
-pub struct UnfoundDoc {
+pub struct UnindexedDoc {
     /// As it is stored.
     pub doc: Doc,
     /// The messages that its text is, where it is a conversation and that is known.
-    pub turns: Option<Vec<Turn>>,
+    pub message_spans: Option<Vec<MessageSpan>>,
 }
 
 /// Deletes passages of records that nobody is to find: taken out, proposed, or expired for so long that upkeep had
 /// its time. Answers of which records, and whether each is for others than its owner.
-pub async fn remove_strays(
+pub async fn delete_orphans(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
@@ -52,7 +52,7 @@ pub async fn remove_strays(
 
 /// Records that are to be found and are not, or not as they are: without a passage, or with one that says
 /// something else, or to others.
-pub async fn unfound_records(
+pub async fn list_unindexed_records(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
@@ -80,7 +80,7 @@ pub async fn remove_stray_dialogs(
     let ids = sqlx::query_scalar!(
         r#"delete from passages where id in (
                select p.id from passages p join dialogs d on d.id = p.dialog_id
-               where p.project_id = $1 and d.is_found is false limit $2)
+               where p.project_id = $1 and d.is_searchable is false limit $2)
            returning dialog_id as "dialog!""#,
         project.0,
         limit
@@ -92,15 +92,15 @@ pub async fn remove_stray_dialogs(
 
 /// Dialogs that are to be found and have no passage, or one that says something else. Nobody else writes them until
 /// the transaction ends.
-pub async fn unfound_dialogs(
+pub async fn list_unindexed_dialogs(
     tx: &mut Tx,
     project: ProjectId,
     limit: i64,
-) -> Result<Vec<UnfoundDialog>, Error> {
+) -> Result<Vec<UnindexedDialog>, Error> {
     let rows = sqlx::query!(
         r#"select d.id, d.distilled, t.external_id as "task?"
            from dialogs d left join tasks t on t.id = d.task_id left join passages p on p.dialog_id = d.id
-           where d.project_id = $1 and d.is_found
+           where d.project_id = $1 and d.is_searchable
                and (p.id is null or p.text <> d.distilled or p.project_id <> d.project_id)
            order by d.id limit $2 for no key update of d"#,
         project.0,
@@ -108,7 +108,7 @@ pub async fn unfound_dialogs(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let unfound = rows.into_iter().map(|row| UnfoundDialog {
+    let unfound = rows.into_iter().map(|row| UnindexedDialog {
         id: row.id.into(),
         distilled: row.distilled,
         task: row.task,
@@ -117,15 +117,15 @@ pub async fn unfound_dialogs(
 }
 
 /// Documents that say something and have no passage.
-pub async fn unfound_docs(
+pub async fn list_unindexed_docs(
     tx: &mut Tx,
     project: ProjectId,
     after: Option<DocId>,
     limit: i64,
-) -> Result<Vec<UnfoundDoc>, Error> {
+) -> Result<Vec<UnindexedDoc>, Error> {
     let rows = sqlx::query!(
         r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust, d.updated_at,
-              d.turns
+              d.message_spans
           from docs d
           where d.project_id = $1 and d.content ~ '\w' and d.id > $2
               and not exists (select from passages p where p.doc_id = d.id)
@@ -150,12 +150,12 @@ pub async fn unfound_docs(
                 trust: word(&row.trust)?,
                 updated_at: row.updated_at,
             };
-            Ok(UnfoundDoc { doc, turns: row.turns.map(turns).transpose()? })
+            Ok(UnindexedDoc { doc, message_spans: row.message_spans.map(turns).transpose()? })
         })
         .collect()
 }
 
-fn turns(stored: Value) -> Result<Vec<Turn>, Error> {
+fn turns(stored: Value) -> Result<Vec<MessageSpan>, Error> {
     serde_json::from_value(stored)
         .map_err(|error| Error::Unreadable(format!("docs.turns: {error}")))
 }
@@ -182,7 +182,7 @@ pub async fn remove_unplaced(
 }
 
 /// Has the next index run cut these files again; answers of which repositories they are.
-pub async fn cut_again(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId>, Error> {
+pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId>, Error> {
     let files: Vec<_> = files.iter().map(|file| file.0).collect();
     let repositories = sqlx::query_scalar!(
         r#"with marked as (
@@ -217,7 +217,11 @@ pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Re
 }
 
 /// Has vectors say of their passages what those say: whose they are, and what they were cut from.
-pub async fn relabel_vectors(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, Error> {
+pub async fn sync_vector_visibility(
+    tx: &mut Tx,
+    project: ProjectId,
+    limit: i64,
+) -> Result<u64, Error> {
     let done = sqlx::query!(
         "with wrong as (
              select e.model_id, e.passage_id from embeddings e join passages p on p.id = e.passage_id

@@ -1,6 +1,6 @@
 //! Conversations between a developer and an assistant.
 
-use mc_domain::{DialogId, HoldId, ProjectId, TaskId, UserId};
+use mc_domain::{DialogId, ProjectId, QuarantineItemId, TaskId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::{Error, Store, Tx};
@@ -28,7 +28,7 @@ pub struct NewDialog<'a> {
     /// What is worth finding of it.
     pub distilled: &'a Sanitized,
     /// Whether it is to be found by that: then it has a passage.
-    pub is_found: bool,
+    pub is_searchable: bool,
     /// Who saves it; who entered when absent.
     pub saved_by: Option<UserId>,
     /// Whether it may take the place of somebody else's.
@@ -43,13 +43,13 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
         .collect();
     let done = sqlx::query!(
-        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by, is_found)
+        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by, is_searchable)
          values ($1, $2, $3, $4, $5, $6, $7, $9)
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
              messages = excluded.messages, distilled = excluded.distilled,
-             saved_by = excluded.saved_by, is_found = excluded.is_found, updated_at = now(), sent_at = now()
+             saved_by = excluded.saved_by, is_searchable = excluded.is_searchable, updated_at = now(), sent_at = now()
          where dialogs.project_id = excluded.project_id
              and ($8 or dialogs.saved_by is null or dialogs.saved_by = excluded.saved_by)",
         dialog.id.0,
@@ -60,7 +60,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.distilled.as_str(),
         dialog.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),
         dialog.replaces_any,
-        dialog.is_found
+        dialog.is_searchable
     )
     .execute(&mut *tx.0)
     .await?;
@@ -69,10 +69,14 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
 
 /// Whether what the dialog says was sent after what was put into quarantine then. Nobody writes it until the
 /// transaction ends.
-pub async fn is_newer(tx: &mut Tx, dialog: DialogId, than: HoldId) -> Result<bool, Error> {
+pub async fn is_newer(
+    tx: &mut Tx,
+    dialog: DialogId,
+    than: QuarantineItemId,
+) -> Result<bool, Error> {
     let newer = sqlx::query_scalar!(
         r#"select d.sent_at > q.created_at and d.messages <> '[]' as "is_newer!"
-           from dialogs d join quarantine q on q.id = $2 where d.id = $1 for update of d"#,
+           from dialogs d join quarantine_items q on q.id = $2 where d.id = $1 for update of d"#,
         dialog.0,
         than.0
     )
@@ -82,9 +86,13 @@ pub async fn is_newer(tx: &mut Tx, dialog: DialogId, than: HoldId) -> Result<boo
 }
 
 /// Notes that a dialog says what was sent when something was put into quarantine.
-pub async fn sent_with(tx: &mut Tx, dialog: DialogId, hold: HoldId) -> Result<(), Error> {
+pub async fn copy_sent_at(
+    tx: &mut Tx,
+    dialog: DialogId,
+    hold: QuarantineItemId,
+) -> Result<(), Error> {
     sqlx::query!(
-        "update dialogs d set sent_at = q.created_at from quarantine q where d.id = $1 and q.id = $2",
+        "update dialogs d set sent_at = q.created_at from quarantine_items q where d.id = $1 and q.id = $2",
         dialog.0,
         hold.0
     )

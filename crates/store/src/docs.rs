@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DocId, FileId, HoldId, ProjectId, RecordId, Trust, UserId};
+use mc_domain::{DocId, FileId, ProjectId, QuarantineItemId, RecordId, Trust, UserId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -39,7 +39,7 @@ pub struct Doc {
 
 /// A message of a document that is a conversation: what the text does not say of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct MessageSpan {
     /// Who wrote it; may be empty.
     pub author: String,
     /// When.
@@ -98,7 +98,7 @@ pub async fn upsert(
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
-               saved_by = excluded.saved_by, trust = excluded.trust, turns = null, updated_at = now(),
+               saved_by = excluded.saved_by, trust = excluded.trust, message_spans = null, updated_at = now(),
                sent_at = now()
            where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags, docs.trust)
                is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
@@ -175,7 +175,7 @@ pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), 
 }
 
 /// Has what stands behind a record stand behind the one that it went into, but for texts that do already.
-pub async fn hand_on(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
+pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
     sqlx::query!(
         "delete from docs d using docs known
          where d.record_id = $1 and known.record_id = $2 and d.content = known.content",
@@ -207,8 +207,8 @@ pub async fn behind(
 }
 
 /// Notes of which messages the text is that was just written, oldest first, so that it can be cut again as it was.
-pub async fn keep_turns(tx: &mut Tx, id: DocId, turns: &[Turn]) -> Result<(), Error> {
-    sqlx::query!("update docs set turns = $2 where id = $1", id.0, json!(turns))
+pub async fn set_message_spans(tx: &mut Tx, id: DocId, turns: &[MessageSpan]) -> Result<(), Error> {
+    sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(turns))
         .execute(&mut *tx.0)
         .await?;
     Ok(())
@@ -242,7 +242,7 @@ pub async fn remove_page(
 ) -> Result<bool, Error> {
     let gone = sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $3
-             and (source = $2 or connection_id is not null and starts_with(source, 'wiki:'))",
+             and (source = $2 or integration_id is not null and starts_with(source, 'wiki:'))",
         project.0,
         source,
         doc_id
@@ -258,10 +258,10 @@ pub async fn is_newer(
     tx: &mut Tx,
     project: ProjectId,
     doc: &NewDoc,
-    than: HoldId,
+    than: QuarantineItemId,
 ) -> Result<bool, Error> {
     let newer = sqlx::query_scalar!(
-        r#"select d.sent_at > q.created_at as "is_newer!" from docs d join quarantine q on q.id = $4
+        r#"select d.sent_at > q.created_at as "is_newer!" from docs d join quarantine_items q on q.id = $4
            where d.project_id = $1 and d.source = $2 and d.doc_id = $3 for update of d"#,
         project.0,
         doc.source,
@@ -274,9 +274,9 @@ pub async fn is_newer(
 }
 
 /// Notes that a document says what was sent when something was put into quarantine.
-pub async fn sent_with(tx: &mut Tx, id: DocId, hold: HoldId) -> Result<(), Error> {
+pub async fn copy_sent_at(tx: &mut Tx, id: DocId, hold: QuarantineItemId) -> Result<(), Error> {
     sqlx::query!(
-        "update docs d set sent_at = q.created_at from quarantine q where d.id = $1 and q.id = $2",
+        "update docs d set sent_at = q.created_at from quarantine_items q where d.id = $1 and q.id = $2",
         id.0,
         hold.0
     )
@@ -304,7 +304,7 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
     let row = sqlx::query_as!(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
-         from docs where project_id = $1 and (url = $2 or doc_id = $2) and mc.is_found(record_id)
+         from docs where project_id = $1 and (url = $2 or doc_id = $2) and mc.is_doc_searchable(record_id)
          order by (url = $2) desc, updated_at desc limit 1",
         project.0,
         url
@@ -325,7 +325,7 @@ pub async fn by_title(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
          from docs where project_id = $1 and (lower(title) = lower($2) or doc_id = $2)
-             and mc.is_found(record_id)
+             and mc.is_doc_searchable(record_id)
          order by (lower(title) = lower($2)) desc, updated_at desc limit 1",
         project.0,
         title
@@ -344,7 +344,7 @@ pub async fn titles_like(
 ) -> Result<Vec<String>, Error> {
     Ok(sqlx::query_scalar!(
         "select title from docs
-         where project_id = $1 and position(lower($2) in lower(title)) > 0 and mc.is_found(record_id)
+         where project_id = $1 and position(lower($2) in lower(title)) > 0 and mc.is_doc_searchable(record_id)
          group by title order by length(title), title limit $3",
         project.0,
         part,
@@ -364,7 +364,7 @@ pub async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, trust, updated_at
-           from docs where project_id = $1 and id > $2 and mc.is_found(record_id) order by id limit $3"#,
+           from docs where project_id = $1 and id > $2 and mc.is_doc_searchable(record_id) order by id limit $3"#,
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit

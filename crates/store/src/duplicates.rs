@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ClusterId, ClusterState, ProjectId, RecordId, RecordKind, Trust};
+use mc_domain::{ClusterState, DuplicateClusterId, ProjectId, RecordId, RecordKind, Trust};
 
 use crate::error::word;
 use crate::{Error, Store, Tx};
 
 /// A live record of the team, by what it is compared and chosen by.
 #[derive(Debug, Clone)]
-pub struct Noted {
+pub struct DuplicateCandidate {
     /// Identifier.
     pub id: RecordId,
     /// Kind.
@@ -22,9 +22,9 @@ pub struct Noted {
     /// Who vouches for it.
     pub trust: Trust,
     /// How often feedback said it was used.
-    pub used: i32,
+    pub use_count: i32,
     /// How often it was recalled.
-    pub hits: i32,
+    pub recall_count: i32,
 }
 
 /// A record as it was when it was put together with others.
@@ -40,7 +40,7 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCluster {
     /// The first is the one that would stay.
-    pub members: Vec<Member>,
+    pub record_ids: Vec<Member>,
     /// The least share of words that one has in common with the first, 0 to 1.
     pub similarity: f32,
 }
@@ -49,15 +49,15 @@ pub struct NewCluster {
 #[derive(Debug, Clone)]
 pub struct Cluster {
     /// Identifier, in the order of finding.
-    pub id: ClusterId,
+    pub id: DuplicateClusterId,
     /// The first is the one that would stay.
-    pub members: Vec<Member>,
+    pub record_ids: Vec<Member>,
     /// The least share of words that one has in common with the first, 0 to 1.
     pub similarity: f32,
     /// What was decided.
     pub state: ClusterState,
     /// When they were found.
-    pub found_at: DateTime<Utc>,
+    pub detected_at: DateTime<Utc>,
 }
 
 /// How the clusters that wait for a person changed.
@@ -75,9 +75,9 @@ pub async fn notes(
     project: ProjectId,
     after: Option<RecordId>,
     limit: i64,
-) -> Result<Vec<Noted>, Error> {
+) -> Result<Vec<DuplicateCandidate>, Error> {
     let rows = sqlx::query!(
-        "select id, kind, content, content_hash, trust, used, hits from memory_records
+        "select id, kind, content, content_hash, trust, use_count, recall_count from memory_records
          where project_id = $1 and visibility = 'team' and state in ('active', 'stale') and ttl > now()
              and id > $2
          order by id limit $3",
@@ -89,14 +89,14 @@ pub async fn notes(
     .await?;
     rows.into_iter()
         .map(|row| {
-            Ok(Noted {
+            Ok(DuplicateCandidate {
                 id: row.id.into(),
                 kind: word(&row.kind)?,
                 content: row.content,
                 content_hash: row.content_hash,
                 trust: word(&row.trust)?,
-                used: row.used,
-                hits: row.hits,
+                use_count: row.use_count,
+                recall_count: row.recall_count,
             })
         })
         .collect()
@@ -129,12 +129,12 @@ pub async fn cosines(
 /// What was decided about a project's records: each entry holds those that were decided about together.
 pub async fn decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member>>, Error> {
     let rows = sqlx::query!(
-        "select members, contents from duplicate_clusters where project_id = $1 and state <> 'open'",
+        "select record_ids, content_hashes from duplicate_clusters where project_id = $1 and state <> 'open'",
         project.0
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    Ok(rows.into_iter().map(|row| members(row.members, row.contents)).collect())
+    Ok(rows.into_iter().map(|row| members(row.record_ids, row.content_hashes)).collect())
 }
 
 /// Makes these the clusters that wait for a person: what waits already stays as it is. To be called in a
@@ -146,17 +146,17 @@ pub async fn propose(
     clusters: &[NewCluster],
 ) -> Result<Proposed, Error> {
     let rows = sqlx::query!(
-        "select id, members, contents from duplicate_clusters
+        "select id, record_ids, content_hashes from duplicate_clusters
          where project_id = $1 and state = 'open' for update",
         project.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let waiting = rows.into_iter().map(|row| (members(row.members, row.contents), row.id));
+    let waiting = rows.into_iter().map(|row| (members(row.record_ids, row.content_hashes), row.id));
     let mut waiting: HashMap<_, _> = waiting.collect();
     let mut proposed = Proposed::default();
     for cluster in clusters {
-        if waiting.remove(&cluster.members).is_none() {
+        if waiting.remove(&cluster.record_ids).is_none() {
             insert(tx, project, cluster, ClusterState::Open).await?;
             proposed.added += 1;
         }
@@ -174,7 +174,7 @@ pub async fn merged(
     tx: &mut Tx,
     project: ProjectId,
     cluster: &NewCluster,
-) -> Result<ClusterId, Error> {
+) -> Result<DuplicateClusterId, Error> {
     insert(tx, project, cluster, ClusterState::Merged).await
 }
 
@@ -183,11 +183,11 @@ async fn insert(
     project: ProjectId,
     cluster: &NewCluster,
     state: ClusterState,
-) -> Result<ClusterId, Error> {
-    let id = ClusterId::generate();
-    let (ids, contents) = columns(&cluster.members);
+) -> Result<DuplicateClusterId, Error> {
+    let id = DuplicateClusterId::generate();
+    let (ids, contents) = columns(&cluster.record_ids);
     sqlx::query!(
-        "insert into duplicate_clusters (id, project_id, members, contents, similarity, state, decided_at)
+        "insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity, state, decided_at)
          values ($1, $2, $3, $4, $5, $6, case when $6 <> 'open' then now() end)",
         id.0,
         project.0,
@@ -202,11 +202,11 @@ async fn insert(
 }
 
 /// Forgets what was decided about records of which fewer than two are left.
-pub async fn forget_decided(store: &Store, project: ProjectId) -> Result<u64, Error> {
+pub async fn delete_decided(store: &Store, project: ProjectId) -> Result<u64, Error> {
     let done = sqlx::query!(
         "delete from duplicate_clusters c
          where c.project_id = $1 and c.state <> 'open'
-             and (select count(*) from memory_records r where r.id = any(c.members)) < 2",
+             and (select count(*) from memory_records r where r.id = any(c.record_ids)) < 2",
         project.0
     )
     .execute(&mut *store.plain().await?)
@@ -218,12 +218,12 @@ pub async fn forget_decided(store: &Store, project: ProjectId) -> Result<u64, Er
 pub async fn waiting(
     store: &Store,
     project: ProjectId,
-    after: Option<ClusterId>,
+    after: Option<DuplicateClusterId>,
     limit: i64,
 ) -> Result<Vec<Cluster>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select id, members, contents, similarity, state, found_at from duplicate_clusters
+        "select id, record_ids, content_hashes, similarity, state, detected_at from duplicate_clusters
          where project_id = $1 and state = 'open' and id > $2 order by id limit $3",
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
@@ -238,11 +238,11 @@ pub async fn waiting(
 pub async fn hold(
     tx: &mut Tx,
     project: ProjectId,
-    id: ClusterId,
+    id: DuplicateClusterId,
 ) -> Result<Option<Cluster>, Error> {
     let row = sqlx::query_as!(
         Row,
-        "select id, members, contents, similarity, state, found_at from duplicate_clusters
+        "select id, record_ids, content_hashes, similarity, state, detected_at from duplicate_clusters
          where project_id = $1 and id = $2 for update",
         project.0,
         id.0
@@ -253,7 +253,7 @@ pub async fn hold(
 }
 
 /// Settles a cluster that is held.
-pub async fn decide(tx: &mut Tx, id: ClusterId, state: ClusterState) -> Result<(), Error> {
+pub async fn decide(tx: &mut Tx, id: DuplicateClusterId, state: ClusterState) -> Result<(), Error> {
     sqlx::query!(
         "update duplicate_clusters set state = $2, decided_at = now(), decided_by = $3 where id = $1",
         id.0,
@@ -267,21 +267,21 @@ pub async fn decide(tx: &mut Tx, id: ClusterId, state: ClusterState) -> Result<(
 
 struct Row {
     id: uuid::Uuid,
-    members: Vec<uuid::Uuid>,
-    contents: Vec<Vec<u8>>,
+    record_ids: Vec<uuid::Uuid>,
+    content_hashes: Vec<Vec<u8>>,
     similarity: f32,
     state: String,
-    found_at: DateTime<Utc>,
+    detected_at: DateTime<Utc>,
 }
 
 impl Row {
     fn into_cluster(self) -> Result<Cluster, Error> {
         Ok(Cluster {
             id: self.id.into(),
-            members: members(self.members, self.contents),
+            record_ids: members(self.record_ids, self.content_hashes),
             similarity: self.similarity,
             state: word(&self.state)?,
-            found_at: self.found_at,
+            detected_at: self.detected_at,
         })
     }
 }

@@ -5,13 +5,13 @@
 //! [`Embedded::start`].
 
 mod cluster;
+mod data_dir;
 pub(crate) mod discover;
 mod error;
-mod folder;
-mod initialise;
-mod leftovers;
+mod initialize;
 mod lock;
 mod server;
+mod stale_server;
 mod supervise;
 mod user;
 
@@ -25,9 +25,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use cluster::Cluster;
 use server::Server;
 
+pub use data_dir::{is_initialised, remove, rename, url_of_running};
 pub use discover::{Installation, discover};
 pub use error::EmbeddedError;
-pub use folder::{is_initialised, remove, rename, url_of_running};
 pub use lock::DataDirLock;
 pub use supervise::Health;
 
@@ -57,7 +57,7 @@ impl Embedded {
     /// takes connections. What a killed service or server left behind is cleared up. From then on
     /// the server is restarted whenever it dies.
     pub async fn start(settings: EmbeddedSettings) -> Result<Self, EmbeddedError> {
-        let (cluster, lock) = initialise::prepare(&settings).await?;
+        let (cluster, lock) = initialize::prepare(&settings).await?;
         let server = server::start_with_database(&cluster).await?;
         Self::watched(cluster, server, lock)
     }
@@ -69,7 +69,7 @@ impl Embedded {
         settings: EmbeddedSettings,
         cancel: &CancellationToken,
     ) -> Result<Option<Self>, EmbeddedError> {
-        let (cluster, lock) = initialise::prepare(&settings).await?;
+        let (cluster, lock) = initialize::prepare(&settings).await?;
         let starting = server::start_with_database(&cluster);
         let Some(server) = cancel.run_until_cancelled(starting).await else {
             supervise::abandon(&cluster).await;

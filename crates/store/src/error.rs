@@ -51,16 +51,16 @@ pub enum Error {
 
 /// Constraint name -> what it guards.
 const UNIQUE: &[(&str, &str)] = &[
-    ("projects_key_unique", "a project with this key"),
-    ("users_login_unique", "a user with this login"),
-    ("teams_key_unique", "a team with this key"),
-    ("tasks_external_id_unique", "a task with this id"),
-    ("memory_records_live_content", "a record with this content"),
-    ("repositories_name_unique", "a repository with this name"),
-    ("files_path_unique", "a file with this path"),
-    ("docs_id_unique", "a document with this id"),
-    ("connections_once", "a connection to this"),
-    ("embedding_models_name_unique", "a model with this name"),
+    ("projects_key_key", "a project with this key"),
+    ("users_login_key", "a user with this login"),
+    ("teams_key_key", "a team with this key"),
+    ("tasks_external_id_key", "a task with this id"),
+    ("memory_records_live_content_key", "a record with this content"),
+    ("repositories_name_key", "a repository with this name"),
+    ("files_path_key", "a file with this path"),
+    ("docs_doc_id_key", "a document with this id"),
+    ("integrations_resource_key", "a connection to this"),
+    ("embedding_models_name_key", "a model with this name"),
 ];
 
 impl Error {

@@ -14,11 +14,11 @@ pub struct Export {
     /// Identifier, in the order of making.
     pub id: ExportId,
     /// When it was made.
-    pub made_at: DateTime<Utc>,
+    pub created_at: DateTime<Utc>,
     /// How many records it has.
-    pub records: i32,
+    pub record_count: i32,
     /// How long its document is.
-    pub bytes: i64,
+    pub size_bytes: i64,
 }
 
 /// Keeps a document, and forgets the oldest where there are enough.
@@ -30,7 +30,7 @@ pub async fn add(
     document: &[u8],
 ) -> Result<(), Error> {
     sqlx::query!(
-        "insert into exports (id, project_id, records, bytes, document) values ($1, $2, $3, $4, $5)",
+        "insert into exports (id, project_id, record_count, size_bytes, document) values ($1, $2, $3, $4, $5)",
         ExportId::generate().0,
         project.0,
         i32::try_from(records).unwrap_or(i32::MAX),
@@ -54,7 +54,7 @@ pub async fn add(
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Error> {
     Ok(sqlx::query_as!(
         Export,
-        "select id, made_at, records, bytes from exports where project_id = $1 order by id desc",
+        "select id, created_at, record_count, size_bytes from exports where project_id = $1 order by id desc",
         project.0
     )
     .fetch_all(&mut *store.read().await?)

@@ -16,9 +16,9 @@ pub struct KnownFile {
     /// sha256 of its bytes.
     pub content_hash: Vec<u8>,
     /// Version of the chunker that cut it.
-    pub chunker: i32,
+    pub chunker_version: i32,
     /// By what it was masked ([`crate::policies::fingerprint`]).
-    pub masked_by: i64,
+    pub masking_fingerprint: i64,
 }
 
 /// A file to write.
@@ -29,15 +29,15 @@ pub struct NewFile {
     /// sha256 of its bytes.
     pub content_hash: Vec<u8>,
     /// Bytes on disk.
-    pub size: i64,
+    pub size_bytes: i64,
     /// Language as the indexer names it.
     pub language: String,
     /// Lines of text.
     pub line_count: i32,
     /// Version of the chunker.
-    pub chunker: i32,
+    pub chunker_version: i32,
     /// By what it was masked ([`crate::policies::fingerprint`]).
-    pub masked_by: i64,
+    pub masking_fingerprint: i64,
 }
 
 /// A chunk to write.
@@ -105,7 +105,7 @@ pub async fn known(
     repository: RepositoryId,
 ) -> Result<HashMap<String, KnownFile>, Error> {
     let rows = sqlx::query!(
-        "select path, id, content_hash, chunker, masked_by from files where repository_id = $1",
+        "select path, id, content_hash, chunker_version, masking_fingerprint from files where repository_id = $1",
         repository.0
     )
     .fetch_all(&mut *store.read().await?)
@@ -116,8 +116,8 @@ pub async fn known(
             let known = KnownFile {
                 id: r.id.into(),
                 content_hash: r.content_hash,
-                chunker: r.chunker,
-                masked_by: r.masked_by,
+                chunker_version: r.chunker_version,
+                masking_fingerprint: r.masking_fingerprint,
             };
             (r.path, known)
         })
@@ -127,24 +127,24 @@ pub async fn known(
 /// Writes the row of a file, keeping its id.
 pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId, Error> {
     let id = sqlx::query_scalar!(
-        "insert into files (id, repository_id, project_id, path, content_hash, size, language,
-             line_count, chunker, masked_by)
+        "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language,
+             line_count, chunker_version, masking_fingerprint)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (repository_id, path) do update set
-             content_hash = excluded.content_hash, size = excluded.size,
+             content_hash = excluded.content_hash, size_bytes = excluded.size_bytes,
              language = excluded.language, line_count = excluded.line_count,
-             chunker = excluded.chunker, masked_by = excluded.masked_by, updated_at = now()
+             chunker_version = excluded.chunker_version, masking_fingerprint = excluded.masking_fingerprint, updated_at = now()
          returning id",
         FileId::generate().0,
         repository.id.0,
         repository.project_id.0,
         file.path,
         file.content_hash,
-        file.size,
+        file.size_bytes,
         file.language,
         file.line_count,
-        file.chunker,
-        file.masked_by
+        file.chunker_version,
+        file.masking_fingerprint
     )
     .fetch_one(&mut *tx.0)
     .await?;

@@ -27,7 +27,7 @@ pub struct Position {
     /// The commit; empty where nothing was read, or not to its end.
     pub sha: String,
     /// [`crate::policies::fingerprint`] of the rules.
-    pub masked_by: i64,
+    pub masking_fingerprint: i64,
 }
 
 /// A commit to store.
@@ -68,7 +68,7 @@ pub struct Commit {
 pub async fn position(store: &Store, repository: RepositoryId) -> Result<Position, Error> {
     let row = sqlx::query_as!(
         Position,
-        "select history_ref as sha, history_masked_by as masked_by from repositories where id = $1",
+        "select history_ref as sha, history_masking_fingerprint as masking_fingerprint from repositories where id = $1",
         repository.0
     )
     .fetch_optional(&mut *store.read().await?)
@@ -83,10 +83,10 @@ pub async fn set_position(
     position: &Position,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update repositories set history_ref = $2, history_masked_by = $3 where id = $1",
+        "update repositories set history_ref = $2, history_masking_fingerprint = $3 where id = $1",
         repository.0,
         position.sha,
-        position.masked_by
+        position.masking_fingerprint
     )
     .execute(&mut *tx.0)
     .await?;

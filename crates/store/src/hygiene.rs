@@ -3,13 +3,13 @@
 pub mod expiry;
 pub mod mass_expiry;
 pub mod retention;
-pub mod wear;
+pub mod usage;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{HeldEnds, HygieneReportId, HygieneTask, Policy, ProjectId};
+use mc_domain::{HeldEnds, HygieneRunId, HygieneTask, Policy, ProjectId};
 use serde_json::{Value, json};
 
 use crate::error::word;
@@ -17,7 +17,7 @@ use crate::jobs::{self, NewJob};
 use crate::{Error, Store, Tx, policies};
 
 /// The kind of the job that does what a report was made for.
-pub const JOB: &str = "hygiene";
+pub const JOB: &str = "run_hygiene_task";
 /// How often it is begun before it is given up.
 pub const JOB_STARTS: u16 = 3;
 
@@ -52,7 +52,7 @@ impl Outcome {
 
 /// A task that was asked for.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct HygieneTarget {
     /// In which project.
     pub project: ProjectId,
     /// Which.
@@ -60,7 +60,7 @@ pub struct Given {
     /// Whether it only looks.
     pub is_dry_run: bool,
     /// What whoever asked would have become of ends that wait for a person.
-    pub held_ends: Option<HeldEnds>,
+    pub expiry_decision: Option<HeldEnds>,
     /// The project's policy.
     pub policy: Policy,
 }
@@ -69,25 +69,25 @@ pub struct Given {
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Identifier, in the order of asking.
-    pub id: HygieneReportId,
+    pub id: HygieneRunId,
     /// Of which task.
     pub task: HygieneTask,
     /// Whether it only looked.
     pub is_dry_run: bool,
     /// Who asked, by login; `None` for the clock.
-    pub asked_by: Option<String>,
+    pub requested_by: Option<String>,
     /// When it was asked for.
-    pub asked_at: DateTime<Utc>,
+    pub requested_at: DateTime<Utc>,
     /// When it was last begun.
     pub started_at: Option<DateTime<Utc>>,
     /// When that ended.
-    pub ended_at: Option<DateTime<Utc>>,
+    pub completed_at: Option<DateTime<Utc>>,
     /// What, and how many.
     pub counts: Value,
     /// The first of what was found.
     pub findings: Value,
     /// Why the last start failed.
-    pub error: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// Which reports to list.
@@ -96,7 +96,7 @@ pub struct ReportFilter {
     /// Of this task.
     pub task: Option<HygieneTask>,
     /// Asked for before this one.
-    pub before: Option<HygieneReportId>,
+    pub cursor: Option<HygieneRunId>,
 }
 
 /// Asks for a task on behalf of whoever entered the project.
@@ -105,7 +105,7 @@ pub async fn ask(
     project: ProjectId,
     task: HygieneTask,
     is_dry_run: bool,
-) -> Result<HygieneReportId, Error> {
+) -> Result<HygieneRunId, Error> {
     ask_deciding(tx, project, task, is_dry_run, None).await
 }
 
@@ -115,18 +115,18 @@ pub async fn ask_deciding(
     project: ProjectId,
     task: HygieneTask,
     is_dry_run: bool,
-    held_ends: Option<HeldEnds>,
-) -> Result<HygieneReportId, Error> {
-    let id = HygieneReportId::generate();
+    expiry_decision: Option<HeldEnds>,
+) -> Result<HygieneRunId, Error> {
+    let id = HygieneRunId::generate();
     sqlx::query!(
-        "insert into hygiene_reports (id, project_id, task, is_dry_run, asked_by, held_ends)
+        "insert into hygiene_runs (id, project_id, task, is_dry_run, requested_by, expiry_decision)
          values ($1, $2, $3, $4, $5, $6)",
         id.0,
         project.0,
         task.as_str(),
         is_dry_run,
         tx.1.entry.map(|entry| entry.principal.0),
-        held_ends.map(HeldEnds::as_str)
+        expiry_decision.map(HeldEnds::as_str)
     )
     .execute(&mut *tx.0)
     .await?;
@@ -137,7 +137,7 @@ pub async fn ask_deciding(
 /// Asks for a task in every project whose policy has not switched it off, unless that was done under this key
 /// before. Answers in how many.
 pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize, Error> {
-    if !jobs::take_effect(tx, JOB, key).await? {
+    if !jobs::claim_idempotency_key(tx, JOB, key).await? {
         return Ok(0);
     }
     let projects = sqlx::query_scalar!(
@@ -153,34 +153,34 @@ pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result
     Ok(projects.len())
 }
 
-async fn enqueue(tx: &mut Tx, report: HygieneReportId) -> Result<(), Error> {
+async fn enqueue(tx: &mut Tx, report: HygieneRunId) -> Result<(), Error> {
     let job = NewJob {
         kind: JOB,
-        key: None,
+        unique_key: None,
         args: json!({ "report": report }),
         delay: Duration::ZERO,
-        starts: i32::from(JOB_STARTS),
+        max_attempts: i32::from(JOB_STARTS),
     };
     jobs::enqueue(tx, &job).await.map(drop)
 }
 
 /// Begins what a report was made for; `None` where it is done, or its project is gone.
-pub async fn begin(store: &Store, id: HygieneReportId) -> Result<Option<Given>, Error> {
+pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarget>, Error> {
     let row = sqlx::query!(
-        "update hygiene_reports r set started_at = now(), ended_at = null, error = null
+        "update hygiene_runs r set started_at = now(), completed_at = null, last_error = null
          from projects p
-         where r.id = $1 and p.id = r.project_id and (r.ended_at is null or r.error is not null)
-         returning r.project_id, r.task, r.is_dry_run, r.held_ends, p.policy",
+         where r.id = $1 and p.id = r.project_id and (r.completed_at is null or r.last_error is not null)
+         returning r.project_id, r.task, r.is_dry_run, r.expiry_decision, p.policy",
         id.0
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
     row.map(|row| {
-        Ok(Given {
+        Ok(HygieneTarget {
             project: row.project_id.into(),
             task: word(&row.task)?,
             is_dry_run: row.is_dry_run,
-            held_ends: row.held_ends.as_deref().map(word).transpose()?,
+            expiry_decision: row.expiry_decision.as_deref().map(word).transpose()?,
             policy: policies::read(row.policy)?,
         })
     })
@@ -188,9 +188,9 @@ pub async fn begin(store: &Store, id: HygieneReportId) -> Result<Option<Given>, 
 }
 
 /// Writes down what came of it.
-pub async fn end(store: &Store, id: HygieneReportId, outcome: &Outcome) -> Result<(), Error> {
+pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<(), Error> {
     sqlx::query!(
-        "update hygiene_reports set ended_at = now(), counts = $2, findings = $3 where id = $1",
+        "update hygiene_runs set completed_at = now(), counts = $2, findings = $3 where id = $1",
         id.0,
         json!(outcome.counts),
         json!(outcome.findings)
@@ -201,10 +201,10 @@ pub async fn end(store: &Store, id: HygieneReportId, outcome: &Outcome) -> Resul
 }
 
 /// Writes down why nothing came of a start, without secrets.
-pub async fn failed(store: &Store, id: HygieneReportId, reason: &str) -> Result<(), Error> {
+pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<(), Error> {
     let reason = mc_sanitizer::mask(reason).text;
     sqlx::query!(
-        "update hygiene_reports set ended_at = now(), error = $2 where id = $1",
+        "update hygiene_runs set completed_at = now(), last_error = $2 where id = $1",
         id.0,
         reason.as_str()
     )
@@ -217,9 +217,9 @@ pub async fn failed(store: &Store, id: HygieneReportId, reason: &str) -> Result<
 /// many. One that is begun anew goes on as after any failure.
 pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "update hygiene_reports set ended_at = now(),
-             error = 'its process died, and nobody began it anew; ask for the task again'
-         where ended_at is null and started_at < now() - make_interval(hours => $1)",
+        "update hygiene_runs set completed_at = now(),
+             last_error = 'its process died, and nobody began it anew; ask for the task again'
+         where completed_at is null and started_at < now() - make_interval(hours => $1)",
         ABANDONED_HOURS
     )
     .execute(&mut *store.plain().await?)
@@ -241,7 +241,7 @@ pub async fn list(
 pub async fn find(
     store: &Store,
     project: ProjectId,
-    id: HygieneReportId,
+    id: HygieneRunId,
 ) -> Result<Option<Report>, Error> {
     Ok(fetch(store, project, Some(id), ReportFilter::default(), 1).await?.pop())
 }
@@ -249,21 +249,21 @@ pub async fn find(
 async fn fetch(
     store: &Store,
     project: ProjectId,
-    id: Option<HygieneReportId>,
+    id: Option<HygieneRunId>,
     filter: ReportFilter,
     limit: i64,
 ) -> Result<Vec<Report>, Error> {
     let rows = sqlx::query!(
-        r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.asked_at, r.started_at, r.ended_at,
-                  r.counts, r.findings, r.error
-           from hygiene_reports r left join users u on u.id = r.asked_by
+        r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.requested_at, r.started_at, r.completed_at,
+                  r.counts, r.findings, r.last_error
+           from hygiene_runs r left join users u on u.id = r.requested_by
            where r.project_id = $1 and ($2::uuid is null or r.id = $2)
              and ($3::text is null or r.task = $3) and ($4::uuid is null or r.id < $4)
            order by r.id desc limit $5"#,
         project.0,
         id.map(|id| id.0),
         filter.task.map(HygieneTask::as_str),
-        filter.before.map(|before| before.0),
+        filter.cursor.map(|before| before.0),
         limit
     )
     .fetch_all(&mut *store.read().await?)
@@ -274,13 +274,13 @@ async fn fetch(
                 id: row.id.into(),
                 task: word(&row.task)?,
                 is_dry_run: row.is_dry_run,
-                asked_by: row.login,
-                asked_at: row.asked_at,
+                requested_by: row.login,
+                requested_at: row.requested_at,
                 started_at: row.started_at,
-                ended_at: row.ended_at,
+                completed_at: row.completed_at,
                 counts: row.counts,
                 findings: row.findings,
-                error: row.error,
+                last_error: row.last_error,
             })
         })
         .collect()
@@ -289,8 +289,8 @@ async fn fetch(
 /// Deletes reports of a project that were asked for more than so many days ago.
 async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "delete from hygiene_reports
-         where project_id = $1 and asked_at < now() - make_interval(days => $2)",
+        "delete from hygiene_runs
+         where project_id = $1 and requested_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
     )

@@ -1,5 +1,5 @@
 //! Background work as rows: asked for, begun, ended, looked at. The rows are those of apalis's queue,
-//! reached by the functions of `migrations/0024_jobs.sql` and those after it; what takes them off it is `mc-jobs`.
+//! reached by the functions of `migrations/0008_jobs.sql`; what takes them off it is `mc-jobs`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::raw_sql;
 
 use crate::error::word;
-use crate::{Error, Listener, Store, Tx, ingests};
+use crate::{Error, Listener, Store, Tx, ingest_runs};
 
 /// The channel on which the queue tells of what was put into it.
 const INSERTED: &str = "apalis::job::insert";
@@ -23,42 +23,42 @@ pub struct NewJob<'a> {
     pub kind: &'a str,
     /// What makes it the same as another of its kind, which is then not asked for again as long as that
     /// one is kept.
-    pub key: Option<&'a str>,
+    pub unique_key: Option<&'a str>,
     /// What it needs to know. For people who look at the queue, too: no secrets.
     pub args: Value,
     /// When it may begin, from now.
     pub delay: Duration,
     /// How often it is begun before it is given up.
-    pub starts: i32,
+    pub max_attempts: i32,
 }
 
 /// A job as it is kept.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct JobRow {
     /// Identifier, in the order of asking.
     pub id: String,
     /// What it does.
     pub kind: String,
     /// What it is known by among its kind.
-    pub key: Option<String>,
+    pub unique_key: Option<String>,
     /// What it was told.
     pub args: Value,
     /// Where it is in its life.
     pub state: JobState,
     /// How often it was begun.
-    pub starts: i32,
+    pub attempts: i32,
     /// How often it is begun at most.
-    pub starts_max: i32,
+    pub max_attempts: i32,
     /// When it may begin, or might have.
-    pub due_at: DateTime<Utc>,
+    pub scheduled_at: DateTime<Utc>,
     /// Who has it, or had it last.
     pub worker: Option<String>,
     /// When that one took or began it.
-    pub taken_at: Option<DateTime<Utc>>,
+    pub attempted_at: Option<DateTime<Utc>>,
     /// When it ended.
-    pub ended_at: Option<DateTime<Utc>>,
+    pub completed_at: Option<DateTime<Utc>>,
     /// Why its last start failed.
-    pub error: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// Which jobs to list.
@@ -69,32 +69,32 @@ pub struct JobFilter {
     /// Of this kind.
     pub kind: Option<String>,
     /// Asked for before this one.
-    pub before: Option<String>,
+    pub cursor: Option<String>,
 }
 
 /// What a [`sweep`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct MaintenanceReport {
     /// Jobs that a worker held which is no more.
-    pub freed: i64,
+    pub rescued: i64,
     /// Jobs that were given up: the process had died each time they were begun.
-    pub killed: i64,
+    pub discarded: i64,
     /// Jobs forgotten that had ended long ago.
     pub pruned: i64,
 }
 
 /// The start of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Start {
+pub struct JobAttempt {
     /// The how-manyth.
     pub number: i32,
     /// Of how many.
-    pub most: i32,
+    pub max_attempts: i32,
 }
 
 /// How a start ended.
 #[derive(Debug, Clone, Copy)]
-pub enum End<'a> {
+pub enum JobOutcome<'a> {
     /// The work is done.
     Done,
     /// It is not, and is begun again after a while, or given up.
@@ -107,7 +107,7 @@ pub enum End<'a> {
 }
 
 /// Connections of the library that takes jobs off the queue.
-pub type Library = PgPool;
+pub type ApalisPool = PgPool;
 
 /// So many of them.
 const LIBRARY: u32 = 2;
@@ -115,7 +115,7 @@ const LIBRARY: u32 = 2;
 /// Connections to the store's database for the library that takes jobs off the queue, which are nobody else's. Where
 /// one of its workers is dropped, sqlx gives its connection back in the transaction that it had begun: whoever had it
 /// next would write into that, and hold its locks, for ever.
-pub fn queue(store: &Store) -> Library {
+pub fn queue(store: &Store) -> ApalisPool {
     let options = PgConnectOptions::clone(&store.pool.inner().connect_options());
     PgPoolOptions::new()
         .max_connections(LIBRARY)
@@ -134,12 +134,12 @@ pub fn queue(store: &Store) -> Library {
 /// was asked for already.
 pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<Option<String>, Error> {
     Ok(sqlx::query_scalar!(
-        "select mc.enqueue($1, $2, $3, now() + make_interval(secs => $4), $5)",
+        "select mc.enqueue_job($1, $2, $3, now() + make_interval(secs => $4), $5)",
         job.kind,
-        job.key,
+        job.unique_key,
         job.args,
         job.delay.as_secs_f64(),
-        job.starts
+        job.max_attempts
     )
     .fetch_one(&mut *tx.0)
     .await?)
@@ -154,10 +154,10 @@ pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error>
 }
 
 /// Begins a job that `worker` took; `None` where another has it by now.
-pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<Start>, Error> {
+pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<JobAttempt>, Error> {
     Ok(sqlx::query_as!(
-        Start,
-        r#"select start as "number!", most as "most!" from mc.start_job($1, $2)"#,
+        JobAttempt,
+        r#"select attempt as "number!", max_attempts as "max_attempts!" from mc.start_job_attempt($1, $2)"#,
         id,
         worker
     )
@@ -170,17 +170,17 @@ pub async fn end(
     store: &Store,
     id: &str,
     worker: &str,
-    start: Start,
-    end: &End<'_>,
+    start: JobAttempt,
+    end: &JobOutcome<'_>,
 ) -> Result<bool, Error> {
     let (reason, pause) = match end {
-        End::Done => (None, None),
-        End::Failed { reason, again_in } => {
+        JobOutcome::Done => (None, None),
+        JobOutcome::Failed { reason, again_in } => {
             (Some(*reason), again_in.map(|pause| pause.as_secs_f64()))
         }
     };
     Ok(sqlx::query_scalar!(
-        r#"select mc.end_job($1, $2, $3, $4, $5) as "is_ended!""#,
+        r#"select mc.finish_job($1, $2, $3, $4, $5) as "is_ended!""#,
         id,
         worker,
         start.number,
@@ -201,8 +201,8 @@ pub async fn release(store: &Store, worker: &str) -> Result<(), Error> {
 
 /// Has what the workers held whose names begin with `node` be taken for left at the next [`sweep`]: their processes are
 /// known to have ended.
-pub async fn forget_workers(store: &Store, node: &str) -> Result<(), Error> {
-    sqlx::query!("select mc.forget_workers($1)::text", node)
+pub async fn expire_workers(store: &Store, node: &str) -> Result<(), Error> {
+    sqlx::query!("select mc.expire_workers($1)::text", node)
         .fetch_one(&mut *store.plain().await?)
         .await?;
     Ok(())
@@ -210,9 +210,9 @@ pub async fn forget_workers(store: &Store, node: &str) -> Result<(), Error> {
 
 /// Takes the one effect of some work: `false` where it was taken before. To be called in the transaction of
 /// the effect.
-pub async fn take_effect(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Error> {
+pub async fn claim_idempotency_key(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Error> {
     let taken = sqlx::query!(
-        "insert into job_effects (kind, key) values ($1, $2) on conflict do nothing",
+        "insert into idempotency_keys (kind, key) values ($1, $2) on conflict do nothing",
         kind,
         key
     )
@@ -222,12 +222,12 @@ pub async fn take_effect(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Err
 }
 
 /// Jobs, the newest first.
-pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<Job>, Error> {
+pub async fn list(store: &Store, filter: &JobFilter, limit: i64) -> Result<Vec<JobRow>, Error> {
     select(store, None, filter, limit).await
 }
 
 /// One job.
-pub async fn find(store: &Store, id: &str) -> Result<Option<Job>, Error> {
+pub async fn find(store: &Store, id: &str) -> Result<Option<JobRow>, Error> {
     let found = select(store, Some(id), &JobFilter::default(), 1).await?;
     Ok(found.into_iter().next())
 }
@@ -237,35 +237,36 @@ async fn select(
     only: Option<&str>,
     filter: &JobFilter,
     limit: i64,
-) -> Result<Vec<Job>, Error> {
+) -> Result<Vec<JobRow>, Error> {
     let rows = sqlx::query!(
-        r#"select id as "id!", kind as "kind!", key, args as "args!", state as "state!",
-                  starts as "starts!", starts_most as "starts_most!", due_at as "due_at!", worker,
-                  taken_at, ended_at, outcome ->> 'Err' as error
-           from mc.find_jobs($1, $2, $3, $4, $5)"#,
+        r#"select id as "id!", kind as "kind!", unique_key, args as "args!", state as "state!",
+                  attempts as "attempts!", max_attempts as "max_attempts!",
+                  scheduled_at as "scheduled_at!", worker, attempted_at, completed_at,
+                  last_result ->> 'Err' as last_error
+           from mc.list_jobs($1, $2, $3, $4, $5)"#,
         only,
         filter.state.map(JobState::as_str),
         filter.kind.as_deref(),
-        filter.before.as_deref(),
+        filter.cursor.as_deref(),
         limit
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
     rows.into_iter()
         .map(|row| {
-            Ok(Job {
+            Ok(JobRow {
                 id: row.id,
                 kind: row.kind,
-                key: row.key,
+                unique_key: row.unique_key,
                 args: row.args,
                 state: word(&row.state)?,
-                starts: row.starts,
-                starts_max: row.starts_most,
-                due_at: row.due_at,
+                attempts: row.attempts,
+                max_attempts: row.max_attempts,
+                scheduled_at: row.scheduled_at,
                 worker: row.worker,
-                taken_at: row.taken_at,
-                ended_at: row.ended_at,
-                error: row.error,
+                attempted_at: row.attempted_at,
+                completed_at: row.completed_at,
+                last_error: row.last_error,
             })
         })
         .collect()
@@ -277,34 +278,34 @@ pub async fn retry(tx: &mut Tx, id: &str) -> Result<bool, Error> {
         .fetch_one(&mut *tx.0)
         .await?;
     if done {
-        ingests::revive(tx, id).await?;
+        ingest_runs::requeue_failed(tx, id).await?;
     }
     Ok(done)
 }
 
 /// Throws a job away that is dead or has not begun; `false` where there is none.
-pub async fn discard(tx: &mut Tx, id: &str) -> Result<bool, Error> {
-    let done = sqlx::query_scalar!(r#"select mc.discard_job($1) as "done!""#, id)
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, Error> {
+    let done = sqlx::query_scalar!(r#"select mc.delete_job($1) as "done!""#, id)
         .fetch_one(&mut *tx.0)
         .await?;
     if done {
-        ingests::abandon(tx, id).await?;
+        ingest_runs::fail_for_deleted_job(tx, id).await?;
     }
     Ok(done)
 }
 
 /// Frees what workers held that were silent for so long, those that were at work a little `apart` from each
 /// other; gives up what ends the process of whoever begins it; and forgets what ended so many days ago.
-pub async fn sweep(
+pub async fn maintain(
     store: &Store,
     silence: Duration,
     apart: Duration,
     kept_days: i32,
-) -> Result<Swept, Error> {
+) -> Result<MaintenanceReport, Error> {
     Ok(sqlx::query_as!(
-        Swept,
-        r#"select freed as "freed!", killed as "killed!", pruned as "pruned!"
-           from mc.sweep_jobs($1, $2, $3)"#,
+        MaintenanceReport,
+        r#"select rescued as "rescued!", discarded as "discarded!", pruned as "pruned!"
+           from mc.maintain_jobs($1, $2, $3)"#,
         silence.as_secs_f64(),
         apart.as_secs_f64(),
         kept_days
@@ -315,7 +316,7 @@ pub async fn sweep(
 
 /// Tells of jobs as they are asked for, on any node.
 #[derive(Debug)]
-pub struct Inserted(Listener);
+pub struct JobListener(Listener);
 
 /// What the queue says of a new job.
 #[derive(Debug, Deserialize)]
@@ -324,11 +325,11 @@ struct Told {
 }
 
 /// Begins to listen, on a connection of its own.
-pub async fn listen(store: &Store) -> Result<Inserted, Error> {
-    Ok(Inserted(Listener::to(store, INSERTED).await?))
+pub async fn listen(store: &Store) -> Result<JobListener, Error> {
+    Ok(JobListener(Listener::to(store, INSERTED).await?))
 }
 
-impl Inserted {
+impl JobListener {
     /// The kind of the next new job; `None` where some may have come unseen, since the connection was lost
     /// and made again.
     pub async fn next(&mut self) -> Result<Option<String>, Error> {

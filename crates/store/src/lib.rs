@@ -1,50 +1,50 @@
 #![doc = include_str!("../README.md")]
 
-mod access;
 pub mod accounts;
-mod again;
 pub mod audit;
 pub mod backup;
 pub mod bundles;
-pub mod changes;
-pub mod ci;
+pub mod change_feed;
+pub mod ci_results;
 pub mod citations;
-pub mod connections;
+pub mod cleanup;
 pub mod consistency;
+pub mod db_roles;
+pub mod deletion_candidates;
 pub mod dialogs;
+pub mod doc_parts;
 pub mod docs;
 pub mod duplicates;
 pub mod embedded;
 mod error;
 pub mod exports;
-pub mod feed;
 pub mod files;
 pub mod history;
-pub mod hooks;
 pub mod hygiene;
-pub mod ingests;
+pub mod ingest_runs;
+pub mod integrations;
 pub mod jobs;
 mod listener;
-pub mod logins;
 pub mod members;
 pub mod passages;
 pub mod policies;
 mod pool;
 pub mod projects;
+pub mod pull_requests;
 pub mod quarantine;
 pub mod records;
 pub mod repositories;
-pub mod server;
+mod retry;
+mod rls;
+pub mod server_version;
 pub mod sessions;
-pub mod task_links;
+pub mod task_comments;
 pub mod tasks;
 pub mod ties;
-pub mod told;
-pub mod unlisted;
-pub mod upkeep;
 pub mod uses;
 pub mod vectors;
 mod warm_up;
+pub mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,11 +56,11 @@ use tokio::sync::Mutex;
 use tracing::log::LevelFilter;
 use uuid::Uuid;
 
-use access::{Entry, Place, Planning, Reading, Session, Visit};
-use audit::{Chain, Chains, Head, Noted};
+use audit::{Chain, Chains, Head, PendingEvent};
 pub use error::Error;
 pub use listener::Listener;
 use pool::Pool;
+use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, Visit};
 pub use warm_up::warm_up;
 
 /// The schema's changes, in order.
@@ -81,7 +81,7 @@ const LISTENERS: u32 = 4;
 pub struct Store {
     pool: Pool,
     /// On whose behalf, and in which project.
-    entry: Option<Entry>,
+    entry: Option<RlsContext>,
     /// A transaction that several reads share ([`Store::visit`]), once one of them has begun it.
     visit: Option<Arc<Mutex<Visit>>>,
     /// Connections of those that listen, who never give one back.
@@ -92,7 +92,7 @@ pub struct Store {
 
 /// An open transaction; dropped without [`Tx::commit`], it leaves nothing behind.
 #[derive(Debug)]
-pub struct Tx(Session, Trail);
+pub struct Tx(PooledTransaction, AuditTrail);
 
 /// A part of a transaction: how many events were noted before it.
 #[derive(Debug)]
@@ -103,11 +103,11 @@ pub struct Part {
 
 /// What a transaction leaves in the audit.
 #[derive(Debug)]
-struct Trail {
-    entry: Option<Entry>,
+struct AuditTrail {
+    entry: Option<RlsContext>,
     chains: Chains,
     /// What is to be added.
-    noted: Vec<Noted>,
+    noted: Vec<PendingEvent>,
     /// The chains that were added to, and where they end now.
     appended: Vec<(Uuid, Head)>,
 }
@@ -134,15 +134,15 @@ impl Store {
     /// The same connections on behalf of someone in a project. Each statement runs in a transaction
     /// that PostgreSQL lets see the rows of that project alone, as far as the principal's role goes at
     /// that moment; one that forgets its `where` gets no others.
-    pub fn enter(&self, principal: UserId, project: ProjectId) -> Self {
-        let entry = Some(Entry { principal, place: Place::Project(project) });
+    pub fn for_project(&self, principal: UserId, project: ProjectId) -> Self {
+        let entry = Some(RlsContext { principal, place: Place::Project(project) });
         Self { entry, visit: None, ..self.clone() }
     }
 
     /// The same connections on behalf of someone who looks at an audit that is for administrators of the
     /// service: its own, or that of a project that was removed. Others, and of other projects, see none.
-    pub fn auditor(&self, principal: UserId, chain: Chain) -> Self {
-        let entry = Some(Entry { principal, place: Place::Audit(chain) });
+    pub fn for_audit(&self, principal: UserId, chain: Chain) -> Self {
+        let entry = Some(RlsContext { principal, place: Place::Audit(chain) });
         Self { entry, visit: None, ..self.clone() }
     }
 
@@ -198,16 +198,16 @@ impl Store {
     }
 
     /// A connection without a transaction, for one statement.
-    async fn plain(&self) -> Result<Session, Error> {
-        Session::plain(&self.pool).await
+    async fn plain(&self) -> Result<PooledTransaction, Error> {
+        PooledTransaction::plain(&self.pool).await
     }
 
-    async fn begin_reading(&self, settings: &str) -> Result<Session, Error> {
+    async fn begin_reading(&self, settings: &str) -> Result<PooledTransaction, Error> {
         if self.entry.is_none() && settings.is_empty() {
             return self.plain().await;
         }
-        let begin = format!("begin read only; {settings} {}", access::enter(self.entry));
-        Session::begun(&self.pool, begin).await
+        let begin = format!("begin read only; {settings} {}", rls::enter(self.entry));
+        PooledTransaction::begun(&self.pool, begin).await
     }
 
     /// Opens a transaction.
@@ -222,15 +222,15 @@ impl Store {
 
     /// Opens a transaction and runs `statements`, which are to be of our own making, in one round trip.
     async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
-        let begin = format!("begin; {} {statements}", access::enter(self.entry));
+        let begin = format!("begin; {} {statements}", rls::enter(self.entry));
         let (entry, chains) = (self.entry, self.chains.clone());
-        let trail = Trail { entry, chains, noted: Vec::new(), appended: Vec::new() };
-        Ok(Tx(Session::begun(&self.pool, begin).await?, trail))
+        let trail = AuditTrail { entry, chains, noted: Vec::new(), appended: Vec::new() };
+        Ok(Tx(PooledTransaction::begun(&self.pool, begin).await?, trail))
     }
 
     /// Opens a transaction that has, until its end, the right to decide what is new in a project's
     /// memory, waiting for it: two saves of the same thing are so judged one after the other.
-    pub async fn begin_in_memory(&self, project: ProjectId) -> Result<Tx, Error> {
+    pub async fn begin_with_memory_lock(&self, project: ProjectId) -> Result<Tx, Error> {
         let key = i64::from_be_bytes(project.0.as_bytes()[8..].try_into().expect("8 of 16 bytes"));
         // Planned once for all values, and without scans of whole tables: plans that were made while the tables were
         // small, and scan them, would be kept when they no longer are.
@@ -261,7 +261,7 @@ impl Tx {
     /// Begins a part of the transaction that can be undone by itself ([`Tx::undo`]), on behalf of whoever `store` is
     /// entered for. It ends with the next one, or with the transaction.
     pub async fn begin_part(&mut self, store: &Store) -> Result<Part, Error> {
-        let begin = format!("savepoint part; {}", access::enter(store.entry));
+        let begin = format!("savepoint part; {}", rls::enter(store.entry));
         raw_sql(AssertSqlSafe(begin)).execute(&mut *self.0).await?;
         self.1.entry = store.entry;
         Ok(Part { noted: self.1.noted.len() })
@@ -292,12 +292,12 @@ pub mod testing {
 
     use super::{Error, Store};
     use crate::audit::Chains;
-    use crate::logins::{self, Logins};
+    use crate::db_roles::{self, DbRoles};
 
     /// Chains of keys that nobody else has, for a test.
     pub fn chains() -> Chains {
-        let sealer = mc_crypto::Sealer::new(mc_crypto::SealingKey::generate(), Vec::new());
-        Chains::new(mc_crypto::ChainKeys::of(&sealer), std::collections::HashMap::new())
+        let sealer = mc_crypto::Encryptor::new(mc_crypto::EncryptionKey::generate(), Vec::new());
+        Chains::new(mc_crypto::AuditMacKeys::of(&sealer), std::collections::HashMap::new())
     }
 
     const TEMPLATE: &str = "memory_copilot_test_template";
@@ -308,7 +308,7 @@ pub mod testing {
     /// Makes a migrated, empty database called `name` on the server at `url`, and answers its URL for
     /// the superuser, and those for the service. The first caller of a server builds the template that
     /// all are copied from.
-    pub async fn create_database(url: &str, name: &str) -> Result<(String, Logins), Error> {
+    pub async fn create_database(url: &str, name: &str) -> Result<(String, DbRoles), Error> {
         let mut admin = PgConnection::connect(url).await?;
         // One at a time: PostgreSQL refuses to copy a template that another session is copying.
         sqlx::query("select pg_advisory_lock(20261120)").execute(&mut admin).await?;
@@ -320,7 +320,7 @@ pub mod testing {
             let building = format!("{TEMPLATE}_building");
             run(&mut admin, &format!("drop database if exists {building}")).await?;
             run(&mut admin, &format!("create database {building}")).await?;
-            logins::prepare(&with_database(url, &building)?).await?;
+            db_roles::prepare(&with_database(url, &building)?).await?;
             for (role, group) in LOGINS {
                 run(&mut admin, &format!("create role {role} login password '{role}'")).await?;
                 run(&mut admin, &format!("grant {group} to {role}")).await?;
@@ -331,7 +331,7 @@ pub mod testing {
         admin.close().await?;
         let url = with_database(url, name)?;
         let [service, worker] = LOGINS.map(|(role, _)| logged_in(&url, role));
-        let logins = Logins { service: service?, worker: worker? };
+        let logins = DbRoles { service: service?, worker: worker? };
         Ok((url, logins))
     }
 

@@ -32,7 +32,7 @@ pub struct Member {
 
 /// Whose roles are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
+pub enum MembershipScope {
     /// A team's.
     Team(TeamId),
     /// Those on a project; the store must have entered it.
@@ -41,7 +41,7 @@ pub enum Body {
 
 /// Who gets a role, or loses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum Grantee {
     /// A user.
     User(UserId),
     /// A team, on a project.
@@ -116,12 +116,17 @@ pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<(), Error> {
 
 /// Gives a role, in place of the one that was there. Whoever administers a project last stays its
 /// administrator: [`Error::LastAdministrator`].
-pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Error> {
+pub async fn set(
+    tx: &mut Tx,
+    body: MembershipScope,
+    who: Grantee,
+    role: Role,
+) -> Result<(), Error> {
     if role < Role::Admin {
-        keep_an_administrator(tx, body, who).await?;
+        ensure_admin_remains(tx, body, who).await?;
     }
     match (body, who) {
-        (Body::Team(team), Who::User(user)) => {
+        (MembershipScope::Team(team), Grantee::User(user)) => {
             sqlx::query!(
             "insert into team_members (team_id, user_id, role) values ($1, $2, $3::text::mc.role)
                  on conflict (team_id, user_id) do update set role = excluded.role",
@@ -132,7 +137,7 @@ pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Er
             .execute(&mut *tx.0)
             .await?
         }
-        (Body::Project(project), Who::User(user)) => {
+        (MembershipScope::Project(project), Grantee::User(user)) => {
             sqlx::query!(
                 "insert into project_members (project_id, user_id, role)
                  values ($1, $2, $3::text::mc.role)
@@ -144,7 +149,7 @@ pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Er
             .execute(&mut *tx.0)
             .await?
         }
-        (Body::Project(project), Who::Team(team)) => {
+        (MembershipScope::Project(project), Grantee::Team(team)) => {
             sqlx::query!(
                 "insert into project_teams (project_id, team_id, role)
                  values ($1, $2, $3::text::mc.role)
@@ -156,7 +161,7 @@ pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Er
             .execute(&mut *tx.0)
             .await?
         }
-        (Body::Team(_), Who::Team(_)) => {
+        (MembershipScope::Team(_), Grantee::Team(_)) => {
             return Err(Error::Unsuitable("a team has no teams as members".into()));
         }
     };
@@ -166,8 +171,14 @@ pub async fn set(tx: &mut Tx, body: Body, who: Who, role: Role) -> Result<(), Er
 /// Refuses to take the role from the last person who administers a project by themselves. Of two who
 /// take it from each other at once, the second waits for the first, and finds nobody else any more. Whoever is
 /// disabled is not asked: an administrator of the service can do that to anybody, and undo it.
-async fn keep_an_administrator(tx: &mut Tx, body: Body, who: Who) -> Result<(), Error> {
-    let (Body::Project(project), Who::User(user)) = (body, who) else { return Ok(()) };
+async fn ensure_admin_remains(
+    tx: &mut Tx,
+    body: MembershipScope,
+    who: Grantee,
+) -> Result<(), Error> {
+    let (MembershipScope::Project(project), Grantee::User(user)) = (body, who) else {
+        return Ok(());
+    };
     let administrators = sqlx::query_scalar!(
         "select m.user_id from project_members m join users u on u.id = m.user_id
          where m.project_id = $1 and m.role = 'admin' and not u.is_agent and u.disabled_at is null
@@ -180,15 +191,15 @@ async fn keep_an_administrator(tx: &mut Tx, body: Body, who: Who) -> Result<(), 
 }
 
 /// Takes a role away; `false` when there was none. Like [`set`] not the last administrator's.
-pub async fn remove(tx: &mut Tx, body: Body, who: Who) -> Result<bool, Error> {
-    keep_an_administrator(tx, body, who).await?;
+pub async fn remove(tx: &mut Tx, body: MembershipScope, who: Grantee) -> Result<bool, Error> {
+    ensure_admin_remains(tx, body, who).await?;
     let (team, project) = match body {
-        Body::Team(team) => (Some(team.0), None),
-        Body::Project(project) => (None, Some(project.0)),
+        MembershipScope::Team(team) => (Some(team.0), None),
+        MembershipScope::Project(project) => (None, Some(project.0)),
     };
     let (user, granted) = match who {
-        Who::User(user) => (Some(user.0), None),
-        Who::Team(team) => (None, Some(team.0)),
+        Grantee::User(user) => (Some(user.0), None),
+        Grantee::Team(team) => (None, Some(team.0)),
     };
     let removed = sqlx::query_scalar!(
         r#"with of_team as (
@@ -210,10 +221,10 @@ pub async fn remove(tx: &mut Tx, body: Body, who: Who) -> Result<bool, Error> {
 }
 
 /// Users with a role in a team or, by themselves, on a project; by login.
-pub async fn users(store: &Store, body: Body) -> Result<Vec<Member>, Error> {
+pub async fn users(store: &Store, body: MembershipScope) -> Result<Vec<Member>, Error> {
     let (team, project) = match body {
-        Body::Team(team) => (Some(team.0), None),
-        Body::Project(project) => (None, Some(project.0)),
+        MembershipScope::Team(team) => (Some(team.0), None),
+        MembershipScope::Project(project) => (None, Some(project.0)),
     };
     let rows = sqlx::query_as!(
         Row,

@@ -80,7 +80,7 @@ pub struct IndexedPassage {
     /// Record title, heading path or enclosing symbol.
     pub title: String,
     /// File path or URL; of a commit its name, where it is loaded for showing.
-    pub place: String,
+    pub location: String,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
     /// Scopes.
@@ -124,33 +124,33 @@ impl Passage {
             id: record.id,
             kind: record.kind,
             state: record.state,
-            trust: record.standing.trust,
+            trust: record.access.trust,
             source: None,
             ttl: record.ttl,
-            hits: record.hits,
-            used: record.used,
-            opened: 0,
-            cited: 0,
-            merged: 0,
-            passed_over: 0,
+            recall_count: record.recall_count,
+            use_count: record.use_count,
+            open_count: 0,
+            cite_count: 0,
+            pull_request_count: 0,
+            skip_count: 0,
             version: record.version,
             last_used_at: None,
             created_at: record.created_at,
             updated_at: record.updated_at,
             meta: record.meta,
             cites: true,
-            ci: record.ci,
+            ci_status: record.ci_status,
             whole_chars: None,
         };
         Self {
             indexed: IndexedPassage {
                 id: PassageId(record.id.0),
                 project: record.project,
-                private_to: record.standing.private_to,
+                private_to: record.access.private_to,
                 source: SourceKind::Memory,
                 record_kind: record.kind.as_str().to_owned(),
                 title: record.title,
-                place: String::new(),
+                location: String::new(),
                 symbols: Vec::new(),
                 scope: record.scope,
                 tags: record.tags,
@@ -185,17 +185,17 @@ pub struct RecordFacet {
     /// When it expires.
     pub ttl: DateTime<Utc>,
     /// How often it was recalled.
-    pub hits: i32,
+    pub recall_count: i32,
     /// How often feedback said it was used.
-    pub used: i32,
+    pub use_count: i32,
     /// How often it was opened after a recall.
-    pub opened: i32,
+    pub open_count: i32,
     /// How often a save that followed a recall cited it.
-    pub cited: i32,
+    pub cite_count: i32,
     /// How often a change that was merged after a recall touched what it cites.
-    pub merged: i32,
+    pub pull_request_count: i32,
     /// Recalls of which it is known what was used, and this was not.
-    pub passed_over: i32,
+    pub skip_count: i32,
     /// How often it was changed, from 1.
     pub version: i32,
     /// When it was last known to be of use.
@@ -209,7 +209,7 @@ pub struct RecordFacet {
     /// Whether it cites code.
     pub cites: bool,
     /// What CI says of the patch that it is about.
-    pub ci: Option<CiVerdict>,
+    pub ci_status: Option<CiVerdict>,
     /// How many characters the text has of which it is the statement; it stands in a document behind the record.
     pub whole_chars: Option<usize>,
 }
@@ -290,7 +290,7 @@ pub struct NewPassage {
     /// Record title, heading path or enclosing symbol.
     pub title: String,
     /// File path or URL.
-    pub place: String,
+    pub location: String,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
     /// Scopes.
@@ -335,7 +335,13 @@ impl NewPassage {
     /// Its [`embedding_text`].
     pub fn embedding_text(&self) -> String {
         let source = self.record_kind.map_or(SourceKind::Doc, |_| SourceKind::Memory);
-        embedding_text(source, &self.title, &self.place, self.context.as_str(), self.text.as_str())
+        embedding_text(
+            source,
+            &self.title,
+            &self.location,
+            self.context.as_str(),
+            self.text.as_str(),
+        )
     }
 }
 
@@ -347,7 +353,7 @@ pub(crate) fn content_hash(passage: &NewPassage) -> Vec<u8> {
 pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPassage>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
-        r#"select id, project_id, private_to, source_kind as "source_kind!", record_kind, title, place, symbols,
+        r#"select id, project_id, private_to, source_kind as "source_kind!", record_kind, title, location, symbols,
                   scope, tags, language, author, context, text
            from passages where id = any($1)"#,
         &ids
@@ -363,7 +369,7 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
                 source: word(&r.source_kind)?,
                 record_kind: r.record_kind,
                 title: r.title,
-                place: r.place,
+                location: r.location,
                 symbols: r.symbols,
                 scope: r.scope,
                 tags: r.tags,
@@ -415,20 +421,20 @@ pub async fn load(
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
         r#"select p.id as "id!", p.project_id as "project_id!", p.private_to, p.source_kind as "source_kind!",
-                  p.record_kind as "record_kind!", p.title as "title!", coalesce(h.sha, p.place) as "place!",
+                  p.record_kind as "record_kind!", p.title as "title!", coalesce(h.sha, p.location) as "place!",
                   p.symbols as "symbols!", p.scope as "scope!", p.tags as "tags!", p.language as "language!",
                   p.author as "author!", p.context as "context!", p.text as "text!", p.updated_at as "updated_at!",
                   p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
-                  r.trust as "trust?", r.hits as "hits?", r.used as "used?", r.opened as "opened?",
-                  r.cited as "cited?", r.merged as "merged?", r.passed_over as "passed_over?", r.version as "version?", r.last_used_at,
+                  r.trust as "trust?", r.recall_count as "hits?", r.use_count as "used?", r.open_count as "opened?",
+                  r.cite_count as "cited?", r.pull_request_count as "merged?", r.skip_count as "passed_over?", r.version as "version?", r.last_used_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
-                  case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci,
-                  exists(select from memory_citations m where m.record_id = r.id) as "cites!",
+                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id, r.patch_sha) end as ci,
+                  exists(select from record_citations m where m.record_id = r.id) as "cites!",
                   (select length(w.content) from docs w where w.record_id = r.id
                    order by w.id desc limit 1) as whole_chars,
-                  (select s.source from record_sources s
+                  (select s.source from record_contributions s
                    where s.record_id = r.id and s.version = r.version
                    order by s.id limit 1) as "record_source?",
                   c.file_id as "file_id?", c.trust as "code_trust?", c.repository_id as "repository_id?",
@@ -465,19 +471,19 @@ pub async fn load(
                     trust: word(&trust)?,
                     source: r.record_source.filter(|source| !source.is_empty()),
                     ttl,
-                    hits: r.hits.unwrap_or_default(),
-                    used: r.used.unwrap_or_default(),
-                    opened: r.opened.unwrap_or_default(),
-                    cited: r.cited.unwrap_or_default(),
-                    merged: r.merged.unwrap_or_default(),
-                    passed_over: r.passed_over.unwrap_or_default(),
+                    recall_count: r.hits.unwrap_or_default(),
+                    use_count: r.used.unwrap_or_default(),
+                    open_count: r.opened.unwrap_or_default(),
+                    cite_count: r.cited.unwrap_or_default(),
+                    pull_request_count: r.merged.unwrap_or_default(),
+                    skip_count: r.passed_over.unwrap_or_default(),
                     version: r.version.unwrap_or(1),
                     last_used_at: r.last_used_at,
                     created_at: r.record_created.unwrap_or(r.updated_at),
                     updated_at: r.record_updated.unwrap_or(r.updated_at),
                     meta: r.meta.unwrap_or_default(),
                     cites: r.cites,
-                    ci: r.ci.as_deref().map(word).transpose()?,
+                    ci_status: r.ci.as_deref().map(word).transpose()?,
                     whole_chars: r.whole_chars.and_then(|chars| usize::try_from(chars).ok()),
                 }),
                 _ => None,
@@ -518,7 +524,7 @@ pub async fn load(
                     source: word(&r.source_kind)?,
                     record_kind: r.record_kind,
                     title: r.title,
-                    place: r.place,
+                    location: r.place,
                     symbols: r.symbols,
                     scope: r.scope,
                     tags: r.tags,
@@ -623,14 +629,14 @@ pub async fn put_only_for(
         return insert(tx, project, source, 0, passage, &hash, private_to).await;
     };
     sqlx::query!(
-        "update passages set record_kind = $2, title = $3, place = $4, symbols = $5, scope = $6,
+        "update passages set record_kind = $2, title = $3, location = $4, symbols = $5, scope = $6,
              tags = $7, language = $8, author = $9, context = $10, text = $11, content_hash = $12,
              updated_at = now()
          where id = $1",
         old.id.0,
         passage.record_kind.map_or("", RecordKind::as_str),
         passage.title,
-        passage.place,
+        passage.location,
         &passage.symbols,
         &passage.scope,
         &passage.tags,
@@ -703,7 +709,7 @@ async fn insert(
     let (record, dialog, doc, file) = columns(source);
     sqlx::query!(
         "insert into passages (id, project_id, record_id, dialog_id, doc_id, file_id, ordinal,
-             record_kind, title, place, symbols, scope, tags, language, author, context, text,
+             record_kind, title, location, symbols, scope, tags, language, author, context, text,
              content_hash, line_start, line_end, private_to)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
              $19, $20, $21)",
@@ -716,7 +722,7 @@ async fn insert(
         ordinal,
         passage.record_kind.map_or("", RecordKind::as_str),
         passage.title,
-        passage.place,
+        passage.location,
         &passage.symbols,
         &passage.scope,
         &passage.tags,

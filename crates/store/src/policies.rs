@@ -1,7 +1,7 @@
 //! Policies of projects, with every version of them.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{FindAction, Policy, ProjectId};
+use mc_domain::{FindingAction, Policy, ProjectId};
 use mc_sanitizer::{Action, Class};
 use sha2::{Digest, Sha256};
 
@@ -89,33 +89,33 @@ pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
     let rules = &policy.sanitizer;
     let classes = mc_sanitizer::Policy::default()
         .with_class(Class::Secret, find_action(rules.secrets))
-        .with_class(Class::Personal, find_action(rules.personal));
+        .with_class(Class::Personal, find_action(rules.personal_data));
     // What the default lets pass, the document says by itself.
-    let strict = classes.with("ip-address", find_action(rules.personal));
+    let strict = classes.with("ip-address", find_action(rules.personal_data));
     let each = rules.categories.iter();
     each.fold(strict, |policy, (category, find)| policy.with(category, find_action(*find)))
 }
 
 /// What the sanitizer calls it.
-pub fn find_action(find: FindAction) -> Action {
+pub fn find_action(find: FindingAction) -> Action {
     match find {
-        FindAction::Allow => Action::Allow,
-        FindAction::Mask => Action::Mask,
-        FindAction::Quarantine => Action::Quarantine,
-        FindAction::Reject => Action::Reject,
+        FindingAction::Allow => Action::Allow,
+        FindingAction::Mask => Action::Mask,
+        FindingAction::Quarantine => Action::Quarantine,
+        FindingAction::Reject => Action::Reject,
     }
 }
 
 /// What is masked under a policy, what stays and what nobody vouches for, as a number: another one for other
 /// rules. Whether a text is also held or refused is nothing to that.
 pub fn fingerprint(policy: &Policy) -> i64 {
-    let stays = |find: &FindAction| *find == FindAction::Allow;
+    let stays = |find: &FindingAction| *find == FindingAction::Allow;
     let rules = &policy.sanitizer;
-    let personal = stays(&rules.personal);
+    let personal = stays(&rules.personal_data);
     let categories = rules.categories.iter().map(|(name, find)| (name.as_str(), stays(find)));
     // Secrets never stay as a class: what is masked as its class is goes without saying.
     let categories: Vec<_> = categories.filter(|(_, stays)| *stays || personal).collect();
-    let rules = format!("{:?}", (personal, categories, stays(&rules.addressed_to_models)));
+    let rules = format!("{:?}", (personal, categories, stays(&rules.prompt_injection)));
     let digest: [u8; 32] = Sha256::digest(rules).into();
     i64::from_be_bytes(digest[..8].try_into().expect("8 of 32 bytes"))
 }

@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use mc_domain::{
-    Act, BundleId, HoldId, IngestId, Policy, ProjectId, ProjectKey, RecordId, Role, UserId,
+    AuditAction, BundleId, IngestRunId, Policy, ProjectId, ProjectKey, QuarantineItemId, RecordId,
+    Role, UserId,
 };
 use serde_json::json;
 
-use crate::again::past_deadlocks;
 use crate::audit::{self, Chain, NewEvent};
 use crate::error::word;
+use crate::retry::retry_on_deadlock;
 use crate::{Error, Store, Tx, policies};
 
 /// A project as someone sees it.
@@ -82,8 +83,9 @@ pub async fn create(
     .fetch_one(&mut *tx.0)
     .await?;
     if created.is_some() {
-        let project = named(&mut *tx.0, principal, key).await?.ok_or(Error::Gone)?;
-        let event = NewEvent::new(Act::ProjectCreated, key).with(json!({ "id": project.id }));
+        let project = find_by_key(&mut *tx.0, principal, key).await?.ok_or(Error::Gone)?;
+        let event =
+            NewEvent::new(AuditAction::ProjectCreated, key).with(json!({ "id": project.id }));
         audit::add(&mut tx, Chain::Service, Some(principal), &[event]);
         tx.commit().await?;
         return Ok((project, true));
@@ -102,12 +104,12 @@ pub async fn find(
     key: &ProjectKey,
 ) -> Result<Option<Project>, Error> {
     let mut session = store.plain().await?;
-    let found = named(&mut *session, principal, key).await?;
+    let found = find_by_key(&mut *session, principal, key).await?;
     session.done();
     Ok(found)
 }
 
-async fn named(
+async fn find_by_key(
     executor: impl sqlx::PgExecutor<'_>,
     principal: UserId,
     key: &ProjectKey,
@@ -116,7 +118,7 @@ async fn named(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
                   role::text as "role!", policy as "policy!", policy_version as "policy_version!"
-           from mc.project_named($1, $2)"#,
+           from mc.find_project_by_key($1, $2)"#,
         principal.0,
         key.as_str()
     )
@@ -127,7 +129,7 @@ async fn named(
 
 /// The policy of a project once nobody is about to set another, `None` where it is gone. Until the transaction
 /// ends nobody sets one: who does then sees all that was written before.
-pub async fn settled_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Policy>, Error> {
+pub async fn lock_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Policy>, Error> {
     let document =
         sqlx::query_scalar!("select policy from projects where id = $1 for share", project.0)
             .fetch_optional(&mut *tx.0)
@@ -137,37 +139,37 @@ pub async fn settled_policy(tx: &mut Tx, project: ProjectId) -> Result<Option<Po
 
 /// Something that belongs to a project, named by its id alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Belonging {
+pub enum ProjectResource {
     /// A record.
     Record(RecordId),
     /// A bundle.
     Bundle(BundleId),
     /// A run of the indexer.
-    Ingest(IngestId),
+    Ingest(IngestRunId),
     /// Something in quarantine; found only by those who may decide about it.
-    Hold(HoldId),
+    Hold(QuarantineItemId),
 }
 
 /// The project that something belongs to, if the principal has a role on it.
-pub async fn holding(
+pub async fn find_by_resource(
     store: &Store,
     principal: UserId,
-    what: Belonging,
+    what: ProjectResource,
 ) -> Result<Option<Project>, Error> {
     let (record, bundle, ingest, hold) = match what {
-        Belonging::Record(id) => (Some(id.0), None, None, None),
-        Belonging::Bundle(id) => (None, Some(id.0), None, None),
-        Belonging::Ingest(id) => (None, None, Some(id.0), None),
-        Belonging::Hold(id) => (None, None, None, Some(id.0)),
+        ProjectResource::Record(id) => (Some(id.0), None, None, None),
+        ProjectResource::Bundle(id) => (None, Some(id.0), None, None),
+        ProjectResource::Ingest(id) => (None, None, Some(id.0), None),
+        ProjectResource::Hold(id) => (None, None, None, Some(id.0)),
     };
     let row = sqlx::query_as!(
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
                   role::text as "role!", policy as "policy!", policy_version as "policy_version!"
-           from (select * from mc.project_of_record($1, $2)
-                 union all select * from mc.project_of_bundle($1, $3)
-                 union all select * from mc.project_of_ingest($1, $4)
-                 union all select * from mc.project_of_hold($1, $5)) as holding"#,
+           from (select * from mc.find_project_of_record($1, $2)
+                 union all select * from mc.find_project_of_bundle($1, $3)
+                 union all select * from mc.find_project_of_ingest_run($1, $4)
+                 union all select * from mc.find_project_of_quarantine_item($1, $5)) as holding"#,
         principal.0,
         record,
         bundle,
@@ -185,7 +187,7 @@ pub async fn list(store: &Store, principal: UserId) -> Result<Vec<Project>, Erro
         Row,
         r#"select id as "id!", key as "key!", name as "name!", created_at as "created_at!",
                   role::text as "role!", policy as "policy!", policy_version as "policy_version!"
-           from mc.projects_of($1) order by key"#,
+           from mc.list_projects($1) order by key"#,
         principal.0
     )
     .fetch_all(&mut *store.plain().await?)
@@ -222,7 +224,7 @@ impl Row {
 /// service's; [`Error::Gone`] where it is removed already, or not the caller's to remove any more. Where it meets what
 /// the background writes for the project, one of both has to give way.
 pub async fn delete(store: &Store, project: &Project) -> Result<(), Error> {
-    past_deadlocks(|| remove(store, project)).await
+    retry_on_deadlock(|| remove(store, project)).await
 }
 
 async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
@@ -233,7 +235,8 @@ async fn remove(store: &Store, project: &Project) -> Result<(), Error> {
     if done.rows_affected() == 0 {
         return Err(Error::Gone);
     }
-    let event = NewEvent::new(Act::ProjectDeleted, &project.key).with(json!({ "id": project.id }));
+    let event =
+        NewEvent::new(AuditAction::ProjectDeleted, &project.key).with(json!({ "id": project.id }));
     audit::add(&mut tx, Chain::Service, store.principal(), &[event]);
     tx.commit().await
 }

@@ -1,7 +1,7 @@
 //! What a policy forbids to be taken in, sealed, until somebody decides about it.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{HoldId, HoldState, ProjectId, RecordId, UserId};
+use mc_domain::{ProjectId, QuarantineItemId, QuarantineState, RecordId, UserId};
 use mc_sanitizer::Sanitized;
 
 use crate::error::word;
@@ -12,17 +12,17 @@ const ATTEMPTS_MAX: i32 = 10;
 
 /// Something to put into quarantine.
 #[derive(Debug, Clone)]
-pub struct NewHold {
+pub struct NewQuarantineItem {
     /// Identifier, which the envelope is bound to.
-    pub id: HoldId,
+    pub id: QuarantineItemId,
     /// What was sent: `save`, `dialog` or `document`.
     pub kind: &'static str,
     /// Why: categories of the sanitizer, families of the guard.
     pub reasons: Vec<String>,
     /// Its beginning, masked.
-    pub summary: Sanitized,
+    pub excerpt: Sanitized,
     /// The request, sealed.
-    pub sealed: Vec<u8>,
+    pub ciphertext: Vec<u8>,
     /// When it is thrown away if nobody decides.
     pub expires_at: DateTime<Utc>,
     /// Whether somebody is to be told.
@@ -31,9 +31,9 @@ pub struct NewHold {
 
 /// Something in quarantine, without its text.
 #[derive(Debug, Clone)]
-pub struct Hold {
+pub struct QuarantineItem {
     /// Identifier.
-    pub id: HoldId,
+    pub id: QuarantineItemId,
     /// Project.
     pub project: ProjectId,
     /// What was sent.
@@ -41,13 +41,13 @@ pub struct Hold {
     /// Why it is here.
     pub reasons: Vec<String>,
     /// Its beginning, masked.
-    pub summary: String,
+    pub excerpt: String,
     /// Who sent it.
-    pub sent_by: Option<UserId>,
+    pub submitted_by: Option<UserId>,
     /// Who sent it, by login.
     pub sender: Option<String>,
     /// What became of it.
-    pub state: HoldState,
+    pub state: QuarantineState,
     /// When it came.
     pub created_at: DateTime<Utc>,
     /// When it is thrown away if nobody decides.
@@ -59,19 +59,19 @@ pub struct Hold {
 }
 
 /// Puts something into the quarantine of the project that was entered.
-pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewHold) -> Result<(), Error> {
-    let sent_by = tx.1.entry.map(|entry| entry.principal.0);
+pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewQuarantineItem) -> Result<(), Error> {
+    let submitted_by = tx.1.entry.map(|entry| entry.principal.0);
     sqlx::query!(
-        "insert into quarantine (id, project_id, kind, reasons, summary, sealed, sent_by, expires_at,
+        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, expires_at,
              notify_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then now() end)",
         hold.id.0,
         project.0,
         hold.kind,
         &hold.reasons,
-        hold.summary.as_str(),
-        hold.sealed,
-        sent_by,
+        hold.excerpt.as_str(),
+        hold.ciphertext,
+        submitted_by,
         hold.expires_at,
         hold.notify
     )
@@ -85,22 +85,22 @@ pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewHold) -> Result<(), 
 pub async fn list(
     store: &Store,
     project: ProjectId,
-    state: Option<HoldState>,
-    before: Option<HoldId>,
+    state: Option<QuarantineState>,
+    before: Option<QuarantineItemId>,
     limit: i64,
-) -> Result<Vec<Hold>, Error> {
+) -> Result<Vec<QuarantineItem>, Error> {
     let rows = sqlx::query_as!(
         Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
-                  case when q.state = 'held' and q.expires_at <= now() then '' else q.summary end as "summary!",
-                  q.sent_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt end as "excerpt!",
+                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
                   q.decided_at
-           from quarantine q left join users s on s.id = q.sent_by
+           from quarantine_items q left join users s on s.id = q.submitted_by
            left join users d on d.id = q.decided_by
            where q.project_id = $1 and ($2::text is null or q.state = $2) and q.id < $3
            order by q.id desc limit $4"#,
         project.0,
-        state.map(HoldState::as_str),
+        state.map(QuarantineState::as_str),
         before.map_or(uuid::Uuid::max(), |id| id.0),
         limit
     )
@@ -110,14 +110,14 @@ pub async fn list(
 }
 
 /// One of the project that was entered, as [`list`] shows it.
-pub async fn find(store: &Store, id: HoldId) -> Result<Option<Hold>, Error> {
+pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<QuarantineItem>, Error> {
     let row = sqlx::query_as!(
         Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
-                  case when q.state = 'held' and q.expires_at <= now() then '' else q.summary end as "summary!",
-                  q.sent_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt end as "excerpt!",
+                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
                   q.decided_at
-           from quarantine q left join users s on s.id = q.sent_by
+           from quarantine_items q left join users s on s.id = q.submitted_by
            left join users d on d.id = q.decided_by
            where q.id = $1"#,
         id.0
@@ -128,9 +128,9 @@ pub async fn find(store: &Store, id: HoldId) -> Result<Option<Hold>, Error> {
 }
 
 /// The envelope of something that is still held; `None` where nothing is.
-pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error> {
+pub async fn sealed(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
-        "select sealed from quarantine where id = $1 and state = 'held' and expires_at > now()",
+        "select ciphertext from quarantine_items where id = $1 and state = 'pending' and expires_at > now()",
         id.0
     )
     .fetch_optional(&mut *store.read().await?)
@@ -138,14 +138,14 @@ pub async fn sealed(store: &Store, id: HoldId) -> Result<Option<Vec<u8>>, Error>
 }
 
 /// Forgets what of a project was decided about so many days ago. For the background.
-pub(crate) async fn forget_decided(
+pub(crate) async fn delete_decided(
     tx: &mut Tx,
     project: ProjectId,
     days: u16,
 ) -> Result<u64, Error> {
     let gone = sqlx::query!(
-        "delete from quarantine
-         where project_id = $1 and state <> 'held' and decided_at < now() - make_interval(days => $2)",
+        "delete from quarantine_items
+         where project_id = $1 and state <> 'pending' and decided_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
     )
@@ -156,12 +156,16 @@ pub(crate) async fn forget_decided(
 
 /// Settles what becomes of something that is still held, and forgets its text; `false` where it is not
 /// held any more.
-pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, Error> {
+pub async fn decide(
+    tx: &mut Tx,
+    id: QuarantineItemId,
+    state: QuarantineState,
+) -> Result<bool, Error> {
     let by = tx.1.entry.map(|entry| entry.principal.0);
     let done = sqlx::query!(
-        "update quarantine set state = $2, sealed = '', summary = '', decided_by = $3,
+        "update quarantine_items set state = $2, ciphertext = '', excerpt = '', decided_by = $3,
              decided_at = now(), notify_at = null
-         where id = $1 and state = 'held' and expires_at > now()",
+         where id = $1 and state = 'pending' and expires_at > now()",
         id.0,
         state.as_str(),
         by
@@ -172,9 +176,9 @@ pub async fn decide(tx: &mut Tx, id: HoldId, state: HoldState) -> Result<bool, E
 }
 
 /// Has nobody else decide about something until the transaction ends; `false` where it is not held any more.
-pub async fn lock(tx: &mut Tx, id: HoldId) -> Result<bool, Error> {
+pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
     let held = sqlx::query!(
-        "select id from quarantine where id = $1 and state = 'held' and expires_at > now() for update",
+        "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now() for update",
         id.0
     )
     .fetch_optional(&mut *tx.0)
@@ -183,10 +187,14 @@ pub async fn lock(tx: &mut Tx, id: HoldId) -> Result<bool, Error> {
 }
 
 /// Whether any of these records was changed after something was put into quarantine.
-pub async fn is_overtaken(tx: &mut Tx, id: HoldId, by: &[RecordId]) -> Result<bool, Error> {
+pub async fn is_outdated(
+    tx: &mut Tx,
+    id: QuarantineItemId,
+    by: &[RecordId],
+) -> Result<bool, Error> {
     let records: Vec<_> = by.iter().map(|record| record.0).collect();
     Ok(sqlx::query_scalar!(
-        r#"select exists (select from memory_records r join quarantine q on q.id = $1
+        r#"select exists (select from memory_records r join quarantine_items q on q.id = $1
                where r.id = any($2) and r.updated_at > q.created_at) as "is_overtaken!""#,
         id.0,
         &records
@@ -196,23 +204,26 @@ pub async fn is_overtaken(tx: &mut Tx, id: HoldId, by: &[RecordId]) -> Result<bo
 }
 
 /// Throws away what of a project nobody decided about in time; answers what. For the background.
-pub(crate) async fn expire(tx: &mut Tx, project: ProjectId) -> Result<Vec<HoldId>, Error> {
+pub(crate) async fn expire(
+    tx: &mut Tx,
+    project: ProjectId,
+) -> Result<Vec<QuarantineItemId>, Error> {
     let gone = sqlx::query_scalar!(
-        "update quarantine set state = 'expired', sealed = '', summary = '', decided_at = now(),
+        "update quarantine_items set state = 'expired', ciphertext = '', excerpt = '', decided_at = now(),
              notify_at = null
-         where project_id = $1 and state = 'held' and expires_at < now() returning id",
+         where project_id = $1 and state = 'pending' and expires_at < now() returning id",
         project.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    Ok(gone.into_iter().map(HoldId::from).collect())
+    Ok(gone.into_iter().map(QuarantineItemId::from).collect())
 }
 
 /// A notice that is due.
 #[derive(Debug, Clone)]
-pub struct Notice {
+pub struct QuarantineNotification {
     /// About this.
-    pub hold: Hold,
+    pub hold: QuarantineItem,
     /// The project's key.
     pub project_key: String,
     /// Where it goes.
@@ -223,20 +234,21 @@ pub struct Notice {
 
 /// Takes the notices that are due, of what can still be decided about, each for one try: the next is due later and
 /// later, until it is said that one arrived ([`notified`]) or it was tried often enough. For the background.
-pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error> {
+pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNotification>, Error> {
     let rows = sqlx::query!(
         r#"with due as (
-               select id from quarantine where notify_at <= now() and expires_at > now()
+               select id from quarantine_items where notify_at <= now() and expires_at > now()
                order by notify_at limit $1 for update skip locked),
            taken as (
-               update quarantine q set attempts = attempts + 1,
+               update quarantine_items q set attempts = attempts + 1,
                    notify_at = case when attempts + 1 < $2
                        then now() + make_interval(secs => 30 * 2 ^ attempts) end
                from due where q.id = due.id returning q.*)
-           select t.id, t.project_id, t.kind, t.reasons, t.summary, t.sent_by, s.login as "sender?",
-                  t.state, t.created_at, t.expires_at, t.decided_at, t.attempts,
-                  p.key, p.policy #>> '{notices,webhook_url}' as url
-           from taken t join projects p on p.id = t.project_id left join users s on s.id = t.sent_by"#,
+           select t.id as "id!", t.project_id as "project_id!", t.kind as "kind!", t.reasons as "reasons!",
+                  t.excerpt as "excerpt!", t.submitted_by, s.login as "sender?", t.state as "state!",
+                  t.created_at as "created_at!", t.expires_at as "expires_at!", t.decided_at,
+                  t.attempts as "attempts!", p.key as "key!", p.policy #>> '{notifications,webhook_url}' as url
+           from taken t join projects p on p.id = t.project_id left join users s on s.id = t.submitted_by"#,
         limit,
         ATTEMPTS_MAX
     )
@@ -244,13 +256,13 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error
     .await?;
     rows.into_iter()
         .map(|row| {
-            let hold = Hold {
+            let hold = QuarantineItem {
                 id: row.id.into(),
                 project: row.project_id.into(),
                 kind: row.kind,
                 reasons: row.reasons,
-                summary: row.summary,
-                sent_by: row.sent_by.map(UserId),
+                excerpt: row.excerpt,
+                submitted_by: row.submitted_by.map(UserId),
                 sender: row.sender,
                 state: word(&row.state)?,
                 created_at: row.created_at,
@@ -258,14 +270,19 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<Notice>, Error
                 decided_by: None,
                 decided_at: row.decided_at,
             };
-            Ok(Notice { hold, project_key: row.key, url: row.url, attempts: row.attempts })
+            Ok(QuarantineNotification {
+                hold,
+                project_key: row.key,
+                url: row.url,
+                attempts: row.attempts,
+            })
         })
         .collect()
 }
 
 /// The notice arrived, or never will.
-pub async fn notified(store: &Store, id: HoldId) -> Result<(), Error> {
-    sqlx::query!("update quarantine set notify_at = null where id = $1", id.0)
+pub async fn notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
+    sqlx::query!("update quarantine_items set notify_at = null where id = $1", id.0)
         .execute(&mut *store.plain().await?)
         .await?;
     Ok(())
@@ -273,16 +290,16 @@ pub async fn notified(store: &Store, id: HoldId) -> Result<(), Error> {
 
 /// Destroys what somebody sent to the project and nobody has decided about, as [`decide`] does; answers how
 /// much that was.
-pub async fn destroy_sent_by(
+pub async fn delete_submitted_by(
     tx: &mut Tx,
     project: ProjectId,
     sender: UserId,
 ) -> Result<u64, Error> {
     let by = tx.1.entry.map(|entry| entry.principal.0);
     let gone = sqlx::query!(
-        "update quarantine set state = 'destroyed', sealed = '', summary = '', decided_by = $3,
+        "update quarantine_items set state = 'deleted', ciphertext = '', excerpt = '', decided_by = $3,
              decided_at = now(), notify_at = null
-         where project_id = $1 and sent_by = $2 and state = 'held'",
+         where project_id = $1 and submitted_by = $2 and state = 'pending'",
         project.0,
         sender.0,
         by
@@ -297,8 +314,8 @@ struct Row {
     project_id: uuid::Uuid,
     kind: String,
     reasons: Vec<String>,
-    summary: String,
-    sent_by: Option<uuid::Uuid>,
+    excerpt: String,
+    submitted_by: Option<uuid::Uuid>,
     sender: Option<String>,
     state: String,
     created_at: DateTime<Utc>,
@@ -308,14 +325,14 @@ struct Row {
 }
 
 impl Row {
-    fn into_hold(self) -> Result<Hold, Error> {
-        Ok(Hold {
+    fn into_hold(self) -> Result<QuarantineItem, Error> {
+        Ok(QuarantineItem {
             id: self.id.into(),
             project: self.project_id.into(),
             kind: self.kind,
             reasons: self.reasons,
-            summary: self.summary,
-            sent_by: self.sent_by.map(UserId),
+            excerpt: self.excerpt,
+            submitted_by: self.submitted_by.map(UserId),
             sender: self.sender,
             state: word(&self.state)?,
             created_at: self.created_at,

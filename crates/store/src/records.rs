@@ -1,9 +1,9 @@
 //! Memory records and their history.
 
 mod candidates;
+mod contributions;
 mod create;
-mod promotion;
-mod provenance;
+mod review;
 mod versions;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
@@ -18,15 +18,15 @@ use crate::error::word;
 use crate::{Error, Store, Tx};
 
 pub use candidates::{Candidate, Fingerprint, Nearness, candidates};
-pub use create::{NewRecord, create, create_all};
-pub use promotion::{
-    Decided, Promotion, RESTORED_DAYS, confirm, decide, is_own_proposal, live_until, prolong,
-    proposals, restore, same_proposal, share,
+pub use contributions::{
+    AffectedRecords, Contribution, Contributor, add_contribution, contributed, contributions,
+    delete_history, erase, forget, forget_dialogs, forget_docs, origins, records_of, replaced_by,
+    rewrite, same, transfer_superseded,
 };
-pub use provenance::{
-    Contribution, Contributor, Touched, contributed, contributions, erase, forget, forget_dialogs,
-    forget_docs, forget_history, hand_on, origins, records_of, replaced_by, rewrite, same,
-    seconded,
+pub use create::{NewRecord, create, create_all};
+pub use review::{
+    Decided, Promotion, RESTORED_DAYS, confirm, decide, extend_ttl, is_own_proposal, live_until,
+    proposals, restore, same_proposal, share,
 };
 pub use versions::{Version, last_version, version, versions};
 
@@ -67,7 +67,7 @@ pub struct Record {
     /// When it expires; [`NO_END`] for never.
     pub ttl: DateTime<Utc>,
     /// Whether that end was named by a person; a recall does not move it then.
-    pub ttl_given: bool,
+    pub is_ttl_explicit: bool,
     /// Scores of the judge.
     pub quality: serde_json::Value,
     /// What came beside the content.
@@ -75,19 +75,19 @@ pub struct Record {
     /// Life.
     pub state: RecordState,
     /// Who it is for, and who vouches for it.
-    pub standing: Standing,
+    pub access: RecordAccess,
     /// The record that it would change, where it is a proposal for one.
-    pub amends: Option<RecordId>,
+    pub amends_record_id: Option<RecordId>,
     /// What replaced it.
     pub superseded_by: Option<RecordId>,
     /// From 1, one more with every change.
     pub version: i32,
     /// How often it was recalled.
-    pub hits: i32,
+    pub recall_count: i32,
     /// How often feedback said it was used.
-    pub used: i32,
+    pub use_count: i32,
     /// What CI says of the patch that it is about.
-    pub ci: Option<CiVerdict>,
+    pub ci_status: Option<CiVerdict>,
     /// Creation.
     pub created_at: DateTime<Utc>,
     /// Last change.
@@ -96,7 +96,7 @@ pub struct Record {
 
 /// Who a record is for, and who vouches for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct RecordAccess {
     /// Who it is for.
     pub visibility: Visibility,
     /// Who alone may see it; set where it is private.
@@ -105,7 +105,7 @@ pub struct Standing {
     pub trust: Trust,
 }
 
-impl Standing {
+impl RecordAccess {
     /// For the team, by a member of it.
     pub const TEAM: Self =
         Self { visibility: Visibility::Team, private_to: None, trust: Trust::Team };
@@ -113,7 +113,7 @@ impl Standing {
 
 /// Where a record, or a change of one, came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct RecordSource {
     /// Who saved it.
     pub saved_by: Option<UserId>,
     /// What it was taken from, in the words of who saved it; empty for what somebody just said.
@@ -138,7 +138,7 @@ pub struct RecordBody {
     /// When it expires.
     pub ttl: DateTime<Utc>,
     /// Whether that end was named by a person; a recall does not move it then.
-    pub ttl_given: bool,
+    pub is_ttl_explicit: bool,
     /// Scores of the judge.
     pub quality: serde_json::Value,
     /// What came beside the content, sanitized.
@@ -155,7 +155,7 @@ pub struct RecordBody {
 
 /// A change of a live record.
 #[derive(Debug, Clone, Copy)]
-pub struct Change<'a> {
+pub struct RecordUpdate<'a> {
     /// What it says from now on.
     pub body: &'a RecordBody,
     /// What it cites from now on; what it did before where absent.
@@ -163,7 +163,7 @@ pub struct Change<'a> {
     /// Who vouches for it from now on.
     pub trust: Trust,
     /// Where the change came from, each by itself.
-    pub origins: &'a [Origin],
+    pub origins: &'a [RecordSource],
     /// Why it is changed.
     pub reason: &'a str,
     /// Who changes it.
@@ -172,12 +172,12 @@ pub struct Change<'a> {
 
 /// Changes a live record, keeping what it was before under its old version number. One that stays the
 /// same still gets its new date and counts, and no new version.
-pub async fn update(tx: &mut Tx, record: &Record, change: &Change<'_>) -> Result<(), Error> {
+pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> Result<(), Error> {
     let is_another = versions::keep(tx, record, change).await?;
-    let Change { body, trust, .. } = *change;
+    let RecordUpdate { body, trust, .. } = *change;
     sqlx::query!(
         "update memory_records set kind = $2, title = $3, content = $4, scope = $5, tags = $6,
-             owner = $7, ttl = $8, ttl_given = $9, quality = $10, meta = $11,
+             owner = $7, ttl = $8, is_ttl_explicit = $9, quality = $10, meta = $11,
              task_id = coalesce($12, task_id), dialog_id = coalesce($13, dialog_id),
              content_hash = $14, simhash = $15, version = version + $16, trust = $17,
              updated_at = now()
@@ -190,7 +190,7 @@ pub async fn update(tx: &mut Tx, record: &Record, change: &Change<'_>) -> Result
         &body.tags,
         body.owner,
         body.ttl,
-        body.ttl_given,
+        body.is_ttl_explicit,
         body.quality,
         body.meta,
         body.task.map(|t| t.0),
@@ -299,7 +299,7 @@ pub async fn list(
            and ($2::text is null or kind = $2) and id > $3
            and case when $5::text is null then visibility <> 'proposed' else visibility = $5 end
            and (($6::uuid is null and $7::text is null) or exists (
-               select from record_sources s where s.record_id = memory_records.id
+               select from record_contributions s where s.record_id = memory_records.id
                    and ($6 is null or s.saved_by = $6) and ($7 is null or s.source = $7)))
          order by id limit $4",
         project.0,
@@ -327,10 +327,10 @@ async fn fetch(
         Row,
         r#"select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
-                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.ttl_given,
-                  r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust, r.amends,
-                  r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at,
-                  case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci
+                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.is_ttl_explicit,
+                  r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust, r.amends_record_id,
+                  r.superseded_by, r.version, r.recall_count, r.use_count, r.created_at, r.updated_at,
+                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id, r.patch_sha) end as ci_status
            from memory_records r where r.id = any($1)"#,
         &ids
     )
@@ -353,21 +353,21 @@ struct Row {
     tags: Vec<String>,
     owner: Option<String>,
     ttl: DateTime<Utc>,
-    ttl_given: bool,
+    is_ttl_explicit: bool,
     quality: serde_json::Value,
     meta: serde_json::Value,
     state: String,
     visibility: String,
     private_to: Option<uuid::Uuid>,
     trust: String,
-    amends: Option<uuid::Uuid>,
+    amends_record_id: Option<uuid::Uuid>,
     superseded_by: Option<uuid::Uuid>,
     version: i32,
-    hits: i32,
-    used: i32,
+    recall_count: i32,
+    use_count: i32,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
-    ci: Option<String>,
+    ci_status: Option<String>,
 }
 
 impl Row {
@@ -385,21 +385,21 @@ impl Row {
             tags: self.tags,
             owner: self.owner,
             ttl: self.ttl,
-            ttl_given: self.ttl_given,
+            is_ttl_explicit: self.is_ttl_explicit,
             quality: self.quality,
             meta: self.meta,
             state: word(&self.state)?,
-            standing: Standing {
+            access: RecordAccess {
                 visibility: word(&self.visibility)?,
                 private_to: self.private_to.map(UserId),
                 trust: word(&self.trust)?,
             },
-            amends: self.amends.map(RecordId::from),
+            amends_record_id: self.amends_record_id.map(RecordId::from),
             superseded_by: self.superseded_by.map(RecordId::from),
             version: self.version,
-            hits: self.hits,
-            used: self.used,
-            ci: self.ci.as_deref().map(word).transpose()?,
+            recall_count: self.recall_count,
+            use_count: self.use_count,
+            ci_status: self.ci_status.as_deref().map(word).transpose()?,
             created_at: self.created_at,
             updated_at: self.updated_at,
         })

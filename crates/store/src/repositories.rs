@@ -1,7 +1,7 @@
 //! Indexed repositories.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Act, FileId, ProjectId, RepositoryId};
+use mc_domain::{AuditAction, FileId, ProjectId, RepositoryId};
 use mc_sanitizer::mask;
 use serde_json::json;
 use sqlx::PgExecutor;
@@ -26,7 +26,7 @@ pub struct Repository {
     pub location: String,
     /// Whether an administrator of the service was the last to ask for it. Its location may then lead into the
     /// service's network.
-    pub reaches_inside: bool,
+    pub allows_private_network: bool,
     /// Commit that was indexed last; empty outside git.
     pub source_ref: String,
     /// When a run last succeeded.
@@ -48,7 +48,7 @@ pub async fn ensure(
            values ($1, $2, $3, $4, $5)
            on conflict (project_id, owner, name) do update set location = repositories.location
            returning id, project_id, owner, name, namespace as "namespace!", location,
-               reaches_inside, source_ref, indexed_at"#,
+               allows_private_network, source_ref, indexed_at"#,
         RepositoryId::generate().0,
         project.0,
         owner,
@@ -90,7 +90,7 @@ pub async fn relocate(
            values ($1, $2, $3, $4, $5)
            on conflict (project_id, owner, name) do update set location = excluded.location
            returning id, project_id, owner, name, namespace as "namespace!", location,
-               reaches_inside, source_ref, indexed_at"#,
+               allows_private_network, source_ref, indexed_at"#,
         RepositoryId::generate().0,
         project.0,
         owner,
@@ -102,7 +102,7 @@ pub async fn relocate(
     if let Some(before) = before.filter(|before| before != location) {
         // A path may have somebody's address in it.
         let [from, to] = [before.as_str(), location].map(|place| mask(place).text.into_string());
-        let event = NewEvent::new(Act::RepositoryRelocated, repository.id)
+        let event = NewEvent::new(AuditAction::RepositoryRelocated, repository.id)
             .with(json!({ "from": from, "to": to }));
         let actor = tx.1.entry.map(|entry| entry.principal);
         audit::add(tx, Chain::Project(project), actor, &[event]);
@@ -111,7 +111,7 @@ pub async fn relocate(
 }
 
 /// The repositories of a project that were not read for so many days, and that nobody asked for meanwhile.
-pub async fn not_read_for(
+pub async fn list_stale(
     store: &Store,
     project: ProjectId,
     days: i32,
@@ -119,7 +119,7 @@ pub async fn not_read_for(
     Ok(sqlx::query_as!(
         Repository,
         r#"select r.id, r.project_id, r.owner, r.name, r.namespace as "namespace!", r.location,
-                  r.reaches_inside, r.source_ref, r.indexed_at
+                  r.allows_private_network, r.source_ref, r.indexed_at
            from repositories r
            where r.project_id = $1
              and coalesce(r.indexed_at, r.created_at) < now() - make_interval(days => $2)
@@ -135,10 +135,18 @@ pub async fn not_read_for(
 
 /// Notes whether git may fetch the repository from inside the service's network, as an administrator of the service
 /// has it do. Whoever asks for the repository last decides.
-pub async fn set_reach(tx: &mut Tx, id: RepositoryId, reaches_inside: bool) -> Result<(), Error> {
-    sqlx::query!("update repositories set reaches_inside = $2 where id = $1", id.0, reaches_inside)
-        .execute(&mut *tx.0)
-        .await?;
+pub async fn set_reach(
+    tx: &mut Tx,
+    id: RepositoryId,
+    allows_private_network: bool,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update repositories set allows_private_network = $2 where id = $1",
+        id.0,
+        allows_private_network
+    )
+    .execute(&mut *tx.0)
+    .await?;
     Ok(())
 }
 
@@ -152,7 +160,7 @@ pub async fn find(
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               reaches_inside, source_ref, indexed_at
+               allows_private_network, source_ref, indexed_at
            from repositories where project_id = $1 and owner = $2 and name = $3"#,
         project.0,
         owner,
@@ -167,7 +175,7 @@ pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               reaches_inside, source_ref, indexed_at
+               allows_private_network, source_ref, indexed_at
            from repositories where id = $1"#,
         id.0
     )
@@ -192,7 +200,7 @@ async fn select(
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               reaches_inside, source_ref, indexed_at
+               allows_private_network, source_ref, indexed_at
            from repositories where project_id = $1 order by owner, name"#,
         project.0
     )
@@ -225,7 +233,7 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
 /// The repositories of a project with files that were masked by other rules than these
 /// ([`crate::policies::fingerprint`]), held until the transaction ends. To be called before the audit is added
 /// to: who asks for a run of one of them holds it first and waits for the audit then.
-pub async fn masked_otherwise(
+pub async fn list_masked_differently(
     tx: &mut Tx,
     project: ProjectId,
     rules: i64,
@@ -233,10 +241,10 @@ pub async fn masked_otherwise(
     Ok(sqlx::query_as!(
         Repository,
         r#"select id, project_id, owner, name, namespace as "namespace!", location,
-               reaches_inside, source_ref, indexed_at
+               allows_private_network, source_ref, indexed_at
            from repositories r
            where project_id = $1
-               and exists (select from files f where f.repository_id = r.id and f.masked_by <> $2)
+               and exists (select from files f where f.repository_id = r.id and f.masking_fingerprint <> $2)
            order by owner, name for no key update of r"#,
         project.0,
         rules

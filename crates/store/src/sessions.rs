@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, SessionId, TokenId, UserId};
 
-use crate::accounts::{By, Holder, SecretHash, User, read_scopes, scope_words};
+use crate::accounts::{CredentialKind, SecretHash, TokenOwner, User, read_scopes, scope_words};
 use crate::{Error, Store, Tx};
 
 /// Keeps a login that was begun in a browser, under the hash of its state.
@@ -16,7 +16,7 @@ pub async fn keep_pending(
     expires_at: DateTime<Utc>,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "insert into pending_logins (state_hash, provider, sealed, expires_at)
+        "insert into pending_logins (state_hash, provider, ciphertext, expires_at)
          values ($1, $2, $3, $4)",
         state.as_slice(),
         provider,
@@ -31,7 +31,7 @@ pub async fn keep_pending(
 /// Takes what was sealed of a login that has come back: it is found once.
 pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
-        "delete from pending_logins where state_hash = $1 returning sealed",
+        "delete from pending_logins where state_hash = $1 returning ciphertext",
         state.as_slice()
     )
     .fetch_optional(&mut *store.plain().await?)
@@ -100,7 +100,7 @@ pub struct NewSession<'a> {
     /// What it may be used for.
     pub scopes: Scopes,
     /// When it ends, however often it is refreshed.
-    pub ends_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
 }
 
 /// Begins a session; its first refresh token is added by [`add_refresh`]. There is none for a user who may
@@ -117,13 +117,13 @@ pub async fn begin_granted(
 ) -> Result<Option<SessionId>, Error> {
     let id = SessionId::generate();
     let begun = sqlx::query!(
-        "insert into sessions (id, user_id, client, scopes, ends_at)
+        "insert into sessions (id, user_id, client, scopes, expires_at)
          select $1, u.id, $3, $4, $5 from users u where u.id = $2 and u.disabled_at is null",
         id.0,
         session.user.0,
         session.client,
         &scope_words(session.scopes),
-        session.ends_at
+        session.expires_at
     )
     .execute(&mut *tx.0)
     .await?;
@@ -162,9 +162,9 @@ pub struct Refresh {
     /// When the token expires.
     pub expires_at: DateTime<Utc>,
     /// When it was exchanged.
-    pub spent_at: Option<DateTime<Utc>>,
+    pub used_at: Option<DateTime<Utc>>,
     /// When the session ends.
-    pub ends_at: DateTime<Utc>,
+    pub session_expires_at: DateTime<Utc>,
     /// Whether the session was revoked, or its user may no longer come in.
     pub is_revoked: bool,
 }
@@ -172,7 +172,7 @@ pub struct Refresh {
 /// The token with this hash, locked with its session until the transaction ends.
 pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, Error> {
     let row = sqlx::query!(
-        r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.spent_at, s.ends_at,
+        r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.used_at, s.expires_at as session_expires_at,
                   (s.revoked_at is not null or u.disabled_at is not null) as "is_revoked!"
            from refresh_tokens t
            join sessions s on s.id = t.session_id
@@ -189,8 +189,8 @@ pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, 
             client: row.client,
             scopes: read_scopes(&row.scopes)?,
             expires_at: row.expires_at,
-            spent_at: row.spent_at,
-            ends_at: row.ends_at,
+            used_at: row.used_at,
+            session_expires_at: row.session_expires_at,
             is_revoked: row.is_revoked,
         })
     })
@@ -199,7 +199,7 @@ pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, 
 
 /// Notes that the token was exchanged.
 pub async fn spend(tx: &mut Tx, hash: &SecretHash) -> Result<(), Error> {
-    sqlx::query!("update refresh_tokens set spent_at = now() where hash = $1", hash.as_slice())
+    sqlx::query!("update refresh_tokens set used_at = now() where hash = $1", hash.as_slice())
         .execute(&mut *tx.0)
         .await?;
     Ok(())
@@ -232,7 +232,7 @@ pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
     .await?;
     let revoked = sqlx::query!(
         "update sessions set revoked_at = now()
-         where user_id = $1 and revoked_at is null and ends_at > now()",
+         where user_id = $1 and revoked_at is null and expires_at > now()",
         user.0
     )
     .execute(&mut *tx.0)
@@ -255,14 +255,18 @@ async fn hold(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
 /// Whether what a caller came in by, a session or a personal access token, still lets them in; if so, it stays
 /// so until the transaction ends. For what lets somebody in for longer: between a request's headers, by which
 /// the caller was told, and the end of its body there is time to end the session.
-pub async fn still_lets_in(tx: &mut Tx, user: UserId, credential: TokenId) -> Result<bool, Error> {
+pub async fn is_credential_valid(
+    tx: &mut Tx,
+    user: UserId,
+    credential: TokenId,
+) -> Result<bool, Error> {
     // In the order of `revoke_all`, of which each statement sees what came before it.
     if !hold(tx, user).await? {
         return Ok(false);
     }
     let session = sqlx::query_scalar!(
         "select id from sessions
-         where id = $1 and user_id = $2 and revoked_at is null and ends_at > now() for share",
+         where id = $1 and user_id = $2 and revoked_at is null and expires_at > now() for share",
         credential.0,
         user.0
     )
@@ -290,14 +294,14 @@ pub async fn holder(
     store: &Store,
     user: UserId,
     session: SessionId,
-) -> Result<Option<Holder>, Error> {
+) -> Result<Option<TokenOwner>, Error> {
     let mut reading = store.plain().await?;
     let row = sqlx::query!(
         r#"select u.login, u.is_admin, coalesce(s.scopes, t.scopes) as "scopes!",
                   s.id is not null as "is_login!"
            from users u
            left join sessions s on s.id = $2 and s.user_id = u.id
-               and s.revoked_at is null and s.ends_at > now()
+               and s.revoked_at is null and s.expires_at > now()
            left join access_tokens t on t.id = $2 and t.user_id = u.id
                and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
            where u.id = $1 and u.disabled_at is null and coalesce(s.id, t.id) is not null"#,
@@ -308,11 +312,11 @@ pub async fn holder(
     .await?;
     reading.done();
     row.map(|row| {
-        Ok(Holder {
+        Ok(TokenOwner {
             user,
             login: row.login,
             token: session.0.into(),
-            by: if row.is_login { By::Login } else { By::Token },
+            by: if row.is_login { CredentialKind::Login } else { CredentialKind::Token },
             is_admin: row.is_admin,
             scopes: read_scopes(&row.scopes)?,
         })
@@ -339,13 +343,13 @@ pub struct Device {
     /// The program that asks.
     pub client: String,
     /// What it asks for.
-    pub requested: Scopes,
+    pub requested_scopes: Scopes,
     /// When both codes expire.
     pub expires_at: DateTime<Utc>,
     /// Seconds between two polls.
     pub interval: i32,
     /// The last poll.
-    pub polled_at: Option<DateTime<Utc>>,
+    pub last_polled_at: Option<DateTime<Utc>>,
     /// What has become of it.
     pub state: DeviceState,
     /// Who agreed.
@@ -358,7 +362,7 @@ pub struct Device {
 
 /// Which code a login is looked for by; both as hashes.
 #[derive(Debug, Clone, Copy)]
-pub enum Code<'a> {
+pub enum DeviceCodeKey<'a> {
     /// The terminal's.
     Device(&'a SecretHash),
     /// The person's.
@@ -373,13 +377,13 @@ pub async fn begin_device(
     grant: &Device,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "insert into device_grants (device_hash, user_code_hash, client, requested, expires_at,
-             poll_interval)
+        "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes, expires_at,
+             interval_seconds)
          values ($1, $2, $3, $4, $5, $6)",
         device.as_slice(),
         user_code.as_slice(),
         grant.client,
-        &scope_words(grant.requested),
+        &scope_words(grant.requested_scopes),
         grant.expires_at,
         grant.interval
     )
@@ -389,12 +393,12 @@ pub async fn begin_device(
 }
 
 /// The login with this code, locked until the transaction ends.
-pub async fn device(tx: &mut Tx, code: Code<'_>) -> Result<Option<Device>, Error> {
+pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Device>, Error> {
     let (device, user_code) = hashes(code);
     let row = sqlx::query!(
-        "select client, requested, expires_at, poll_interval, polled_at, state, user_id, scopes,
+        "select client, requested_scopes, expires_at, interval_seconds, last_polled_at, state, user_id, scopes,
              session_id
-         from device_grants where device_hash = $1 or user_code_hash = $2 for update",
+         from device_grants where device_code_hash = $1 or user_code_hash = $2 for update",
         device,
         user_code
     )
@@ -403,10 +407,10 @@ pub async fn device(tx: &mut Tx, code: Code<'_>) -> Result<Option<Device>, Error
     row.map(|row| {
         Ok(Device {
             client: row.client,
-            requested: read_scopes(&row.requested)?,
+            requested_scopes: read_scopes(&row.requested_scopes)?,
             expires_at: row.expires_at,
-            interval: row.poll_interval,
-            polled_at: row.polled_at,
+            interval: row.interval_seconds,
+            last_polled_at: row.last_polled_at,
             state: match row.state.as_str() {
                 "approved" => DeviceState::Approved,
                 "denied" => DeviceState::Denied,
@@ -422,7 +426,7 @@ pub async fn device(tx: &mut Tx, code: Code<'_>) -> Result<Option<Device>, Error
 }
 
 /// Writes what has become of the login with this code.
-pub async fn put_device(tx: &mut Tx, code: Code<'_>, grant: &Device) -> Result<(), Error> {
+pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) -> Result<(), Error> {
     let (device, user_code) = hashes(code);
     let state = match grant.state {
         DeviceState::Pending => "pending",
@@ -431,13 +435,13 @@ pub async fn put_device(tx: &mut Tx, code: Code<'_>, grant: &Device) -> Result<(
         DeviceState::Consumed => "consumed",
     };
     sqlx::query!(
-        "update device_grants set poll_interval = $3, polled_at = $4, state = $5, user_id = $6,
+        "update device_grants set interval_seconds = $3, last_polled_at = $4, state = $5, user_id = $6,
              scopes = $7, session_id = $8
-         where device_hash = $1 or user_code_hash = $2",
+         where device_code_hash = $1 or user_code_hash = $2",
         device,
         user_code,
         grant.interval,
-        grant.polled_at,
+        grant.last_polled_at,
         state,
         grant.user.map(|user| user.0),
         &scope_words(grant.scopes),
@@ -448,10 +452,10 @@ pub async fn put_device(tx: &mut Tx, code: Code<'_>, grant: &Device) -> Result<(
     Ok(())
 }
 
-fn hashes(code: Code<'_>) -> (Option<&[u8]>, Option<&[u8]>) {
+fn hashes(code: DeviceCodeKey<'_>) -> (Option<&[u8]>, Option<&[u8]>) {
     match code {
-        Code::Device(hash) => (Some(hash.as_slice()), None),
-        Code::User(hash) => (None, Some(hash.as_slice())),
+        DeviceCodeKey::Device(hash) => (Some(hash.as_slice()), None),
+        DeviceCodeKey::User(hash) => (None, Some(hash.as_slice())),
     }
 }
 
@@ -463,7 +467,7 @@ pub struct Key {
     /// Its private half, sealed.
     pub private: Vec<u8>,
     /// When it begins to sign.
-    pub since: DateTime<Utc>,
+    pub active_from: DateTime<Utc>,
     /// When it was retired.
     pub retired_at: Option<DateTime<Utc>>,
 }
@@ -471,7 +475,7 @@ pub struct Key {
 /// Every key there is.
 pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
     let rows = sqlx::query!(
-        "select public_key, private_key, since, retired_at from signing_keys order by since"
+        "select public_key, private_key, active_from, retired_at from signing_keys order by active_from"
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
@@ -481,7 +485,7 @@ pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
             Ok(Key {
                 public: public.map_err(|_| Error::Unreadable("signing_keys.public_key".into()))?,
                 private: row.private_key,
-                since: row.since,
+                active_from: row.active_from,
                 retired_at: row.retired_at,
             })
         })
@@ -496,16 +500,17 @@ pub async fn rotate_keys(
     key: &Key,
 ) -> Result<(), Error> {
     let mut tx = store.begin_with("select pg_advisory_xact_lock(hashtext('signing_keys'))").await?;
-    let latest =
-        sqlx::query_scalar!(r#"select max(since) from signing_keys"#).fetch_one(&mut *tx.0).await?;
+    let latest = sqlx::query_scalar!(r#"select max(active_from) from signing_keys"#)
+        .fetch_one(&mut *tx.0)
+        .await?;
     if latest > newest {
         return Ok(());
     }
     sqlx::query!(
-        "insert into signing_keys (public_key, private_key, since) values ($1, $2, $3)",
+        "insert into signing_keys (public_key, private_key, active_from) values ($1, $2, $3)",
         key.public.as_slice(),
         key.private,
-        key.since
+        key.active_from
     )
     .execute(&mut *tx.0)
     .await?;

@@ -1,11 +1,11 @@
 //! Tracker issues as the project knows them.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{ConnectionId, DialogId, ProjectId, RecordId, TaskId};
+use mc_domain::{DialogId, IntegrationId, ProjectId, RecordId, TaskId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Store, Tx, task_links};
+use crate::{Error, Store, Tx, task_comments};
 
 /// A link of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct NewTask {
     /// Whether that is all the tracker has. Where it is not, what is left out stays as it was.
     pub is_whole: bool,
     /// When the tracker said so; now when absent.
-    pub said_at: Option<DateTime<Utc>>,
+    pub source_updated_at: Option<DateTime<Utc>>,
 }
 
 /// What [`upsert`] did.
@@ -75,11 +75,11 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
     let links = to_json(&task.links);
     // What is said once more is said later, too: what was said in between may still come.
     let row = sqlx::query!(
-        r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels, links, said_at)
+        r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels, links, source_updated_at)
            values ($1, $2, $3, $4, coalesce($5, 'unknown'), $6, $7, $8, coalesce($9, now()))
            on conflict (project_id, external_id) do update set
-               (title, status, assignee, labels, links, said_at, updated_at) = (
-                   select n.title, n.status, n.assignee, n.labels, n.links, excluded.said_at,
+               (title, status, assignee, labels, links, source_updated_at, updated_at) = (
+                   select n.title, n.status, n.assignee, n.labels, n.links, excluded.source_updated_at,
                        case when n is distinct from
                            row (t.title, t.status, t.assignee, t.labels, t.links)
                        then statement_timestamp() else t.updated_at end
@@ -88,7 +88,7 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
                        case when $10 or $6 is not null then excluded.assignee else t.assignee end as assignee,
                        case when $10 or cardinality($7::text[]) > 0 then excluded.labels else t.labels end as labels,
                        case when $10 or $8 <> '[]' then excluded.links else t.links end as links) n)
-           where (excluded.said_at >= t.said_at) is not false
+           where (excluded.source_updated_at >= t.source_updated_at) is not false
            returning (xmax = 0) as "inserted!", updated_at = statement_timestamp() as "changed!""#,
         TaskId::generate().0,
         project.0,
@@ -98,7 +98,7 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
         task.assignee,
         &task.labels,
         links,
-        task.said_at,
+        task.source_updated_at,
         task.is_whole
     )
     .fetch_optional(&mut *tx.0)
@@ -111,11 +111,7 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
 }
 
 /// Whether a task is gone at its tracker, or is not for everybody there.
-pub async fn is_withdrawn(
-    tx: &mut Tx,
-    project: ProjectId,
-    external_id: &str,
-) -> Result<bool, Error> {
+pub async fn is_deleted(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<bool, Error> {
     let status = sqlx::query_scalar!(
         "select status from tasks where project_id = $1 and external_id = $2",
         project.0,
@@ -128,19 +124,19 @@ pub async fn is_withdrawn(
 
 /// Forgets what the tracker said of a task that is gone there. The task stays, for what was linked to it, and
 /// so that what was said of it before and comes later does not bring it back. `false` where it was heard of since.
-pub async fn withdraw(
+pub async fn mark_deleted(
     tx: &mut Tx,
     project: ProjectId,
     external_id: &str,
     gone_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let withdrawn = sqlx::query!(
-        "insert into tasks (id, project_id, external_id, status, said_at)
+        "insert into tasks (id, project_id, external_id, status, source_updated_at)
          values ($1, $2, $3, 'deleted', $4)
          on conflict (project_id, external_id) do update set
              title = '', status = excluded.status, assignee = null, labels = '{}', links = '[]',
-             updated_at = now(), said_at = excluded.said_at
-         where (excluded.said_at >= tasks.said_at) is not false",
+             updated_at = now(), source_updated_at = excluded.source_updated_at
+         where (excluded.source_updated_at >= tasks.source_updated_at) is not false",
         TaskId::generate().0,
         project.0,
         external_id,
@@ -148,44 +144,44 @@ pub async fn withdraw(
     )
     .execute(&mut *tx.0)
     .await?;
-    let is_withdrawn = withdrawn.rows_affected() == 1;
-    if is_withdrawn {
+    let is_deleted = withdrawn.rows_affected() == 1;
+    if is_deleted {
         forget_said(tx, project, external_id).await?;
     }
-    Ok(is_withdrawn)
+    Ok(is_deleted)
 }
 
 /// Forgets what the tracker said of a task that it did not list when a connection asked. That one may be hidden rather
 /// than gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back.
 /// `false` where there is none, it was heard of since, or another connection, which may see more, has brought it.
-pub async fn withdraw_unlisted(
+pub async fn mark_missing_deleted(
     tx: &mut Tx,
     project: ProjectId,
-    connection: ConnectionId,
+    connection: IntegrationId,
     external_id: &str,
-    asked_at: DateTime<Utc>,
+    requested_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
     let withdrawn = sqlx::query!(
         "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}', links = '[]',
              updated_at = now()
-         where project_id = $1 and external_id = $2 and (said_at <= $3) is not false and connection_id = $4",
+         where project_id = $1 and external_id = $2 and (source_updated_at <= $3) is not false and integration_id = $4",
         project.0,
         external_id,
-        asked_at,
+        requested_at,
         connection.0
     )
     .execute(&mut *tx.0)
     .await?;
-    let is_withdrawn = withdrawn.rows_affected() == 1;
-    if is_withdrawn {
+    let is_deleted = withdrawn.rows_affected() == 1;
+    if is_deleted {
         forget_said(tx, project, external_id).await?;
     }
-    Ok(is_withdrawn)
+    Ok(is_deleted)
 }
 
 /// Forgets what people said about a task at its tracker, which connections keep as documents beside it, and what we did.
 async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
-    task_links::forget(tx, project, external_id).await?;
+    task_comments::forget(tx, project, external_id).await?;
     sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $2 and source like 'tracker:%'",
         project.0,
@@ -205,7 +201,7 @@ pub async fn forget(
 ) -> Result<Option<TaskId>, Error> {
     let id = sqlx::query_scalar!(
         "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
-             links = '[]', updated_at = now(), said_at = greatest(said_at, now())
+             links = '[]', updated_at = now(), source_updated_at = greatest(source_updated_at, now())
          where project_id = $1 and external_id = $2 returning id",
         project.0,
         external_id

@@ -44,7 +44,7 @@ pub async fn find(
                where d.task_id in (select id from task)
                union all
                select p.id, false, p.updated_at
-               from memory_citations c join passages p on p.record_id = c.record_id
+               from record_citations c join passages p on p.record_id = c.record_id
                where c.project_id = $1 and (c.file_path = any($3) or c.file_path like any($4)))
            select id as "id!", bool_or(of_task) as "of_task!" from tied
            group by id order by bool_or(of_task) desc, max(updated_at) desc limit $5"#,
@@ -77,10 +77,10 @@ pub async fn own_proposals(
     let ids = sqlx::query_scalar!(
         "select r.id from memory_records r
          where r.project_id = $1 and r.visibility = 'proposed' and r.state in ('active', 'stale')
-             and r.set_aside is null and r.ttl > now()
+             and r.demotion is null and r.ttl > now()
              and r.task_id in (select id from tasks
                                where project_id = $1 and (external_id = any($2) or external_id like any($3)))
-             and exists (select from record_sources s where s.record_id = r.id and s.saved_by = $4)
+             and exists (select from record_contributions s where s.record_id = r.id and s.saved_by = $4)
          order by r.updated_at desc, r.id limit $5",
         project.0,
         &spelled(tasks),

@@ -57,10 +57,10 @@ pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(
                  and b.created_at > now() - make_interval(hours => $5)
              order by b.created_at desc limit 1),
          seen as (
-             insert into uses (project_id, bundle_id, record_id, doc_id, kind)
+             insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
              select $1, bundle_id, $2, $3, 'opened' from held
              on conflict do nothing returning record_id)
-         update memory_records r set opened = opened + 1, last_used_at = now() from seen where r.id = seen.record_id",
+         update memory_records r set open_count = open_count + 1, last_used_at = now() from seen where r.id = seen.record_id",
         project.0,
         record,
         doc,
@@ -105,19 +105,19 @@ pub async fn cited(
              select i.* from item i join docs d on d.id = i.doc_id where d.url = any($6)
              union
              select i.* from item i
-             join memory_citations c on c.record_id = i.record_id
+             join record_citations c on c.record_id = i.record_id
              join place p on p.file = c.file_path
                  and (p.symbol = c.symbol or (p.first <= c.line_end and p.last >= c.line_start))),
          newest as (
              select distinct on (coalesce(record_id, doc_id)) bundle_id, record_id, doc_id
              from named order by coalesce(record_id, doc_id), created_at desc),
          seen as (
-             insert into uses (project_id, bundle_id, record_id, doc_id, kind)
+             insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
              select $1, bundle_id, record_id, doc_id, 'cited' from newest
              on conflict do nothing returning record_id),
          held as materialized (
              select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
-         update memory_records r set cited = cited + 1, last_used_at = now() from held where r.id = held.id",
+         update memory_records r set cite_count = cite_count + 1, last_used_at = now() from held where r.id = held.id",
         project.0,
         user.0,
         SESSION_HOURS,
@@ -142,25 +142,25 @@ pub(crate) async fn merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result
         "with touched as (
              select distinct f.path from code_chunks k join files f on f.id = k.file_id
              where k.project_id = $1 and k.source_ref = $2
-                 and exists (select from changes c
+                 and exists (select from pull_requests c
                              where c.project_id = $1 and c.merge_sha = $2 and c.state = 'merged')
                  and exists (select from code_chunks o
                              where o.repository_id = k.repository_id and o.source_ref <> $2)),
          held as (
              select distinct on (i.record_id) i.record_id, i.bundle_id
              from touched t
-             join memory_citations c on c.project_id = $1 and c.file_path = t.path
+             join record_citations c on c.project_id = $1 and c.file_path = t.path
              join bundle_items i on i.record_id = c.record_id
              join bundles b on b.id = i.bundle_id
              where b.created_at > now() - make_interval(days => $3)
              order by i.record_id, b.created_at desc),
          seen as (
-             insert into uses (project_id, bundle_id, record_id, kind)
+             insert into bundle_uses (project_id, bundle_id, record_id, kind)
              select $1, bundle_id, record_id, 'merged' from held
              on conflict do nothing returning record_id),
          locked as materialized (
              select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
-         update memory_records r set merged = merged + 1, last_used_at = now() from locked where r.id = locked.id",
+         update memory_records r set pull_request_count = pull_request_count + 1, last_used_at = now() from locked where r.id = locked.id",
         project.0,
         sha,
         CHANGE_DAYS

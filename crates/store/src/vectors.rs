@@ -1,6 +1,6 @@
 //! Vectors, of several models side by side, and the queue of passages that still need one.
 
-mod graph;
+mod hnsw;
 mod nearest;
 mod progress;
 
@@ -9,16 +9,18 @@ use mc_sanitizer::Sanitized;
 use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
-use crate::again::past_deadlocks;
 use crate::error::word;
 use crate::history::EMBEDDING_PRIORITY;
 use crate::passages::embedding_text;
+use crate::retry::retry_on_deadlock;
 use crate::{Error, Listener, Store, Tx};
 
-pub(crate) use graph::{Graphs, graphs};
-pub use graph::{Heap, drop_graphs, heaps, make_graph, move_into_graph};
-pub use nearest::{Extent, extent, near_to, nearest, nearest_in, nearest_of};
-pub use progress::{Failing, Progress, failing, progress, try_failing_again};
+pub use hnsw::{
+    FlatVectors, create_hnsw_index, drop_orphaned_hnsw_indexes, list_flat_vectors, move_into_hnsw,
+};
+pub(crate) use hnsw::{Graphs, graphs};
+pub use nearest::{VectorPlacement, extent, near_to, nearest, nearest_in, nearest_of};
+pub use progress::{FailedPassage, Progress, failing, progress, retry_failed};
 
 /// The longest vectors of half precision that pgvector's HNSW index takes.
 const MAX_DIMENSIONS: i32 = 4_000;
@@ -163,7 +165,7 @@ async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Resul
 async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let mut queued = 0;
     loop {
-        queued += past_deadlocks(|| enqueue_free(store, model, passages)).await?;
+        queued += retry_on_deadlock(|| enqueue_free(store, model, passages)).await?;
         let Some(held) = unqueued(store, model, passages).await? else { return Ok(queued) };
         sqlx::query!("select from passages where id = $1 for key share", held)
             .execute(&mut *store.plain().await?)
@@ -211,12 +213,12 @@ async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Opt
 
 /// How many passages have no current vector, in one project or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Queue {
+pub struct EmbeddingBacklog {
     /// Those whose vector is to come.
     pub pending: i64,
     /// Those that failed so often that nobody should wait for their vectors; they are tried again
     /// from time to time. Keyword search finds them.
-    pub failing: i64,
+    pub failed_count: i64,
 }
 
 /// Counts the passages that have no current vector; of a project those that its reader may find. Those
@@ -225,13 +227,13 @@ pub async fn queue(
     store: &Store,
     project: Option<ProjectId>,
     is_remote: bool,
-) -> Result<Queue, Error> {
+) -> Result<EmbeddingBacklog, Error> {
     Ok(sqlx::query_as!(
-        Queue,
+        EmbeddingBacklog,
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
-                  count(*) filter (where q.attempts >= $2) as "failing!"
+                  count(*) filter (where q.attempts >= $2) as "failed_count!"
            from embedding_queue q join projects p on p.id = q.project_id
-           where ($1::uuid is null or q.project_id = $1) and mc.may_embed(p.embedding_providers, $3)"#,
+           where ($1::uuid is null or q.project_id = $1) and mc.is_embedding_allowed(p.allowed_embedding_models, $3)"#,
         project.map(|project| project.0),
         FAILING_AFTER,
         is_remote
@@ -265,24 +267,24 @@ pub async fn take_backlog(
     let rows = sqlx::query!(
         r#"with put_off as (
                select q.passage_id from embedding_queue q
-               where q.run_at <= now() and q.project_id in (
-                   select p.id from projects p where not mc.may_embed(p.embedding_providers, $2))
+               where q.scheduled_at <= now() and q.project_id in (
+                   select p.id from projects p where not mc.is_embedding_allowed(p.allowed_embedding_models, $2))
                limit 1000 for update skip locked),
            later as (
-               update embedding_queue q set run_at = now() + interval '1 hour'
+               update embedding_queue q set scheduled_at = now() + interval '1 hour'
                where q.passage_id = any(array(select passage_id from put_off))),
            due as (
                select q.passage_id from embedding_queue q
-               where q.run_at <= now() and exists (
+               where q.scheduled_at <= now() and exists (
                    select from projects p
-                   where p.id = q.project_id and mc.may_embed(p.embedding_providers, $2))
-               order by q.priority, q.run_at, q.passage_id limit $1
+                   where p.id = q.project_id and mc.is_embedding_allowed(p.allowed_embedding_models, $2))
+               order by q.priority, q.scheduled_at, q.passage_id limit $1
                for update skip locked),
            claimed as (
-               update embedding_queue q set run_at = now() + interval '1 minute'
+               update embedding_queue q set scheduled_at = now() + interval '1 minute'
                where q.passage_id = any(array(select passage_id from due))
                returning q.passage_id)
-           select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.place,
+           select p.id, p.project_id, p.source_kind as "source_kind!", p.title, p.location,
                   p.context, p.text, p.content_hash
            from claimed c join passages p on p.id = c.passage_id"#,
         limit,
@@ -293,7 +295,7 @@ pub async fn take_backlog(
     rows.into_iter()
         .map(|r| {
             let source = word(&r.source_kind)?;
-            let text = embedding_text(source, &r.title, &r.place, &r.context, &r.text);
+            let text = embedding_text(source, &r.title, &r.location, &r.context, &r.text);
             Ok(Backlog {
                 passage: r.id.into(),
                 project: r.project_id.into(),
@@ -316,7 +318,7 @@ pub async fn may_embed(
     Ok(sqlx::query_scalar!(
         r#"select not exists (
                select from unnest($1::uuid[]) as asked (id) left join projects p using (id)
-               where coalesce(not mc.may_embed(p.embedding_providers, $2), true)) as "all!""#,
+               where coalesce(not mc.is_embedding_allowed(p.allowed_embedding_models, $2), true)) as "all!""#,
         &ids,
         is_remote
     )
@@ -409,7 +411,7 @@ pub async fn backlog_failed(
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
     sqlx::query!(
         "update embedding_queue set attempts = attempts + 1, last_error = $2,
-             run_at = now() + least(interval '1 hour', interval '1 second' * 2 ^ least(attempts, 12))
+             scheduled_at = now() + least(interval '1 hour', interval '1 second' * 2 ^ least(attempts, 12))
          where passage_id = any($1)",
         &ids,
         reason
@@ -422,8 +424,11 @@ pub async fn backlog_failed(
 /// Gives claimed passages back at once, unharmed (the provider is away, or the service stops).
 pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
-    sqlx::query!("update embedding_queue set run_at = now() where passage_id = any($1)", &ids)
-        .execute(&mut *store.plain().await?)
-        .await?;
+    sqlx::query!(
+        "update embedding_queue set scheduled_at = now() where passage_id = any($1)",
+        &ids
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::bundles::{self, NewBundle};
 use crate::passages::{self, PassageFilter};
-use crate::vectors::{self, Extent, Model};
+use crate::vectors::{self, Model, VectorPlacement};
 use crate::{Error, Store, citations, projects};
 
 /// PostgreSQL plans the first executions of a statement each anew.
@@ -50,9 +50,9 @@ async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
     let direction = vec![1.0; usize::try_from(model.dimensions).unwrap_or(0)];
     let key = ProjectKey::parse("warm-up").expect("a key");
     projects::find(store, UserId::LOCAL, &key).await?;
-    let store = &store.enter(UserId::LOCAL, nobody);
+    let store = &store.for_project(UserId::LOCAL, nobody);
     let visit = store.visit();
-    vectors::nearest_in(&visit, model, &direction, &records, 1, Extent::Heap).await?;
+    vectors::nearest_in(&visit, model, &direction, &records, 1, VectorPlacement::Heap).await?;
     passages::load(&visit, nobody, &[PassageId(Uuid::nil())]).await?;
     // Its connection is the only one there is.
     drop(visit);
@@ -70,7 +70,7 @@ fn unheard(project: ProjectId) -> NewBundle {
         principal: String::new(),
         request: json!({}),
         confidence: 0.0,
-        tokens: 0,
+        token_count: 0,
         degraded: Vec::new(),
         items: Vec::new(),
         handles: Vec::new(),

@@ -6,10 +6,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mc_crypto::{Sealer, SealingKey};
+use mc_crypto::{EncryptionKey, Encryptor};
 use mc_store::backup::{self, Archive, BackupError, Manifest, Progress, Source, Step, Target};
 use mc_store::testing::{execute, text};
-use mc_store::{Store, logins};
+use mc_store::{Store, db_roles};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,7 @@ fn quiet() -> Progress {
     Arc::new(|_, _| {})
 }
 
-async fn take(url: &str, sealer: &Sealer, path: &Path) -> Result<Manifest, BackupError> {
+async fn take(url: &str, sealer: &Encryptor, path: &Path) -> Result<Manifest, BackupError> {
     let install_dirs = &installations();
     let source = Source { url, install_dirs, sealer, heads: HashMap::new() };
     let file = File::create(path).unwrap();
@@ -83,7 +83,7 @@ async fn restore(
     url: &str,
     progress: Progress,
     cancel: &CancellationToken,
-) -> Result<logins::Logins, BackupError> {
+) -> Result<db_roles::DbRoles, BackupError> {
     refill(&Archive::open(path, &quiet())?, url, progress, cancel).await
 }
 
@@ -92,14 +92,14 @@ async fn refill(
     url: &str,
     progress: Progress,
     cancel: &CancellationToken,
-) -> Result<logins::Logins, BackupError> {
+) -> Result<db_roles::DbRoles, BackupError> {
     let install_dirs = &installations();
     let target = Target { url, install_dirs, is_key_lost: false };
     backup::restore(archive, &target, progress, cancel).await
 }
 
-fn sealer() -> Sealer {
-    Sealer::new(SealingKey::generate(), Vec::new())
+fn sealer() -> Encryptor {
+    Encryptor::new(EncryptionKey::generate(), Vec::new())
 }
 
 /// A backup of a database with some rows.
@@ -127,7 +127,7 @@ async fn another_owner_who_is_no_superuser_restores_and_backs_up_all_of_it() {
     let target = Empty::create().await;
     let logins = restore(&path, &target.owner, quiet(), &CancellationToken::new()).await.unwrap();
 
-    let again = logins::prepare(&target.owner).await.unwrap();
+    let again = db_roles::prepare(&target.owner).await.unwrap();
     assert_eq!(again.worker, logins.worker);
     let worker = Store::connect(&logins.worker, 1, mc_store::testing::chains()).await.unwrap();
     let service = Store::connect(&logins.service, 1, mc_store::testing::chains()).await.unwrap();
@@ -135,9 +135,9 @@ async fn another_owner_who_is_no_superuser_restores_and_backs_up_all_of_it() {
     assert_eq!(text(&worker, count).await.unwrap(), "2");
     assert_eq!(text(&service, count).await.unwrap(), "0", "nobody has entered a project");
     let names = "select string_agg(p.key, ' ' order by p.key)
-                 from mc.projects_of('00000000-0000-7000-8000-000000000001') p";
+                 from mc.list_projects('00000000-0000-7000-8000-000000000001') p";
     let owners = "select string_agg(distinct pg_get_userbyid(proowner), ' ') from pg_proc
-                  where proname in ('enter', 'projects_of', 'passages_inserted')";
+                  where proname in ('set_project_context', 'list_projects', 'after_passages_insert')";
     assert_eq!(text(&worker, owners).await.unwrap(), "memory_copilot_worker");
     assert!(text(&worker, names).await.is_ok_and(|names| names == "depot shop"));
     tokio::join!(worker.close(), service.close());
@@ -163,9 +163,9 @@ async fn a_role_that_policies_hide_rows_from_makes_no_backup() {
 async fn a_database_of_another_key_makes_no_backup() {
     let folder = TempDir::new().unwrap();
     let database = TestDatabase::create().await;
-    let event = mc_store::audit::NewEvent::new(mc_domain::Act::ProjectCreated, "shop");
+    let event = mc_store::audit::NewEvent::new(mc_domain::AuditAction::ProjectCreated, "shop");
     let chain = mc_store::audit::Chain::Service;
-    mc_store::audit::note_alone(database.store(), chain, None, &[event]).await.unwrap();
+    mc_store::audit::record_in_own_tx(database.store(), chain, None, &[event]).await.unwrap();
     let path = folder.path().join("backup.tar");
     let refused = take(database.url(), &sealer(), &path).await.unwrap_err();
     assert!(matches!(refused, BackupError::OtherKey), "{refused}");
@@ -219,7 +219,7 @@ async fn a_database_whose_restore_did_not_end_is_not_served_and_restored_anew() 
     ] {
         execute(&target.owner, statement).await.unwrap();
     }
-    let said = logins::prepare(&target.owner).await.err().unwrap().to_string();
+    let said = db_roles::prepare(&target.owner).await.err().unwrap().to_string();
     assert!(said.contains("a restore into this database has not ended"), "{said}");
 
     let logins = restore(&path, &target.owner, quiet(), &CancellationToken::new()).await.unwrap();

@@ -37,7 +37,7 @@ async fn document(store: &Store, project: ProjectId, doc_id: &str) -> DocId {
 async fn a_bundle_is_kept_though_a_part_of_it_was_deleted_since_the_answer() {
     let db = TestDatabase::create().await;
     let project = db.project("shop").await.id;
-    let shop = db.service().enter(UserId::LOCAL, project);
+    let shop = db.service().for_project(UserId::LOCAL, project);
     let [gone, there] =
         [document(&shop, project, "gone").await, document(&shop, project, "there").await];
     execute(db.url(), "delete from docs where doc_id = 'gone'").await.unwrap();
@@ -47,7 +47,7 @@ async fn a_bundle_is_kept_though_a_part_of_it_was_deleted_since_the_answer() {
         principal: "somebody".into(),
         request: json!({}),
         confidence: 1.0,
-        tokens: 100,
+        token_count: 100,
         degraded: vec![],
         handles: (1..=items.len()).map(|n| format!("d{n}").parse().unwrap()).collect(),
         items,

@@ -3,7 +3,7 @@
 
 use futures::future::join_all;
 use mc_store::Store;
-use mc_store::audit::{Claim, claim};
+use mc_store::audit::{Claim, claim_key};
 use mc_store::testing::chains;
 use mc_testkit::TestDatabase;
 
@@ -18,7 +18,7 @@ async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
     let db = &db;
     let claims = (0..8).map(|_| async move {
         let store = process(db).await;
-        let is_first = match claim(&store).await.unwrap() {
+        let is_first = match claim_key(&store).await.unwrap() {
             Claim::First(tx) => {
                 tx.commit().await.unwrap();
                 true
@@ -27,7 +27,7 @@ async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
             Claim::Known => panic!("nobody else has its key"),
         };
         // Who was first knows its own key from then on.
-        let again = claim(&store).await.unwrap();
+        let again = claim_key(&store).await.unwrap();
         assert_eq!(matches!(again, Claim::Known), is_first, "{again:?}");
         is_first
     });
@@ -39,9 +39,9 @@ async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
 async fn a_claim_that_was_not_committed_leaves_the_database_to_the_next() {
     let db = TestDatabase::create().await;
     let (first, second) = (process(&db).await, process(&db).await);
-    let claimed = claim(&first).await.unwrap();
+    let claimed = claim_key(&first).await.unwrap();
     assert!(matches!(claimed, Claim::First(_)), "{claimed:?}");
     drop(claimed);
-    let claimed = claim(&second).await.unwrap();
+    let claimed = claim_key(&second).await.unwrap();
     assert!(matches!(claimed, Claim::First(_)), "{claimed:?}");
 }

@@ -4,43 +4,43 @@
 use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{Ability, ConnectionId, ProjectId, UserId};
+use mc_domain::{Capability, IntegrationId, ProjectId, UserId};
 use mc_sanitizer::mask;
-use mc_store::connections::{self, NewConnection};
+use mc_store::integrations::{self, NewIntegration};
 use mc_store::tasks::{NewTask, Upserted};
 use mc_store::testing::{execute, text};
-use mc_store::{Error, Store, audit, tasks, unlisted};
+use mc_store::{Error, Store, audit, deletion_candidates, tasks};
 use mc_testkit::TestDatabase;
 use serde_json::json;
 
-fn new(what: &str, ability: Ability) -> NewConnection {
-    NewConnection {
-        id: ConnectionId::generate(),
-        system: "ours".to_owned(),
-        what: what.to_owned(),
-        ability,
-        every_minutes: 15,
-        with_comments: true,
+fn new(what: &str, ability: Capability) -> NewIntegration {
+    NewIntegration {
+        id: IntegrationId::generate(),
+        connector: "ours".to_owned(),
+        resource: what.to_owned(),
+        capability: ability,
+        interval_minutes: 15,
+        include_comments: true,
     }
 }
 
-async fn made(store: &Store, project: ProjectId, new: &NewConnection) -> Result<(), Error> {
+async fn made(store: &Store, project: ProjectId, new: &NewIntegration) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    connections::create(&mut tx, project, new).await?;
+    integrations::create(&mut tx, project, new).await?;
     tx.commit().await
 }
 
 /// A project, entered by its maintainer, and a connection of it.
-async fn connected(db: &TestDatabase) -> (ProjectId, Store, ConnectionId) {
+async fn connected(db: &TestDatabase) -> (ProjectId, Store, IntegrationId) {
     let project = db.project("shop").await.id;
-    let shop = db.service().enter(UserId::LOCAL, project);
-    let one = new("CS", Ability::Issues);
+    let shop = db.service().for_project(UserId::LOCAL, project);
+    let one = new("CS", Capability::Issues);
     made(&shop, project, &one).await.unwrap();
     (project, shop, one.id)
 }
 
 async fn syncs(db: &TestDatabase) -> String {
-    let sql = "select count(*)::text from apalis.jobs where job_type = 'sync'";
+    let sql = "select count(*)::text from apalis.jobs where job_type = 'sync_integration'";
     text(db.store(), sql).await.unwrap()
 }
 
@@ -48,13 +48,13 @@ async fn syncs(db: &TestDatabase) -> String {
 async fn a_part_of_a_system_is_connected_once_for_each_thing_that_it_is_asked_for() {
     let db = TestDatabase::create().await;
     let (project, shop, _) = connected(&db).await;
-    let twice = made(&shop, project, &new("CS", Ability::Issues)).await;
+    let twice = made(&shop, project, &new("CS", Capability::Issues)).await;
     assert!(matches!(twice, Err(Error::Exists { .. })), "{twice:?}");
-    made(&shop, project, &new("CS", Ability::Heads)).await.unwrap();
+    made(&shop, project, &new("CS", Capability::Refs)).await.unwrap();
     let other = db.project("other").await.id;
-    let there = db.service().enter(UserId::LOCAL, other);
-    made(&there, other, &new("CS", Ability::Issues)).await.unwrap();
-    assert_eq!(connections::list(&shop, project).await.unwrap().len(), 2);
+    let there = db.service().for_project(UserId::LOCAL, other);
+    made(&there, other, &new("CS", Capability::Issues)).await.unwrap();
+    assert_eq!(integrations::list(&shop, project).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -62,18 +62,23 @@ async fn each_time_that_it_is_due_it_is_asked_for_once() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = connected(&db).await;
     assert_eq!(syncs(&db).await, "1", "with its creation");
-    assert_eq!(connections::ask_for_due(db.store()).await.unwrap(), 0);
-    let asking = connections::begin_asking(db.store(), id).await.unwrap().unwrap();
-    assert_eq!((asking.project, asking.key.as_str(), asking.failures), (project, "shop", 0));
+    assert_eq!(integrations::enqueue_due_syncs(db.store()).await.unwrap(), 0);
+    let asking = integrations::start_sync(db.store(), id).await.unwrap().unwrap();
+    assert_eq!(
+        (asking.project, asking.key.as_str(), asking.consecutive_failures),
+        (project, "shop", 0)
+    );
     let quarter = Utc::now() + TimeDelta::minutes(14);
-    let connection = connections::find(&shop, project, id).await.unwrap().unwrap();
-    assert!(connection.due_at > quarter, "also where nothing is heard of it any more");
-    execute(db.url(), "update connections set due_at = now() - interval '1 s'").await.unwrap();
+    let connection = integrations::find(&shop, project, id).await.unwrap().unwrap();
+    assert!(connection.next_sync_at > quarter, "also where nothing is heard of it any more");
+    execute(db.url(), "update integrations set next_sync_at = now() - interval '1 s'")
+        .await
+        .unwrap();
     for expected in [1, 0] {
-        assert_eq!(connections::ask_for_due(db.store()).await.unwrap(), expected);
+        assert_eq!(integrations::enqueue_due_syncs(db.store()).await.unwrap(), expected);
     }
-    connections::succeeded(db.store(), id, Duration::from_mins(15)).await.unwrap();
-    assert_eq!(connections::ask_for_due(db.store()).await.unwrap(), 0);
+    integrations::finish_sync(db.store(), id, Duration::from_mins(15)).await.unwrap();
+    assert_eq!(integrations::enqueue_due_syncs(db.store()).await.unwrap(), 0);
     assert_eq!(syncs(&db).await, "2");
 }
 
@@ -83,16 +88,16 @@ async fn however_often_it_is_asked_for_one_sync_waits() {
     let (project, shop, id) = connected(&db).await;
     let ask = async || {
         let mut tx = shop.begin().await.unwrap();
-        assert!(connections::ask(&mut tx, project, id).await.unwrap());
+        assert!(integrations::request_sync(&mut tx, project, id).await.unwrap());
         tx.commit().await.unwrap();
     };
-    let due = connections::find(&shop, project, id).await.unwrap().unwrap().due_at;
+    let due = integrations::find(&shop, project, id).await.unwrap().unwrap().next_sync_at;
     for _ in 0..3 {
         ask().await;
     }
     assert_eq!(syncs(&db).await, "1", "that of its creation waits");
-    let connection = connections::find(&shop, project, id).await.unwrap().unwrap();
-    assert_eq!(connection.due_at, due, "or the next look would ask for another");
+    let connection = integrations::find(&shop, project, id).await.unwrap().unwrap();
+    assert_eq!(connection.next_sync_at, due, "or the next look would ask for another");
     // One at work may have passed what is new; what ended has.
     for (status, expected) in [("Running", "2"), ("Done", "3")] {
         let all = format!("update apalis.jobs set status = '{status}'");
@@ -112,16 +117,18 @@ async fn a_connection_takes_its_job_with_it_but_for_one_at_work() {
     let (project, shop, mut id) = connected(&db).await;
     let remove = async |id| {
         let mut tx = shop.begin().await.unwrap();
-        assert!(connections::remove(&mut tx, project, id).await.unwrap().is_some());
+        assert!(integrations::remove(&mut tx, project, id).await.unwrap().is_some());
         tx.commit().await.unwrap();
     };
     for status in ["Pending", "Done", "Killed", "Running"] {
-        let one = format!("update apalis.jobs set status = '{status}' where job_type = 'sync'");
+        let one = format!(
+            "update apalis.jobs set status = '{status}' where job_type = 'sync_integration'"
+        );
         execute(db.url(), &one).await.unwrap();
         remove(id).await;
         let left = if status == "Running" { "1" } else { "0" };
         assert_eq!(syncs(&db).await, left, "{status}");
-        let next = new("CS", Ability::Issues);
+        let next = new("CS", Capability::Issues);
         made(&shop, project, &next).await.unwrap();
         id = next.id;
     }
@@ -133,14 +140,14 @@ async fn of_two_who_go_on_from_the_same_place_one_does() {
     let (.., id) = connected(&db).await;
     let [first, second] = [json!({"cursor": 1}), json!({"cursor": 2})];
     let mut tx = db.store().begin().await.unwrap();
-    assert!(connections::advance(&mut tx, id, None, &first).await.unwrap());
+    assert!(integrations::advance(&mut tx, id, None, &first).await.unwrap());
     tx.commit().await.unwrap();
     let mut tx = db.store().begin().await.unwrap();
-    assert!(!connections::advance(&mut tx, id, None, &second).await.unwrap());
-    assert!(connections::advance(&mut tx, id, Some(&first), &second).await.unwrap());
+    assert!(!integrations::advance(&mut tx, id, None, &second).await.unwrap());
+    assert!(integrations::advance(&mut tx, id, Some(&first), &second).await.unwrap());
     drop(tx);
-    let asking = connections::begin_asking(db.store(), id).await.unwrap().unwrap();
-    assert_eq!(asking.progress, Some(first), "what is taken back is taken back whole");
+    let asking = integrations::start_sync(db.store(), id).await.unwrap().unwrap();
+    assert_eq!(asking.sync_state, Some(first), "what is taken back is taken back whole");
 }
 
 #[tokio::test]
@@ -148,22 +155,25 @@ async fn failures_are_counted_until_one_succeeds_and_a_wait_is_none() {
     let db = TestDatabase::create().await;
     let (project, shop, id) = connected(&db).await;
     let later = Duration::from_hours(2);
-    let seen = async || connections::find(&shop, project, id).await.unwrap().unwrap();
+    let seen = async || integrations::find(&shop, project, id).await.unwrap().unwrap();
     for failures in 1..=2 {
-        connections::put_off(db.store(), id, Some("it was away"), later).await.unwrap();
-        assert_eq!(seen().await.failures, failures);
+        integrations::reschedule(db.store(), id, Some("it was away"), later).await.unwrap();
+        assert_eq!(seen().await.consecutive_failures, failures);
     }
-    connections::put_off(db.store(), id, None, later).await.unwrap();
+    integrations::reschedule(db.store(), id, None, later).await.unwrap();
     let failing = seen().await;
-    assert_eq!((failing.failures, failing.error.as_deref()), (2, Some("it was away")));
+    assert_eq!(
+        (failing.consecutive_failures, failing.last_error.as_deref()),
+        (2, Some("it was away"))
+    );
     let hour = Utc::now() + TimeDelta::hours(1);
-    assert!(failing.due_at > hour, "{}", failing.due_at);
-    let health = connections::health(&shop, Some(project)).await.unwrap();
-    assert_eq!((health[0].connections, health[0].failing), (1, 1));
-    connections::succeeded(db.store(), id, Duration::from_mins(15)).await.unwrap();
+    assert!(failing.next_sync_at > hour, "{}", failing.next_sync_at);
+    let health = integrations::health(&shop, Some(project)).await.unwrap();
+    assert_eq!((health[0].integration_count, health[0].failing_count), (1, 1));
+    integrations::finish_sync(db.store(), id, Duration::from_mins(15)).await.unwrap();
     let well = seen().await;
-    assert_eq!((well.failures, well.error), (0, None));
-    assert!(well.ok_at.is_some() && well.due_at < hour);
+    assert_eq!((well.consecutive_failures, well.last_error), (0, None));
+    assert!(well.last_success_at.is_some() && well.next_sync_at < hour);
 }
 
 #[tokio::test]
@@ -175,20 +185,22 @@ async fn what_is_removed_leaves_what_came_by_it() {
     );
     execute(db.url(), &came).await.unwrap();
     let mut tx = db.store().begin().await.unwrap();
-    connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
+    integrations::assign_integration(&mut tx, project, id, &["CS-1".to_owned()], &[])
+        .await
+        .unwrap();
     tx.commit().await.unwrap();
     let mut tx = db.store().begin().await.unwrap();
-    assert_eq!(unlisted::expect_tasks(&mut tx, id).await.unwrap(), 1);
-    assert_eq!(unlisted::take(&mut tx, id, 9).await.unwrap(), ["CS-1"]);
-    assert!(!unlisted::are_left(&mut tx, id).await.unwrap());
+    assert_eq!(deletion_candidates::seed_tasks(&mut tx, id).await.unwrap(), 1);
+    assert_eq!(deletion_candidates::take(&mut tx, id, 9).await.unwrap(), ["CS-1"]);
+    assert!(!deletion_candidates::has_any(&mut tx, id).await.unwrap());
     tx.commit().await.unwrap();
     let mut tx = shop.begin().await.unwrap();
-    let removed = connections::remove(&mut tx, project, id).await.unwrap().unwrap();
-    assert_eq!((removed.system.as_str(), removed.what.as_str()), ("ours", "CS"));
-    let event = audit::NewEvent::new(mc_domain::Act::ConnectionChanged, id);
-    audit::note(&mut tx, event);
+    let removed = integrations::remove(&mut tx, project, id).await.unwrap().unwrap();
+    assert_eq!((removed.connector.as_str(), removed.resource.as_str()), ("ours", "CS"));
+    let event = audit::NewEvent::new(mc_domain::AuditAction::IntegrationChanged, id);
+    audit::record(&mut tx, event);
     tx.commit().await.unwrap();
-    let left = "select title || ' ' || (connection_id is null)::text from tasks";
+    let left = "select title || ' ' || (integration_id is null)::text from tasks";
     assert_eq!(text(db.store(), left).await.unwrap(), "T true");
 }
 
@@ -202,7 +214,7 @@ fn word() -> NewTask {
         labels: Vec::new(),
         links: Vec::new(),
         is_whole: true,
-        said_at: Some("2026-11-01T10:00:00Z".parse().unwrap()),
+        source_updated_at: Some("2026-11-01T10:00:00Z".parse().unwrap()),
     }
 }
 
@@ -210,25 +222,28 @@ fn word() -> NewTask {
 async fn what_was_not_listed_or_forgotten_comes_back_with_the_same_word() {
     let db = TestDatabase::create().await;
     let (project, _, id) = connected(&db).await;
-    let asked_at = "2026-11-02T10:00:00Z".parse().unwrap();
+    let requested_at = "2026-11-02T10:00:00Z".parse().unwrap();
     let mut tx = db.store().begin().await.unwrap();
     assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Created);
-    connections::brought(&mut tx, project, id, &["CS-1".to_owned()], &[]).await.unwrap();
-    let other = ConnectionId::generate();
-    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, other, "CS-1", asked_at).await;
+    integrations::assign_integration(&mut tx, project, id, &["CS-1".to_owned()], &[])
+        .await
+        .unwrap();
+    let other = IntegrationId::generate();
+    let withdrawn =
+        tasks::mark_missing_deleted(&mut tx, project, other, "CS-1", requested_at).await;
     assert!(!withdrawn.unwrap(), "another connection has brought it since");
-    assert!(tasks::withdraw_unlisted(&mut tx, project, id, "CS-1", asked_at).await.unwrap());
+    assert!(tasks::mark_missing_deleted(&mut tx, project, id, "CS-1", requested_at).await.unwrap());
     tx.commit().await.unwrap();
     let told = "select title || ' ' || status from tasks";
     assert_eq!(text(db.store(), told).await.unwrap(), " deleted");
 
     let mut tx = db.store().begin().await.unwrap();
     assert_eq!(tasks::upsert(&mut tx, project, &word()).await.unwrap(), Upserted::Updated);
-    let newer = NewTask { said_at: Some(asked_at + TimeDelta::hours(1)), ..word() };
+    let newer = NewTask { source_updated_at: Some(requested_at + TimeDelta::hours(1)), ..word() };
     tasks::upsert(&mut tx, project, &newer).await.unwrap();
-    let withdrawn = tasks::withdraw_unlisted(&mut tx, project, id, "CS-1", asked_at).await;
+    let withdrawn = tasks::mark_missing_deleted(&mut tx, project, id, "CS-1", requested_at).await;
     assert!(!withdrawn.unwrap(), "it was heard of since");
-    assert_eq!(connections::forget(&mut tx, project, id).await.unwrap(), (1, 0));
+    assert_eq!(integrations::forget(&mut tx, project, id).await.unwrap(), (1, 0));
     tx.commit().await.unwrap();
     assert_eq!(text(db.store(), told).await.unwrap(), " unknown");
 
@@ -255,7 +270,7 @@ async fn what_is_said_about_a_task_goes_with_what_was_told_of_it() {
         if forget {
             assert!(tasks::forget(&mut tx, project, id).await.unwrap().is_some());
         } else {
-            assert!(tasks::withdraw(&mut tx, project, id, Utc::now()).await.unwrap());
+            assert!(tasks::mark_deleted(&mut tx, project, id, Utc::now()).await.unwrap());
         }
         tx.commit().await.unwrap();
         let left = format!("select string_agg(source, ' ') from docs where doc_id = '{id}'");

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use cache::cache;
 use mc_domain::{Classified, ErrorKind};
+use mc_store::db_roles;
 use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
-use mc_store::logins;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -62,13 +62,13 @@ async fn the_schema_is_brought_up_to_date_by_an_owner_that_is_no_superuser() {
     let superuser = url.clone();
     url.set_username("team").unwrap();
     url.set_password(Some("of-the-team")).unwrap();
-    let refused = logins::prepare(url.as_str()).await.unwrap_err();
+    let refused = db_roles::prepare(url.as_str()).await.unwrap_err();
     assert!(refused.to_string().contains("create extension vector"), "{refused}");
     execute(superuser.as_str(), "create extension vector").await;
 
-    let logins = logins::prepare(url.as_str()).await.unwrap();
+    let logins = db_roles::prepare(url.as_str()).await.unwrap();
     assert_eq!(word(&logins.service, "select count(*)::text from projects").await, "0");
-    let again = logins::prepare(url.as_str()).await.unwrap();
+    let again = db_roles::prepare(url.as_str()).await.unwrap();
     assert_eq!(again.worker, logins.worker);
     server.stop().await;
 }

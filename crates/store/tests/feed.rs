@@ -2,8 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_sanitizer::mask;
+use mc_store::change_feed::{self, FeedCursor};
 use mc_store::docs::{self, NewDoc};
-use mc_store::feed::{self, FeedCursor};
 use mc_store::passages::NewPassage;
 use mc_store::{Store, Tx};
 use mc_testkit::TestDatabase;
@@ -30,7 +30,7 @@ async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: 
 }
 
 async fn final_entries(store: &Store, cursor: &mut FeedCursor) -> usize {
-    let page = feed::since(store, *cursor, 1000).await.unwrap();
+    let page = change_feed::read_after(store, *cursor, 1000).await.unwrap();
     let done: Vec<_> = page.entries.iter().filter(|e| e.txid < page.horizon).collect();
     if let Some(last) = done.last() {
         *cursor = FeedCursor { txid: last.txid, seq: last.seq };
@@ -43,7 +43,7 @@ async fn a_transaction_that_commits_late_is_not_skipped() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("feed").await.id;
-    let cursor = feed::start(store).await.unwrap();
+    let cursor = change_feed::safe_position(store).await.unwrap();
 
     let mut early = store.begin().await.unwrap();
     write(&mut early, project, "early", &["written first, committed last"]).await;
@@ -51,13 +51,13 @@ async fn a_transaction_that_commits_late_is_not_skipped() {
     write(&mut late, project, "late", &["written last, committed first"]).await;
     late.commit().await.unwrap();
 
-    let page = feed::since(store, cursor, 10).await.unwrap();
+    let page = change_feed::read_after(store, cursor, 10).await.unwrap();
     assert_eq!(page.entries.len(), 1, "a committed change is seen at once");
     let first_txid = page.entries[0].txid;
     assert!(first_txid >= page.horizon, "and is not final while an older one runs");
 
     early.commit().await.unwrap();
-    let page = feed::since(store, cursor, 10).await.unwrap();
+    let page = change_feed::read_after(store, cursor, 10).await.unwrap();
     assert_eq!(page.entries.len(), 2, "the late one is still ahead of the cursor");
     assert!(page.entries[0].txid < first_txid, "in the order in which they began to write");
 }
@@ -68,8 +68,8 @@ async fn every_kind_of_change_reaches_the_feed() {
     let store = db.store();
     let changes = db.project("changes").await;
     let project = changes.id;
-    let cursor = feed::start(store).await.unwrap();
-    let seen = async || feed::since(store, cursor, 100).await.unwrap().entries.len();
+    let cursor = change_feed::safe_position(store).await.unwrap();
+    let seen = async || change_feed::read_after(store, cursor, 100).await.unwrap().entries.len();
 
     let mut tx = store.begin().await.unwrap();
     write(&mut tx, project, "guide", &["one", "two"]).await;
@@ -90,7 +90,7 @@ async fn a_cursor_moves_over_what_is_final() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("cursor").await.id;
-    let mut cursor = feed::start(store).await.unwrap();
+    let mut cursor = change_feed::safe_position(store).await.unwrap();
     let mut tx = store.begin().await.unwrap();
     write(&mut tx, project, "guide", &["one", "two"]).await;
     tx.commit().await.unwrap();

@@ -1,10 +1,10 @@
 //! Index runs: whose turn it is, and how they end.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_domain::{IngestId, IngestStatus, ProjectId};
+use mc_domain::{IngestRunId, IngestStatus, ProjectId};
 use mc_store::Store;
-use mc_store::ingests::{self, Counts, Ingest, Turn};
-use mc_store::jobs::{self, Job, JobFilter};
+use mc_store::ingest_runs::{self, Counts, IngestRun, StartOutcome};
+use mc_store::jobs::{self, JobFilter, JobRow};
 use mc_store::repositories::{self, Repository};
 use mc_store::testing::{execute, write};
 use mc_testkit::TestDatabase;
@@ -16,43 +16,43 @@ async fn repository(store: &Store, project: ProjectId, name: &str) -> Repository
     repository
 }
 
-async fn enqueue(store: &Store, repository: &Repository) -> Ingest {
+async fn enqueue(store: &Store, repository: &Repository) -> IngestRun {
     let mut tx = store.begin().await.unwrap();
-    let run = ingests::enqueue(&mut tx, repository, "").await.unwrap();
+    let run = ingest_runs::enqueue(&mut tx, repository, "").await.unwrap();
     tx.commit().await.unwrap();
     run
 }
 
-async fn begun(store: &Store, id: IngestId, worker: &str) -> Ingest {
-    match ingests::begin(store, id, worker).await.unwrap() {
-        Turn::Begun(run) => *run,
+async fn begun(store: &Store, id: IngestRunId, worker: &str) -> IngestRun {
+    match ingest_runs::begin(store, id, worker).await.unwrap() {
+        StartOutcome::Begun(run) => *run,
         turn => panic!("{turn:?}"),
     }
 }
 
-async fn is_later(store: &Store, id: IngestId) -> bool {
-    matches!(ingests::begin(store, id, "another").await.unwrap(), Turn::Later)
+async fn is_later(store: &Store, id: IngestRunId) -> bool {
+    matches!(ingest_runs::begin(store, id, "another").await.unwrap(), StartOutcome::Later)
 }
 
-async fn is_over(store: &Store, id: IngestId) -> bool {
-    matches!(ingests::begin(store, id, "another").await.unwrap(), Turn::Over)
+async fn is_over(store: &Store, id: IngestRunId) -> bool {
+    matches!(ingest_runs::begin(store, id, "another").await.unwrap(), StartOutcome::Over)
 }
 
 /// The jobs that were asked for, the first one first.
-async fn asked_for(store: &Store) -> Vec<Job> {
-    let filter = JobFilter { kind: Some(ingests::JOB.to_owned()), ..JobFilter::default() };
+async fn asked_for(store: &Store) -> Vec<JobRow> {
+    let filter = JobFilter { kind: Some(ingest_runs::JOB.to_owned()), ..JobFilter::default() };
     let mut jobs = jobs::list(store, &filter, 100).await.unwrap();
     jobs.reverse();
     jobs
 }
 
-async fn runs_asked_for(store: &Store) -> Vec<IngestId> {
-    let run = |job: Job| job.args["run"].as_str().unwrap().parse().unwrap();
+async fn runs_asked_for(store: &Store) -> Vec<IngestRunId> {
+    let run = |job: JobRow| job.args["run"].as_str().unwrap().parse().unwrap();
     asked_for(store).await.into_iter().map(run).collect()
 }
 
-async fn find(store: &Store, id: IngestId) -> Ingest {
-    ingests::find(store, id).await.unwrap().unwrap()
+async fn find(store: &Store, id: IngestRunId) -> IngestRun {
+    ingest_runs::find(store, id).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_repository_has_one_run_at_a_time_and_one_waiting() {
     assert_ne!(second.id, first.id, "what is asked for during a run is a run of its own");
     assert!(is_later(store, second.id).await);
 
-    ingests::succeed(store, first.id, "w1").await.unwrap();
+    ingest_runs::succeed(store, first.id, "w1").await.unwrap();
     assert_eq!(runs_asked_for(store).await, [first.id, second.id, second.id]);
     begun(store, second.id, "w2").await;
     assert!(is_over(store, first.id).await);
@@ -93,12 +93,12 @@ async fn runs_of_a_project_take_turns_in_the_order_of_asking_and_projects_do_not
     assert!(is_later(store, runs[1]).await);
     assert_eq!(asked_for(store).await.len(), 4);
     // One that fails and is to be tried again lets others go first.
-    let status = ingests::fail(store, runs[0], "w1", "away", false).await.unwrap();
+    let status = ingest_runs::fail(store, runs[0], "w1", "away", false).await.unwrap();
     assert_eq!(status, IngestStatus::Queued);
     assert_eq!(runs_asked_for(store).await[4..], [runs[1]]);
     begun(store, runs[1], "w3").await;
     assert!(is_later(store, runs[0]).await);
-    ingests::fail(store, runs[1], "w3", "gone", true).await.unwrap();
+    ingest_runs::fail(store, runs[1], "w3", "gone", true).await.unwrap();
     assert_eq!(runs_asked_for(store).await[5..], [runs[0]], "it was asked for first");
 }
 
@@ -112,10 +112,10 @@ async fn a_worker_that_was_taken_for_dead_can_no_longer_report() {
     let taken = begun(store, run.id, "alive").await;
     assert_eq!((taken.id, taken.attempt, taken.is_resumed), (run.id, 2, true));
     let counts = Counts::default();
-    assert!(!ingests::progress(store, run.id, "dead", &counts).await.unwrap());
-    assert!(ingests::progress(store, run.id, "alive", &counts).await.unwrap());
-    ingests::succeed(store, run.id, "dead").await.unwrap();
-    ingests::give_back(store, run.id, "dead").await.unwrap();
+    assert!(!ingest_runs::progress(store, run.id, "dead", &counts).await.unwrap());
+    assert!(ingest_runs::progress(store, run.id, "alive", &counts).await.unwrap());
+    ingest_runs::succeed(store, run.id, "dead").await.unwrap();
+    ingest_runs::release(store, run.id, "dead").await.unwrap();
     assert_eq!(find(store, run.id).await.status, IngestStatus::Running);
 }
 
@@ -127,7 +127,7 @@ async fn a_failing_run_ends_after_its_attempts() {
     let run = enqueue(store, &repository(store, project, "n").await).await;
     let mut statuses = vec![];
     while !is_over(store, run.id).await {
-        let status = ingests::fail(store, run.id, "another", "no such path", false).await;
+        let status = ingest_runs::fail(store, run.id, "another", "no such path", false).await;
         statuses.push(status.unwrap());
     }
     assert_eq!(statuses.len(), 5);
@@ -162,7 +162,7 @@ async fn a_clean_stop_gives_the_attempt_back_and_a_crash_does_not() {
     let project = db.project("stops").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
     begun(store, run.id, "w1").await;
-    ingests::give_back(store, run.id, "w1").await.unwrap();
+    ingest_runs::release(store, run.id, "w1").await.unwrap();
     let again = begun(store, run.id, "w2").await;
     assert_eq!((again.attempt, again.is_resumed), (1, true));
     let again = begun(store, run.id, "w3").await;
@@ -176,13 +176,17 @@ async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
     let project = db.project("left").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
     let waiting = enqueue(store, &repository(store, project, "m").await).await;
-    assert_eq!(ingests::adopt(store).await.unwrap(), 0, "both have jobs that wait");
+    assert_eq!(ingest_runs::rescue_orphans(store).await.unwrap(), 0, "both have jobs that wait");
     begun(store, run.id, "w").await;
     assert!(is_later(store, waiting.id).await);
-    assert_eq!(ingests::adopt(store).await.unwrap(), 0, "its turn comes when the other ends");
+    assert_eq!(
+        ingest_runs::rescue_orphans(store).await.unwrap(),
+        0,
+        "its turn comes when the other ends"
+    );
 
     execute(db.url(), "update apalis.jobs set status = 'Killed'").await.unwrap();
-    assert_eq!(ingests::adopt(store).await.unwrap(), 2);
+    assert_eq!(ingest_runs::rescue_orphans(store).await.unwrap(), 2);
     let ended = find(store, run.id).await;
     assert_eq!(ended.status, IngestStatus::Failed);
     let message = ended.last_error.unwrap()["message"].to_string();
@@ -197,14 +201,14 @@ async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
     let revived = find(store, run.id).await;
     assert_eq!((revived.status, revived.attempt), (IngestStatus::Queued, 0));
     let mut tx = store.begin().await.unwrap();
-    assert!(jobs::discard(&mut tx, &job).await.unwrap());
+    assert!(jobs::delete(&mut tx, &job).await.unwrap());
     tx.commit().await.unwrap();
     let ended = find(store, run.id).await;
     assert_eq!(ended.status, IngestStatus::Failed);
     assert!(ended.last_error.unwrap()["message"].to_string().contains("thrown away"));
 
     // As before there were jobs for it.
-    write(store, "update ingest_runs set job = null").await.unwrap();
-    assert_eq!(ingests::adopt(store).await.unwrap(), 1);
+    write(store, "update ingest_runs set job_id = null").await.unwrap();
+    assert_eq!(ingest_runs::rescue_orphans(store).await.unwrap(), 1);
     begun(store, waiting.id, "w").await;
 }

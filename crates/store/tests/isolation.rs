@@ -3,8 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, Role, SourceKind, UserId};
-use mc_store::accounts::{self, Change, NewUser, User};
-use mc_store::members::{self, Body, Who};
+use mc_store::accounts::{self, NewUser, User, UserUpdate};
+use mc_store::members::{self, Grantee, MembershipScope};
 use mc_store::passages::PassageFilter;
 use mc_store::testing::{execute, text, waiting_for_a_lock, write};
 use mc_store::{Error, Store, projects, vectors};
@@ -30,20 +30,20 @@ impl World {
         }
         let ann = user(db.service(), "ann").await;
         let world = Self { db, ours, theirs, ann };
-        world.grant(Who::User(ann), role).await;
+        world.grant(Grantee::User(ann), role).await;
         world
     }
 
-    async fn grant(&self, who: Who, role: Role) {
-        let ours = self.db.service().enter(UserId::LOCAL, self.ours);
+    async fn grant(&self, who: Grantee, role: Role) {
+        let ours = self.db.service().for_project(UserId::LOCAL, self.ours);
         let mut tx = ours.begin().await.unwrap();
-        members::set(&mut tx, Body::Project(self.ours), who, role).await.unwrap();
+        members::set(&mut tx, MembershipScope::Project(self.ours), who, role).await.unwrap();
         tx.commit().await.unwrap();
     }
 
     /// The database as a user sees it in a project.
     fn seen_by(&self, user: UserId, project: ProjectId) -> Store {
-        self.db.service().enter(user, project)
+        self.db.service().for_project(user, project)
     }
 
     /// Every table with rows of projects, and the column that says of which.
@@ -95,8 +95,14 @@ async fn a_query_without_a_filter_shows_the_project_that_was_entered_and_no_othe
             "{table} has no rows of both: the test is blind"
         );
         // What is held, what systems deliver and what hygiene reports is for maintainers to see.
-        let curated =
-            ["quarantine", "hooks", "deliveries", "connections", "unlisted", "hygiene_reports"];
+        let curated = [
+            "quarantine_items",
+            "webhooks",
+            "webhook_deliveries",
+            "integrations",
+            "deletion_candidates",
+            "hygiene_runs",
+        ];
         let is_curated = curated.contains(&table.as_str());
         let expected = if is_curated { 0 } else { expected };
         assert_eq!(number(&ann, &all).await, expected, "{table}");
@@ -124,7 +130,7 @@ async fn a_transaction_that_is_given_up_on_its_way_leaves_nobody_entered() {
     let world = World::with(Role::Member).await;
     let service =
         Store::connect(&world.db.logins().service, 1, mc_store::testing::chains()).await.unwrap();
-    let ann = service.enter(world.ann, world.ours);
+    let ann = service.for_project(world.ann, world.ours);
     let mut arrived = 0;
     // Given up after ever more of the way; from some on it is there before it is given up.
     for length in 0..WAYS {
@@ -175,7 +181,7 @@ async fn a_viewer_changes_nothing_and_a_member_decides_about_no_members() {
         // The history of policies nobody may change at all.
         assert!(matches!(deleted, Ok(0)) || is_refused(deleted), "{table}");
     }
-    world.grant(Who::User(world.ann), Role::Member).await;
+    world.grant(Grantee::User(world.ann), Role::Member).await;
     let member = world.seen_by(world.ann, world.ours);
     assert_eq!(write(&member, "update tasks set title = 'mine'").await.unwrap(), 1);
     let raised = write(&member, "update project_members set role = 'admin'").await;
@@ -196,7 +202,7 @@ async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
     let tasks = "select count(*)::text from tasks";
     assert_eq!(number(&ann, tasks).await, 1);
     let change = async |login: &str, disabled| {
-        let change = Change { disabled: Some(disabled), ..Change::default() };
+        let change = UserUpdate { is_disabled: Some(disabled), ..UserUpdate::default() };
         let mut tx = world.db.service().begin().await.unwrap();
         accounts::change(&mut tx, login, &change).await.unwrap().unwrap();
         tx.commit().await.unwrap();
@@ -207,8 +213,10 @@ async fn a_role_ends_when_it_is_taken_away_or_its_owner_disabled() {
     assert_eq!(number(&ann, tasks).await, 1);
     let admin = world.seen_by(UserId::LOCAL, world.ours);
     let mut tx = admin.begin().await.unwrap();
-    let ann_there = Who::User(world.ann);
-    assert!(members::remove(&mut tx, Body::Project(world.ours), ann_there).await.unwrap());
+    let ann_there = Grantee::User(world.ann);
+    assert!(
+        members::remove(&mut tx, MembershipScope::Project(world.ours), ann_there).await.unwrap()
+    );
     tx.commit().await.unwrap();
     assert_eq!(number(&ann, tasks).await, 0);
 }
@@ -226,14 +234,16 @@ async fn a_team_brings_its_members_at_most_the_role_it_was_given() {
     let team = members::create_team(&mut tx, "platform", "Platform", bob).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(role().await, None);
-    world.grant(Who::Team(team.id), Role::Viewer).await;
+    world.grant(Grantee::Team(team.id), Role::Viewer).await;
     assert_eq!(role().await, Some(Role::Viewer), "shared read-only, whatever bob is in the team");
-    world.grant(Who::Team(team.id), Role::Maintainer).await;
+    world.grant(Grantee::Team(team.id), Role::Maintainer).await;
     let mut tx = service.begin().await.unwrap();
-    members::set(&mut tx, Body::Team(team.id), Who::User(bob), Role::Member).await.unwrap();
+    members::set(&mut tx, MembershipScope::Team(team.id), Grantee::User(bob), Role::Member)
+        .await
+        .unwrap();
     tx.commit().await.unwrap();
     assert_eq!(role().await, Some(Role::Member), "no more than bob is in the team");
-    world.grant(Who::User(bob), Role::Admin).await;
+    world.grant(Grantee::User(bob), Role::Admin).await;
     assert_eq!(role().await, Some(Role::Admin), "his own role counts beside the team's");
 }
 
@@ -242,7 +252,7 @@ async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere()
     let world = World::with(Role::Admin).await;
     let new = NewUser { login: "bot", name: "", email: None, is_agent: true, is_admin: false };
     let bot = added(world.db.service(), &new).await.unwrap().id;
-    world.grant(Who::User(bot), Role::Admin).await;
+    world.grant(Grantee::User(bot), Role::Admin).await;
     let project = projects::find(world.db.service(), bot, &"ours".parse().unwrap()).await.unwrap();
     assert_eq!(project.unwrap().role, Role::Agent);
     let elsewhere = projects::find(world.db.service(), bot, &"theirs".parse().unwrap()).await;
@@ -259,13 +269,13 @@ async fn an_agent_stays_one_whatever_role_it_is_given_and_is_nothing_elsewhere()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_administrators_who_take_the_role_from_each_other_one_keeps_it() {
     let world = World::with(Role::Admin).await;
-    let project = Body::Project(world.ours);
+    let project = MembershipScope::Project(world.ours);
     // Both come in as administrators; the second waits for what the first does.
     let mut local = world.seen_by(UserId::LOCAL, world.ours).begin().await.unwrap();
     let mut ann = world.seen_by(world.ann, world.ours).begin().await.unwrap();
-    members::set(&mut local, project, Who::User(world.ann), Role::Viewer).await.unwrap();
+    members::set(&mut local, project, Grantee::User(world.ann), Role::Viewer).await.unwrap();
     let second = tokio::spawn(async move {
-        members::set(&mut ann, project, Who::User(UserId::LOCAL), Role::Viewer).await
+        members::set(&mut ann, project, Grantee::User(UserId::LOCAL), Role::Viewer).await
     });
     while waiting_for_a_lock(world.db.service()).await.unwrap() == 0 {
         assert!(!second.is_finished(), "it did not wait");
@@ -329,7 +339,7 @@ async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_ch
         assert_eq!(number(store, owned).await, 0);
         for forbidden in [
             "alter table tasks disable row level security",
-            "drop policy read on tasks",
+            "drop policy project_select on tasks",
             "create table mine (n int)",
             "truncate tasks",
             "set local session_replication_role = replica",
@@ -338,10 +348,10 @@ async fn every_table_of_a_project_is_under_forced_policies_and_the_roles_cant_ch
         }
     }
     for forbidden in [
-        "select from feed",
+        "select from change_feed",
         "set local role memory_copilot_worker",
-        "select mc.make_graph(1::smallint, gen_random_uuid(), 'doc')",
-        "select mc.drop_graphs()",
+        "select mc.create_hnsw_index(1::smallint, gen_random_uuid(), 'doc')",
+        "select mc.drop_orphaned_hnsw_indexes()",
     ] {
         assert!(is_refused(write(world.db.service(), forbidden).await), "{forbidden}");
     }
@@ -369,7 +379,7 @@ async fn a_visit_sees_what_a_single_read_sees() {
             assert_eq!(text(store, records).await.unwrap(), expected);
         }
         // Who goes on to another project leaves the visit behind.
-        let elsewhere = visit.enter(world.ann, world.theirs);
+        let elsewhere = visit.for_project(world.ann, world.theirs);
         assert_eq!(text(&elsewhere, records).await.unwrap(), "0");
     }
 }

@@ -7,19 +7,19 @@ mod watched;
 
 use mc_domain::policy::RetentionDays;
 use mc_domain::{
-    BundleId, BundleSection, DialogId, DocId, FileId, Handle, HandleKind, IngestId, PassageId,
+    BundleId, BundleSection, DialogId, DocId, FileId, Handle, HandleKind, IngestRunId, PassageId,
     ProjectId, RecordId, RecordKind, RepositoryId, SourceKind, TaskId,
 };
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::bundles::{BundleItem, NewBundle};
-use mc_store::feed::FeedCursor;
-use mc_store::hygiene::retention::{self, Kept};
+use mc_store::change_feed::FeedCursor;
+use mc_store::hygiene::retention::{self, RetentionCategory};
 use mc_store::passages::{NewPassage, PassageFilter, PassageSource};
-use mc_store::records::{Fingerprint, Nearness, NewRecord, Origin, RecordBody, RecordFilter};
-use mc_store::vectors::{Extent, Heap, Model};
+use mc_store::records::{Fingerprint, Nearness, NewRecord, RecordBody, RecordFilter, RecordSource};
+use mc_store::vectors::{FlatVectors, Model, VectorPlacement};
 use mc_store::{
-    Store, Tx, bundles, citations, dialogs, docs, feed, files, ingests, passages, projects,
-    records, repositories, tasks, upkeep, vectors,
+    Store, Tx, bundles, change_feed, citations, cleanup, dialogs, docs, files, ingest_runs,
+    passages, projects, records, repositories, tasks, vectors,
 };
 use uuid::Uuid;
 use watched::{CALLS, Watched};
@@ -57,7 +57,7 @@ async fn no_main_statement_reads_much_more_than_it_answers() {
 
 /// How often the HNSW index was read, and not just planned for.
 fn reads_of_the_graph(plans: &str) -> usize {
-    let graph = format!(r#""embeddings_graph_1_{}","Index Searches":"#, LARGE.0.simple());
+    let graph = format!(r#""embeddings_hnsw_1_{}_idx","Index Searches":"#, LARGE.0.simple());
     let searches = plans.split(&graph).skip(1);
     searches.filter(|number| !number.starts_with('0')).count()
 }
@@ -98,7 +98,7 @@ async fn search(db: &mut Watched) {
     let plans = db.reads_at_most("vectors::nearest, many of many", LARGE_PROJECT, many).await;
     assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
     let known = async |store: &Store| {
-        let many = Extent::GraphOfMany;
+        let many = VectorPlacement::GraphOfMany;
         vectors::nearest_in(store, &model, &query, &all_of(&[]), 10, many).await.unwrap()
     };
     let plans = db.reads_at_most("vectors::nearest_in, known many", LARGE_PROJECT, known).await;
@@ -122,9 +122,9 @@ async fn search(db: &mut Watched) {
     db.enter(SMALL);
     db.reads_at_most("vectors::nearest, heap, by tag again", SMALL_VECTORS, filtered).await;
     db.leave();
-    let heap = Heap { project: SMALL, source: SourceKind::Code, vectors: 0 };
+    let heap = FlatVectors { project: SMALL, source: SourceKind::Code, vectors: 0 };
     let step =
-        async |store: &Store| vectors::move_into_graph(store, &model, &heap, 5).await.unwrap();
+        async |store: &Store| vectors::move_into_hnsw(store, &model, &heap, 5).await.unwrap();
     db.reads_at_most("vectors::move_into_graph", A_FEW, step).await;
 
     let hits: Vec<_> = (1..=40).map(|n| PassageId(id(8, 1 + 38 * n))).collect();
@@ -141,10 +141,10 @@ async fn search(db: &mut Watched) {
         passages::indexed_after(store, Some(PassageId(id(8, 9_000))), 100).await.unwrap()
     };
     db.reads_at_most("passages::indexed_after", 100.0, after).await;
-    let cursor = feed::since(&db.store, FeedCursor::default(), 20_000).await.unwrap();
+    let cursor = change_feed::read_after(&db.store, FeedCursor::default(), 20_000).await.unwrap();
     let last = cursor.entries.last().unwrap();
     let cursor = FeedCursor { txid: last.txid, seq: last.seq };
-    let since = async |store: &Store| feed::since(store, cursor, 100).await.unwrap();
+    let since = async |store: &Store| change_feed::read_after(store, cursor, 100).await.unwrap();
     db.reads_at_most("feed::since", 100.0, since).await;
 }
 
@@ -171,7 +171,7 @@ async fn recall(db: &mut Watched) {
         principal: "dev".into(),
         request: serde_json::json!({}),
         confidence: 0.5,
-        tokens: 100,
+        token_count: 100,
         degraded: vec![],
         items: found.iter().map(|record| item(*record)).collect(),
         handles: (1..).take(found.len()).map(handle).collect(),
@@ -210,29 +210,29 @@ async fn save(db: &mut Watched) {
     let model = vectors::models(&db.store).await.unwrap().remove(0);
     let vector = [0.3; 32];
     let candidates = async |store: &Store, project, extent| {
-        let mut tx = store.begin_in_memory(project).await.unwrap();
+        let mut tx = store.begin_with_memory_lock(project).await.unwrap();
         let text = Fingerprint { content_hash: b"none", simhash: 7_919, vector: Some(&vector) };
         let nearness = Nearness { max_distance: 10, limit: 30 };
         let model = Some((&model, extent));
         records::candidates(&mut tx, project, None, model, &[text; 3], nearness).await.unwrap()
     };
-    let few = async |store: &Store| candidates(store, SMALL, Extent::Heap).await;
+    let few = async |store: &Store| candidates(store, SMALL, VectorPlacement::Heap).await;
     db.reads_at_most("records::candidates of three", 3.0 * SMALL_PROJECT, few).await;
     db.enter(LARGE);
-    let many = async |store: &Store| candidates(store, LARGE, Extent::Graph).await;
+    let many = async |store: &Store| candidates(store, LARGE, VectorPlacement::Graph).await;
     let plans = db.reads_at_most("records::candidates of many", 3.0 * LARGE_PROJECT, many).await;
     assert_eq!(reads_of_the_graph(&plans), CALLS, "{plans}");
     db.enter(SMALL);
     let found = async |store: &Store| records::find(store, RecordId(id(4, 39))).await.unwrap();
     db.reads_at_most("records::find", A_FEW, found).await;
     let create = async |store: &Store| {
-        let mut tx = store.begin_in_memory(SMALL).await.unwrap();
+        let mut tx = store.begin_with_memory_lock(SMALL).await.unwrap();
         create_record(&mut tx, &model).await;
         tx.commit().await.unwrap();
     };
     db.reads_at_most("records::create", A_FEW, create).await;
     let write = async |store: &Store| {
-        let mut tx = store.begin_in_memory(SMALL).await.unwrap();
+        let mut tx = store.begin_with_memory_lock(SMALL).await.unwrap();
         write_record(&mut tx, &model).await;
         tx.commit().await.unwrap();
     };
@@ -264,7 +264,7 @@ async fn create_record(tx: &mut Tx, model: &Model) {
         tags: vec![],
         owner: None,
         ttl: chrono::Utc::now() + chrono::TimeDelta::days(1),
-        ttl_given: false,
+        is_ttl_explicit: false,
         quality: serde_json::json!({}),
         meta: serde_json::json!({}),
         task: None,
@@ -272,7 +272,7 @@ async fn create_record(tx: &mut Tx, model: &Model) {
         content_hash: passage.text.as_str().as_bytes().to_vec(),
         simhash: 7_919,
     };
-    let (origin, vector) = (Origin::default(), Some((model, [0.3; 32].as_slice())));
+    let (origin, vector) = (RecordSource::default(), Some((model, [0.3; 32].as_slice())));
     let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
     records::create(tx, SMALL, new).await.unwrap();
 }
@@ -333,24 +333,25 @@ async fn lists(db: &mut Watched) {
 /// The queue of index runs, and what a run asks and tells.
 async fn index_runs(db: &mut Watched) {
     db.leave();
-    let run = IngestId(id(11, 39));
-    let begin = async |store: &Store| ingests::begin(store, run, "w").await.unwrap();
+    let run = IngestRunId(id(11, 39));
+    let begin = async |store: &Store| ingest_runs::begin(store, run, "w").await.unwrap();
     db.reads_at_most("ingests::begin", A_FEW, begin).await;
-    let succeed = async |store: &Store| ingests::succeed(store, run, "w").await.unwrap();
+    let succeed = async |store: &Store| ingest_runs::succeed(store, run, "w").await.unwrap();
     db.reads_at_most("ingests::succeed", A_FEW, succeed).await;
-    let adopt = async |store: &Store| ingests::adopt(store).await.unwrap();
+    let adopt = async |store: &Store| ingest_runs::rescue_orphans(store).await.unwrap();
     db.reads_at_most("ingests::adopt", A_FEW, adopt).await;
     db.enter(SMALL);
-    let find = async |store: &Store| ingests::find(store, IngestId(id(11, 39))).await.unwrap();
+    let find =
+        async |store: &Store| ingest_runs::find(store, IngestRunId(id(11, 39))).await.unwrap();
     db.reads_at_most("ingests::find", A_FEW, find).await;
     let repository = repositories::list(&db.store, SMALL).await.unwrap().remove(0);
     assert_eq!(repository.id, RepositoryId(id(5, 2)));
     let newest =
-        async |store: &Store| ingests::of_repository(store, repository.id, 5).await.unwrap();
+        async |store: &Store| ingest_runs::of_repository(store, repository.id, 5).await.unwrap();
     db.reads_at_most("ingests::of_repository", A_FEW, newest).await;
     let enqueue = async |store: &Store| {
         let mut tx = store.begin().await.unwrap();
-        ingests::enqueue(&mut tx, &repository, "").await.unwrap();
+        ingest_runs::enqueue(&mut tx, &repository, "").await.unwrap();
         tx.commit().await.unwrap();
     };
     db.reads_at_most("ingests::enqueue", A_FEW, enqueue).await;
@@ -378,12 +379,12 @@ async fn index_runs(db: &mut Watched) {
 
 /// What runs every hour, and every night in each project, on tables that grow for a year.
 async fn sweeps(db: &mut Watched) {
-    let sweep = async |store: &Store| upkeep::sweep(store).await.unwrap();
+    let sweep = async |store: &Store| cleanup::sweep(store).await.unwrap();
     db.reads_at_most("upkeep::sweep, all", 200_000.0, sweep).await;
     db.reads_at_most("upkeep::sweep, nothing left", A_FEW, sweep).await;
     let purge = async |store: &Store, project| {
         let mut tx = store.begin().await.unwrap();
-        for what in Kept::ALL {
+        for what in RetentionCategory::ALL {
             retention::purge(&mut tx, project, *what, &RetentionDays::default()).await.unwrap();
         }
         tx.commit().await.unwrap();

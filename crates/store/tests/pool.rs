@@ -10,7 +10,7 @@ const AT_REST: usize = 4;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_all_connections_that_were_cut_off_one_fails_a_request() {
     let db = TestDatabase::create().await;
-    let shop = db.service().enter(UserId::LOCAL, db.project("shop").await.id);
+    let shop = db.service().for_project(UserId::LOCAL, db.project("shop").await.id);
     let mut open = Vec::new();
     for _ in 0..AT_REST {
         open.push(shop.begin().await.unwrap());

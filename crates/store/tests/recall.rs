@@ -49,9 +49,9 @@ async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
     for (_, filter, query) in &asked {
         exact.push(nearest(db.store(), &model, query, filter).await);
     }
-    for heap in vectors::heaps(db.store(), &model, 0).await.unwrap() {
-        vectors::make_graph(db.store(), &model, &heap).await.unwrap();
-        vectors::move_into_graph(db.store(), &model, &heap, i64::MAX).await.unwrap();
+    for heap in vectors::list_flat_vectors(db.store(), &model, 0).await.unwrap() {
+        vectors::create_hnsw_index(db.store(), &model, &heap).await.unwrap();
+        vectors::move_into_hnsw(db.store(), &model, &heap, i64::MAX).await.unwrap();
     }
     let graph = store_that_uses_the_graph(&db).await;
     for ((case, filter, query), exact) in asked.iter().zip(&exact) {
@@ -72,7 +72,7 @@ async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
 /// Returns when the graph was read so often; sessions tell of it when they end.
 async fn scans_of_the_graph(store: &Store, wanted: usize) {
     let sql = "select coalesce(sum(idx_scan), 0)::text from pg_stat_user_indexes
-               where indexrelname like 'embeddings_graph%'";
+               where indexrelname like 'embeddings_hnsw%'";
     let within = tokio::time::Instant::now() + Duration::from_secs(20);
     loop {
         let scans: usize = testing::text(store, sql).await.unwrap().parse().unwrap();
@@ -156,7 +156,7 @@ fn passage(n: usize) -> NewPassage {
     let every = |step: usize, tag: &str| n.is_multiple_of(step).then(|| tag.to_owned());
     NewPassage {
         record_kind: Some([RecordKind::Fact, RecordKind::Gotcha, RecordKind::Rule][n % 3]),
-        place: format!("docs/{}/{n}.md", n % 20),
+        location: format!("docs/{}/{n}.md", n % 20),
         scope: vec![format!("scope-{}", n % 7)],
         tags: [every(2, "half"), every(10, "tenth"), every(100, "hundredth")]
             .into_iter()

@@ -5,8 +5,10 @@ use chrono::{TimeDelta, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind};
 use mc_sanitizer::{Sanitized, mask};
 use mc_store::passages::{NewPassage, PassageFilter};
-use mc_store::records::{self, Candidate, Fingerprint, Nearness, NewRecord, Origin, RecordBody};
-use mc_store::vectors::{self, Extent, Model};
+use mc_store::records::{
+    self, Candidate, Fingerprint, Nearness, NewRecord, RecordBody, RecordSource,
+};
+use mc_store::vectors::{self, Model, VectorPlacement};
 use mc_store::{Store, testing};
 use mc_testkit::TestDatabase;
 use serde_json::json;
@@ -43,8 +45,8 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     let alike = create(store, project, "alike", 0b11, Some((&model, &[0.0, 1.0]))).await;
     let near = create(store, project, "near", FAR, Some((&model, &[1.0, 0.1]))).await;
     create(store, db.project("other").await.id, "same", 0, Some((&model, &[1.0, 0.0]))).await;
-    let asked_in = async |extent: Extent, vector: Option<(&Model, &[f32])>| {
-        let mut tx = store.begin_in_memory(project).await.unwrap();
+    let asked_in = async |extent: VectorPlacement, vector: Option<(&Model, &[f32])>| {
+        let mut tx = store.begin_with_memory_lock(project).await.unwrap();
         let (model, vector) = vector.unzip();
         let model = model.map(|model| (model, extent));
         let texts = [
@@ -57,7 +59,7 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
         of_text
     };
 
-    let asked = async |vector| asked_in(Extent::Heap, vector).await;
+    let asked = async |vector| asked_in(VectorPlacement::Heap, vector).await;
     let by_words = asked(None).await;
     assert_eq!(ids(&by_words), sorted([same, alike]));
     let all = asked(Some((&model, [1.0, 0.0].as_slice()))).await;
@@ -66,12 +68,13 @@ async fn candidates_are_near_by_hash_fingerprint_or_vector_and_live() {
     assert_eq!((similarity(same), similarity(alike)), (None, Some(0.0)));
     assert!(similarity(near).unwrap() > 0.9);
 
-    for heap in vectors::heaps(store, &model, 1).await.unwrap() {
-        vectors::make_graph(store, &model, &heap).await.unwrap();
+    for heap in vectors::list_flat_vectors(store, &model, 1).await.unwrap() {
+        vectors::create_hnsw_index(store, &model, &heap).await.unwrap();
         // One on either side, then both in the graph: the same is found.
         for _ in 0..2 {
-            vectors::move_into_graph(store, &model, &heap, 1).await.unwrap();
-            let found = asked_in(Extent::Graph, Some((&model, [1.0, 0.0].as_slice()))).await;
+            vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap();
+            let found =
+                asked_in(VectorPlacement::Graph, Some((&model, [1.0, 0.0].as_slice()))).await;
             assert_eq!(ids(&found), ids(&all));
         }
     }
@@ -113,7 +116,7 @@ async fn create(
         tags: vec![],
         owner: None,
         ttl: Utc::now() + TimeDelta::days(1),
-        ttl_given: false,
+        is_ttl_explicit: false,
         quality: json!({}),
         meta: json!({}),
         task: None,
@@ -121,8 +124,8 @@ async fn create(
         content_hash: text.as_bytes().to_vec(),
         simhash,
     };
-    let mut tx = store.begin_in_memory(project).await.unwrap();
-    let origin = Origin::default();
+    let mut tx = store.begin_with_memory_lock(project).await.unwrap();
+    let origin = RecordSource::default();
     let new = NewRecord::of_the_team(&body, &origin, &passage, vector);
     let record = records::create(&mut tx, project, new).await.unwrap();
     tx.commit().await.unwrap();

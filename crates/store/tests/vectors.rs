@@ -6,7 +6,7 @@ use mc_sanitizer::mask;
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
-use mc_store::vectors::{self, Heap, Model};
+use mc_store::vectors::{self, FlatVectors, Model};
 use mc_store::{Error, Store, projects};
 use mc_testkit::TestDatabase;
 use serde_json::json;
@@ -28,7 +28,7 @@ fn document(place: &str, text: &str) -> NewDoc {
 
 async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
     let passage = NewPassage {
-        place: place.into(),
+        location: place.into(),
         tags: vec![tag.into()],
         language: "markdown".into(),
         text: mask(text).text,
@@ -105,16 +105,16 @@ async fn the_queue_empties_and_the_nearest_passage_comes_first_under_filters() {
     };
     let compared = nearest().await;
     // All on the heap, one on either side, all in the graph: the same is found.
-    let heaps = vectors::heaps(store, &model, 1).await.unwrap();
+    let heaps = vectors::list_flat_vectors(store, &model, 1).await.unwrap();
     let [heap] = heaps[..] else { panic!("{heaps:?}") };
     assert_eq!((heap.project, heap.source, heap.vectors), (project, SourceKind::Doc, 2));
-    vectors::make_graph(store, &model, &heap).await.unwrap();
+    vectors::create_hnsw_index(store, &model, &heap).await.unwrap();
     for _ in 0..2 {
-        assert_eq!(vectors::move_into_graph(store, &model, &heap, 1).await.unwrap(), 1);
+        assert_eq!(vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap(), 1);
         assert_eq!(nearest().await, compared);
     }
-    assert_eq!(vectors::move_into_graph(store, &model, &heap, 1).await.unwrap(), 0);
-    assert_eq!(vectors::heaps(store, &model, 1).await.unwrap(), []);
+    assert_eq!(vectors::move_into_hnsw(store, &model, &heap, 1).await.unwrap(), 0);
+    assert_eq!(vectors::list_flat_vectors(store, &model, 1).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_g
         db.url(),
         "do $writing$ begin
              perform set_config('deadlock_timeout', '1h', true);
-             update passages set content_hash = '\\x01' where place = 'b.md';
+             update passages set content_hash = '\\x01' where location = 'b.md';
              perform pg_advisory_xact_lock(7);
              loop
                  perform pg_stat_clear_snapshot();
@@ -206,7 +206,7 @@ async fn a_start_that_waits_in_a_circle_with_somebody_who_writes_gives_way_and_g
                                    where datname = current_database() and wait_event_type = 'Lock');
                  perform pg_sleep(0.01);
              end loop;
-             delete from passages where place = 'a.md';
+             delete from passages where location = 'a.md';
          end $writing$",
     );
     let starting = async {
@@ -266,7 +266,7 @@ async fn passages_that_no_model_may_see_are_put_off_until_the_policy_changes() {
     write(store, open, "open.md", "x", "b").await;
     let taken = vectors::take_backlog(store, 2, true).await.unwrap();
     assert_eq!(taken.iter().map(|item| item.project).collect::<Vec<_>>(), [open]);
-    let due = "select count(*)::text from embedding_queue where run_at <= now()";
+    let due = "select count(*)::text from embedding_queue where scheduled_at <= now()";
     assert_eq!(text(store, due).await.unwrap(), "0", "nobody looks past them again");
     assert_eq!(vectors::queue_length(store, Some(closed), true).await.unwrap(), 0);
     assert_eq!(vectors::queue_length(store, Some(closed), false).await.unwrap(), 3);
@@ -300,6 +300,6 @@ async fn vectors_too_long_for_an_index_are_refused_with_the_way_out() {
     assert_eq!(vectors::models(db.store()).await.unwrap(), []);
     let longest = vectors::register_model(db.store(), "large", 4_000, &json!({})).await.unwrap();
     let project = db.project("shop").await.id;
-    let heap = Heap { project, source: SourceKind::Doc, vectors: 0 };
-    vectors::make_graph(db.store(), &longest, &heap).await.unwrap();
+    let heap = FlatVectors { project, source: SourceKind::Doc, vectors: 0 };
+    vectors::create_hnsw_index(db.store(), &longest, &heap).await.unwrap();
 }

@@ -4,7 +4,7 @@ mod redis;
 
 use mc_domain::{ProjectKey, UserId};
 use mc_store::Store;
-use mc_store::logins::Logins;
+use mc_store::db_roles::DbRoles;
 use mc_store::projects::{self, Project};
 
 pub use redis::Redis;
@@ -18,7 +18,7 @@ pub struct TestDatabase {
     server: String,
     name: String,
     url: String,
-    logins: Logins,
+    logins: DbRoles,
     store: Store,
     service: Store,
 }
@@ -64,7 +64,7 @@ impl TestDatabase {
     }
 
     /// The URLs behind both stores.
-    pub fn logins(&self) -> &Logins {
+    pub fn logins(&self) -> &DbRoles {
         &self.logins
     }
 

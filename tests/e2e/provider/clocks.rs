@@ -2,9 +2,9 @@
 //! expired.
 
 use chrono::{TimeDelta, Utc};
-use mc_auth::jwt::{self, Grant, LEEWAY, LIFETIME, Party};
+use mc_auth::jwt::{self, Grant, LEEWAY, LIFETIME, TokenAudience};
 use mc_auth::keys::SigningKey;
-use mc_crypto::{Sealer, SealingKey};
+use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{SessionId, UserId};
 use reqwest::Method;
 use secrecy::ExposeSecret as _;
@@ -19,7 +19,7 @@ async fn clocks_may_differ_by_the_leeway_and_no_more() {
     let made = json!({ "name": "node", "scopes": ["memory:read"] });
     let made = world.call(Method::POST, "/tokens", &world.service.token(), made).await.ok();
     let address = world.service.url.clone();
-    let party = Party { issuer: address.clone(), audience: address };
+    let party = TokenAudience { issuer: address.clone(), audience: address };
     let grant = Grant {
         user: UserId::LOCAL,
         client: "node".parse().unwrap(),
@@ -52,9 +52,9 @@ async fn clocks_may_differ_by_the_leeway_and_no_more() {
 
 /// The key that signs tokens, as another node of the same service opens it.
 async fn signing_key(world: &World) -> SigningKey {
-    let file = world.service.data_dir.join("sealing.key");
+    let file = world.service.data_dir.join("encryption.key");
     let bytes = hex::decode(std::fs::read_to_string(file).unwrap().trim()).unwrap();
-    let sealer = Sealer::new(SealingKey::from_bytes(&bytes).unwrap(), Vec::new());
+    let sealer = Encryptor::new(EncryptionKey::from_bytes(&bytes).unwrap(), Vec::new());
     let keys = mc_store::sessions::keys(world.database.service()).await.unwrap();
     SigningKey::open(&sealer, &keys[0].public, &keys[0].private).unwrap()
 }

@@ -28,7 +28,7 @@ async fn an_invited_person_signs_in_and_works_as_who_they_are_as_long_as_they_ma
     let foreign = world.call(Method::POST, "/save", token, save("bank")).await;
     assert_eq!(foreign.status, 404, "{foreign:?}");
     let projects = world.call(Method::GET, "/projects", token, Value::Null).await.ok();
-    assert_eq!(projects["projects"].as_array().map(Vec::len), Some(1), "{projects}");
+    assert_eq!(projects["items"].as_array().map(Vec::len), Some(1), "{projects}");
 
     let members = "/projects/shop/members/ada";
     let removed = world.call(Method::DELETE, members, &world.service.token(), Value::Null).await;
@@ -56,7 +56,7 @@ async fn strangers_and_those_who_are_shut_out_stay_outside() {
     let tokens = world.signed_in("1815", "memory:read").await;
     let token = tokens["access_token"].as_str().unwrap();
     assert!(world.whoami(token).await.is_some());
-    let shut_out = json!({ "disabled": true });
+    let shut_out = json!({ "is_disabled": true });
     let admin = world.service.token();
     world.call(Method::PATCH, "/users/ada", &admin, shut_out).await.ok();
     assert!(world.whoami(token).await.is_none());

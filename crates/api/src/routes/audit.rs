@@ -8,22 +8,22 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::stream;
 use http::{HeaderValue, header};
-use mc_domain::{Act, Action, ProjectId, ProjectKey};
+use mc_domain::{AuditAction, Permission, ProjectId, ProjectKey};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Event, EventFilter, NewEvent};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::page;
+use super::pagination::Page;
 use super::users;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidQuery;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// Events that are read at once for an export.
 const EXPORT_PAGE: i64 = 1_000;
@@ -35,7 +35,7 @@ const EXPORT_PAGE: i64 = 1_000;
 pub struct ChainQuery {
     /// The project's key; the service's own audit (logins, users, teams, projects that come and go) when
     /// absent, for administrators of the service.
-    #[param(value_type = Option<shapes::ProjectKey>, inline)]
+    #[param(value_type = Option<schemas::ProjectKey>, inline)]
     project_key: Option<String>,
     /// The id of a project that was removed, as the event `project.deleted` has it; for administrators of
     /// the service.
@@ -44,7 +44,7 @@ pub struct ChainQuery {
 
 /// Whose audit is asked for.
 #[derive(Debug)]
-pub enum Whose {
+pub enum AuditScope {
     /// A project's.
     Project(ProjectKey),
     /// That of a project that was removed.
@@ -55,20 +55,20 @@ pub enum Whose {
     Nobody,
 }
 
-impl Check for ChainQuery {
-    type Checked = Whose;
+impl Validate for ChainQuery {
+    type Checked = AuditScope;
 
-    fn check(self) -> Result<Whose, Invalid> {
+    fn check(self) -> Result<AuditScope, ValidationError> {
         whose(self.project_key.as_deref(), self.project_id)
     }
 }
 
-fn whose(key: Option<&str>, id: Option<Uuid>) -> Result<Whose, Invalid> {
+fn whose(key: Option<&str>, id: Option<Uuid>) -> Result<AuditScope, ValidationError> {
     match (key, id) {
-        (Some(key), None) => Ok(Whose::Project(check::project_key("project_key", key)?)),
-        (None, Some(id)) => Ok(Whose::Removed(ProjectId(id))),
-        (None, None) => Ok(Whose::Service),
-        (Some(_), Some(_)) => Ok(Whose::Nobody),
+        (Some(key), None) => Ok(AuditScope::Project(validate::project_key("project_key", key)?)),
+        (None, Some(id)) => Ok(AuditScope::Removed(ProjectId(id))),
+        (None, None) => Ok(AuditScope::Service),
+        (Some(_), Some(_)) => Ok(AuditScope::Nobody),
     }
 }
 
@@ -78,77 +78,77 @@ fn whose(key: Option<&str>, id: Option<Uuid>) -> Result<Whose, Invalid> {
 #[into_params(parameter_in = Query)]
 pub struct AuditQuery {
     /// The project's key; the service's own audit when absent, for administrators of the service.
-    #[param(value_type = Option<shapes::ProjectKey>, inline)]
+    #[param(value_type = Option<schemas::ProjectKey>, inline)]
     project_key: Option<String>,
     /// The id of a project that was removed, as the event `project.deleted` has it; for administrators of
     /// the service.
     project_id: Option<Uuid>,
     /// Only what this user did.
-    #[param(value_type = Option<shapes::Login>, inline)]
+    #[param(value_type = Option<schemas::Login>, inline)]
     actor: Option<String>,
     /// Only this action, such as `record.saved`.
-    #[param(value_type = Option<shapes::ActName>, inline)]
+    #[param(value_type = Option<schemas::ActName>, inline)]
     action: Option<String>,
     /// Only what was done to this: an id or a key.
-    #[param(value_type = Option<shapes::ExternalId>, inline)]
-    subject: Option<String>,
+    #[param(value_type = Option<schemas::ExternalId>, inline)]
+    target: Option<String>,
     /// Not before this time (RFC 3339).
     since: Option<DateTime<Utc>>,
     /// Before this time (RFC 3339).
     until: Option<DateTime<Utc>>,
     /// Only events before this one: the `next` of the page before.
     #[param(minimum = 1)]
-    before: Option<i64>,
+    cursor: Option<i64>,
     /// 1 to 200; 50 when absent.
-    #[param(value_type = Option<shapes::PageLimit>, inline)]
+    #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
 /// An [`AuditQuery`] as checked.
 #[derive(Debug)]
-pub struct CheckedQuery {
-    whose: Whose,
+pub struct ValidatedQuery {
+    whose: AuditScope,
     actor: Option<String>,
     filter: EventFilter,
-    before: Option<i64>,
+    cursor: Option<i64>,
     limit: i64,
 }
 
-impl Check for AuditQuery {
-    type Checked = CheckedQuery;
+impl Validate for AuditQuery {
+    type Checked = ValidatedQuery;
 
-    fn check(self) -> Result<CheckedQuery, Invalid> {
-        let act = check::optional("action", self.action, |field, action| {
-            action.parse::<Act>().map_err(|error| Invalid::new(field, error))
+    fn check(self) -> Result<ValidatedQuery, ValidationError> {
+        let act = validate::optional("action", self.action, |field, action| {
+            action.parse::<AuditAction>().map_err(|error| ValidationError::new(field, error))
         })?;
         let filter = EventFilter {
             actor: None,
             act,
-            subject: check::optional_line("subject", self.subject, limits::EXTERNAL_ID)?,
+            target: validate::optional_line("target", self.target, limits::EXTERNAL_ID)?,
             since: self.since,
             until: self.until,
         };
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok(CheckedQuery {
+        Ok(ValidatedQuery {
             whose: whose(self.project_key.as_deref(), self.project_id)?,
-            actor: check::optional("actor", self.actor, |field, login| {
-                check::login(field, &login)
+            actor: validate::optional("actor", self.actor, |field, login| {
+                validate::login(field, &login)
             })?,
             filter,
-            before: check::optional("before", self.before, |field, before| {
-                check::range(field, before, &(1..=i64::MAX))
+            cursor: validate::optional("cursor", self.cursor, |field, before| {
+                validate::range(field, before, &(1..=i64::MAX))
             })?,
-            limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
+            limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
     }
 }
 
 /// An event of the audit.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct EventView {
+pub struct AuditEvent {
     /// Its place in the chain, from 1, without gaps.
     seq: i64,
-    at: DateTime<Utc>,
+    occurred_at: DateTime<Utc>,
     /// Who did it, by login; absent for strangers and the service itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<String>,
@@ -157,57 +157,47 @@ pub struct EventView {
     /// Such as `record.saved`.
     action: String,
     /// What it was done to: an id or a key.
-    subject: String,
+    target: String,
     #[schema(value_type = Object)]
-    detail: serde_json::Value,
+    details: serde_json::Value,
     /// Covers the event and the one before it, under a key that is not in the database; hexadecimal.
     mac: String,
-}
-
-/// A page of events.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct AuditPage {
-    events: Vec<EventView>,
-    /// What to send as `before` for the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<i64>,
 }
 
 /// Whether an audit is as it was written.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Verification {
     /// Whether every event holds.
-    intact: bool,
+    is_valid: bool,
     /// Events that hold, up to the first that does not.
     events: i64,
     /// The first of them; higher than 1 where older ones were dropped, as the policy has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    first: Option<i64>,
+    first_seq: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last: Option<i64>,
+    last_seq: Option<i64>,
     /// What is wrong, and where it begins.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fault: Option<String>,
+    error: Option<String>,
 }
 
 /// See who did what.
 #[utoipa::path(
     get, path = "/audit", tag = "audit", params(AuditQuery),
-    responses((status = 200, description = "Newest first", body = AuditPage))
+    responses((status = 200, description = "Newest first", body = Page<AuditEvent>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<AuditQuery>,
-) -> Result<Json<AuditPage>, Problem> {
+) -> Result<Json<Page<AuditEvent>>, Problem> {
     let (store, chain) = chain(&api, &caller, &query.whose).await?;
     let mut filter = query.filter;
     if let Some(login) = &query.actor {
         filter.actor = Some(users::called(&api.store, login).await?);
     }
-    let events = audit::newest(&store, chain, &filter, query.before, query.limit).await?;
-    let next = page::next(&events, query.limit, |event| event.seq);
-    Ok(Json(AuditPage { events: events.into_iter().map(Into::into).collect(), next }))
+    let events = audit::newest(&store, chain, &filter, query.cursor, query.limit).await?;
+    Ok(Json(Page::of(events, query.limit, |event| event.seq)))
 }
 
 /// Export an audit as JSON Lines, an event a line, oldest first.
@@ -249,15 +239,15 @@ pub async fn verify(
     let (store, chain) = chain(&api, &caller, &whose).await?;
     let report = audit::verify(&store, chain).await?;
     read_of(&store, chain, "verify").await?;
-    if let Some(fault) = &report.fault {
+    if let Some(fault) = &report.error {
         tracing::error!(audit.chain = %chain.id(), %fault, "the audit is not as it was written");
     }
     Ok(Json(Verification {
-        intact: report.fault.is_none(),
+        is_valid: report.error.is_none(),
         events: report.events,
-        first: report.first,
-        last: report.last,
-        fault: report.fault.map(|fault| fault.to_string()),
+        first_seq: report.first_seq,
+        last_seq: report.last_seq,
+        error: report.error.map(|fault| fault.to_string()),
     }))
 }
 
@@ -265,23 +255,23 @@ pub async fn verify(
 async fn chain(
     api: &ApiState,
     caller: &Principal,
-    whose: &Whose,
+    whose: &AuditScope,
 ) -> Result<(Store, Chain), Problem> {
     let project = match whose {
-        Whose::Project(key) => {
-            let here = api.enter(caller, key, Action::Audit).await?;
+        AuditScope::Project(key) => {
+            let here = api.authorize(caller, key, Permission::Audit).await?;
             return Ok((here.store, Chain::Project(here.project.id)));
         }
-        Whose::Nobody => {
+        AuditScope::Nobody => {
             let detail = "what is removed has no key; give one of `project_key` and `project_id`";
             return Err(Problem::not_found(detail).field("project_id"));
         }
-        Whose::Service => None,
-        Whose::Removed(project) => Some(*project),
+        AuditScope::Service => None,
+        AuditScope::Removed(project) => Some(*project),
     };
     caller.require_administrator()?;
     let chain = project.map_or(Chain::Service, Chain::Project);
-    let store = api.store.auditor(caller.user, chain);
+    let store = api.store.for_audit(caller.user, chain);
     let Some(project) = project else { return Ok((store, chain)) };
     // That of a live project is answered like one that never was.
     if !audit::is_known(&store, chain).await? {
@@ -312,7 +302,7 @@ async fn page(
     let mut lines = Vec::new();
     for event in events {
         // Only a map with keys that are no texts can't be written.
-        let _ = serde_json::to_writer(&mut lines, &EventView::from(event));
+        let _ = serde_json::to_writer(&mut lines, &AuditEvent::from(event));
         lines.push(b'\n');
     }
     Some((Ok(lines.into()), Some(last)))
@@ -321,22 +311,22 @@ async fn page(
 /// Notes that a chain was read as a whole: in the project's own, or the service's for what is its
 /// administrators'.
 async fn read_of(store: &Store, chain: Chain, how: &str) -> Result<(), Problem> {
-    let event = NewEvent::new(Act::AuditRead, chain.id());
+    let event = NewEvent::new(AuditAction::AuditRead, chain.id());
     let mut tx = store.begin().await?;
-    audit::note(&mut tx, event.with(serde_json::json!({ "how": how })));
+    audit::record(&mut tx, event.with(serde_json::json!({ "how": how })));
     Ok(tx.commit().await?)
 }
 
-impl From<Event> for EventView {
+impl From<Event> for AuditEvent {
     fn from(event: Event) -> Self {
         Self {
             seq: event.seq,
-            at: event.at,
+            occurred_at: event.occurred_at,
             actor: event.login,
             actor_id: event.actor.map(Into::into),
             action: event.action,
-            subject: event.subject,
-            detail: event.detail,
+            target: event.target,
+            details: event.details,
             mac: hex::encode(event.mac),
         }
     }

@@ -4,19 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use mc_domain::{Action, DialogId, ProjectKey};
-use mc_memory::{DialogKept, Looked, SaveDialog};
+use mc_domain::{DialogId, Permission, ProjectKey};
+use mc_memory::{ReviewStatus, SaveDialog, SaveDialogOutcome};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidJson;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// A dialog to keep.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -31,29 +31,29 @@ use crate::shapes;
     ],
     "distilled": "The delay was nil because the two units differed."
 }))]
-pub struct DialogEntry {
-    #[schema(value_type = shapes::ProjectKey)]
+pub struct CreateDialog {
+    #[schema(value_type = schemas::ProjectKey)]
     project_key: String,
     /// An earlier answer's id, to replace that dialog of one's own; a new one when absent.
     id: Option<Uuid>,
-    #[schema(value_type = Option<shapes::ExternalId>)]
+    #[schema(value_type = Option<schemas::ExternalId>)]
     task_external_id: Option<String>,
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     developer: Option<String>,
     /// 1 to 500 messages, oldest first.
     #[schema(min_items = 1, max_items = 500)]
-    messages: Vec<MessageEntry>,
+    messages: Vec<MessageInput>,
     /// What is worth finding of it; only this is searched. Condensed from what was said when absent.
-    #[schema(value_type = Option<shapes::StatementText>)]
+    #[schema(value_type = Option<schemas::StatementText>)]
     distilled: Option<String>,
 }
 
 /// One message.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MessageEntry {
+pub struct MessageInput {
     role: Role,
-    #[schema(value_type = shapes::MessageText)]
+    #[schema(value_type = schemas::MessageText)]
     content: String,
 }
 
@@ -73,7 +73,7 @@ pub enum Role {
 
 /// A [`DialogEntry`] as checked.
 #[derive(Debug)]
-pub struct CheckedDialog {
+pub struct ValidatedDialog {
     project: ProjectKey,
     id: Option<DialogId>,
     task: Option<String>,
@@ -83,27 +83,27 @@ pub struct CheckedDialog {
     distilled: Option<String>,
 }
 
-impl Check for DialogEntry {
-    type Checked = CheckedDialog;
+impl Validate for CreateDialog {
+    type Checked = ValidatedDialog;
 
-    fn check(self) -> Result<CheckedDialog, Invalid> {
+    fn check(self) -> Result<ValidatedDialog, ValidationError> {
         let task = self.task_external_id;
-        Ok(CheckedDialog {
-            project: check::project_key("project_key", &self.project_key)?,
+        Ok(ValidatedDialog {
+            project: validate::project_key("project_key", &self.project_key)?,
             id: self.id.map(DialogId),
-            task: check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
-            developer: check::optional_line("developer", self.developer, limits::NAME)?,
-            messages: check::filled_records("messages", self.messages, limits::MESSAGES)?,
-            distilled: check::optional_text("distilled", self.distilled, limits::STATEMENT)?,
+            task: validate::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
+            developer: validate::optional_line("developer", self.developer, limits::NAME)?,
+            messages: validate::filled_records("messages", self.messages, limits::MESSAGES)?,
+            distilled: validate::optional_text("distilled", self.distilled, limits::STATEMENT)?,
         })
     }
 }
 
-impl Check for MessageEntry {
+impl Validate for MessageInput {
     type Checked = (String, String);
 
-    fn check(self) -> Result<(String, String), Invalid> {
-        let content = check::text("content", &self.content, limits::MESSAGE)?;
+    fn check(self) -> Result<(String, String), ValidationError> {
+        let content = validate::text("content", &self.content, limits::MESSAGE)?;
         Ok((self.role.as_str().to_owned(), content))
     }
 }
@@ -121,13 +121,13 @@ impl Role {
 
 /// The kept dialog.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DialogAnswer {
+pub struct CreateDialogResponse {
     id: Uuid,
 }
 
 /// Why a dialog is not kept yet.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct HeldAnswer {
+pub struct QuarantinedResponse {
     /// In quarantine.
     held: Uuid,
     /// What is to be done about it.
@@ -136,30 +136,30 @@ pub struct HeldAnswer {
 
 /// Keep a dialog.
 #[utoipa::path(
-    post, path = "/dialogs", tag = "memory", request_body = DialogEntry,
+    post, path = "/dialogs", tag = "memory", request_body = CreateDialog,
     responses(
-        (status = 201, description = "Kept", body = DialogAnswer),
-        (status = 202, description = "In quarantine: a maintainer decides", body = HeldAnswer),
+        (status = 201, description = "Kept", body = CreateDialogResponse),
+        (status = 202, description = "In quarantine: a maintainer decides", body = QuarantinedResponse),
     )
 )]
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(dialog): ValidJson<DialogEntry>,
+    ValidJson(dialog): ValidJson<CreateDialog>,
 ) -> Result<Response, Problem> {
-    let here = api.enter(&caller, &dialog.project, Action::Propose).await?;
+    let here = api.authorize(&caller, &dialog.project, Permission::Propose).await?;
     let request = SaveDialog {
         project: here.project.id,
         id: dialog.id,
         task_external_id: dialog.task,
         developer: dialog.developer,
         saved_by: Some(caller.user),
-        is_found: here.project.role >= here.project.policy.roles.save,
-        replaces_any: here.project.role >= here.project.policy.least_role(Action::Curate),
+        is_searchable: here.project.role >= here.project.policy.min_roles.save,
+        replaces_any: here.project.role >= here.project.policy.min_role(Permission::Curate),
         messages: dialog.messages,
         distilled: dialog.distilled,
     };
-    let kept = mc_memory::save_dialog(&here.memory, &request, Looked::Nobody).await;
+    let kept = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Nobody).await;
     let kept = kept.map_err(|error| match error {
         // Here the dialog goes by the name of the entry's own field.
         mc_memory::Error::UnknownDialog(_) => Problem::from(error).field("id"),
@@ -167,13 +167,14 @@ pub async fn create(
         other => other.into(),
     })?;
     Ok(match kept {
-        DialogKept::Kept(id) => {
-            (StatusCode::CREATED, Json(DialogAnswer { id: id.into() })).into_response()
+        SaveDialogOutcome::Kept(id) => {
+            (StatusCode::CREATED, Json(CreateDialogResponse { id: id.into() })).into_response()
         }
-        DialogKept::Quarantined(id) => {
+        SaveDialogOutcome::Quarantined(id) => {
             let reason =
                 "the project's policy holds it back; a maintainer decides (GET /quarantine)";
-            (StatusCode::ACCEPTED, Json(HeldAnswer { held: id.into(), reason })).into_response()
+            (StatusCode::ACCEPTED, Json(QuarantinedResponse { held: id.into(), reason }))
+                .into_response()
         }
     })
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, DocId, ProjectId, ProjectKey};
+use mc_domain::{DocId, Permission, ProjectId, ProjectKey};
 use mc_memory::uses::Opened;
 use mc_store::Store;
 use mc_store::docs::{self, Doc};
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::page;
+use super::pagination::Page;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidQuery;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::Trust;
 
 /// How many near titles a refusal names.
@@ -32,21 +32,21 @@ const MEANINGFUL_WORD: usize = 3;
 #[into_params(parameter_in = Query)]
 pub struct DocumentQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
     /// The document's id here.
     id: Option<Uuid>,
     /// Its title, in any case, or its id at its source (the path, for a file of a repository).
-    #[param(value_type = Option<shapes::Title>, inline)]
+    #[param(value_type = Option<schemas::Title>, inline)]
     title: Option<String>,
     /// Its URL, or its id at its source (the path, for a file of a repository).
-    #[param(value_type = Option<shapes::Reference>, inline)]
+    #[param(value_type = Option<schemas::Reference>, inline)]
     url: Option<String>,
 }
 
 /// A [`DocumentQuery`] as checked.
 #[derive(Debug)]
-pub struct CheckedQuery {
+pub struct ValidatedQuery {
     project: ProjectKey,
     name: DocumentName,
 }
@@ -59,19 +59,24 @@ enum DocumentName {
     Url(String),
 }
 
-impl Check for DocumentQuery {
-    type Checked = CheckedQuery;
+impl Validate for DocumentQuery {
+    type Checked = ValidatedQuery;
 
-    fn check(self) -> Result<CheckedQuery, Invalid> {
+    fn check(self) -> Result<ValidatedQuery, ValidationError> {
         let name = match (self.id, self.title, self.url) {
             (Some(id), None, None) => DocumentName::Id(DocId(id)),
             (None, Some(title), None) => {
-                DocumentName::Title(check::line("title", &title, limits::TITLE)?)
+                DocumentName::Title(validate::line("title", &title, limits::TITLE)?)
             }
-            (None, None, Some(url)) => DocumentName::Url(check::line("url", &url, limits::URL)?),
-            _ => return Err(Invalid::new("title", "name exactly one of id, title and url")),
+            (None, None, Some(url)) => DocumentName::Url(validate::line("url", &url, limits::URL)?),
+            _ => {
+                return Err(ValidationError::new("title", "name exactly one of id, title and url"));
+            }
         };
-        Ok(CheckedQuery { project: check::project_key("project_key", &self.project_key)?, name })
+        Ok(ValidatedQuery {
+            project: validate::project_key("project_key", &self.project_key)?,
+            name,
+        })
     }
 }
 
@@ -81,48 +86,39 @@ impl Check for DocumentQuery {
 #[into_params(parameter_in = Query)]
 pub struct DocumentsQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
     /// Only documents after this one: the `next` of the page before.
-    after: Option<Uuid>,
+    cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
-    #[param(value_type = Option<shapes::PageLimit>, inline)]
+    #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
 /// A [`DocumentsQuery`] as checked.
 #[derive(Debug)]
-pub struct CheckedListing {
+pub struct ValidatedListing {
     project: ProjectKey,
-    after: Option<DocId>,
+    cursor: Option<DocId>,
     limit: i64,
 }
 
-impl Check for DocumentsQuery {
-    type Checked = CheckedListing;
+impl Validate for DocumentsQuery {
+    type Checked = ValidatedListing;
 
-    fn check(self) -> Result<CheckedListing, Invalid> {
+    fn check(self) -> Result<ValidatedListing, ValidationError> {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok(CheckedListing {
-            project: check::project_key("project_key", &self.project_key)?,
-            after: self.after.map(DocId),
-            limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
+        Ok(ValidatedListing {
+            project: validate::project_key("project_key", &self.project_key)?,
+            cursor: self.cursor.map(DocId),
+            limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
     }
 }
 
-/// A page of documents.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DocumentPage {
-    documents: Vec<DocumentHead>,
-    /// What to send as `after` for the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<Uuid>,
-}
-
 /// A document without its text.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DocumentHead {
+pub struct DocumentSummary {
     id: Uuid,
     title: String,
     /// Where people read it; may be empty.
@@ -140,39 +136,38 @@ pub struct DocumentHead {
 
 /// A document.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DocumentView {
+pub struct Document {
     #[serde(flatten)]
-    head: DocumentHead,
+    head: DocumentSummary,
     content: String,
 }
 
 /// Page through a project's documents, oldest first.
 #[utoipa::path(
     get, path = "/documents", tag = "documents", params(DocumentsQuery),
-    responses((status = 200, description = "A page", body = DocumentPage))
+    responses((status = 200, description = "A page", body = Page<DocumentSummary>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<DocumentsQuery>,
-) -> Result<Json<DocumentPage>, Problem> {
-    let here = api.enter(&caller, &query.project, Action::Read).await?;
-    let docs = docs::list(&here.store, here.project.id, query.after, query.limit).await?;
-    let next = page::next(&docs, query.limit, |doc| doc.id.into());
-    Ok(Json(DocumentPage { documents: docs.into_iter().map(Into::into).collect(), next }))
+) -> Result<Json<Page<DocumentSummary>>, Problem> {
+    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let docs = docs::list(&here.store, here.project.id, query.cursor, query.limit).await?;
+    Ok(Json(Page::of(docs, query.limit, |doc| doc.id)))
 }
 
 /// Open a document by id, title (or path) or URL.
 #[utoipa::path(
-    get, path = "/documents/open", tag = "documents", params(DocumentQuery),
-    responses((status = 200, description = "The document", body = DocumentView))
+    get, path = "/documents/lookup", tag = "documents", params(DocumentQuery),
+    responses((status = 200, description = "The document", body = Document))
 )]
 pub async fn open(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<DocumentQuery>,
-) -> Result<Json<DocumentView>, Problem> {
-    let here = api.enter(&caller, &query.project, Action::Read).await?;
+) -> Result<Json<Document>, Problem> {
+    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
     let found = match &query.name {
         DocumentName::Id(id) => docs::by_id(&here.store, here.project.id, *id).await?,
         DocumentName::Title(title) => docs::by_title(&here.store, here.project.id, title).await?,
@@ -232,14 +227,14 @@ async fn near_titles(
     Ok(near)
 }
 
-impl From<Doc> for DocumentView {
+impl From<Doc> for Document {
     fn from(mut doc: Doc) -> Self {
         let content = std::mem::take(&mut doc.content);
         Self { head: doc.into(), content }
     }
 }
 
-impl From<Doc> for DocumentHead {
+impl From<Doc> for DocumentSummary {
     fn from(doc: Doc) -> Self {
         Self {
             id: doc.id.into(),

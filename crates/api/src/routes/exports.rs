@@ -5,70 +5,65 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::header;
-use mc_domain::{Action, ExportId, ProjectKey};
+use mc_domain::{ExportId, Permission, ProjectKey};
 use mc_memory::export;
-use mc_store::exports::{self, Export};
+use mc_store::exports::{self};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::pagination::Page;
 use super::projects::{ProjectPath, entered};
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidPath;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// An export, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ExportPath {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     key: String,
     /// The export's id.
     id: Uuid,
 }
 
-impl Check for ExportPath {
+impl Validate for ExportPath {
     type Checked = (ProjectKey, ExportId);
 
-    fn check(self) -> Result<Self::Checked, Invalid> {
-        Ok((check::project_key("key", &self.key)?, ExportId(self.id)))
+    fn check(self) -> Result<Self::Checked, ValidationError> {
+        Ok((validate::project_key("key", &self.key)?, ExportId(self.id)))
     }
 }
 
 /// A document that was made of what the team knew.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ExportView {
+pub struct Export {
     id: Uuid,
-    made_at: DateTime<Utc>,
+    created_at: DateTime<Utc>,
     /// How many records it has.
-    records: i32,
+    record_count: i32,
     /// How long it is.
-    bytes: i64,
-}
-
-/// A project's exports.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ExportList {
-    exports: Vec<ExportView>,
+    size_bytes: i64,
 }
 
 /// See the exports of what the team knew: the newest eight are kept.
 #[utoipa::path(
     get, path = "/projects/{key}/exports", tag = "hygiene", params(ProjectPath),
-    responses((status = 200, description = "Newest first", body = ExportList))
+    responses((status = 200, description = "Newest first", body = Page<Export>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
-) -> Result<Json<ExportList>, Problem> {
-    let here = entered(&api, &caller, &key, Action::Read).await?;
+) -> Result<Json<Page<Export>>, Problem> {
+    let here = entered(&api, &caller, &key, Permission::Read).await?;
     let exports = exports::list(&here.store, here.project.id).await?;
-    Ok(Json(ExportList { exports: exports.into_iter().map(Into::into).collect() }))
+    Ok(Json(Page::complete(exports)))
 }
 
 /// Get an export, as `memory-copilot import` reads it. Nobody's private records are in it.
@@ -77,15 +72,15 @@ pub async fn list(
     responses((status = 200, description = "The records, a list", body = Vec<serde_json::Value>,
                content_type = "application/yaml"))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, id)): ValidPath<ExportPath>,
 ) -> Result<Response, Problem> {
-    let here = entered(&api, &caller, &key, Action::Read).await?;
+    let here = entered(&api, &caller, &key, Permission::Read).await?;
     let kept = exports::document(&here.store, here.project.id, id).await?;
     let kept = kept.ok_or_else(|| unknown(&key))?;
-    Ok(([(header::CONTENT_TYPE, "application/yaml")], export::unpacked(&kept)?).into_response())
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], export::decompress(&kept)?).into_response())
 }
 
 fn unknown(key: &ProjectKey) -> Problem {
@@ -94,13 +89,13 @@ fn unknown(key: &ProjectKey) -> Problem {
         .hint(format!("GET /projects/{key}/exports lists them"))
 }
 
-impl From<Export> for ExportView {
-    fn from(export: Export) -> Self {
+impl From<exports::Export> for Export {
+    fn from(export: exports::Export) -> Self {
         Self {
             id: export.id.into(),
-            made_at: export.made_at,
-            records: export.records,
-            bytes: export.bytes,
+            created_at: export.created_at,
+            record_count: export.record_count,
+            size_bytes: export.size_bytes,
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use mc_domain::{Action, BundleId};
-use mc_store::projects::Belonging;
+use mc_domain::{BundleId, Permission};
+use mc_store::projects::ProjectResource;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidJson;
 use crate::limits;
 use crate::problem::Problem;
+use crate::validate::{self, Validate, ValidationError};
 
 /// What of a bundle was used.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -31,25 +31,25 @@ pub struct FeedbackRequest {
 
 /// A [`FeedbackRequest`] as checked.
 #[derive(Debug)]
-pub struct CheckedFeedback {
+pub struct ValidatedFeedback {
     bundle: BundleId,
     used: Vec<Uuid>,
 }
 
-impl Check for FeedbackRequest {
-    type Checked = CheckedFeedback;
+impl Validate for FeedbackRequest {
+    type Checked = ValidatedFeedback;
 
-    fn check(self) -> Result<CheckedFeedback, Invalid> {
-        Ok(CheckedFeedback {
+    fn check(self) -> Result<ValidatedFeedback, ValidationError> {
+        Ok(ValidatedFeedback {
             bundle: BundleId(self.bundle_id),
-            used: check::list("used", self.used, limits::IDS, |_, id| Ok(id))?,
+            used: validate::list("used", self.used, limits::IDS, |_, id| Ok(id))?,
         })
     }
 }
 
 /// What was taken note of.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct FeedbackAnswer {
+pub struct FeedbackResponse {
     /// How many items are now marked as used.
     recorded: usize,
     /// Ids that the bundle does not hold.
@@ -59,18 +59,19 @@ pub struct FeedbackAnswer {
 /// Say what of a bundle was used.
 #[utoipa::path(
     post, path = "/feedback", tag = "memory", request_body = FeedbackRequest,
-    responses((status = 200, description = "Noted", body = FeedbackAnswer))
+    responses((status = 200, description = "Noted", body = FeedbackResponse))
 )]
 pub async fn feedback(
     State(api): State<ApiState>,
     caller: Principal,
     ValidJson(feedback): ValidJson<FeedbackRequest>,
-) -> Result<Json<FeedbackAnswer>, Problem> {
+) -> Result<Json<FeedbackResponse>, Problem> {
     let bundle = feedback.bundle;
     // It may have been handed out so recently, perhaps by another node, that it is still being written.
-    let look = || api.enter_holding(&caller, Belonging::Bundle(bundle), Action::Propose);
+    let look =
+        || api.authorize_resource(&caller, ProjectResource::Bundle(bundle), Permission::Propose);
     let here = api.memory.once_written(bundle, look).await?;
     let memory = here.ok_or(mc_memory::Error::UnknownBundle(bundle))?.memory;
     let noted = mc_memory::feedback(&memory, bundle, &feedback.used).await?;
-    Ok(Json(FeedbackAnswer { recorded: noted.recorded, unknown: noted.unknown }))
+    Ok(Json(FeedbackResponse { recorded: noted.recorded, unknown: noted.unknown }))
 }

@@ -7,44 +7,44 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Action, IngestId, ProjectKey};
+use mc_domain::{IngestRunId, Permission, ProjectKey};
 use mc_indexer::source::{self, Location, Origin};
-use mc_store::ingests::{self, Ingest};
-use mc_store::projects::Belonging;
+use mc_store::ingest_runs::{self};
+use mc_store::projects::ProjectResource;
 use mc_store::repositories::{self, Repository};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::Here;
+use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::RunStatus;
 
 /// A repository to index.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"project_key": "shop", "location": "https://git.example.org/shop/core.git"}))]
-pub struct GitIngest {
-    #[schema(value_type = shapes::ProjectKey)]
+pub struct IngestGit {
+    #[schema(value_type = schemas::ProjectKey)]
     project_key: String,
     /// A folder on the service's machine, or the URL of a git repository. Who does not administer the service
     /// gives an https URL that leads outside of its network.
-    #[schema(value_type = shapes::RepositoryLocation)]
+    #[schema(value_type = schemas::RepositoryLocation)]
     location: String,
     /// Branch, tag or commit; what is checked out, or the default branch, when absent.
-    #[schema(value_type = Option<shapes::GitRef>)]
+    #[schema(value_type = Option<schemas::GitRef>)]
     r#ref: Option<String>,
     /// Under which owner it is known; taken from the location when absent.
-    #[schema(value_type = Option<shapes::RepositoryPart>)]
+    #[schema(value_type = Option<schemas::RepositoryPart>)]
     owner: Option<String>,
     /// Under which name it is known; taken from the location when absent.
-    #[schema(value_type = Option<shapes::RepositoryPart>)]
+    #[schema(value_type = Option<schemas::RepositoryPart>)]
     name: Option<String>,
     /// The repository moved: this location replaces the one that was indexed under its name, and
     /// files that are not here are deleted from the index.
@@ -54,7 +54,7 @@ pub struct GitIngest {
 
 /// A [`GitIngest`] as checked.
 #[derive(Debug)]
-pub struct CheckedGit {
+pub struct ValidatedGit {
     project: ProjectKey,
     location: String,
     r#ref: String,
@@ -63,35 +63,35 @@ pub struct CheckedGit {
     relocate: bool,
 }
 
-impl Check for GitIngest {
-    type Checked = CheckedGit;
+impl Validate for IngestGit {
+    type Checked = ValidatedGit;
 
-    fn check(self) -> Result<CheckedGit, Invalid> {
-        let git_ref = check::optional("ref", self.r#ref, |field, name| git_ref(field, &name))?;
-        Ok(CheckedGit {
-            project: check::project_key("project_key", &self.project_key)?,
-            location: check::location("location", &self.location, limits::URL)?,
+    fn check(self) -> Result<ValidatedGit, ValidationError> {
+        let git_ref = validate::optional("ref", self.r#ref, |field, name| git_ref(field, &name))?;
+        Ok(ValidatedGit {
+            project: validate::project_key("project_key", &self.project_key)?,
+            location: validate::location("location", &self.location, limits::URL)?,
             r#ref: git_ref.unwrap_or_default(),
-            owner: check::optional("owner", self.owner, |field, name| segment(field, &name))?,
-            name: check::optional("name", self.name, |field, name| segment(field, &name))?,
+            owner: validate::optional("owner", self.owner, |field, name| segment(field, &name))?,
+            name: validate::optional("name", self.name, |field, name| segment(field, &name))?,
             relocate: self.relocate,
         })
     }
 }
 
 /// A branch, tag or commit that git can't take for an option.
-fn git_ref(field: &str, name: &str) -> Result<String, Invalid> {
-    let name = check::identifier(field, name, limits::NAME)?;
-    source::check_ref(&name).map_err(|error| Invalid::new(field, error))?;
+fn git_ref(field: &str, name: &str) -> Result<String, ValidationError> {
+    let name = validate::identifier(field, name, limits::NAME)?;
+    source::check_ref(&name).map_err(|error| ValidationError::new(field, error))?;
     Ok(name)
 }
 
 /// An owner or name of a repository: one part of a path.
-fn segment(field: &str, name: &str) -> Result<String, Invalid> {
-    let name = check::identifier(field, name, limits::NAME)?;
+fn segment(field: &str, name: &str) -> Result<String, ValidationError> {
+    let name = validate::identifier(field, name, limits::NAME)?;
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
     if name.starts_with(['-', '.']) || !is_plain {
-        return Err(Invalid::new(field, "must be letters, digits, \".\", \"_\" or \"-\""));
+        return Err(ValidationError::new(field, "must be letters, digits, \".\", \"_\" or \"-\""));
     }
     Ok(name)
 }
@@ -104,11 +104,11 @@ pub struct RunPath {
     id: Uuid,
 }
 
-impl Check for RunPath {
-    type Checked = IngestId;
+impl Validate for RunPath {
+    type Checked = IngestRunId;
 
-    fn check(self) -> Result<IngestId, Invalid> {
-        Ok(IngestId(self.id))
+    fn check(self) -> Result<IngestRunId, ValidationError> {
+        Ok(IngestRunId(self.id))
     }
 }
 
@@ -117,17 +117,17 @@ impl Check for RunPath {
 #[into_params(parameter_in = Path)]
 pub struct RepositoryPath {
     /// Such as `pallets`; `local` for a folder.
-    #[param(value_type = shapes::RepositoryPart, inline)]
+    #[param(value_type = schemas::RepositoryPart, inline)]
     owner: String,
     /// Such as `flask`.
-    #[param(value_type = shapes::RepositoryPart, inline)]
+    #[param(value_type = schemas::RepositoryPart, inline)]
     name: String,
 }
 
-impl Check for RepositoryPath {
+impl Validate for RepositoryPath {
     type Checked = (String, String);
 
-    fn check(self) -> Result<(String, String), Invalid> {
+    fn check(self) -> Result<(String, String), ValidationError> {
         Ok((segment("owner", &self.owner)?, segment("name", &self.name)?))
     }
 }
@@ -138,21 +138,21 @@ impl Check for RepositoryPath {
 #[into_params(parameter_in = Query)]
 pub struct RepositoryQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
 }
 
-impl Check for RepositoryQuery {
+impl Validate for RepositoryQuery {
     type Checked = ProjectKey;
 
-    fn check(self) -> Result<ProjectKey, Invalid> {
-        check::project_key("project_key", &self.project_key)
+    fn check(self) -> Result<ProjectKey, ValidationError> {
+        validate::project_key("project_key", &self.project_key)
     }
 }
 
 /// How far a run is.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct IngestView {
+pub struct IngestRun {
     ingest_id: Uuid,
     repo_owner: String,
     repo_name: String,
@@ -160,7 +160,7 @@ pub struct IngestView {
     namespace: String,
     status: RunStatus,
     /// The repository can be searched: a run of it has succeeded.
-    ready: bool,
+    is_ready: bool,
     attempt: i32,
     max_attempts: i32,
     files_total: i32,
@@ -176,7 +176,7 @@ pub struct IngestView {
     pending_vectors: i64,
     /// Passages of the project that the embedding provider refused again and again; keyword search
     /// finds them, and the service's log has the reason.
-    failing_vectors: i64,
+    failed_vectors: i64,
     /// By the pace so far; absent unless the run is at work.
     #[serde(skip_serializing_if = "Option::is_none")]
     eta_seconds: Option<u64>,
@@ -193,21 +193,21 @@ pub struct IngestView {
 
 /// Ask for a repository to be indexed. A run of the same repository and ref that is still queued is
 /// answered instead of a second one; while one is at work another is queued, since it may have
-/// passed what changed. With `?hook=` it takes what GitHub and GitLab deliver of that hook instead, signed as
+/// passed what changed. With `?webhook_id=` it takes what GitHub and GitLab deliver of that hook instead, signed as
 /// they sign (`X-Hub-Signature-256`; `webhook-signature` or `X-Gitlab-Token`) and without a token.
 #[utoipa::path(
-    post, path = "/ingest/git", tag = "ingest", request_body = GitIngest,
-    responses((status = 202, description = "Queued", body = IngestView))
+    post, path = "/ingest/git", tag = "ingest", request_body = IngestGit,
+    responses((status = 202, description = "Queued", body = IngestRun))
 )]
 pub async fn git(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(request): ValidJson<GitIngest>,
-) -> Result<(StatusCode, Json<IngestView>), Problem> {
-    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
+    ValidJson(request): ValidJson<IngestGit>,
+) -> Result<(StatusCode, Json<IngestRun>), Problem> {
+    let here = api.authorize(&caller, &request.project, Permission::Ingest).await?;
     check_reach(&caller, &request.location)?;
     let origin = understood(request.location).await?;
-    let reaches_inside = reaches_inside(&api, &caller, &origin).await?;
+    let allows_private_network = allows_private_network(&api, &caller, &origin).await?;
     let owner = request.owner.unwrap_or(origin.owner);
     let name = request.name.unwrap_or(origin.name);
     let location = origin.location.as_text();
@@ -219,10 +219,10 @@ pub async fn git(
             repositories::ensure(&mut tx, here.project.id, &owner, &name, &location).await;
         ensured.map_err(taken)?
     };
-    repositories::set_reach(&mut tx, repository.id, reaches_inside).await?;
-    let run = ingests::enqueue(&mut tx, &repository, &request.r#ref).await?;
+    repositories::set_reach(&mut tx, repository.id, allows_private_network).await?;
+    let run = ingest_runs::enqueue(&mut tx, &repository, &request.r#ref).await?;
     tx.commit().await?;
-    Ok((StatusCode::ACCEPTED, Json(IngestView::of(&here, run, repository).await?)))
+    Ok((StatusCode::ACCEPTED, Json(IngestRun::of(&here, run, repository).await?)))
 }
 
 fn taken(error: mc_store::Error) -> Problem {
@@ -254,7 +254,7 @@ fn check_reach(caller: &Principal, location: &str) -> Result<(), Problem> {
 /// Whether git may go wherever the location leads. Others would have it look around the network that the service
 /// stands in, and index what it finds: they are refused what is inside, and git is held to the same when it goes.
 /// What is not fetched by https has passed [`check_reach`].
-async fn reaches_inside(
+async fn allows_private_network(
     api: &ApiState,
     caller: &Principal,
     origin: &Origin,
@@ -263,7 +263,7 @@ async fn reaches_inside(
     if caller.administers() || !is_https {
         return Ok(true);
     }
-    source::check_outside(&origin.location, &api.settings.inside_hosts).await?;
+    source::check_public(&origin.location, &api.settings.inside_hosts).await?;
     Ok(false)
 }
 
@@ -277,35 +277,36 @@ async fn understood(location: String) -> Result<Origin, Problem> {
 
 /// See how far a run is.
 #[utoipa::path(
-    get, path = "/ingest/{id}", tag = "ingest", params(RunPath),
-    responses((status = 200, description = "The run", body = IngestView))
+    get, path = "/ingest/runs/{id}", tag = "ingest", params(RunPath),
+    responses((status = 200, description = "The run", body = IngestRun))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RunPath>,
-) -> Result<Json<IngestView>, Problem> {
+) -> Result<Json<IngestRun>, Problem> {
     let unknown = || Problem::not_found(format!("there is no ingest run {id}")).field("id");
-    let here = api.enter_holding(&caller, Belonging::Ingest(id), Action::Read).await?;
+    let here =
+        api.authorize_resource(&caller, ProjectResource::Ingest(id), Permission::Read).await?;
     let here = here.ok_or_else(unknown)?;
-    let run = ingests::find(&here.store, id).await?.ok_or_else(unknown)?;
+    let run = ingest_runs::find(&here.store, id).await?.ok_or_else(unknown)?;
     let repository = repositories::by_id(&here.store, run.repository).await?.ok_or_else(unknown)?;
-    Ok(Json(IngestView::of(&here, run, repository).await?))
+    Ok(Json(IngestRun::of(&here, run, repository).await?))
 }
 
 /// See how far the newest run of a repository is.
 #[utoipa::path(
     get, path = "/repos/{owner}/{name}/index", tag = "ingest",
     params(RepositoryPath, RepositoryQuery),
-    responses((status = 200, description = "Its newest run", body = IngestView))
+    responses((status = 200, description = "Its newest run", body = IngestRun))
 )]
-pub async fn of_repository(
+pub async fn get_latest_run(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((owner, name)): ValidPath<RepositoryPath>,
     ValidQuery(project): ValidQuery<RepositoryQuery>,
-) -> Result<Json<IngestView>, Problem> {
-    let here = api.enter(&caller, &project, Action::Read).await?;
+) -> Result<Json<IngestRun>, Problem> {
+    let here = api.authorize(&caller, &project, Permission::Read).await?;
     let unknown = || {
         Problem::not_found(format!("the project has no repository {owner}/{name}"))
             .field("name")
@@ -313,13 +314,18 @@ pub async fn of_repository(
     };
     let repository = repositories::find(&here.store, here.project.id, &owner, &name).await?;
     let repository = repository.ok_or_else(unknown)?;
-    let newest = ingests::of_repository(&here.store, repository.id, 1).await?.into_iter().next();
+    let newest =
+        ingest_runs::of_repository(&here.store, repository.id, 1).await?.into_iter().next();
     let run = newest.ok_or_else(unknown)?;
-    Ok(Json(IngestView::of(&here, run, repository).await?))
+    Ok(Json(IngestRun::of(&here, run, repository).await?))
 }
 
-impl IngestView {
-    async fn of(here: &Here, run: Ingest, repository: Repository) -> Result<Self, Problem> {
+impl IngestRun {
+    async fn of(
+        here: &ProjectContext,
+        run: ingest_runs::IngestRun,
+        repository: Repository,
+    ) -> Result<Self, Problem> {
         let queue = here.queue().await?;
         Ok(Self {
             eta_seconds: eta(&run, Utc::now()).map(|eta| eta.as_secs()),
@@ -328,7 +334,7 @@ impl IngestView {
             repo_name: repository.name,
             namespace: repository.namespace,
             status: run.status.into(),
-            ready: repository.indexed_at.is_some(),
+            is_ready: repository.indexed_at.is_some(),
             attempt: run.attempt,
             max_attempts: run.max_attempts,
             files_total: run.counts.files_total,
@@ -339,7 +345,7 @@ impl IngestView {
             chunks_written: run.counts.chunks_written,
             chunks_reused: run.counts.chunks_reused,
             pending_vectors: queue.pending,
-            failing_vectors: queue.failing,
+            failed_vectors: queue.failed_count,
             last_error: run.last_error,
             queued_at: run.queued_at,
             started_at: run.started_at,
@@ -350,7 +356,7 @@ impl IngestView {
 }
 
 /// Time left at the pace so far.
-fn eta(run: &Ingest, now: DateTime<Utc>) -> Option<Duration> {
+fn eta(run: &ingest_runs::IngestRun, now: DateTime<Utc>) -> Option<Duration> {
     let is_at_work = run.completed_at.is_none() && run.status == mc_domain::IngestStatus::Running;
     let elapsed = (now - run.started_at?).to_std().ok()?;
     let done = u32::try_from(run.counts.files_done).ok().filter(|done| *done > 0)?;

@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Act, Action, HoldId, ProjectKey};
-use mc_memory::Looked;
-use mc_memory::documents::{self, Body, Document, Incoming, Said};
-use mc_memory::gate::Verdict;
-use mc_memory::quarantine::{self, Holding};
+use mc_domain::{AuditAction, Permission, ProjectKey, QuarantineItemId};
+use mc_memory::ReviewStatus;
+use mc_memory::content_filter::FilterDecision;
+use mc_memory::documents::{self, Body, ConversationMessage, Document, NewDocument};
+use mc_memory::quarantine::{self, QuarantineRequest};
 use mc_sanitizer::mask;
 use mc_store::Tx;
 use mc_store::audit::{self, NewEvent};
@@ -18,13 +18,13 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::Here;
+use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::ValidJson;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// Documents to keep, all or none of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -40,40 +40,40 @@ use crate::shapes;
         "tags": ["adr"]
     }]
 }))]
-pub struct DocsIngest {
-    #[schema(value_type = shapes::ProjectKey)]
+pub struct IngestDocs {
+    #[schema(value_type = schemas::ProjectKey)]
     project_key: String,
     /// Where they come from, such as `confluence`.
-    #[schema(value_type = shapes::Word)]
+    #[schema(value_type = schemas::Word)]
     source: String,
     /// 1 to 200.
     #[schema(min_items = 1, max_items = 200)]
-    documents: Vec<DocumentEntry>,
+    documents: Vec<DocumentInput>,
 }
 
 /// A document; one with the same source and id is replaced.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DocumentEntry {
+pub struct DocumentInput {
     /// Its id at its source.
-    #[schema(value_type = shapes::ExternalId)]
+    #[schema(value_type = schemas::ExternalId)]
     doc_id: String,
-    #[schema(value_type = shapes::Title)]
+    #[schema(value_type = schemas::Title)]
     title: String,
     /// Markdown or plain text; tags and scope of a YAML front matter are added to those given.
-    #[schema(value_type = Option<shapes::DocumentText>)]
+    #[schema(value_type = Option<schemas::DocumentText>)]
     content: Option<String>,
     /// What was said, oldest first, in place of `content`: an issue with its comments, a thread.
     /// Each message is found by itself and read with the two before it. 1 to 500.
     #[schema(min_items = 1, max_items = 500)]
     messages: Option<Vec<ThreadMessage>>,
-    #[schema(value_type = Option<shapes::WebUrl>)]
+    #[schema(value_type = Option<schemas::WebUrl>)]
     url: Option<String>,
     #[serde(default)]
-    #[schema(value_type = shapes::Words)]
+    #[schema(value_type = schemas::Words)]
     scope: Vec<String>,
     #[serde(default)]
-    #[schema(value_type = shapes::Words)]
+    #[schema(value_type = schemas::Words)]
     tags: Vec<String>,
 }
 
@@ -82,88 +82,95 @@ pub struct DocumentEntry {
 #[serde(deny_unknown_fields)]
 pub struct ThreadMessage {
     /// Who wrote it, as people call them.
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     author: Option<String>,
     sent_at: Option<DateTime<Utc>>,
     /// Markdown or plain text.
-    #[schema(value_type = shapes::MessageText)]
+    #[schema(value_type = schemas::MessageText)]
     text: String,
 }
 
 /// A [`DocsIngest`] as checked; not yet masked.
 #[derive(Debug)]
-pub struct CheckedDocs {
+pub struct ValidatedDocs {
     project: ProjectKey,
     source: String,
     documents: Vec<Document>,
 }
 
-impl Check for DocsIngest {
-    type Checked = CheckedDocs;
+impl Validate for IngestDocs {
+    type Checked = ValidatedDocs;
 
-    fn check(self) -> Result<CheckedDocs, Invalid> {
-        Ok(CheckedDocs {
-            project: check::project_key("project_key", &self.project_key)?,
+    fn check(self) -> Result<ValidatedDocs, ValidationError> {
+        Ok(ValidatedDocs {
+            project: validate::project_key("project_key", &self.project_key)?,
             source: source(&self.source)?,
-            documents: check::filled_records("documents", self.documents, limits::DOCUMENTS)?,
+            documents: validate::filled_records("documents", self.documents, limits::DOCUMENTS)?,
         })
     }
 }
 
 /// Where documents come from; files of repositories come by indexing them, and by that alone.
-fn source(source: &str) -> Result<String, Invalid> {
-    let source = check::line("source", source, limits::WORD)?;
+fn source(source: &str) -> Result<String, ValidationError> {
+    let source = validate::line("source", source, limits::WORD)?;
     if source.starts_with("repo:") {
-        return Err(Invalid::new("source", "must not begin with `repo:`; index the repository"));
+        return Err(ValidationError::new(
+            "source",
+            "must not begin with `repo:`; index the repository",
+        ));
     }
     Ok(source)
 }
 
-impl Check for DocumentEntry {
+impl Validate for DocumentInput {
     type Checked = Document;
 
-    fn check(self) -> Result<Document, Invalid> {
-        let url = check::optional("url", self.url, |field, url| check::http_url(field, &url))?;
+    fn check(self) -> Result<Document, ValidationError> {
+        let url =
+            validate::optional("url", self.url, |field, url| validate::http_url(field, &url))?;
         Ok(Document {
-            doc_id: check::line("doc_id", &self.doc_id, limits::EXTERNAL_ID)?,
-            title: check::line("title", &self.title, limits::TITLE)?,
+            doc_id: validate::line("doc_id", &self.doc_id, limits::EXTERNAL_ID)?,
+            title: validate::line("title", &self.title, limits::TITLE)?,
             body: body(self.content, self.messages)?,
             url: url.unwrap_or_default(),
-            scope: check::words("scope", self.scope)?,
-            tags: check::words("tags", self.tags)?,
+            scope: validate::words("scope", self.scope)?,
+            tags: validate::words("tags", self.tags)?,
         })
     }
 }
 
-fn body(content: Option<String>, messages: Option<Vec<ThreadMessage>>) -> Result<Body, Invalid> {
+fn body(
+    content: Option<String>,
+    messages: Option<Vec<ThreadMessage>>,
+) -> Result<Body, ValidationError> {
     match (content, messages) {
-        (Some(text), None) => Ok(Body::Text(check::text("content", &text, limits::DOCUMENT)?)),
+        (Some(text), None) => Ok(Body::Text(validate::text("content", &text, limits::DOCUMENT)?)),
         (None, Some(messages)) => {
-            let messages = check::filled_records("messages", messages, limits::MESSAGES)?;
+            let messages = validate::filled_records("messages", messages, limits::MESSAGES)?;
             Ok(Body::Conversation(messages))
         }
-        (None, None) => Err(Invalid::new("content", "is missing; give it, or `messages`")),
+        (None, None) => Err(ValidationError::new("content", "is missing; give it, or `messages`")),
         (Some(_), Some(_)) => {
-            Err(Invalid::new("messages", "can't stand beside `content`; give one of them"))
+            Err(ValidationError::new("messages", "can't stand beside `content`; give one of them"))
         }
     }
 }
 
-impl Check for ThreadMessage {
-    type Checked = Said;
+impl Validate for ThreadMessage {
+    type Checked = ConversationMessage;
 
-    fn check(self) -> Result<Said, Invalid> {
-        Ok(Said {
-            author: check::optional_line("author", self.author, limits::NAME)?,
+    fn check(self) -> Result<ConversationMessage, ValidationError> {
+        Ok(ConversationMessage {
+            author: validate::optional_line("author", self.author, limits::NAME)?,
             sent_at: self.sent_at,
-            text: check::text("text", &self.text, limits::MESSAGE)?,
+            text: validate::text("text", &self.text, limits::MESSAGE)?,
         })
     }
 }
 
 /// What was done with the documents.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub struct DocsAnswer {
+pub struct IngestDocsResponse {
     created: usize,
     updated: usize,
     unchanged: usize,
@@ -188,38 +195,38 @@ pub struct DocumentOutcome {
 ///
 /// Everybody finds them at once, so this takes the role that saving for the team takes.
 #[utoipa::path(
-    post, path = "/ingest/docs", tag = "ingest", request_body = DocsIngest,
-    responses((status = 200, description = "Kept, and keyword-searchable", body = DocsAnswer))
+    post, path = "/ingest/docs", tag = "ingest", request_body = IngestDocs,
+    responses((status = 200, description = "Kept, and keyword-searchable", body = IngestDocsResponse))
 )]
 pub async fn ingest(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(request): ValidJson<DocsIngest>,
-) -> Result<Json<DocsAnswer>, Problem> {
-    let here = api.enter(&caller, &request.project, Action::Ingest).await?;
-    let CheckedDocs { source, documents, .. } = request;
+    ValidJson(request): ValidJson<IngestDocs>,
+) -> Result<Json<IngestDocsResponse>, Problem> {
+    let here = api.authorize(&caller, &request.project, Permission::Ingest).await?;
+    let ValidatedDocs { source, documents, .. } = request;
     let saved_by = Some(caller.user);
-    let each = documents.into_iter().map(|document| Incoming {
+    let each = documents.into_iter().map(|document| NewDocument {
         saved_by,
         connection: None,
         source: source.clone(),
         document,
     });
     let policy = &here.memory.policy;
-    let prepared = documents::prepare_all(policy, each.collect(), Looked::Nobody).await;
+    let prepared = documents::prepare_all(policy, each.collect(), ReviewStatus::Nobody).await;
     let forbidden = prepared.iter().enumerate().find_map(|(at, one)| match &one.verdict {
-        Verdict::Refuse(reasons) => Some((at, reasons.join(", "))),
+        FilterDecision::Refuse(reasons) => Some((at, reasons.join(", "))),
         _ => None,
     });
     if let Some((at, reasons)) = forbidden {
         let rule = format!("holds what the project's policy forbids: {reasons}");
-        return Err(Invalid::new(format!("documents[{at}]"), rule).into());
+        return Err(ValidationError::new(format!("documents[{at}]"), rule).into());
     }
-    let mut answer = DocsAnswer::default();
+    let mut answer = IngestDocsResponse::default();
     let mut tx = here.store.begin().await?;
     let mut held = Vec::new();
     for one in prepared {
-        if let Verdict::Hold(reasons) = one.verdict {
+        if let FilterDecision::Hold(reasons) = one.verdict {
             held.push((one.incoming, one.doc, reasons));
             continue;
         }
@@ -228,7 +235,7 @@ pub async fn ingest(
     }
     note(&mut tx, mask(&source).text.as_str(), &answer);
     for (incoming, doc, reasons) in held {
-        let holding = Holding {
+        let holding = QuarantineRequest {
             project: here.project.id,
             kind: "document",
             reasons,
@@ -242,22 +249,22 @@ pub async fn ingest(
     Ok(Json(answer))
 }
 
-fn note(tx: &mut Tx, source: &str, answer: &DocsAnswer) {
+fn note(tx: &mut Tx, source: &str, answer: &IngestDocsResponse) {
     let (created, updated) = (answer.created, answer.updated);
-    let event = NewEvent::new(Act::DocumentsIngested, source);
-    audit::note(tx, event.with(json!({ "created": created, "updated": updated })));
+    let event = NewEvent::new(AuditAction::DocumentsIngested, source);
+    audit::record(tx, event.with(json!({ "created": created, "updated": updated })));
 }
 
 /// Takes a document in that was held, and is no more; answers its id and what was done with it.
 pub async fn take(
-    here: &Here,
-    id: HoldId,
-    held: Incoming,
+    here: &ProjectContext,
+    id: QuarantineItemId,
+    held: NewDocument,
 ) -> Result<(Uuid, &'static str), Problem> {
-    let looked = Looked::Released(id);
+    let looked = ReviewStatus::Released(id);
     let mut prepared = documents::prepare_all(&here.memory.policy, vec![held], looked).await;
     let Some(one) = prepared.pop() else { return Err(Problem::internal()) };
-    if let Verdict::Refuse(reasons) = one.verdict {
+    if let FilterDecision::Refuse(reasons) = one.verdict {
         return Err(mc_memory::Error::Forbidden(reasons.join(", ")).into());
     }
     let mut tx = here.store.begin().await?;
@@ -266,10 +273,10 @@ pub async fn take(
         return Err(mc_memory::Error::Overtaken(id).into());
     }
     let (doc, outcome) = one.write(&mut tx, here.project.id).await?;
-    let mut answer = DocsAnswer::default();
+    let mut answer = IngestDocsResponse::default();
     let source = one.doc.source.clone();
     answer.note(one.doc.doc_id, doc.into(), outcome);
-    docs::sent_with(&mut tx, doc, id).await?;
+    docs::copy_sent_at(&mut tx, doc, id).await?;
     quarantine::settle(&mut tx, looked).await?;
     note(&mut tx, &source, &answer);
     tx.commit().await?;
@@ -284,7 +291,7 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-impl DocsAnswer {
+impl IngestDocsResponse {
     fn note(&mut self, doc_id: String, id: Uuid, outcome: Outcome) {
         let count = match outcome {
             Outcome::Created => &mut self.created,
@@ -295,7 +302,7 @@ impl DocsAnswer {
         self.documents.push(DocumentOutcome { doc_id, id, outcome: word(outcome) });
     }
 
-    fn held(&mut self, doc_id: String, id: HoldId) {
+    fn held(&mut self, doc_id: String, id: QuarantineItemId) {
         self.quarantined += 1;
         self.documents.push(DocumentOutcome { doc_id, id: id.into(), outcome: "quarantined" });
     }

@@ -4,44 +4,45 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, ProjectKey, Role, Scope};
+use mc_domain::{AuditAction, Permission, ProjectKey, Role, Scope};
 use mc_store::audit::{self, NewEvent};
-use mc_store::members::{self, Body, Member, Team, Who};
+use mc_store::members::{self, Grantee, MembershipScope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::pagination::Page;
 use super::projects::{ProjectPath, entered};
 use super::users;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::{Here, commit};
+use crate::authenticate::Principal;
+use crate::authorize::{ProjectContext, commit};
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// A team to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"key": "platform", "name": "Platform"}))]
-pub struct TeamEntry {
+pub struct CreateTeam {
     /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
-    #[schema(value_type = shapes::TeamKey)]
+    #[schema(value_type = schemas::TeamKey)]
     key: String,
     /// Name for people; the key when absent.
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     name: Option<String>,
 }
 
-impl Check for TeamEntry {
+impl Validate for CreateTeam {
     type Checked = (String, String);
 
-    fn check(self) -> Result<(String, String), Invalid> {
-        let key = check::team_key("key", &self.key)?;
-        let name = check::optional_masked("name", self.name, limits::NAME)?;
+    fn check(self) -> Result<(String, String), ValidationError> {
+        let key = validate::team_key("key", &self.key)?;
+        let name = validate::optional_masked("name", self.name, limits::NAME)?;
         Ok((key.clone(), name.unwrap_or(key)))
     }
 }
@@ -50,18 +51,18 @@ impl Check for TeamEntry {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"role": "member"}))]
-pub struct RoleEntry {
+pub struct SetRole {
     /// `viewer`, `agent`, `member`, `maintainer` or `admin`; for a team the highest that its members
     /// have by it.
-    #[schema(value_type = shapes::MemberRole)]
+    #[schema(value_type = schemas::MemberRole)]
     role: String,
 }
 
-impl Check for RoleEntry {
+impl Validate for SetRole {
     type Checked = Role;
 
-    fn check(self) -> Result<Role, Invalid> {
-        self.role.parse().map_err(|error| Invalid::new("role", error))
+    fn check(self) -> Result<Role, ValidationError> {
+        self.role.parse().map_err(|error| ValidationError::new("role", error))
     }
 }
 
@@ -70,15 +71,15 @@ impl Check for RoleEntry {
 #[into_params(parameter_in = Path)]
 pub struct TeamPath {
     /// The team's key.
-    #[param(value_type = shapes::TeamKey, inline)]
+    #[param(value_type = schemas::TeamKey, inline)]
     team: String,
 }
 
-impl Check for TeamPath {
+impl Validate for TeamPath {
     type Checked = String;
 
-    fn check(self) -> Result<String, Invalid> {
-        check::team_key("team", &self.team)
+    fn check(self) -> Result<String, ValidationError> {
+        validate::team_key("team", &self.team)
     }
 }
 
@@ -87,18 +88,18 @@ impl Check for TeamPath {
 #[into_params(parameter_in = Path)]
 pub struct TeamMemberPath {
     /// The team's key.
-    #[param(value_type = shapes::TeamKey, inline)]
+    #[param(value_type = schemas::TeamKey, inline)]
     team: String,
     /// The user's login.
-    #[param(value_type = shapes::Login, inline)]
+    #[param(value_type = schemas::Login, inline)]
     login: String,
 }
 
-impl Check for TeamMemberPath {
+impl Validate for TeamMemberPath {
     type Checked = (String, String);
 
-    fn check(self) -> Result<(String, String), Invalid> {
-        Ok((check::team_key("team", &self.team)?, check::login("login", &self.login)?))
+    fn check(self) -> Result<(String, String), ValidationError> {
+        Ok((validate::team_key("team", &self.team)?, validate::login("login", &self.login)?))
     }
 }
 
@@ -107,18 +108,18 @@ impl Check for TeamMemberPath {
 #[into_params(parameter_in = Path)]
 pub struct MemberPath {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     key: String,
     /// The user's login.
-    #[param(value_type = shapes::Login, inline)]
+    #[param(value_type = schemas::Login, inline)]
     login: String,
 }
 
-impl Check for MemberPath {
+impl Validate for MemberPath {
     type Checked = (ProjectKey, String);
 
-    fn check(self) -> Result<(ProjectKey, String), Invalid> {
-        Ok((check::project_key("key", &self.key)?, check::login("login", &self.login)?))
+    fn check(self) -> Result<(ProjectKey, String), ValidationError> {
+        Ok((validate::project_key("key", &self.key)?, validate::login("login", &self.login)?))
     }
 }
 
@@ -127,39 +128,33 @@ impl Check for MemberPath {
 #[into_params(parameter_in = Path)]
 pub struct SharePath {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     key: String,
     /// The team's key.
-    #[param(value_type = shapes::TeamKey, inline)]
+    #[param(value_type = schemas::TeamKey, inline)]
     team: String,
 }
 
-impl Check for SharePath {
+impl Validate for SharePath {
     type Checked = (ProjectKey, String);
 
-    fn check(self) -> Result<(ProjectKey, String), Invalid> {
-        Ok((check::project_key("key", &self.key)?, check::team_key("team", &self.team)?))
+    fn check(self) -> Result<(ProjectKey, String), ValidationError> {
+        Ok((validate::project_key("key", &self.key)?, validate::team_key("team", &self.team)?))
     }
 }
 
 /// A team.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TeamView {
+pub struct Team {
     id: Uuid,
     key: String,
     name: String,
     created_at: DateTime<Utc>,
 }
 
-/// Teams.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct TeamList {
-    teams: Vec<TeamView>,
-}
-
 /// Someone, or a team, with a role.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct MemberView {
+pub struct Member {
     /// A user's login or a team's key.
     name: String,
     /// Of a team the highest that its members have by it.
@@ -170,33 +165,34 @@ pub struct MemberView {
 /// Who is in a team.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TeamMembers {
-    users: Vec<MemberView>,
+    users: Vec<Member>,
 }
 
 /// Who has a role on a project.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProjectMembers {
     /// By themselves.
-    users: Vec<MemberView>,
+    users: Vec<Member>,
     /// As members of a team.
-    teams: Vec<MemberView>,
+    teams: Vec<Member>,
 }
 
 /// Add a team, which the caller then administers. For administrators of the service.
 #[utoipa::path(
-    post, path = "/teams", tag = "accounts", request_body = TeamEntry,
-    responses((status = 201, description = "Added", body = TeamView))
+    post, path = "/teams", tag = "accounts", request_body = CreateTeam,
+    responses((status = 201, description = "Added", body = Team))
 )]
 pub async fn create_team(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson((key, name)): ValidJson<TeamEntry>,
-) -> Result<(StatusCode, Json<TeamView>), Problem> {
+    ValidJson((key, name)): ValidJson<CreateTeam>,
+) -> Result<(StatusCode, Json<Team>), Problem> {
     caller.require_administrator()?;
     let mut tx = api.store.begin().await?;
     let team = members::create_team(&mut tx, &key, &name, caller.user).await;
     let team = team.map_err(|error| Problem::from(error).field("key"))?;
-    let event = NewEvent::new(Act::TeamChanged, &team.key).with(json!({ "change": "added" }));
+    let event =
+        NewEvent::new(AuditAction::TeamChanged, &team.key).with(json!({ "change": "added" }));
     commit(tx, &caller, event).await?;
     Ok((StatusCode::CREATED, Json(team.into())))
 }
@@ -204,15 +200,15 @@ pub async fn create_team(
 /// List the teams that the caller is in; for administrators of the service, all.
 #[utoipa::path(
     get, path = "/teams", tag = "accounts",
-    responses((status = 200, description = "By key", body = TeamList))
+    responses((status = 200, description = "By key", body = Page<Team>))
 )]
 pub async fn list_teams(
     State(api): State<ApiState>,
     caller: Principal,
-) -> Result<Json<TeamList>, Problem> {
+) -> Result<Json<Page<Team>>, Problem> {
     caller.require(Scope::MemoryRead)?;
     let teams = members::teams(&api.store, caller.user, caller.administers()).await?;
-    Ok(Json(TeamList { teams: teams.into_iter().map(Into::into).collect() }))
+    Ok(Json(Page::complete(teams)))
 }
 
 /// Remove a team; its members lose the roles that they had by it.
@@ -228,7 +224,7 @@ pub async fn remove_team(
     let team = administered(&api, &caller, &key).await?;
     let mut tx = api.store.begin().await?;
     members::delete_team(&mut tx, team.id).await?;
-    let event = NewEvent::new(Act::TeamChanged, key).with(json!({ "change": "deleted" }));
+    let event = NewEvent::new(AuditAction::TeamChanged, key).with(json!({ "change": "deleted" }));
     commit(tx, &caller, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -245,26 +241,26 @@ pub async fn list_team_members(
 ) -> Result<Json<TeamMembers>, Problem> {
     caller.require(Scope::MemoryRead)?;
     let (team, _) = seen(&api, &caller, &key).await?;
-    let users = members::users(&api.store, Body::Team(team.id)).await?;
+    let users = members::users(&api.store, MembershipScope::Team(team.id)).await?;
     Ok(Json(TeamMembers { users: users.into_iter().map(Into::into).collect() }))
 }
 
 /// Give someone a role in a team.
 #[utoipa::path(
     put, path = "/teams/{team}/members/{login}", tag = "accounts", params(TeamMemberPath),
-    request_body = RoleEntry, responses((status = 204, description = "Given"))
+    request_body = SetRole, responses((status = 204, description = "Given"))
 )]
 pub async fn set_team_member(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, login)): ValidPath<TeamMemberPath>,
-    ValidJson(role): ValidJson<RoleEntry>,
+    ValidJson(role): ValidJson<SetRole>,
 ) -> Result<StatusCode, Problem> {
     let team = administered(&api, &caller, &key).await?;
     let user = users::named(&api.store, &login).await?;
     let mut tx = api.store.begin().await?;
-    members::set(&mut tx, Body::Team(team.id), Who::User(user.id), role).await?;
-    let event = NewEvent::new(Act::TeamChanged, key).with(given(&user.login, role));
+    members::set(&mut tx, MembershipScope::Team(team.id), Grantee::User(user.id), role).await?;
+    let event = NewEvent::new(AuditAction::TeamChanged, key).with(given(&user.login, role));
     commit(tx, &caller, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -282,9 +278,10 @@ pub async fn remove_team_member(
     let team = administered(&api, &caller, &key).await?;
     let user = users::named(&api.store, &login).await?;
     let mut tx = api.store.begin().await?;
-    let removed = members::remove(&mut tx, Body::Team(team.id), Who::User(user.id)).await?;
+    let removed =
+        members::remove(&mut tx, MembershipScope::Team(team.id), Grantee::User(user.id)).await?;
     if removed {
-        let event = NewEvent::new(Act::TeamChanged, key).with(taken(&user.login));
+        let event = NewEvent::new(AuditAction::TeamChanged, key).with(taken(&user.login));
         commit(tx, &caller, event).await?;
     }
     gone(removed, "login", &login)
@@ -300,8 +297,9 @@ pub async fn list(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectMembers>, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::Read).await?;
-    let users = members::users(&store, Body::Project(project.id)).await?;
+    let ProjectContext { project, store, .. } =
+        entered(&api, &caller, &key, Permission::Read).await?;
+    let users = members::users(&store, MembershipScope::Project(project.id)).await?;
     let teams = members::teams_of(&store, project.id).await?;
     Ok(Json(ProjectMembers {
         users: users.into_iter().map(Into::into).collect(),
@@ -312,18 +310,18 @@ pub async fn list(
 /// Give someone a role on a project.
 #[utoipa::path(
     put, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
-    request_body = RoleEntry, responses((status = 204, description = "Given"))
+    request_body = SetRole, responses((status = 204, description = "Given"))
 )]
 pub async fn set(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, login)): ValidPath<MemberPath>,
-    ValidJson(role): ValidJson<RoleEntry>,
+    ValidJson(role): ValidJson<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
     let user = users::named(&api.store, &login).await?;
-    let event = NewEvent::new(Act::MemberChanged, key).with(given(&user.login, role));
-    give(&here, Who::User(user.id), role, event).await
+    let event = NewEvent::new(AuditAction::MemberChanged, key).with(given(&user.login, role));
+    give(&here, Grantee::User(user.id), role, event).await
 }
 
 /// Take someone's role on a project away.
@@ -331,34 +329,34 @@ pub async fn set(
     delete, path = "/projects/{key}/members/{login}", tag = "projects", params(MemberPath),
     responses((status = 204, description = "Taken; a team may still give one"))
 )]
-pub async fn remove(
+pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, login)): ValidPath<MemberPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
     let user = users::named(&api.store, &login).await?;
-    let event = NewEvent::new(Act::MemberChanged, key).with(taken(&user.login));
-    let removed = take(&here, Who::User(user.id), event).await?;
+    let event = NewEvent::new(AuditAction::MemberChanged, key).with(taken(&user.login));
+    let removed = take(&here, Grantee::User(user.id), event).await?;
     gone(removed, "login", &login)
 }
 
 /// Share a project with a team; with `viewer` read-only.
 #[utoipa::path(
     put, path = "/projects/{key}/teams/{team}", tag = "projects", params(SharePath),
-    request_body = RoleEntry, responses((status = 204, description = "Shared"))
+    request_body = SetRole, responses((status = 204, description = "Shared"))
 )]
 pub async fn share(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath((key, team)): ValidPath<SharePath>,
-    ValidJson(role): ValidJson<RoleEntry>,
+    ValidJson(role): ValidJson<SetRole>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
     let team = seen(&api, &caller, &team).await?.0;
     let detail = given(&format!("team {}", team.key), role);
-    let event = NewEvent::new(Act::MemberChanged, key).with(detail);
-    give(&here, Who::Team(team.id), role, event).await
+    let event = NewEvent::new(AuditAction::MemberChanged, key).with(detail);
+    give(&here, Grantee::Team(team.id), role, event).await
 }
 
 /// End the sharing of a project with a team.
@@ -371,10 +369,10 @@ pub async fn unshare(
     caller: Principal,
     ValidPath((key, team)): ValidPath<SharePath>,
 ) -> Result<StatusCode, Problem> {
-    let here = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let here = entered(&api, &caller, &key, Permission::ManageMembers).await?;
     let (of, role) = existing(&api, &caller, &team).await?;
-    let event = NewEvent::new(Act::MemberChanged, key).with(taken(&format!("team {team}")));
-    let removed = take(&here, Who::Team(of.id), event).await?;
+    let event = NewEvent::new(AuditAction::MemberChanged, key).with(taken(&format!("team {team}")));
+    let removed = take(&here, Grantee::Team(of.id), event).await?;
     // A project is taken back from a team that has left; of others not even that they are there is told.
     if !removed && role.is_none() && !caller.administers() {
         return Err(no_team(&team));
@@ -387,7 +385,7 @@ async fn existing(
     api: &ApiState,
     caller: &Principal,
     key: &str,
-) -> Result<(Team, Option<Role>), Problem> {
+) -> Result<(members::Team, Option<Role>), Problem> {
     members::find_team(&api.store, key, caller.user).await?.ok_or_else(|| no_team(key))
 }
 
@@ -396,7 +394,7 @@ async fn seen(
     api: &ApiState,
     caller: &Principal,
     key: &str,
-) -> Result<(Team, Option<Role>), Problem> {
+) -> Result<(members::Team, Option<Role>), Problem> {
     let (team, role) = existing(api, caller, key).await?;
     if role.is_none() && !caller.administers() {
         return Err(no_team(key));
@@ -405,7 +403,11 @@ async fn seen(
 }
 
 /// A team that the caller may change.
-async fn administered(api: &ApiState, caller: &Principal, key: &str) -> Result<Team, Problem> {
+async fn administered(
+    api: &ApiState,
+    caller: &Principal,
+    key: &str,
+) -> Result<members::Team, Problem> {
     caller.require(Scope::Admin)?;
     let (team, role) = seen(api, caller, key).await?;
     if role < Some(Role::Admin) && !caller.administers() {
@@ -416,20 +418,25 @@ async fn administered(api: &ApiState, caller: &Principal, key: &str) -> Result<T
 }
 
 /// Gives a role on the project; its audit has it, or it did not happen.
-async fn give(here: &Here, who: Who, role: Role, event: NewEvent) -> Result<StatusCode, Problem> {
+async fn give(
+    here: &ProjectContext,
+    who: Grantee,
+    role: Role,
+    event: NewEvent,
+) -> Result<StatusCode, Problem> {
     let mut tx = here.store.begin().await?;
-    members::set(&mut tx, Body::Project(here.project.id), who, role).await?;
-    audit::note(&mut tx, event);
+    members::set(&mut tx, MembershipScope::Project(here.project.id), who, role).await?;
+    audit::record(&mut tx, event);
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Takes a role on the project away, in the same way; `false` where there was none.
-async fn take(here: &Here, who: Who, event: NewEvent) -> Result<bool, Problem> {
+async fn take(here: &ProjectContext, who: Grantee, event: NewEvent) -> Result<bool, Problem> {
     let mut tx = here.store.begin().await?;
-    let removed = members::remove(&mut tx, Body::Project(here.project.id), who).await?;
+    let removed = members::remove(&mut tx, MembershipScope::Project(here.project.id), who).await?;
     if removed {
-        audit::note(&mut tx, event);
+        audit::record(&mut tx, event);
         tx.commit().await?;
     }
     Ok(removed)
@@ -458,14 +465,14 @@ fn gone(removed: bool, field: &str, name: &str) -> Result<StatusCode, Problem> {
     Err(Problem::not_found(format!("\"{name}\" had no role here")).field(field))
 }
 
-impl From<Team> for TeamView {
-    fn from(team: Team) -> Self {
+impl From<members::Team> for Team {
+    fn from(team: members::Team) -> Self {
         Self { id: team.id.into(), key: team.key, name: team.name, created_at: team.created_at }
     }
 }
 
-impl From<Member> for MemberView {
-    fn from(member: Member) -> Self {
+impl From<members::Member> for Member {
+    fn from(member: members::Member) -> Self {
         Self { name: member.name, role: member.role.as_str(), added_at: member.added_at }
     }
 }

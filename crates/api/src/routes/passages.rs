@@ -3,18 +3,18 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, PassageId, ProjectKey};
-use mc_store::passages::{self, Passage};
+use mc_domain::{PassageId, Permission, ProjectKey};
+use mc_store::passages::{self};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::{ValidPath, ValidQuery};
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{Source, Trust};
 
 /// A passage's id in a path.
@@ -25,10 +25,10 @@ pub struct PassagePath {
     id: Uuid,
 }
 
-impl Check for PassagePath {
+impl Validate for PassagePath {
     type Checked = PassageId;
 
-    fn check(self) -> Result<PassageId, Invalid> {
+    fn check(self) -> Result<PassageId, ValidationError> {
         Ok(PassageId(self.id))
     }
 }
@@ -39,26 +39,26 @@ impl Check for PassagePath {
 #[into_params(parameter_in = Query)]
 pub struct PassageQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
 }
 
-impl Check for PassageQuery {
+impl Validate for PassageQuery {
     type Checked = ProjectKey;
 
-    fn check(self) -> Result<ProjectKey, Invalid> {
-        check::project_key("project_key", &self.project_key)
+    fn check(self) -> Result<ProjectKey, ValidationError> {
+        validate::project_key("project_key", &self.project_key)
     }
 }
 
 /// A passage.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PassageView {
+pub struct Passage {
     id: Uuid,
     source: Source,
     title: String,
     /// File path or URL.
-    place: String,
+    location: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     line_start: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,15 +80,15 @@ pub struct PassageView {
 /// See a passage whole.
 #[utoipa::path(
     get, path = "/passages/{id}", tag = "memory", params(PassagePath, PassageQuery),
-    responses((status = 200, description = "The passage", body = PassageView))
+    responses((status = 200, description = "The passage", body = Passage))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<PassagePath>,
     ValidQuery(key): ValidQuery<PassageQuery>,
-) -> Result<Json<PassageView>, Problem> {
-    let here = api.enter(&caller, &key, Action::Read).await?;
+) -> Result<Json<Passage>, Problem> {
+    let here = api.authorize(&caller, &key, Permission::Read).await?;
     let found = passages::load(&here.store, here.project.id, &[id]).await?.pop();
     let unknown = || {
         Problem::not_found(format!("the project has no passage {id}: it changed, or is gone"))
@@ -98,17 +98,18 @@ pub async fn show(
     Ok(Json(found.ok_or_else(unknown)?.into()))
 }
 
-impl From<Passage> for PassageView {
-    fn from(passage: Passage) -> Self {
+impl From<passages::Passage> for Passage {
+    fn from(passage: passages::Passage) -> Self {
         let trust = mc_memory::bundle::trust(&passage).into();
-        let Passage { indexed, updated_at, record, code, doc, dialog, commit: _ } = passage;
+        let passages::Passage { indexed, updated_at, record, code, doc, dialog, commit: _ } =
+            passage;
         let of_code = code.map(|code| (code.line_start, code.line_end));
         let lines = of_code.or(doc.as_ref().and_then(|doc| doc.lines));
         Self {
             id: indexed.id.into(),
             source: indexed.source.into(),
             title: indexed.title,
-            place: indexed.place,
+            location: indexed.location,
             line_start: lines.map(|(start, _)| start),
             line_end: lines.map(|(_, end)| end),
             symbols: indexed.symbols,

@@ -2,19 +2,19 @@
 
 use axum::Json;
 use axum::extract::State;
-use mc_domain::{Action, ProjectKey};
+use mc_domain::{Permission, ProjectKey};
 use mc_store::repositories::Repository;
 use mc_store::{files, repositories};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidQuery;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// Parts of a path that are tried; those of repositories are not nearly as deep.
 const DEEPEST: usize = 32;
@@ -25,29 +25,29 @@ const DEEPEST: usize = 32;
 #[into_params(parameter_in = Query)]
 pub struct PathQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
     /// A path from the root of a machine's file system.
-    #[param(value_type = shapes::AbsolutePath, inline)]
+    #[param(value_type = schemas::AbsolutePath, inline)]
     path: String,
 }
 
 /// A [`PathQuery`] as checked.
 #[derive(Debug)]
-pub struct CheckedPath {
+pub struct ValidatedPath {
     project: ProjectKey,
     /// Its parts, the root's name first.
     parts: Vec<String>,
 }
 
-impl Check for PathQuery {
-    type Checked = CheckedPath;
+impl Validate for PathQuery {
+    type Checked = ValidatedPath;
 
-    fn check(self) -> Result<CheckedPath, Invalid> {
-        let path = check::line("path", &self.path, limits::PATH)?.replace('\\', "/");
+    fn check(self) -> Result<ValidatedPath, ValidationError> {
+        let path = validate::line("path", &self.path, limits::PATH)?.replace('\\', "/");
         let is_drive = path.as_bytes().get(1) == Some(&b':');
         if !(path.starts_with(['/', '~']) || is_drive) {
-            return Err(Invalid::new(
+            return Err(ValidationError::new(
                 "path",
                 "must be absolute, such as /home/me/shop/app/cart.rb",
             ));
@@ -55,15 +55,18 @@ impl Check for PathQuery {
         let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "~"));
         let parts: Vec<_> = parts.map(ToOwned::to_owned).collect();
         if parts.iter().any(|part| part == "..") {
-            return Err(Invalid::new("path", "must not climb by \"..\""));
+            return Err(ValidationError::new("path", "must not climb by \"..\""));
         }
-        Ok(CheckedPath { project: check::project_key("project_key", &self.project_key)?, parts })
+        Ok(ValidatedPath {
+            project: validate::project_key("project_key", &self.project_key)?,
+            parts,
+        })
     }
 }
 
 /// A path within a repository.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PathAnswer {
+pub struct PathResponse {
     /// Relative to the repository's root; empty for the root itself.
     path: String,
 }
@@ -71,17 +74,17 @@ pub struct PathAnswer {
 /// Find the path within an indexed repository that an absolute path stands for.
 #[utoipa::path(
     get, path = "/paths", tag = "projects", params(PathQuery),
-    responses((status = 200, description = "Where it is in the repository", body = PathAnswer))
+    responses((status = 200, description = "Where it is in the repository", body = PathResponse))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<PathQuery>,
-) -> Result<Json<PathAnswer>, Problem> {
-    let here = api.enter(&caller, &query.project, Action::Read).await?;
+) -> Result<Json<PathResponse>, Problem> {
+    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
     let repositories = repositories::list(&here.store, here.project.id).await?;
     if let Some(path) = below_location(&repositories, &query.parts) {
-        return Ok(Json(PathAnswer { path }));
+        return Ok(Json(PathResponse { path }));
     }
     let tails = tails(&query.parts);
     let found = files::first_indexed(&here.store, here.project.id, &tails).await?;
@@ -89,7 +92,7 @@ pub async fn show(
     let (found, by_name) = (found.as_deref(), below_name(&repositories, &query.parts));
     let deep = found.filter(|path| path.contains('/')).map(ToOwned::to_owned);
     let path = deep.or(by_name).or(found.map(ToOwned::to_owned));
-    path.map(|path| Json(PathAnswer { path })).ok_or_else(|| {
+    path.map(|path| Json(PathResponse { path })).ok_or_else(|| {
         Problem::not_found("it lies in none of the project's repositories")
             .field("path")
             .hint("give it relative to the repository's root")
@@ -136,7 +139,7 @@ mod tests {
             name: name.into(),
             namespace: format!("repo:acme/{name}"),
             location: location.into(),
-            reaches_inside: false,
+            allows_private_network: false,
             source_ref: String::new(),
             indexed_at: Some(Utc::now()),
         }

@@ -5,25 +5,26 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, header};
-use mc_domain::{Act, Action, Policy, ProjectKey};
+use mc_domain::{AuditAction, Permission, ProjectKey};
 use mc_sanitizer::Sanitizer;
 use mc_store::audit::{self, NewEvent};
 use mc_store::policies::{self, Version};
-use mc_store::{ingests, repositories};
+use mc_store::{ingest_runs, repositories};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
+use super::pagination::Page;
 use super::projects::{ProjectPath, entered};
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::Here;
+use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
-use crate::notices;
+use crate::notifications;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// Which versions of a policy.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,39 +32,40 @@ use crate::shapes;
 #[into_params(parameter_in = Query)]
 pub struct VersionQuery {
     /// Only versions before this one: the `next` of the page before.
-    #[param(value_type = Option<shapes::Ordinal>, inline)]
-    before: Option<i64>,
+    #[param(value_type = Option<schemas::Ordinal>, inline)]
+    cursor: Option<i64>,
     /// 1 to 200; 50 when absent.
-    #[param(value_type = Option<shapes::PageLimit>, inline)]
+    #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
-impl Check for VersionQuery {
+impl Validate for VersionQuery {
     type Checked = (Option<i32>, i64);
 
-    fn check(self) -> Result<(Option<i32>, i64), Invalid> {
+    fn check(self) -> Result<(Option<i32>, i64), ValidationError> {
         let versions = 1..=i64::from(i32::MAX);
-        let before = check::optional("before", self.before, |field, before| {
-            check::range(field, before, &versions)
+        let before = validate::optional("cursor", self.cursor, |field, before| {
+            validate::range(field, before, &versions)
         })?;
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok((before, check::range("limit", limit, &limits::PAGE_LIMIT)?))
+        Ok((before, validate::range("limit", limit, &limits::PAGE_LIMIT)?))
     }
 }
 
-impl Check for Policy {
+impl Validate for mc_domain::Policy {
     type Checked = Self;
 
-    fn check(mut self) -> Result<Self, Invalid> {
-        for (at, command) in self.commands.iter_mut().enumerate() {
-            *command = check::line(&format!("commands[{at}]"), command, limits::COMMAND)?;
+    fn check(mut self) -> Result<Self, ValidationError> {
+        for (at, command) in self.allowed_commands.iter_mut().enumerate() {
+            *command =
+                validate::line(&format!("allowed_commands[{at}]"), command, limits::COMMAND)?;
             // It would rest in every version, and be shown to everybody in the project.
             if !mc_sanitizer::find(command, &mc_sanitizer::Policy::strict()).is_empty() {
                 let rule = "holds a secret or personal data; have the command read it from a file";
-                return Err(Invalid::new(format!("commands[{at}]"), rule));
+                return Err(ValidationError::new(format!("allowed_commands[{at}]"), rule));
             }
         }
-        Self::check(&self).map_err(|invalid| Invalid::new(invalid.field, invalid.rule))?;
+        Self::check(&self).map_err(|invalid| ValidationError::new(invalid.field, invalid.rule))?;
         let sanitizer = Sanitizer::default();
         let is_known = |name: &String| sanitizer.categories().any(|known| known == name);
         match self.sanitizer.categories.keys().find(|name| !is_known(name)) {
@@ -71,7 +73,7 @@ impl Check for Policy {
                 let known: std::collections::BTreeSet<_> = sanitizer.categories().collect();
                 let known = known.into_iter().collect::<Vec<_>>().join(", ");
                 let rule = format!("{name:?} is no category of the sanitizer; use one of: {known}");
-                Err(Invalid::new("sanitizer.categories", rule))
+                Err(ValidationError::new("sanitizer.categories", rule))
             }
             None => Ok(self),
         }
@@ -80,28 +82,28 @@ impl Check for Policy {
 
 /// The policy in force.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PolicyView {
+pub struct ProjectPolicy {
     /// 0 until somebody sets one; the `ETag` of the answer, and what `If-Match` is to say.
     version: i32,
-    policy: Policy,
+    policy: mc_domain::Policy,
 }
 
 /// A policy that was in force from some time on.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PolicyVersionView {
+pub struct PolicyVersion {
     version: i32,
-    policy: Policy,
+    policy: mc_domain::Policy,
     /// Who set it, by login; absent where that user is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed_by: Option<String>,
     changed_at: DateTime<Utc>,
     /// What it changed of the one before, setting by setting.
-    changes: Vec<ChangeView>,
+    changes: Vec<SettingChange>,
 }
 
 /// A setting that was changed.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ChangeView {
+pub struct SettingChange {
     /// Such as `roles.save`.
     field: String,
     /// `null` where there was none.
@@ -112,18 +114,9 @@ pub struct ChangeView {
     after: serde_json::Value,
 }
 
-/// Versions of a policy, newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct PolicyVersions {
-    versions: Vec<PolicyVersionView>,
-    /// What to send as `before` for the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<i32>,
-}
-
 /// How a project's notices are signed.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct NoticeSigning {
+pub struct NotificationSettings {
     /// The key of the HMAC-SHA256 over `<X-Memory-Copilot-Timestamp>.<body>` that stands in
     /// `X-Memory-Copilot-Signature` as `sha256=<hexadecimal digits>`.
     secret: String,
@@ -135,17 +128,17 @@ pub struct NoticeSigning {
 /// See a project's policy.
 #[utoipa::path(
     get, path = "/projects/{key}/policy", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "The one in force; `ETag` is its version", body = PolicyView))
+    responses((status = 200, description = "The one in force; `ETag` is its version", body = ProjectPolicy))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Response, Problem> {
-    let Here { mut project, .. } = entered(&api, &caller, &key, Action::Read).await?;
-    if project.role < project.policy.least_role(Action::ManagePolicy) {
+    let ProjectContext { mut project, .. } = entered(&api, &caller, &key, Permission::Read).await?;
+    if project.role < project.policy.min_role(Permission::ManagePolicy) {
         // Whoever knows the address can often post there.
-        project.policy.notices.webhook_url = None;
+        project.policy.notifications.webhook_url = None;
     }
     Ok(answer(project.policy_version, project.policy))
 }
@@ -159,9 +152,9 @@ pub async fn show(
         ("If-Match" = String, Header, description = "The `ETag` of the policy that this one replaces: \
          set by somebody else meanwhile, it stays"),
     ),
-    request_body = Policy,
+    request_body = mc_domain::Policy,
     responses(
-        (status = 200, description = "In force; `ETag` is its version", body = PolicyView),
+        (status = 200, description = "In force; `ETag` is its version", body = ProjectPolicy),
         (status = 412, description = "Somebody else set it meanwhile"),
         (status = 428, description = "`If-Match` is missing"),
     )
@@ -171,12 +164,13 @@ pub async fn set(
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
     headers: HeaderMap,
-    ValidJson(policy): ValidJson<Policy>,
+    ValidJson(policy): ValidJson<mc_domain::Policy>,
 ) -> Result<Response, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
-    if let Some(url) = &policy.notices.webhook_url {
-        notices::check_url(url, api.settings.local_notices)
-            .map_err(|rule| Invalid::new("notices.webhook_url", rule))?;
+    let ProjectContext { project, store, .. } =
+        entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    if let Some(url) = &policy.notifications.webhook_url {
+        notifications::check_url(url, api.settings.local_notices)
+            .map_err(|rule| ValidationError::new("notifications.webhook_url", rule))?;
     }
     let expected = expected(&headers, &key)?;
     let mut tx = store.begin().await?;
@@ -184,13 +178,14 @@ pub async fn set(
     let version = version.ok_or_else(|| changed_meanwhile(&key))?;
     // In this transaction: in force without its runs, it would say what is not so, and nobody would know.
     let rules = policies::fingerprint(&policy);
-    let masked_otherwise = repositories::masked_otherwise(&mut tx, project.id, rules).await?;
+    let masked_otherwise =
+        repositories::list_masked_differently(&mut tx, project.id, rules).await?;
     let changes: Vec<_> =
         policy.changes_from(&project.policy).into_iter().map(|change| change.field).collect();
     let detail = json!({ "version": version, "changes": changes });
-    audit::note(&mut tx, NewEvent::new(Act::PolicyChanged, &key).with(detail));
+    audit::record(&mut tx, NewEvent::new(AuditAction::PolicyChanged, &key).with(detail));
     for repository in &masked_otherwise {
-        ingests::read_again(&mut tx, repository).await?;
+        ingest_runs::enqueue_reindex(&mut tx, repository).await?;
     }
     tx.commit().await?;
     Ok(answer(version, policy))
@@ -199,37 +194,39 @@ pub async fn set(
 /// See how a project's policy came to be: every version with what it changed.
 #[utoipa::path(
     get, path = "/projects/{key}/policy/versions", tag = "projects", params(ProjectPath, VersionQuery),
-    responses((status = 200, description = "Newest first", body = PolicyVersions))
+    responses((status = 200, description = "Newest first", body = Page<PolicyVersion>))
 )]
 pub async fn versions(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
     ValidQuery((before, limit)): ValidQuery<VersionQuery>,
-) -> Result<Json<PolicyVersions>, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
+) -> Result<Json<Page<PolicyVersion>>, Problem> {
+    let ProjectContext { project, store, .. } =
+        entered(&api, &caller, &key, Permission::ManagePolicy).await?;
     // One more, which the last of the page is compared with.
     let found = policies::versions(&store, project.id, before, limit + 1).await?;
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
     let next = found.get(page.saturating_sub(1)).filter(|_| found.len() > page);
-    let next = next.map(|version| version.version);
+    let next_cursor = next.map(|version| version.version.to_string());
     let versions = (0..found.len().min(page)).map(|at| changed(&found[at], found.get(at + 1)));
-    Ok(Json(PolicyVersions { versions: versions.collect(), next }))
+    Ok(Json(Page::new(versions.collect(), next_cursor)))
 }
 
 /// See how a project's notices are signed.
 #[utoipa::path(
-    get, path = "/projects/{key}/notices", tag = "projects", params(ProjectPath),
-    responses((status = 200, description = "A secret: for who receives the notices", body = NoticeSigning))
+    get, path = "/projects/{key}/notification-settings", tag = "projects", params(ProjectPath),
+    responses((status = 200, description = "A secret: for who receives the notices", body = NotificationSettings))
 )]
-pub async fn signing(
+pub async fn get_signing_key(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
-) -> Result<Json<NoticeSigning>, Problem> {
-    let Here { project, memory, .. } = entered(&api, &caller, &key, Action::ManagePolicy).await?;
-    let secret = notices::secret(&memory.sealer, project.id);
-    Ok(Json(NoticeSigning { secret, webhook_url: project.policy.notices.webhook_url }))
+) -> Result<Json<NotificationSettings>, Problem> {
+    let ProjectContext { project, memory, .. } =
+        entered(&api, &caller, &key, Permission::ManagePolicy).await?;
+    let secret = notifications::secret(&memory.sealer, project.id);
+    Ok(Json(NotificationSettings { secret, webhook_url: project.policy.notifications.webhook_url }))
 }
 
 /// The version that the caller read; `None` for any.
@@ -255,23 +252,23 @@ fn changed_meanwhile(key: &ProjectKey) -> Problem {
     )
 }
 
-fn answer(version: i32, policy: Policy) -> Response {
-    let mut response = Json(PolicyView { version, policy }).into_response();
+fn answer(version: i32, policy: mc_domain::Policy) -> Response {
+    let mut response = Json(ProjectPolicy { version, policy }).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
     }
     response
 }
 
-fn changed(version: &Version, before: Option<&Version>) -> PolicyVersionView {
-    let first = Policy::default();
+fn changed(version: &Version, before: Option<&Version>) -> PolicyVersion {
+    let first = mc_domain::Policy::default();
     let before = before.map_or(&first, |before| &before.policy);
-    let changes = version.policy.changes_from(before).into_iter().map(|change| ChangeView {
+    let changes = version.policy.changes_from(before).into_iter().map(|change| SettingChange {
         field: change.field,
         before: change.before,
         after: change.after,
     });
-    PolicyVersionView {
+    PolicyVersion {
         version: version.version,
         changes: changes.collect(),
         policy: version.policy.clone(),

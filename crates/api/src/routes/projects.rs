@@ -4,21 +4,22 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Action, ProjectKey, Scope};
-use mc_store::projects::{self, Overview, Project};
-use mc_store::vectors::Queue;
+use mc_domain::{Permission, ProjectKey, Scope};
+use mc_store::projects::{self, Overview};
+use mc_store::vectors::EmbeddingBacklog;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::pagination::Page;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::Here;
+use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::{ValidJson, ValidPath};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// A project to create.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,28 +27,28 @@ use crate::shapes;
 #[schema(example = json!({"key": "shop", "name": "Shop"}))]
 pub struct NewProject {
     /// 1 to 64 of `A-Z a-z 0-9 . _ -`, starting with a letter or digit; kept in lower case.
-    #[schema(value_type = shapes::ProjectKey)]
+    #[schema(value_type = schemas::ProjectKey)]
     key: String,
     /// Name for people; the key when absent.
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     name: Option<String>,
 }
 
 /// A [`NewProject`] as checked.
 #[derive(Debug)]
-pub struct CheckedProject {
+pub struct ValidatedProject {
     key: ProjectKey,
     name: String,
 }
 
-impl Check for NewProject {
-    type Checked = CheckedProject;
+impl Validate for NewProject {
+    type Checked = ValidatedProject;
 
-    fn check(self) -> Result<CheckedProject, Invalid> {
-        let key = check::project_key("key", &self.key)?;
-        let name = check::optional_masked("name", self.name, limits::NAME)?;
+    fn check(self) -> Result<ValidatedProject, ValidationError> {
+        let key = validate::project_key("key", &self.key)?;
+        let name = validate::optional_masked("name", self.name, limits::NAME)?;
         let name = name.unwrap_or_else(|| key.to_string());
-        Ok(CheckedProject { key, name })
+        Ok(ValidatedProject { key, name })
     }
 }
 
@@ -56,21 +57,21 @@ impl Check for NewProject {
 #[into_params(parameter_in = Path)]
 pub struct ProjectPath {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     key: String,
 }
 
-impl Check for ProjectPath {
+impl Validate for ProjectPath {
     type Checked = ProjectKey;
 
-    fn check(self) -> Result<ProjectKey, Invalid> {
-        check::project_key("key", &self.key)
+    fn check(self) -> Result<ProjectKey, ValidationError> {
+        validate::project_key("key", &self.key)
     }
 }
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ProjectView {
+pub struct Project {
     id: Uuid,
     key: String,
     name: String,
@@ -79,17 +80,11 @@ pub struct ProjectView {
     created_at: DateTime<Utc>,
 }
 
-/// Projects.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ProjectList {
-    projects: Vec<ProjectView>,
-}
-
 /// A project and how much it holds.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProjectOverview {
     #[serde(flatten)]
-    project: ProjectView,
+    project: Project,
     /// Records that can be recalled.
     records: i64,
     /// Records whose cited code changed.
@@ -110,15 +105,15 @@ pub struct ProjectOverview {
 #[utoipa::path(
     post, path = "/projects", tag = "projects", request_body = NewProject,
     responses(
-        (status = 201, description = "Created", body = ProjectView),
-        (status = 200, description = "It was there already", body = ProjectView),
+        (status = 201, description = "Created", body = Project),
+        (status = 200, description = "It was there already", body = Project),
     )
 )]
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
     ValidJson(new): ValidJson<NewProject>,
-) -> Result<(StatusCode, Json<ProjectView>), Problem> {
+) -> Result<(StatusCode, Json<Project>), Problem> {
     caller.require(Scope::Ingest)?;
     if !projects::may_create(&api.store, caller.user).await? {
         let found = projects::find(&api.store, caller.user, &new.key).await?;
@@ -143,15 +138,15 @@ fn for_people(key: &ProjectKey) -> Problem {
 /// List the projects on which the caller has a role.
 #[utoipa::path(
     get, path = "/projects", tag = "projects",
-    responses((status = 200, description = "By key", body = ProjectList))
+    responses((status = 200, description = "By key", body = Page<Project>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-) -> Result<Json<ProjectList>, Problem> {
+) -> Result<Json<Page<Project>>, Problem> {
     caller.require(Scope::MemoryRead)?;
     let projects = projects::list(&api.store, caller.user).await?;
-    Ok(Json(ProjectList { projects: projects.into_iter().map(Into::into).collect() }))
+    Ok(Json(Page::complete(projects)))
 }
 
 /// See how much a project holds.
@@ -159,12 +154,12 @@ pub async fn list(
     get, path = "/projects/{key}", tag = "projects", params(ProjectPath),
     responses((status = 200, description = "The project", body = ProjectOverview))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<Json<ProjectOverview>, Problem> {
-    let here = entered(&api, &caller, &key, Action::Read).await?;
+    let here = entered(&api, &caller, &key, Permission::Read).await?;
     let held = projects::overview(&here.store, here.project.id).await?;
     let queue = here.queue().await?;
     Ok(Json(ProjectOverview::of(here.project, &held, queue)))
@@ -175,12 +170,13 @@ pub async fn show(
     delete, path = "/projects/{key}", tag = "projects", params(ProjectPath),
     responses((status = 204, description = "Removed"))
 )]
-pub async fn remove(
+pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(key): ValidPath<ProjectPath>,
 ) -> Result<StatusCode, Problem> {
-    let Here { project, store, .. } = entered(&api, &caller, &key, Action::ManageMembers).await?;
+    let ProjectContext { project, store, .. } =
+        entered(&api, &caller, &key, Permission::ManageMembers).await?;
     projects::delete(&store, &project).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -190,13 +186,13 @@ pub async fn entered(
     api: &ApiState,
     caller: &Principal,
     key: &ProjectKey,
-    action: Action,
-) -> Result<Here, Problem> {
-    api.enter(caller, key, action).await.map_err(|problem| problem.field("key"))
+    action: Permission,
+) -> Result<ProjectContext, Problem> {
+    api.authorize(caller, key, action).await.map_err(|problem| problem.field("key"))
 }
 
-impl From<Project> for ProjectView {
-    fn from(project: Project) -> Self {
+impl From<projects::Project> for Project {
+    fn from(project: projects::Project) -> Self {
         Self {
             id: project.id.into(),
             key: project.key,
@@ -208,7 +204,7 @@ impl From<Project> for ProjectView {
 }
 
 impl ProjectOverview {
-    fn of(project: Project, held: &Overview, queue: Queue) -> Self {
+    fn of(project: projects::Project, held: &Overview, queue: EmbeddingBacklog) -> Self {
         Self {
             project: project.into(),
             records: held.records,

@@ -4,27 +4,29 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, HoldId, HoldState, ProjectKey, Visibility};
-use mc_memory::documents::Incoming;
-use mc_memory::{DialogKept, Looked, SaveDialog, SaveRequest, quarantine as held};
+use mc_domain::{
+    AuditAction, Permission, ProjectKey, QuarantineItemId, QuarantineState, Visibility,
+};
+use mc_memory::documents::NewDocument;
+use mc_memory::{ReviewStatus, SaveDialog, SaveDialogOutcome, SaveRequest, quarantine as held};
 use mc_sanitizer::Sanitized;
-use mc_store::projects::Belonging;
-use mc_store::quarantine::{self, Hold};
+use mc_store::projects::ProjectResource;
+use mc_store::quarantine::{self};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::ingest_docs;
-use super::page;
+use super::pagination::Page;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::Here;
+use crate::authenticate::Principal;
+use crate::authorize::ProjectContext;
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
-use crate::wire::HoldState as HoldStateView;
+use crate::validate::{self, Validate, ValidationError};
+use crate::wire::QuarantineState as HoldStateView;
 
 /// Something in quarantine, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -34,11 +36,11 @@ pub struct HoldPath {
     id: Uuid,
 }
 
-impl Check for HoldPath {
-    type Checked = HoldId;
+impl Validate for HoldPath {
+    type Checked = QuarantineItemId;
 
-    fn check(self) -> Result<HoldId, Invalid> {
-        Ok(HoldId(self.id))
+    fn check(self) -> Result<QuarantineItemId, ValidationError> {
+        Ok(QuarantineItemId(self.id))
     }
 }
 
@@ -46,55 +48,55 @@ impl Check for HoldPath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct HoldQuery {
+pub struct QuarantineQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
     /// Only what is in this state.
     state: Option<HoldStateView>,
     /// Only what came before this: the `next` of the page before.
-    before: Option<Uuid>,
+    cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
-    #[param(value_type = Option<shapes::PageLimit>, inline)]
+    #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
 /// A [`HoldQuery`] as checked.
 #[derive(Debug)]
-pub struct CheckedQuery {
+pub struct ValidatedQuery {
     project: ProjectKey,
-    state: Option<HoldState>,
-    before: Option<HoldId>,
+    state: Option<QuarantineState>,
+    cursor: Option<QuarantineItemId>,
     limit: i64,
 }
 
-impl Check for HoldQuery {
-    type Checked = CheckedQuery;
+impl Validate for QuarantineQuery {
+    type Checked = ValidatedQuery;
 
-    fn check(self) -> Result<CheckedQuery, Invalid> {
+    fn check(self) -> Result<ValidatedQuery, ValidationError> {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok(CheckedQuery {
-            project: check::project_key("project_key", &self.project_key)?,
+        Ok(ValidatedQuery {
+            project: validate::project_key("project_key", &self.project_key)?,
             state: self.state.map(Into::into),
-            before: self.before.map(HoldId),
-            limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
+            cursor: self.cursor.map(QuarantineItemId),
+            limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
     }
 }
 
 /// Something in quarantine. Its beginning is shown masked.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct HoldView {
+pub struct QuarantineItem {
     id: Uuid,
     /// `save`, `dialog` or `document`.
     kind: String,
     /// Categories of the sanitizer (`jwt`), and ways in which it addresses a model (`override`).
     reasons: Vec<String>,
     /// Its beginning, masked, until it is decided. It may address a model: show it to people.
-    summary: String,
+    excerpt: String,
     /// Who sent it, by login.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sent_by: Option<String>,
+    submitted_by: Option<String>,
     state: HoldStateView,
     created_at: DateTime<Utc>,
     /// When it is thrown away if nobody decides.
@@ -107,27 +109,18 @@ pub struct HoldView {
 
 /// Something in quarantine with what it says.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct HoldDetails {
+pub struct QuarantineItemWithContent {
     #[serde(flatten)]
-    hold: HoldView,
+    hold: QuarantineItem,
     /// The whole request as JSON, secrets and personal data masked; absent once it was decided. It may
     /// address a model: show it to people.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
 
-/// A page of the quarantine.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct HoldPage {
-    held: Vec<HoldView>,
-    /// What to send as `before` for the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<Uuid>,
-}
-
 /// What became of something that was released.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ReleaseAnswer {
+pub struct ReleaseResponse {
     /// What was done with it: `created`, `merged`, `superseded`, `proposed`, `known`, `rejected`,
     /// `updated`, `unchanged` or `kept`.
     outcome: &'static str,
@@ -140,47 +133,46 @@ pub struct ReleaseAnswer {
 
 /// See what is in a project's quarantine, or was.
 #[utoipa::path(
-    get, path = "/quarantine", tag = "quarantine", params(HoldQuery),
-    responses((status = 200, description = "Newest first", body = HoldPage))
+    get, path = "/quarantine", tag = "quarantine", params(QuarantineQuery),
+    responses((status = 200, description = "Newest first", body = Page<QuarantineItem>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidQuery(query): ValidQuery<HoldQuery>,
-) -> Result<Json<HoldPage>, Problem> {
-    let here = api.enter(&caller, &query.project, Action::Curate).await?;
-    let (state, before, limit) = (query.state, query.before, query.limit);
+    ValidQuery(query): ValidQuery<QuarantineQuery>,
+) -> Result<Json<Page<QuarantineItem>>, Problem> {
+    let here = api.authorize(&caller, &query.project, Permission::Curate).await?;
+    let (state, before, limit) = (query.state, query.cursor, query.limit);
     let held = quarantine::list(&here.store, here.project.id, state, before, limit).await?;
-    let next = page::next(&held, limit, |hold| hold.id.into());
-    Ok(Json(HoldPage { held: held.into_iter().map(Into::into).collect(), next }))
+    Ok(Json(Page::of(held, limit, |hold| hold.id)))
 }
 
 /// See one thing in quarantine.
 #[utoipa::path(
     get, path = "/quarantine/{id}", tag = "quarantine", params(HoldPath),
-    responses((status = 200, description = "With what it says, masked", body = HoldDetails))
+    responses((status = 200, description = "With what it says, masked", body = QuarantineItemWithContent))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<HoldPath>,
-) -> Result<Json<HoldDetails>, Problem> {
+) -> Result<Json<QuarantineItemWithContent>, Problem> {
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
     let content = held::show(&here.memory, id).await?.map(Sanitized::into_string);
-    Ok(Json(HoldDetails { hold: hold.into(), content }))
+    Ok(Json(QuarantineItemWithContent { hold: hold.into(), content }))
 }
 
 /// Let something out of quarantine: it is taken in as if it came now, secrets masked as ever.
 #[utoipa::path(
     post, path = "/quarantine/{id}/release", tag = "quarantine", params(HoldPath),
-    responses((status = 200, description = "What became of it", body = ReleaseAnswer))
+    responses((status = 200, description = "What became of it", body = ReleaseResponse))
 )]
 pub async fn release(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<HoldPath>,
-) -> Result<Json<ReleaseAnswer>, Problem> {
+) -> Result<Json<ReleaseResponse>, Problem> {
     let here = entered(&api, &caller, id).await?;
     let hold = quarantine::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
     let sealed = quarantine::sealed(&here.store, id).await?;
@@ -190,7 +182,7 @@ pub async fn release(
         "dialog" => released_dialog(&here, id, held::open(&here.memory, id, &sealed)?).await?,
         "document" => {
             // Whoever releases a document answers for it, as for a record.
-            api.require(&caller, &here.project, Action::Ingest)?;
+            api.require(&caller, &here.project, Permission::Ingest)?;
             released_document(&here, id, held::open(&here.memory, id, &sealed)?).await?
         }
         _ => released_save(&here, id, held::open(&here.memory, id, &sealed)?).await?,
@@ -214,31 +206,37 @@ pub async fn destroy(
 ) -> Result<StatusCode, Problem> {
     let here = entered(&api, &caller, id).await?;
     let mut tx = here.store.begin().await?;
-    held::decide(&mut tx, id, HoldState::Destroyed, Act::Destroyed).await?;
+    held::decide(&mut tx, id, QuarantineState::Deleted, AuditAction::QuarantineItemDeleted).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn entered(api: &ApiState, caller: &Principal, id: HoldId) -> Result<Here, Problem> {
-    let here = api.enter_holding(caller, Belonging::Hold(id), Action::Curate).await?;
+async fn entered(
+    api: &ApiState,
+    caller: &Principal,
+    id: QuarantineItemId,
+) -> Result<ProjectContext, Problem> {
+    let here =
+        api.authorize_resource(caller, ProjectResource::Hold(id), Permission::Curate).await?;
     here.ok_or_else(|| unknown(id))
 }
 
 /// Whoever releases a record answers for it: where they may not save for the team, it is a proposal.
 async fn released_save(
-    here: &Here,
-    id: HoldId,
+    here: &ProjectContext,
+    id: QuarantineItemId,
     request: SaveRequest,
-) -> Result<ReleaseAnswer, Problem> {
-    let decides = here.project.role >= here.project.policy.roles.save;
+) -> Result<ReleaseResponse, Problem> {
+    let decides = here.project.role >= here.project.policy.min_roles.save;
     let is_for_the_team = request.visibility == Visibility::Team;
     let visibility =
         if is_for_the_team && !decides { Visibility::Proposed } else { request.visibility };
     // An end that came while it was held is no end that anybody would name now.
     let ttl = request.ttl.filter(|end| *end > Utc::now());
     let request = SaveRequest { visibility, ttl, ..request };
-    let saved = mc_memory::save_looked(&here.memory, &request, Looked::Released(id)).await?;
-    Ok(ReleaseAnswer {
+    let saved =
+        mc_memory::save_reviewed(&here.memory, &request, ReviewStatus::Released(id)).await?;
+    Ok(ReleaseResponse {
         outcome: saved.decision.as_str(),
         id: saved.decision.record().map(Into::into),
         reason: saved.reason,
@@ -246,41 +244,41 @@ async fn released_save(
 }
 
 async fn released_dialog(
-    here: &Here,
-    id: HoldId,
+    here: &ProjectContext,
+    id: QuarantineItemId,
     request: SaveDialog,
-) -> Result<ReleaseAnswer, Problem> {
-    let kept = mc_memory::save_dialog(&here.memory, &request, Looked::Released(id)).await?;
+) -> Result<ReleaseResponse, Problem> {
+    let kept = mc_memory::save_dialog(&here.memory, &request, ReviewStatus::Released(id)).await?;
     let dialog = match kept {
-        DialogKept::Kept(id) => Some(id.into()),
-        DialogKept::Quarantined(_) => None,
+        SaveDialogOutcome::Kept(id) => Some(id.into()),
+        SaveDialogOutcome::Quarantined(_) => None,
     };
-    Ok(ReleaseAnswer { outcome: "kept", id: dialog, reason: "a maintainer released it".into() })
+    Ok(ReleaseResponse { outcome: "kept", id: dialog, reason: "a maintainer released it".into() })
 }
 
 async fn released_document(
-    here: &Here,
-    id: HoldId,
-    held: Incoming,
-) -> Result<ReleaseAnswer, Problem> {
+    here: &ProjectContext,
+    id: QuarantineItemId,
+    held: NewDocument,
+) -> Result<ReleaseResponse, Problem> {
     let (doc, outcome) = ingest_docs::take(here, id, held).await?;
-    Ok(ReleaseAnswer { outcome, id: Some(doc), reason: "a maintainer released it".into() })
+    Ok(ReleaseResponse { outcome, id: Some(doc), reason: "a maintainer released it".into() })
 }
 
-fn unknown(id: HoldId) -> Problem {
+fn unknown(id: QuarantineItemId) -> Problem {
     Problem::not_found(format!("there is nothing {id} in quarantine, or it is not yours to see"))
         .field("id")
         .hint("GET /quarantine lists what is in that of a project, for its maintainers")
 }
 
-impl From<Hold> for HoldView {
-    fn from(hold: Hold) -> Self {
+impl From<quarantine::QuarantineItem> for QuarantineItem {
+    fn from(hold: quarantine::QuarantineItem) -> Self {
         Self {
             id: hold.id.into(),
             kind: hold.kind,
             reasons: hold.reasons,
-            summary: hold.summary,
-            sent_by: hold.sender,
+            excerpt: hold.excerpt,
+            submitted_by: hold.sender,
             state: hold.state.into(),
             created_at: hold.created_at,
             expires_at: hold.expires_at,

@@ -6,23 +6,21 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, BundleSection, Handle, ProjectId, ProjectKey};
-use mc_memory::bundle::{
-    Bundle, CitedPlace, CodePlace, FewShot, Link, LinkTarget, Statement, Talk, TaskHead, handles,
-};
-use mc_memory::{PastChange, PastChanges, TokenBudget, past_changes};
+use mc_domain::{BundleSection, Handle, Permission, ProjectId, ProjectKey};
+use mc_memory::bundle::{Bundle, CitedPlace, CodePlace, LinkTarget, handles};
+use mc_memory::{PastChanges, TokenBudget, past_changes};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::records::CitationView;
+use super::records::Citation;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidJson;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{CiVerdict, Kind, State as RecordState, Trust, rounded, whole};
 
 /// What is about to be worked on. At least one of `query`, `task_external_id`, `repo_path`,
@@ -38,35 +36,35 @@ use crate::wire::{CiVerdict, Kind, State as RecordState, Trust, rounded, whole};
     "limit_tokens": 2000
 }))]
 pub struct RecallRequest {
-    #[schema(value_type = shapes::ProjectKey)]
+    #[schema(value_type = schemas::ProjectKey)]
     project_key: String,
     /// The question in words.
-    #[schema(value_type = Option<shapes::QueryText>)]
+    #[schema(value_type = Option<schemas::QueryText>)]
     query: Option<String>,
-    #[schema(value_type = Option<shapes::ExternalId>)]
+    #[schema(value_type = Option<schemas::ExternalId>)]
     task_external_id: Option<String>,
     /// File or folder, relative to the repository's root.
-    #[schema(value_type = Option<shapes::RepositoryPath>)]
+    #[schema(value_type = Option<schemas::RepositoryPath>)]
     repo_path: Option<String>,
     /// Qualified names.
     #[serde(default)]
-    #[schema(value_type = shapes::Symbols)]
+    #[schema(value_type = schemas::Symbols)]
     symbols: Vec<String>,
     /// Marks of the trouble: a word, an error's line, a trace. Of a long one its message counts, without times,
     /// ids and folders.
     #[serde(default)]
-    #[schema(value_type = shapes::Signals)]
+    #[schema(value_type = schemas::Signals)]
     signals: Vec<String>,
     /// Size of the bundle in tokens: 96 to 32,000; 2,000 when absent.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<shapes::TokenLimit>)]
+    #[schema(value_type = Option<schemas::TokenLimit>)]
     limit_tokens: Option<i64>,
     /// Milliseconds after which a late leg is left out: 1 to 20,000; 300 when absent.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<shapes::TimeBudget>)]
+    #[schema(value_type = Option<schemas::TimeBudget>)]
     time_budget_ms: Option<i64>,
     /// Who asks, for the record of what was handed out.
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     developer: Option<String>,
     /// Sections beside the bundle; none when empty.
     #[serde(default)]
@@ -84,7 +82,7 @@ pub enum Section {
 
 /// A [`RecallRequest`] as checked.
 #[derive(Debug)]
-pub struct CheckedRecall {
+pub struct ValidatedRecall {
     project: ProjectKey,
     query: Option<String>,
     task: Option<String>,
@@ -97,34 +95,40 @@ pub struct CheckedRecall {
     include: Vec<Section>,
 }
 
-impl Check for RecallRequest {
-    type Checked = CheckedRecall;
+impl Validate for RecallRequest {
+    type Checked = ValidatedRecall;
 
-    fn check(self) -> Result<CheckedRecall, Invalid> {
+    fn check(self) -> Result<ValidatedRecall, ValidationError> {
         let task = self.task_external_id;
         let tokens = self.limit_tokens.unwrap_or(limits::DEFAULT_LIMIT_TOKENS);
         let budget = self.time_budget_ms.unwrap_or(limits::DEFAULT_TIME_BUDGET_MS);
-        let checked = CheckedRecall {
-            project: check::project_key("project_key", &self.project_key)?,
-            query: check::optional_text("query", self.query, limits::QUERY)?,
-            task: check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
-            repo_path: check::optional("repo_path", self.repo_path, |field, path| {
-                check::relative_path(field, &path)
+        let checked = ValidatedRecall {
+            project: validate::project_key("project_key", &self.project_key)?,
+            query: validate::optional_text("query", self.query, limits::QUERY)?,
+            task: validate::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?,
+            repo_path: validate::optional("repo_path", self.repo_path, |field, path| {
+                validate::relative_path(field, &path)
             })?,
-            symbols: check::list("symbols", self.symbols, limits::WORDS, |field, symbol| {
-                check::line(field, &symbol, limits::SYMBOL)
+            symbols: validate::list("symbols", self.symbols, limits::WORDS, |field, symbol| {
+                validate::line(field, &symbol, limits::SYMBOL)
             })?,
-            signals: check::list("signals", self.signals, limits::WORDS, |field, signal| {
-                check::text(field, &signal, limits::SIGNAL)
+            signals: validate::list("signals", self.signals, limits::WORDS, |field, signal| {
+                validate::text(field, &signal, limits::SIGNAL)
             })?,
-            limit: TokenBudget::new(check::range("limit_tokens", tokens, &limits::LIMIT_TOKENS)?)
-                .map_err(|error| Invalid::new("limit_tokens", error))?,
-            time_budget: check::milliseconds("time_budget_ms", budget)?,
-            developer: check::optional_masked("developer", self.developer, limits::NAME)?,
-            include: check::list("include", self.include, limits::WORDS, |_, section| Ok(section))?,
+            limit: TokenBudget::new(validate::range(
+                "limit_tokens",
+                tokens,
+                &limits::LIMIT_TOKENS,
+            )?)
+            .map_err(|error| ValidationError::new("limit_tokens", error))?,
+            time_budget: validate::milliseconds("time_budget_ms", budget)?,
+            developer: validate::optional_masked("developer", self.developer, limits::NAME)?,
+            include: validate::list("include", self.include, limits::WORDS, |_, section| {
+                Ok(section)
+            })?,
         };
         if checked.asks_for_nothing() {
-            return Err(Invalid::new(
+            return Err(ValidationError::new(
                 "query",
                 "say what it is about: query, task_external_id, repo_path, symbols or signals",
             ));
@@ -133,7 +137,7 @@ impl Check for RecallRequest {
     }
 }
 
-impl CheckedRecall {
+impl ValidatedRecall {
     /// What is asked of a project whose policy allows bundles of at most so many tokens.
     fn into_domain(
         self,
@@ -164,23 +168,23 @@ impl CheckedRecall {
 
 /// What the team knows about the place, within the token limit.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct RecallAnswer {
+pub struct RecallResponse {
     /// Short statements, best first, each whole where the token limit allows it.
-    facts: Vec<FactView>,
+    facts: Vec<Statement>,
     /// Worked examples, at most 3.
-    few_shots: Vec<FewShotView>,
+    few_shots: Vec<FewShot>,
     /// Decisions and documents to read.
-    links: Vec<LinkView>,
+    links: Vec<Link>,
     /// Rules and warnings that match the place.
-    gotchas: Vec<FactView>,
+    gotchas: Vec<Statement>,
     /// What came out of conversations, at most 2.
-    dialogs: Vec<TalkView>,
+    dialogs: Vec<DialogExcerpt>,
     /// Places in the code.
-    code: Vec<CodeView>,
+    code: Vec<CodeItem>,
     /// Similar past changes, nearest first, at most 3; there where `include` asks for `changes`. They are not counted
     /// in `tokens` and `confidence`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<Vec<PastChangeView>>,
+    changes: Option<Vec<PastChange>>,
     /// How sure it is that this helps, from 0 to 1.
     confidence: f64,
     /// What `POST /feedback` wants to know about.
@@ -196,12 +200,12 @@ pub struct RecallAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<TaskBrief>,
+    task: Option<TaskSummary>,
 }
 
 /// A fact, gotcha or rule.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct FactView {
+pub struct Statement {
     /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
     handle: String,
     id: Uuid,
@@ -219,11 +223,11 @@ pub struct FactView {
     source: Option<String>,
     /// What CI says of the patch that it is about; absent where it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ci: Option<CiVerdict>,
+    ci_status: Option<CiVerdict>,
     score: f64,
     state: RecordState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    citations: Vec<CitationView>,
+    citations: Vec<Citation>,
     /// What to be careful about: the code that it cites changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
@@ -231,7 +235,7 @@ pub struct FactView {
 
 /// A worked example.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct FewShotView {
+pub struct FewShot {
     /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
     handle: String,
     id: Uuid,
@@ -251,7 +255,7 @@ pub struct FewShotView {
     source: Option<String>,
     /// What CI says of the patch that it is about; absent where it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ci: Option<CiVerdict>,
+    ci_status: Option<CiVerdict>,
     score: f64,
     /// What to be careful about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -260,7 +264,7 @@ pub struct FewShotView {
 
 /// A decision or document to read.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct LinkView {
+pub struct Link {
     /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
     handle: String,
     title: String,
@@ -288,7 +292,7 @@ pub struct LinkView {
 
 /// What came out of a conversation that nobody made a record of.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TalkView {
+pub struct DialogExcerpt {
     /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
     handle: String,
     /// The dialog.
@@ -301,11 +305,11 @@ pub struct TalkView {
 
 /// A place in the code.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct CodeView {
+pub struct CodeItem {
     /// Its name within this bundle, such as `m1`: tools take it in the place of an id.
     handle: String,
     /// Path within the repository.
-    place: String,
+    location: String,
     line_start: i32,
     line_end: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -316,7 +320,7 @@ pub struct CodeView {
 
 /// A past change that resembles the task.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PastChangeView {
+pub struct PastChange {
     /// First digits of the commit's name.
     commit: String,
     /// First line of its message.
@@ -329,7 +333,7 @@ pub struct PastChangeView {
 
 /// The task that the recall was about.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TaskBrief {
+pub struct TaskSummary {
     external_id: String,
     title: String,
     status: String,
@@ -338,14 +342,14 @@ pub struct TaskBrief {
 /// Recall what the team knows before work begins.
 #[utoipa::path(
     post, path = "/recall", tag = "memory", request_body = RecallRequest,
-    responses((status = 200, description = "The bundle; empty with a reason when nothing is good enough", body = RecallAnswer))
+    responses((status = 200, description = "The bundle; empty with a reason when nothing is good enough", body = RecallResponse))
 )]
 pub async fn recall(
     State(api): State<ApiState>,
     caller: Principal,
     ValidJson(request): ValidJson<RecallRequest>,
-) -> Result<Json<RecallAnswer>, Problem> {
-    let here = api.enter(&caller, &request.project, Action::Read).await?;
+) -> Result<Json<RecallResponse>, Problem> {
+    let here = api.authorize(&caller, &request.project, Permission::Read).await?;
     let most = usize::try_from(here.project.policy.tokens.recall).unwrap_or(TokenBudget::MAX);
     let most = TokenBudget::new(most).unwrap_or_default();
     let wants_changes = request.include.contains(&Section::Changes);
@@ -354,10 +358,10 @@ pub async fn recall(
         if wants_changes { past_changes(&here.memory, &request).await.map(Some) } else { Ok(None) }
     };
     let (bundle, changes) = tokio::try_join!(mc_memory::recall(&here.memory, &request), changes)?;
-    Ok(Json(RecallAnswer::from(bundle).with(changes)))
+    Ok(Json(RecallResponse::from(bundle).with(changes)))
 }
 
-impl From<Bundle> for RecallAnswer {
+impl From<Bundle> for RecallResponse {
     fn from(bundle: Bundle) -> Self {
         let handles = handles(&bundle);
         let of = |section| handles.of(section);
@@ -371,7 +375,7 @@ impl From<Bundle> for RecallAnswer {
             changes: None,
             confidence: rounded(bundle.confidence),
             bundle_id: bundle.id.into(),
-            tokens: bundle.tokens,
+            tokens: bundle.token_count,
             omitted: Some(bundle.omitted).filter(|count| *count > 0),
             degraded: bundle.degraded,
             reason: bundle.reason,
@@ -385,7 +389,7 @@ fn named<T, U: From<(Handle, T)>>(handles: &[Handle], items: Vec<T>) -> Vec<U> {
     handles.iter().copied().zip(items).map(Into::into).collect()
 }
 
-impl RecallAnswer {
+impl RecallResponse {
     /// The same with the section of past changes, where that was asked for.
     fn with(mut self, changes: Option<PastChanges>) -> Self {
         let Some(PastChanges { changes, degraded }) = changes else { return self };
@@ -397,8 +401,8 @@ impl RecallAnswer {
     }
 }
 
-impl From<PastChange> for PastChangeView {
-    fn from(change: PastChange) -> Self {
+impl From<mc_memory::PastChange> for PastChange {
+    fn from(change: mc_memory::PastChange) -> Self {
         Self {
             commit: change.commit,
             subject: change.subject,
@@ -413,8 +417,8 @@ fn all<T: Into<U>, U>(items: Vec<T>) -> Vec<U> {
     items.into_iter().map(Into::into).collect()
 }
 
-impl From<(Handle, Statement)> for FactView {
-    fn from((handle, statement): (Handle, Statement)) -> Self {
+impl From<(Handle, mc_memory::bundle::Statement)> for Statement {
+    fn from((handle, statement): (Handle, mc_memory::bundle::Statement)) -> Self {
         Self {
             handle: handle.to_string(),
             id: statement.id.into(),
@@ -425,7 +429,7 @@ impl From<(Handle, Statement)> for FactView {
             tags: statement.tags,
             trust: statement.trust.into(),
             source: statement.source,
-            ci: statement.ci.map(Into::into),
+            ci_status: statement.ci_status.map(Into::into),
             score: rounded(statement.score),
             state: statement.state.into(),
             citations: all(statement.citations),
@@ -434,7 +438,7 @@ impl From<(Handle, Statement)> for FactView {
     }
 }
 
-impl From<CitedPlace> for CitationView {
+impl From<CitedPlace> for Citation {
     fn from(place: CitedPlace) -> Self {
         Self {
             file: place.file,
@@ -448,8 +452,8 @@ impl From<CitedPlace> for CitationView {
     }
 }
 
-impl From<(Handle, FewShot)> for FewShotView {
-    fn from((handle, shot): (Handle, FewShot)) -> Self {
+impl From<(Handle, mc_memory::bundle::FewShot)> for FewShot {
+    fn from((handle, shot): (Handle, mc_memory::bundle::FewShot)) -> Self {
         Self {
             handle: handle.to_string(),
             id: shot.id.into(),
@@ -461,15 +465,15 @@ impl From<(Handle, FewShot)> for FewShotView {
             scope: shot.scope,
             trust: shot.trust.into(),
             source: shot.source,
-            ci: shot.ci.map(Into::into),
+            ci_status: shot.ci_status.map(Into::into),
             score: rounded(shot.score),
             warning: shot.warning,
         }
     }
 }
 
-impl From<(Handle, Link)> for LinkView {
-    fn from((handle, link): (Handle, Link)) -> Self {
+impl From<(Handle, mc_memory::bundle::Link)> for Link {
+    fn from((handle, link): (Handle, mc_memory::bundle::Link)) -> Self {
         let id = match link.target {
             LinkTarget::Record(id) => id.into(),
             LinkTarget::Doc(id) => id.into(),
@@ -489,8 +493,8 @@ impl From<(Handle, Link)> for LinkView {
     }
 }
 
-impl From<(Handle, Talk)> for TalkView {
-    fn from((handle, talk): (Handle, Talk)) -> Self {
+impl From<(Handle, mc_memory::bundle::DialogExcerpt)> for DialogExcerpt {
+    fn from((handle, talk): (Handle, mc_memory::bundle::DialogExcerpt)) -> Self {
         Self {
             handle: handle.to_string(),
             id: talk.id.into(),
@@ -501,11 +505,11 @@ impl From<(Handle, Talk)> for TalkView {
     }
 }
 
-impl From<(Handle, CodePlace)> for CodeView {
+impl From<(Handle, CodePlace)> for CodeItem {
     fn from((handle, place): (Handle, CodePlace)) -> Self {
         Self {
             handle: handle.to_string(),
-            place: place.place,
+            location: place.location,
             line_start: place.line_start,
             line_end: place.line_end,
             symbol: place.symbol,
@@ -515,8 +519,8 @@ impl From<(Handle, CodePlace)> for CodeView {
     }
 }
 
-impl From<TaskHead> for TaskBrief {
-    fn from(task: TaskHead) -> Self {
+impl From<mc_memory::bundle::TaskSummary> for TaskSummary {
+    fn from(task: mc_memory::bundle::TaskSummary) -> Self {
         Self { external_id: task.external_id, title: task.title, status: task.status }
     }
 }

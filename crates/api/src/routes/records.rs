@@ -6,29 +6,29 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Action, ProjectKey, RecordId, RecordKind};
+use mc_domain::{AuditAction, Permission, ProjectKey, RecordId, RecordKind};
 use mc_memory::uses::Opened;
 use mc_store::audit::{self, NewEvent};
-use mc_store::citations::{self, Citation};
+use mc_store::citations::{self};
 use mc_store::docs;
 use mc_store::passages::{self, PassageSource};
-use mc_store::projects::Belonging;
-use mc_store::records::{self, Contribution, Decided, Record, RecordFilter, Version};
+use mc_store::projects::ProjectResource;
+use mc_store::records::{self, Decided, RecordFilter, Version};
 use mc_store::{Store, Tx};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::page;
+use super::pagination::{self, Page};
 use super::users;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::{ValidPath, ValidQuery};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{CiVerdict, CitationVerdict, Kind, State as RecordState, Trust, Visibility};
 
 /// A record's id in a path.
@@ -39,10 +39,10 @@ pub struct RecordPath {
     id: Uuid,
 }
 
-impl Check for RecordPath {
+impl Validate for RecordPath {
     type Checked = RecordId;
 
-    fn check(self) -> Result<RecordId, Invalid> {
+    fn check(self) -> Result<RecordId, ValidationError> {
         Ok(RecordId(self.id))
     }
 }
@@ -53,59 +53,59 @@ impl Check for RecordPath {
 #[into_params(parameter_in = Query)]
 pub struct RecordQuery {
     /// The project's key.
-    #[param(value_type = shapes::ProjectKey, inline)]
+    #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
     /// Only this kind.
     kind: Option<Kind>,
     /// Only those for these readers; the team's and the caller's own when absent.
     visibility: Option<Visibility>,
     /// Only those to which this user contributed.
-    #[param(value_type = Option<shapes::Login>, inline)]
+    #[param(value_type = Option<schemas::Login>, inline)]
     saved_by: Option<String>,
     /// Only those to which this source contributed.
-    #[param(value_type = Option<shapes::Reference>, inline)]
+    #[param(value_type = Option<schemas::Reference>, inline)]
     source: Option<String>,
     /// Only records after this one: the `next` of the page before.
-    after: Option<Uuid>,
+    cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
-    #[param(value_type = Option<shapes::PageLimit>, inline)]
+    #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
 /// A [`RecordQuery`] as checked.
 #[derive(Debug)]
-pub struct CheckedQuery {
+pub struct ValidatedQuery {
     project: ProjectKey,
     kind: Option<RecordKind>,
     visibility: Option<mc_domain::Visibility>,
     saved_by: Option<String>,
     source: Option<String>,
-    after: Option<RecordId>,
+    cursor: Option<RecordId>,
     limit: i64,
 }
 
-impl Check for RecordQuery {
-    type Checked = CheckedQuery;
+impl Validate for RecordQuery {
+    type Checked = ValidatedQuery;
 
-    fn check(self) -> Result<CheckedQuery, Invalid> {
+    fn check(self) -> Result<ValidatedQuery, ValidationError> {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok(CheckedQuery {
-            project: check::project_key("project_key", &self.project_key)?,
+        Ok(ValidatedQuery {
+            project: validate::project_key("project_key", &self.project_key)?,
             kind: self.kind.map(Into::into),
             visibility: self.visibility.map(Into::into),
-            saved_by: check::optional("saved_by", self.saved_by, |field, login| {
-                check::login(field, &login)
+            saved_by: validate::optional("saved_by", self.saved_by, |field, login| {
+                validate::login(field, &login)
             })?,
-            source: check::optional_line("source", self.source, limits::URL)?,
-            after: self.after.map(RecordId),
-            limit: check::range("limit", limit, &limits::PAGE_LIMIT)?,
+            source: validate::optional_line("source", self.source, limits::URL)?,
+            cursor: self.cursor.map(RecordId),
+            limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
     }
 }
 
 /// A memory record.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct RecordView {
+pub struct Record {
     id: Uuid,
     kind: Kind,
     title: String,
@@ -121,7 +121,7 @@ pub struct RecordView {
     #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<DateTime<Utc>>,
     /// Whether that end was named when it was saved; otherwise every recall moves it.
-    ttl_given: bool,
+    is_ttl_explicit: bool,
     #[schema(value_type = Object)]
     quality: serde_json::Value,
     #[schema(value_type = Object)]
@@ -132,19 +132,19 @@ pub struct RecordView {
     /// From 1, one more with every change.
     version: i32,
     /// How often it was recalled.
-    hits: i32,
+    recall_count: i32,
     /// How often feedback said that it was used.
-    used: i32,
+    use_count: i32,
     /// What CI says of the patch that it is about (`meta.patch_sha`); absent where it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ci: Option<CiVerdict>,
+    ci_status: Option<CiVerdict>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
 }
 
 /// A place in the code that a record cites.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct CitationView {
+pub struct Citation {
     pub(super) file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) symbol: Option<String>,
@@ -162,7 +162,7 @@ pub struct CitationView {
 
 /// What a record was before.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct VersionView {
+pub struct RecordVersion {
     version: i32,
     kind: Kind,
     title: String,
@@ -176,11 +176,11 @@ pub struct VersionView {
     #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<DateTime<Utc>>,
     /// Whether that end was named.
-    ttl_given: bool,
+    is_ttl_explicit: bool,
     #[schema(value_type = Object)]
     meta: serde_json::Value,
     /// What it cited, with the verdicts of that time.
-    citations: Vec<CitationView>,
+    citations: Vec<Citation>,
     /// Why it was changed.
     reason: String,
     changed_by: Option<String>,
@@ -191,27 +191,27 @@ pub struct VersionView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CitedRecord {
     #[serde(flatten)]
-    record: RecordView,
-    /// The document that holds the whole text, of which the content is a statement: `GET /documents/open`.
+    record: Record,
+    /// The document that holds the whole text, of which the content is a statement: `GET /documents/lookup`.
     #[serde(skip_serializing_if = "Option::is_none")]
     document_id: Option<Uuid>,
-    citations: Vec<CitationView>,
+    citations: Vec<Citation>,
 }
 
 /// A record with all that is known of it.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct RecordDetails {
+pub struct RecordWithHistory {
     #[serde(flatten)]
     record: CitedRecord,
     /// Earlier states, newest first.
-    versions: Vec<VersionView>,
+    versions: Vec<RecordVersion>,
     /// Who and what it was made of, oldest first.
-    sources: Vec<SourceView>,
+    contributions: Vec<Contribution>,
 }
 
 /// A save that went into a record.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SourceView {
+pub struct Contribution {
     /// The record's version that it made.
     version: i32,
     /// Who saved it, by login; absent where that is not known.
@@ -222,27 +222,18 @@ pub struct SourceView {
     saved_at: DateTime<Utc>,
 }
 
-/// A page of records.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RecordPage {
-    records: Vec<CitedRecord>,
-    /// What to send as `after` for the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<Uuid>,
-}
-
 /// Page through a project's live records, oldest first.
 #[utoipa::path(
     get, path = "/records", tag = "memory", params(RecordQuery),
-    responses((status = 200, description = "A page", body = RecordPage))
+    responses((status = 200, description = "A page", body = Page<CitedRecord>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(query): ValidQuery<RecordQuery>,
-) -> Result<Json<RecordPage>, Problem> {
-    let here = api.enter(&caller, &query.project, Action::Read).await?;
-    let (after, project) = (query.after, here.project.id);
+) -> Result<Json<Page<CitedRecord>>, Problem> {
+    let here = api.authorize(&caller, &query.project, Permission::Read).await?;
+    let (after, project) = (query.cursor, here.project.id);
     let filter = RecordFilter {
         kind: query.kind,
         visibility: query.visibility,
@@ -253,40 +244,42 @@ pub async fn list(
         source: query.source,
     };
     let records = records::list(&here.store, project, &filter, after, query.limit).await?;
-    let next = page::next(&records, query.limit, |record| record.id.into());
-    Ok(Json(RecordPage { records: cited(&here.store, records).await?, next }))
+    let next_cursor = pagination::next_cursor(&records, query.limit, |record| record.id);
+    Ok(Json(Page::new(cited(&here.store, records).await?, next_cursor)))
 }
 
 /// See a record, what it cites and what it was before.
 #[utoipa::path(
     get, path = "/records/{id}", tag = "memory", params(RecordPath),
-    responses((status = 200, description = "The record, whatever its state", body = RecordDetails))
+    responses((status = 200, description = "The record, whatever its state", body = RecordWithHistory))
 )]
-pub async fn show(
+pub async fn get(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
-) -> Result<Json<RecordDetails>, Problem> {
-    let here = api.enter_holding(&caller, Belonging::Record(id), Action::Read).await?;
+) -> Result<Json<RecordWithHistory>, Problem> {
+    let here =
+        api.authorize_resource(&caller, ProjectResource::Record(id), Permission::Read).await?;
     let here = here.ok_or_else(|| unknown(id))?;
     let record = records::find(&here.store, id).await?.ok_or_else(|| unknown(id))?;
     here.note_opened(Opened::Record(id));
     let store = here.store;
     let versions = versions(&store, id).await?;
-    let sources = records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
+    let contributions =
+        records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
     let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
-    Ok(Json(RecordDetails { record, versions, sources }))
+    Ok(Json(RecordWithHistory { record, versions, contributions }))
 }
 
 /// The earlier versions of a record, each with what it cited.
-async fn versions(store: &Store, id: RecordId) -> Result<Vec<VersionView>, Problem> {
-    let mut by_version: HashMap<i32, Vec<CitationView>> = HashMap::new();
+async fn versions(store: &Store, id: RecordId) -> Result<Vec<RecordVersion>, Problem> {
+    let mut by_version: HashMap<i32, Vec<Citation>> = HashMap::new();
     for (version, citation) in citations::of_versions(store, id).await? {
         by_version.entry(version).or_default().push(citation.into());
     }
     let with_citations = |version: Version| {
         let citations = by_version.remove(&version.version).unwrap_or_default();
-        VersionView::of(version, citations)
+        RecordVersion::of(version, citations)
     };
     Ok(records::versions(store, id).await?.into_iter().map(with_citations).collect())
 }
@@ -294,15 +287,15 @@ async fn versions(store: &Store, id: RecordId) -> Result<Vec<VersionView>, Probl
 /// The records, each with what it cites.
 pub(super) async fn cited(
     store: &Store,
-    records: Vec<Record>,
+    records: Vec<records::Record>,
 ) -> Result<Vec<CitedRecord>, Problem> {
     let ids: Vec<_> = records.iter().map(|record| record.id).collect();
-    let mut by_record: HashMap<RecordId, Vec<CitationView>> = HashMap::new();
+    let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
     for citation in citations::of_records(store, &ids).await? {
         by_record.entry(citation.record).or_default().push(citation.into());
     }
     let documents = docs::behind(store, &ids).await?;
-    let with_citations = |record: Record| CitedRecord {
+    let with_citations = |record: records::Record| CitedRecord {
         document_id: documents.get(&record.id).map(|id| id.0),
         citations: by_record.remove(&record.id).unwrap_or_default(),
         record: record.into(),
@@ -315,12 +308,13 @@ pub(super) async fn cited(
     delete, path = "/records/{id}", tag = "memory", params(RecordPath),
     responses((status = 204, description = "No longer recalled"))
 )]
-pub async fn remove(
+pub async fn delete(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(id): ValidPath<RecordPath>,
 ) -> Result<StatusCode, Problem> {
-    let here = api.enter_holding(&caller, Belonging::Record(id), Action::Propose).await?;
+    let here =
+        api.authorize_resource(&caller, ProjectResource::Record(id), Permission::Propose).await?;
     let here = here.ok_or_else(|| unknown(id))?;
     let mut tx = here.store.begin().await?;
     // Held, or it could be shared between the look and the removal.
@@ -331,10 +325,10 @@ pub async fn remove(
         tx.commit().await?;
         return Ok(StatusCode::NO_CONTENT);
     }
-    if record.standing.private_to != Some(caller.user) {
-        api.require(&caller, &here.project, Action::Write)?;
+    if record.access.private_to != Some(caller.user) {
+        api.require(&caller, &here.project, Permission::Write)?;
     }
-    if record.standing.visibility == mc_domain::Visibility::Proposed {
+    if record.access.visibility == mc_domain::Visibility::Proposed {
         let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
         return Err(
             problem.hint(format!("turn it down with a reason: POST /proposals/{id}/reject"))
@@ -344,7 +338,7 @@ pub async fn remove(
         return Err(unknown(id));
     }
     passages::remove(&mut tx, PassageSource::Record(id)).await?;
-    audit::note(&mut tx, NewEvent::new(Act::RecordRemoved, id));
+    audit::record(&mut tx, NewEvent::new(AuditAction::RecordDeleted, id));
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -354,8 +348,8 @@ async fn withdraw(tx: &mut Tx, id: RecordId) -> Result<(), Problem> {
     if !records::decide(tx, id, Decided::Rejected).await? {
         return Err(unknown(id));
     }
-    let event = NewEvent::new(Act::ProposalRejected, id).with(json!({ "withdrawn": true }));
-    audit::note(tx, event);
+    let event = NewEvent::new(AuditAction::ProposalRejected, id).with(json!({ "withdrawn": true }));
+    audit::record(tx, event);
     Ok(())
 }
 
@@ -370,8 +364,8 @@ fn end(ttl: DateTime<Utc>) -> Option<DateTime<Utc>> {
     (ttl < records::NO_END).then_some(ttl)
 }
 
-impl From<Record> for RecordView {
-    fn from(record: Record) -> Self {
+impl From<records::Record> for Record {
+    fn from(record: records::Record) -> Self {
         Self {
             id: record.id.into(),
             kind: record.kind.into(),
@@ -380,28 +374,28 @@ impl From<Record> for RecordView {
             scope: record.scope,
             tags: record.tags,
             state: record.state.into(),
-            visibility: record.standing.visibility.into(),
-            trust: record.standing.trust.into(),
+            visibility: record.access.visibility.into(),
+            trust: record.access.trust.into(),
             owner: record.owner,
             ttl: end(record.ttl),
-            ttl_given: record.ttl_given,
+            is_ttl_explicit: record.is_ttl_explicit,
             quality: record.quality,
             meta: record.meta,
             task_external_id: record.task_external_id,
             dialog_id: record.dialog.map(Into::into),
             superseded_by: record.superseded_by.map(Into::into),
             version: record.version,
-            hits: record.hits,
-            used: record.used,
-            ci: record.ci.map(Into::into),
+            recall_count: record.recall_count,
+            use_count: record.use_count,
+            ci_status: record.ci_status.map(Into::into),
             created_at: record.created_at,
             updated_at: record.updated_at,
         }
     }
 }
 
-impl From<Citation> for CitationView {
-    fn from(citation: Citation) -> Self {
+impl From<citations::Citation> for Citation {
+    fn from(citation: citations::Citation) -> Self {
         Self {
             file: citation.file_path,
             symbol: citation.symbol,
@@ -414,8 +408,8 @@ impl From<Citation> for CitationView {
     }
 }
 
-impl From<Contribution> for SourceView {
-    fn from(contribution: Contribution) -> Self {
+impl From<records::Contribution> for Contribution {
+    fn from(contribution: records::Contribution) -> Self {
         Self {
             version: contribution.version,
             saved_by: contribution.login,
@@ -425,8 +419,8 @@ impl From<Contribution> for SourceView {
     }
 }
 
-impl VersionView {
-    fn of(version: Version, citations: Vec<CitationView>) -> Self {
+impl RecordVersion {
+    fn of(version: Version, citations: Vec<Citation>) -> Self {
         Self {
             version: version.version,
             kind: version.kind.into(),
@@ -437,7 +431,7 @@ impl VersionView {
             trust: version.trust.into(),
             owner: version.owner,
             ttl: end(version.ttl),
-            ttl_given: version.ttl_given,
+            is_ttl_explicit: version.is_ttl_explicit,
             meta: version.meta,
             citations,
             reason: version.reason,

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use mc_domain::{Action, ProjectId, ProjectKey, SourceKind};
+use mc_domain::{Permission, ProjectId, ProjectKey, SourceKind};
 use mc_memory::Found;
 use mc_search::{Explain, Hit, Options, Query};
 use mc_store::passages::{Passage, PassageFilter};
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::matched::{self, MatchView};
+use super::symbol_match::{self, SymbolMatch};
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::ValidJson;
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole};
 
 /// What to look for, and where. At least one of `query` and `task_external_id` says what.
@@ -32,15 +32,15 @@ use crate::wire::{Kind, RankingStep, Source, State as RecordState, Trust, whole}
     "limit": 5
 }))]
 pub struct SearchRequest {
-    #[schema(value_type = shapes::ProjectKey)]
+    #[schema(value_type = schemas::ProjectKey)]
     project_key: String,
     /// Words and names. What is linked to issues whose ids are in it (`#12`, `owner/name#12`, `SHOP-12`) comes first; an
     /// id finds besides what names it as a whole. May be absent where `task_external_id` is given.
     #[serde(default)]
-    #[schema(value_type = Option<shapes::QueryText>)]
+    #[schema(value_type = Option<schemas::QueryText>)]
     query: Option<String>,
     /// The issue at hand, by the tracker's id: what is linked to it comes first.
-    #[schema(value_type = Option<shapes::ExternalId>)]
+    #[schema(value_type = Option<schemas::ExternalId>)]
     task_external_id: Option<String>,
     /// Any but `change` when empty. Changes are commits of indexed repositories; they are searched alone. A search
     /// over `code` alone ranks files higher that similar changes touched.
@@ -53,37 +53,37 @@ pub struct SearchRequest {
     kinds: Vec<Kind>,
     /// At least one of them; any when empty.
     #[serde(default)]
-    #[schema(value_type = shapes::Words)]
+    #[schema(value_type = schemas::Words)]
     scope: Vec<String>,
     /// At least one of them; any when empty.
     #[serde(default)]
-    #[schema(value_type = shapes::Words)]
+    #[schema(value_type = schemas::Words)]
     tags: Vec<String>,
     /// A glob that the place must match, such as `app/**/*.rb`.
-    #[schema(value_type = Option<shapes::Glob>)]
+    #[schema(value_type = Option<schemas::Glob>)]
     path: Option<String>,
     /// Such as `ruby`; an alias (`golang`, `c++`) or an extension (`.rs`, `ts`) will do.
-    #[schema(value_type = Option<shapes::Language>)]
+    #[schema(value_type = Option<schemas::Language>)]
     language: Option<String>,
     /// 1 to 100; 10 when absent.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<shapes::SearchLimit>)]
+    #[schema(value_type = Option<schemas::SearchLimit>)]
     limit: Option<i64>,
     /// Show how each score came about.
     #[serde(default)]
     explain: bool,
     /// Milliseconds after which a late leg is left out.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<shapes::TimeBudget>)]
+    #[schema(value_type = Option<schemas::TimeBudget>)]
     time_budget_ms: Option<i64>,
     /// Steps of the ranking to leave out, to see what they are worth.
     #[serde(default)]
-    without: Vec<RankingStep>,
+    disabled_steps: Vec<RankingStep>,
 }
 
 /// A [`SearchRequest`] as checked.
 #[derive(Debug)]
-pub struct CheckedSearch {
+pub struct ValidatedSearch {
     project: ProjectKey,
     /// Empty where nothing but an issue is asked about.
     text: String,
@@ -93,39 +93,44 @@ pub struct CheckedSearch {
     options: Options,
 }
 
-impl Check for SearchRequest {
-    type Checked = CheckedSearch;
+impl Validate for SearchRequest {
+    type Checked = ValidatedSearch;
 
-    fn check(self) -> Result<CheckedSearch, Invalid> {
+    fn check(self) -> Result<ValidatedSearch, ValidationError> {
         let limit = self.limit.unwrap_or(limits::DEFAULT_SEARCH_LIMIT);
         let budget = self.time_budget_ms.unwrap_or(limits::DEFAULT_SEARCH_BUDGET_MS);
-        let language = check::optional("language", self.language, |field, name| {
-            check::language(field, &name)
+        let language = validate::optional("language", self.language, |field, name| {
+            validate::language(field, &name)
         })?;
         let task = self.task_external_id;
-        let task = check::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?;
-        let text = check::optional_text("query", self.query, limits::QUERY)?;
+        let task = validate::optional_identifier("task_external_id", task, limits::EXTERNAL_ID)?;
+        let text = validate::optional_text("query", self.query, limits::QUERY)?;
         if text.is_none() && task.is_none() {
-            return Err(Invalid::new("query", "say what to look for: query or task_external_id"));
+            return Err(ValidationError::new(
+                "query",
+                "say what to look for: query or task_external_id",
+            ));
         }
-        Ok(CheckedSearch {
-            project: check::project_key("project_key", &self.project_key)?,
+        Ok(ValidatedSearch {
+            project: validate::project_key("project_key", &self.project_key)?,
             text: text.unwrap_or_default(),
             task,
             filter: PassageFilter {
                 sources: sources(self.sources)?,
-                record_kinds: check::list("kinds", self.kinds, limits::WORDS, into)?,
-                scope: check::words("scope", self.scope)?,
-                tags: check::words("tags", self.tags)?,
+                record_kinds: validate::list("kinds", self.kinds, limits::WORDS, into)?,
+                scope: validate::words("scope", self.scope)?,
+                tags: validate::words("tags", self.tags)?,
                 languages: language.into_iter().collect(),
-                path_regex: check::optional("path", self.path, |f, glob| check::glob(f, &glob))?,
+                path_regex: validate::optional("path", self.path, |f, glob| {
+                    validate::glob(f, &glob)
+                })?,
                 ..PassageFilter::project(ProjectId(Uuid::nil()))
             },
             options: Options {
-                limit: check::range("limit", limit, &limits::SEARCH_LIMIT)?,
-                time_budget: check::milliseconds("time_budget_ms", budget)?,
+                limit: validate::range("limit", limit, &limits::SEARCH_LIMIT)?,
+                time_budget: validate::milliseconds("time_budget_ms", budget)?,
                 explain: self.explain,
-                without: self.without.into_iter().map(Into::into).collect(),
+                disabled_steps: self.disabled_steps.into_iter().map(Into::into).collect(),
                 ..Options::default()
             },
         })
@@ -133,16 +138,16 @@ impl Check for SearchRequest {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form that check::list takes")]
-fn into<T: Into<U>, U>(_field: &str, value: T) -> Result<U, Invalid> {
+fn into<T: Into<U>, U>(_field: &str, value: T) -> Result<U, ValidationError> {
     Ok(value.into())
 }
 
 /// Commits are ranked among themselves, so they are asked for alone.
-fn sources(sources: Vec<Source>) -> Result<Vec<SourceKind>, Invalid> {
-    let mut sources: Vec<SourceKind> = check::list("sources", sources, limits::WORDS, into)?;
+fn sources(sources: Vec<Source>) -> Result<Vec<SourceKind>, ValidationError> {
+    let mut sources: Vec<SourceKind> = validate::list("sources", sources, limits::WORDS, into)?;
     sources.dedup();
     if sources.len() > 1 && sources.contains(&SourceKind::Change) {
-        return Err(Invalid::new(
+        return Err(ValidationError::new(
             "sources",
             "\"change\" can't be combined with other sources; search for changes in a request of their own",
         ));
@@ -152,8 +157,8 @@ fn sources(sources: Vec<Source>) -> Result<Vec<SourceKind>, Invalid> {
 
 /// What was found, best first.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SearchAnswer {
-    results: Vec<ResultView>,
+pub struct SearchResponse {
+    results: Vec<SearchResult>,
     /// Legs that were late or failed and were left out.
     degraded: Vec<String>,
     /// Passages of the project that keyword search finds and vector search does not yet.
@@ -162,7 +167,7 @@ pub struct SearchAnswer {
 
 /// One passage.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ResultView {
+pub struct SearchResult {
     /// The passage.
     id: Uuid,
     source: Source,
@@ -171,7 +176,7 @@ pub struct ResultView {
     kind: Option<Kind>,
     title: String,
     /// File path or URL; of a change the commit.
-    place: String,
+    location: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,7 +190,7 @@ pub struct ResultView {
     symbols: Vec<String>,
     /// The one of them that the query names.
     #[serde(skip_serializing_if = "Option::is_none")]
-    matched: Option<MatchView>,
+    matched_symbol: Option<SymbolMatch>,
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
     text: String,
@@ -208,38 +213,38 @@ pub struct ResultView {
     updated_at: DateTime<Utc>,
     /// How the score came about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<ExplainView>,
+    explain: Option<Explanation>,
 }
 
 /// How a score came about: `fused` times every factor is `product`, and the score is
 /// `product / (1 + product)`.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ExplainView {
+pub struct Explanation {
     /// Where each leg put it.
-    legs: Vec<LegView>,
+    retrievers: Vec<RetrieverScore>,
     /// Sum of what the legs gave.
-    fused: f32,
-    adjustments: Vec<AdjustmentView>,
-    product: f32,
+    fused_score: f32,
+    adjustments: Vec<Adjustment>,
+    adjusted_score: f32,
 }
 
 /// Where a leg put a result.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct LegView {
+pub struct RetrieverScore {
     /// `exact`, `keyword`, `vector` or `history`.
-    leg: &'static str,
+    retriever: &'static str,
     /// From 1.
     rank: usize,
     /// The leg's own: weight of names, BM25, cosine similarity, or how much similar past changes touched the file
     /// (1 for the file that they touched most).
     score: f32,
     /// What it gave to `fused`.
-    share: f32,
+    contribution: f32,
 }
 
 /// A step of the rerank that changed a score.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct AdjustmentView {
+pub struct Adjustment {
     name: &'static str,
     factor: f32,
 }
@@ -247,14 +252,14 @@ pub struct AdjustmentView {
 /// Search memory, documents, code and dialogs.
 #[utoipa::path(
     post, path = "/search", tag = "memory", request_body = SearchRequest,
-    responses((status = 200, description = "Best first", body = SearchAnswer))
+    responses((status = 200, description = "Best first", body = SearchResponse))
 )]
 pub async fn search(
     State(api): State<ApiState>,
     caller: Principal,
     ValidJson(request): ValidJson<SearchRequest>,
-) -> Result<Json<SearchAnswer>, Problem> {
-    let here = api.enter(&caller, &request.project, Action::Read).await?;
+) -> Result<Json<SearchResponse>, Problem> {
+    let here = api.authorize(&caller, &request.project, Permission::Read).await?;
     let filter = PassageFilter { project: here.project.id, ..request.filter };
     let query = Query::text(request.text, filter);
     let asked = mc_memory::SearchRequest {
@@ -264,21 +269,21 @@ pub async fn search(
     };
     let Found { hits, linked, own_proposals, degraded } =
         Box::pin(mc_memory::search(&here.memory, &asked)).await?;
-    let matched = matched::matches(&here.store, &asked.query, &hits).await?;
-    let view = |(hit, matched): (Hit, Option<MatchView>)| {
+    let matched = symbol_match::matches(&here.store, &asked.query, &hits).await?;
+    let view = |(hit, matched_symbol): (Hit, Option<SymbolMatch>)| {
         let id = hit.passage.indexed.id;
-        ResultView {
-            matched,
+        SearchResult {
+            matched_symbol,
             linked: linked.contains(&id),
             proposed: own_proposals.contains(&id),
             ..hit.into()
         }
     };
     let results = hits.into_iter().zip(matched).map(view).collect();
-    Ok(Json(SearchAnswer { results, degraded, pending_vectors: here.queue().await?.pending }))
+    Ok(Json(SearchResponse { results, degraded, pending_vectors: here.queue().await?.pending }))
 }
 
-impl From<Hit> for ResultView {
+impl From<Hit> for SearchResult {
     fn from(hit: Hit) -> Self {
         let trust = mc_memory::bundle::trust(&hit.passage).into();
         let Passage { indexed, updated_at, record, code, doc, dialog: _, commit: _ } = hit.passage;
@@ -289,13 +294,13 @@ impl From<Hit> for ResultView {
             source: indexed.source.into(),
             kind: record.as_ref().map(|record| record.kind.into()),
             title: indexed.title,
-            place: indexed.place,
+            location: indexed.location,
             url: doc.as_ref().map(|doc| doc.url.clone()).filter(|url| !url.is_empty()),
             line_start: lines.map(|(start, _)| start),
             line_end: lines.map(|(_, end)| end),
             symbol: code.and_then(|code| code.parent_symbol),
             symbols: indexed.symbols,
-            matched: None,
+            matched_symbol: None,
             language: Some(indexed.language).filter(|language| !language.is_empty()),
             text: indexed.text,
             score: hit.score,
@@ -311,23 +316,23 @@ impl From<Hit> for ResultView {
     }
 }
 
-impl From<Explain> for ExplainView {
+impl From<Explain> for Explanation {
     fn from(explain: Explain) -> Self {
-        let leg = |found: mc_search::LegRank| LegView {
-            leg: found.leg.as_str(),
+        let leg = |found: mc_search::LegRank| RetrieverScore {
+            retriever: found.retriever.as_str(),
             rank: found.rank,
             score: found.score,
-            share: found.share,
+            contribution: found.contribution,
         };
-        let adjustment = |step: mc_search::Adjustment| AdjustmentView {
+        let adjustment = |step: mc_search::Adjustment| Adjustment {
             name: step.step.as_str(),
             factor: step.factor,
         };
         Self {
-            legs: explain.legs.into_iter().map(leg).collect(),
-            fused: explain.fused,
+            retrievers: explain.retrievers.into_iter().map(leg).collect(),
+            fused_score: explain.fused_score,
             adjustments: explain.adjustments.into_iter().map(adjustment).collect(),
-            product: explain.product,
+            adjusted_score: explain.adjusted_score,
         }
     }
 }

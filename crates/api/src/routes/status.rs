@@ -6,12 +6,12 @@ use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
 use mc_search::Phase;
-use mc_store::{server, vectors};
+use mc_store::{server_version, vectors};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::auth::Principal;
+use crate::authenticate::Principal;
 use crate::problem::Problem;
 
 /// How long the database may take to say that it is there.
@@ -34,8 +34,8 @@ pub struct Status {
     postgres: String,
     pgvector: String,
     /// The embedding model at work.
-    model: ModelView,
-    index: IndexView,
+    model: EmbeddingModel,
+    index: KeywordIndex,
     /// Passages that keyword search finds and vector search does not yet, in all projects; for
     /// administrators of the service.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct Status {
 
 /// The keyword index.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct IndexView {
+pub struct KeywordIndex {
     phase: IndexPhase,
     /// Passages of all projects in it so far; for administrators of the service.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub enum IndexPhase {
 
 /// An embedding model.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ModelView {
+pub struct EmbeddingModel {
     name: String,
     dimensions: i32,
 }
@@ -87,7 +87,7 @@ pub async fn alive() -> Json<Health> {
     responses((status = 200, description = "Ready", body = Health))
 )]
 pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
-    let answered = tokio::time::timeout(READY_TIME, server::ping(&api.store)).await;
+    let answered = tokio::time::timeout(READY_TIME, server_version::ping(&api.store)).await;
     if !matches!(answered, Ok(Ok(()))) {
         return Err(Problem::unavailable("the database does not answer"));
     }
@@ -103,8 +103,8 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     get, path = "/status", tag = "service",
     responses((status = 200, description = "The service", body = Status))
 )]
-pub async fn show(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
-    let versions = server::versions(&api.store).await?;
+pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
+    let versions = server_version::versions(&api.store).await?;
     let current = api.memory.search.models.current();
     // How much all hold together is nobody's business who sees only some.
     let pending_vectors = if caller.administers() {
@@ -118,13 +118,13 @@ pub async fn show(State(api): State<ApiState>, caller: Principal) -> Result<Json
         uptime_seconds: (Utc::now() - api.started_at).num_seconds(),
         postgres: versions.postgres,
         pgvector: versions.pgvector,
-        model: ModelView { name: model.name, dimensions: model.dimensions },
-        index: IndexView::of(&api.memory.search.keyword.status(), caller.administers()),
+        model: EmbeddingModel { name: model.name, dimensions: model.dimensions },
+        index: KeywordIndex::of(&api.memory.search.keyword.status(), caller.administers()),
         pending_vectors,
     }))
 }
 
-impl IndexView {
+impl KeywordIndex {
     fn of(status: &mc_search::Status, with_counts: bool) -> Self {
         let phase = match status.phase {
             Phase::Rebuilding => IndexPhase::Rebuilding,

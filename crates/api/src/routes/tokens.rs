@@ -5,8 +5,8 @@ use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::StatusCode;
 use mc_auth::secret::{PersonalAccessToken, hint};
-use mc_domain::{Act, Scope, Scopes, TokenId};
-use mc_store::accounts::{self, AccessToken, NewToken};
+use mc_domain::{AuditAction, Scope, Scopes, TokenId};
+use mc_store::accounts::{self, NewToken};
 use mc_store::audit::NewEvent;
 use mc_store::sessions;
 use serde::{Deserialize, Serialize};
@@ -14,64 +14,65 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::pagination::Page;
 use super::users;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::commit;
+use crate::authenticate::Principal;
+use crate::authorize::commit;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 use crate::wire::whole;
 
 /// A token to make.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "laptop", "scopes": ["memory:read", "memory:write"], "expires_in_days": 90}))]
-pub struct TokenEntry {
+pub struct CreateToken {
     /// What to call it.
-    #[schema(value_type = shapes::Name)]
+    #[schema(value_type = schemas::Name)]
     name: String,
     /// What it may be used for: `memory:read`, `memory:write`, `ingest`, `coding`, `github:write`,
     /// `admin`; none that the token of this request does not have.
-    #[schema(value_type = Vec<shapes::ScopeName>, min_items = 1, max_items = 6)]
+    #[schema(value_type = Vec<schemas::ScopeName>, min_items = 1, max_items = 6)]
     scopes: Vec<String>,
     /// 1 to 366 days; 90 when absent.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(value_type = Option<shapes::TokenDays>)]
+    #[schema(value_type = Option<schemas::TokenDays>)]
     expires_in_days: Option<i64>,
     /// The program that it is for; for administrators of the service. The caller when absent.
-    #[schema(value_type = Option<shapes::Login>)]
-    agent: Option<String>,
+    #[schema(value_type = Option<schemas::Login>)]
+    agent_login: Option<String>,
 }
 
 /// A [`TokenEntry`] as checked.
 #[derive(Debug)]
-pub struct CheckedToken {
+pub struct ValidatedToken {
     name: String,
     scopes: Scopes,
     lives: TimeDelta,
-    agent: Option<String>,
+    agent_login: Option<String>,
 }
 
-impl Check for TokenEntry {
-    type Checked = CheckedToken;
+impl Validate for CreateToken {
+    type Checked = ValidatedToken;
 
-    fn check(self) -> Result<CheckedToken, Invalid> {
-        let scopes = check::list("scopes", self.scopes, Scope::ALL.len(), |field, scope| {
-            scope.parse::<Scope>().map_err(|error| Invalid::new(field, error))
+    fn check(self) -> Result<ValidatedToken, ValidationError> {
+        let scopes = validate::list("scopes", self.scopes, Scope::ALL.len(), |field, scope| {
+            scope.parse::<Scope>().map_err(|error| ValidationError::new(field, error))
         })?;
         if scopes.is_empty() {
-            return Err(Invalid::new("scopes", "must hold at least one item"));
+            return Err(ValidationError::new("scopes", "must hold at least one item"));
         }
         let days = self.expires_in_days.unwrap_or(limits::DEFAULT_TOKEN_DAYS);
-        Ok(CheckedToken {
-            name: check::identifier("name", &self.name, limits::NAME)?,
+        Ok(ValidatedToken {
+            name: validate::identifier("name", &self.name, limits::NAME)?,
             scopes: scopes.into_iter().collect(),
-            lives: TimeDelta::days(check::range("expires_in_days", days, &limits::TOKEN_DAYS)?),
-            agent: check::optional("agent", self.agent, |field, login| {
-                check::login(field, &login)
+            lives: TimeDelta::days(validate::range("expires_in_days", days, &limits::TOKEN_DAYS)?),
+            agent_login: validate::optional("agent_login", self.agent_login, |field, login| {
+                validate::login(field, &login)
             })?,
         })
     }
@@ -85,10 +86,10 @@ pub struct TokenPath {
     id: Uuid,
 }
 
-impl Check for TokenPath {
+impl Validate for TokenPath {
     type Checked = TokenId;
 
-    fn check(self) -> Result<TokenId, Invalid> {
+    fn check(self) -> Result<TokenId, ValidationError> {
         Ok(TokenId(self.id))
     }
 }
@@ -99,21 +100,21 @@ impl Check for TokenPath {
 #[into_params(parameter_in = Query)]
 pub struct TokenQuery {
     /// A user's login; another's is for administrators of the service. The caller's when absent.
-    #[param(value_type = Option<shapes::Login>, inline)]
+    #[param(value_type = Option<schemas::Login>, inline)]
     user: Option<String>,
 }
 
-impl Check for TokenQuery {
+impl Validate for TokenQuery {
     type Checked = Option<String>;
 
-    fn check(self) -> Result<Option<String>, Invalid> {
-        check::optional("user", self.user, |field, login| check::login(field, &login))
+    fn check(self) -> Result<Option<String>, ValidationError> {
+        validate::optional("user", self.user, |field, login| validate::login(field, &login))
     }
 }
 
 /// A token, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TokenView {
+pub struct AccessToken {
     id: Uuid,
     name: String,
     /// The secret's last characters.
@@ -129,43 +130,37 @@ pub struct TokenView {
 
 /// A token that was just made.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TokenAnswer {
+pub struct TokenWithSecret {
     /// The secret. It is not kept, and not shown again.
     token: String,
     #[serde(flatten)]
-    view: TokenView,
-}
-
-/// A user's tokens.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct TokenList {
-    tokens: Vec<TokenView>,
+    view: AccessToken,
 }
 
 /// Make a personal access token.
 #[utoipa::path(
-    post, path = "/tokens", tag = "accounts", request_body = TokenEntry,
-    responses((status = 201, description = "Made; its secret is shown this once", body = TokenAnswer))
+    post, path = "/tokens", tag = "accounts", request_body = CreateToken,
+    responses((status = 201, description = "Made; its secret is shown this once", body = TokenWithSecret))
 )]
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(entry): ValidJson<TokenEntry>,
-) -> Result<(StatusCode, Json<TokenAnswer>), Problem> {
+    ValidJson(entry): ValidJson<CreateToken>,
+) -> Result<(StatusCode, Json<TokenWithSecret>), Problem> {
     caller.require_presence()?;
     if !entry.scopes.is_subset_of(caller.scopes()) {
         let detail =
             format!("a token gives no more than the one it is made with: {}", caller.scopes());
         return Err(Problem::forbidden(detail).field("scopes"));
     }
-    let user = match &entry.agent {
+    let user = match &entry.agent_login {
         None => caller.user,
         Some(login) => {
             caller.require_administrator()?;
             let user = users::named(&api.store, login).await?;
             if !user.is_agent {
                 let detail = "is a person, who makes tokens for themselves";
-                return Err(Problem::conflict(detail).field("agent"));
+                return Err(Problem::conflict(detail).field("agent_login"));
             }
             user.id
         }
@@ -181,35 +176,35 @@ pub async fn create(
         expires_at: Some(Utc::now() + entry.lives),
     };
     let mut tx = api.store.begin().await?;
-    if !sessions::still_lets_in(&mut tx, caller.user, caller.credential()).await? {
+    if !sessions::is_credential_valid(&mut tx, caller.user, caller.credential()).await? {
         return Err(Problem::unauthenticated());
     }
     let made = accounts::create_token(&mut tx, &token).await?;
     let detail =
         json!({ "user": user, "scopes": entry.scopes.to_string(), "ends": made.expires_at });
-    let event = NewEvent::new(Act::TokenCreated, made.id).with(detail);
+    let event = NewEvent::new(AuditAction::TokenCreated, made.id).with(detail);
     commit(tx, &caller, event).await?;
     let view = made.into();
-    Ok((StatusCode::CREATED, Json(TokenAnswer { token: text.to_owned(), view })))
+    Ok((StatusCode::CREATED, Json(TokenWithSecret { token: text.to_owned(), view })))
 }
 
 /// List the caller's tokens, or for administrators of the service those of another user.
 #[utoipa::path(
     get, path = "/tokens", tag = "accounts", params(TokenQuery),
-    responses((status = 200, description = "Newest first", body = TokenList))
+    responses((status = 200, description = "Newest first", body = Page<AccessToken>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery(login): ValidQuery<TokenQuery>,
-) -> Result<Json<TokenList>, Problem> {
+) -> Result<Json<Page<AccessToken>>, Problem> {
     caller.require_presence()?;
     let user = match login {
         None => caller.user,
         Some(login) => users::own_or_administered(&api.store, &caller, &login).await?,
     };
     let tokens = accounts::tokens(&api.store, user).await?;
-    Ok(Json(TokenList { tokens: tokens.into_iter().map(Into::into).collect() }))
+    Ok(Json(Page::complete(tokens)))
 }
 
 /// Revoke one of the caller's tokens, at once; for administrators of the service anybody's.
@@ -227,12 +222,12 @@ pub async fn revoke(
     let of = if accounts::revoke(&mut tx, caller.user, id).await? {
         Some(caller.user)
     } else if caller.administers() {
-        accounts::revoke_of_anyone(&mut tx, id).await?
+        accounts::revoke_any(&mut tx, id).await?
     } else {
         None
     };
     if let Some(user) = of {
-        let event = NewEvent::new(Act::TokenRevoked, id).with(json!({ "user": user }));
+        let event = NewEvent::new(AuditAction::TokenRevoked, id).with(json!({ "user": user }));
         commit(tx, &caller, event).await?;
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -242,8 +237,8 @@ pub async fn revoke(
         .hint("GET /tokens lists yours, and GET /tokens?user= another's for administrators"))
 }
 
-impl From<AccessToken> for TokenView {
-    fn from(token: AccessToken) -> Self {
+impl From<accounts::AccessToken> for AccessToken {
+    fn from(token: accounts::AccessToken) -> Self {
         Self {
             id: token.id.into(),
             name: token.name,

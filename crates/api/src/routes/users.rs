@@ -4,9 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{Act, Scope, UserId};
+use mc_domain::{AuditAction, Scope, UserId};
 use mc_store::Store;
-use mc_store::accounts::{self, Change, NewUser, User};
+use mc_store::accounts::{self, NewUser, UserUpdate};
 use mc_store::audit::NewEvent;
 use mc_store::sessions;
 use serde::{Deserialize, Serialize};
@@ -14,30 +14,30 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::page;
+use super::pagination::Page;
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{self, Check, Invalid};
-use crate::entry::commit;
+use crate::authenticate::Principal;
+use crate::authorize::commit;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
 use crate::limits;
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{self, Validate, ValidationError};
 
 /// A user to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"login": "ann", "name": "Ann Example", "email": "ann@example.com"}))]
-pub struct UserEntry {
+pub struct CreateUser {
     /// 1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit; unique whatever the
     /// case.
-    #[schema(value_type = shapes::Login)]
+    #[schema(value_type = schemas::Login)]
     login: String,
     /// Name for people.
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     name: Option<String>,
     /// Address; for people to see, never to decide by.
-    #[schema(value_type = Option<shapes::Email>)]
+    #[schema(value_type = Option<schemas::Email>)]
     email: Option<String>,
     /// A program that acts by itself: it proposes, and confirms nothing.
     #[serde(default)]
@@ -49,7 +49,7 @@ pub struct UserEntry {
 
 /// A [`UserEntry`] as checked.
 #[derive(Debug)]
-pub struct CheckedUser {
+pub struct ValidatedUser {
     login: String,
     name: String,
     email: Option<String>,
@@ -57,17 +57,17 @@ pub struct CheckedUser {
     is_admin: bool,
 }
 
-impl Check for UserEntry {
-    type Checked = CheckedUser;
+impl Validate for CreateUser {
+    type Checked = ValidatedUser;
 
-    fn check(self) -> Result<CheckedUser, Invalid> {
+    fn check(self) -> Result<ValidatedUser, ValidationError> {
         if self.is_agent && self.is_admin {
-            return Err(Invalid::new("is_admin", "can't be set for a program"));
+            return Err(ValidationError::new("is_admin", "can't be set for a program"));
         }
-        Ok(CheckedUser {
-            login: check::login("login", &self.login)?,
-            name: check::optional_masked("name", self.name, limits::NAME)?.unwrap_or_default(),
-            email: check::optional_line("email", self.email, limits::EMAIL)?,
+        Ok(ValidatedUser {
+            login: validate::login("login", &self.login)?,
+            name: validate::optional_masked("name", self.name, limits::NAME)?.unwrap_or_default(),
+            email: validate::optional_line("email", self.email, limits::EMAIL)?,
             is_agent: self.is_agent,
             is_admin: self.is_admin,
         })
@@ -78,21 +78,21 @@ impl Check for UserEntry {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"disabled": true}))]
-pub struct UserChange {
+pub struct UpdateUser {
     /// Name for people.
-    #[schema(value_type = Option<shapes::Name>)]
+    #[schema(value_type = Option<schemas::Name>)]
     name: Option<String>,
     /// Whether the user administers the service itself.
     is_admin: Option<bool>,
     /// Whether the user may no longer come in.
-    disabled: Option<bool>,
+    is_disabled: Option<bool>,
 }
 
-impl Check for UserChange {
+impl Validate for UpdateUser {
     type Checked = Self;
 
-    fn check(self) -> Result<Self, Invalid> {
-        let name = check::optional_masked("name", self.name, limits::NAME)?;
+    fn check(self) -> Result<Self, ValidationError> {
+        let name = validate::optional_masked("name", self.name, limits::NAME)?;
         Ok(Self { name, ..self })
     }
 }
@@ -102,15 +102,15 @@ impl Check for UserChange {
 #[into_params(parameter_in = Path)]
 pub struct UserPath {
     /// The user's login.
-    #[param(value_type = shapes::Login, inline)]
+    #[param(value_type = schemas::Login, inline)]
     login: String,
 }
 
-impl Check for UserPath {
+impl Validate for UserPath {
     type Checked = String;
 
-    fn check(self) -> Result<String, Invalid> {
-        check::login("login", &self.login)
+    fn check(self) -> Result<String, ValidationError> {
+        validate::login("login", &self.login)
     }
 }
 
@@ -120,27 +120,28 @@ impl Check for UserPath {
 #[into_params(parameter_in = Query)]
 pub struct UserQuery {
     /// The last login of the page before.
-    #[param(value_type = Option<shapes::Login>, inline)]
-    after: Option<String>,
+    #[param(value_type = Option<schemas::Login>, inline)]
+    cursor: Option<String>,
     /// At most so many, 1 to 200; 50 when absent.
-    #[param(value_type = Option<shapes::PageLimit>, inline)]
+    #[param(value_type = Option<schemas::PageLimit>, inline)]
     limit: Option<i64>,
 }
 
-impl Check for UserQuery {
+impl Validate for UserQuery {
     type Checked = (String, i64);
 
-    fn check(self) -> Result<(String, i64), Invalid> {
-        let after =
-            check::optional("after", self.after, |field, login| check::login(field, &login))?;
+    fn check(self) -> Result<(String, i64), ValidationError> {
+        let after = validate::optional("cursor", self.cursor, |field, login| {
+            validate::login(field, &login)
+        })?;
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
-        Ok((after.unwrap_or_default(), check::range("limit", limit, &limits::PAGE_LIMIT)?))
+        Ok((after.unwrap_or_default(), validate::range("limit", limit, &limits::PAGE_LIMIT)?))
     }
 }
 
 /// A user.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct UserView {
+pub struct User {
     id: Uuid,
     login: String,
     name: String,
@@ -152,17 +153,9 @@ pub struct UserView {
     disabled_at: Option<DateTime<Utc>>,
 }
 
-/// A page of users.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct UserPage {
-    users: Vec<UserView>,
-    /// `after` of the next page; absent on the last one.
-    next: Option<String>,
-}
-
 /// Who the token stands for.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Caller {
+pub struct CurrentUser {
     id: Uuid,
     login: String,
     /// Whether the user administers the service itself.
@@ -175,10 +168,10 @@ pub struct Caller {
 /// See who the token stands for, and what it may be used for.
 #[utoipa::path(
     get, path = "/whoami", tag = "accounts",
-    responses((status = 200, description = "The caller", body = Caller))
+    responses((status = 200, description = "The caller", body = CurrentUser))
 )]
-pub async fn whoami(caller: Principal) -> Json<Caller> {
-    Json(Caller {
+pub async fn whoami(caller: Principal) -> Json<CurrentUser> {
+    Json(CurrentUser {
         id: caller.user.into(),
         login: caller.name().to_owned(),
         is_admin: caller.is_admin,
@@ -188,14 +181,14 @@ pub async fn whoami(caller: Principal) -> Json<Caller> {
 
 /// Add a user. For administrators of the service.
 #[utoipa::path(
-    post, path = "/users", tag = "accounts", request_body = UserEntry,
-    responses((status = 201, description = "Added", body = UserView))
+    post, path = "/users", tag = "accounts", request_body = CreateUser,
+    responses((status = 201, description = "Added", body = User))
 )]
 pub async fn create(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson(user): ValidJson<UserEntry>,
-) -> Result<(StatusCode, Json<UserView>), Problem> {
+    ValidJson(user): ValidJson<CreateUser>,
+) -> Result<(StatusCode, Json<User>), Problem> {
     caller.require_administrator()?;
     let new = NewUser {
         login: &user.login,
@@ -209,7 +202,7 @@ pub async fn create(
     let created = created.map_err(|error| Problem::from(error).field("login"))?;
     let detail =
         json!({ "change": "added", "is_agent": created.is_agent, "is_admin": created.is_admin });
-    let event = NewEvent::new(Act::UserChanged, created.id).with(detail);
+    let event = NewEvent::new(AuditAction::UserChanged, created.id).with(detail);
     commit(tx, &caller, event).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
@@ -217,17 +210,16 @@ pub async fn create(
 /// List the users. For administrators of the service.
 #[utoipa::path(
     get, path = "/users", tag = "accounts", params(UserQuery),
-    responses((status = 200, description = "A page, by login", body = UserPage))
+    responses((status = 200, description = "A page, by login", body = Page<User>))
 )]
 pub async fn list(
     State(api): State<ApiState>,
     caller: Principal,
     ValidQuery((after, limit)): ValidQuery<UserQuery>,
-) -> Result<Json<UserPage>, Problem> {
+) -> Result<Json<Page<User>>, Problem> {
     caller.require_administrator()?;
     let users = accounts::list(&api.store, &after, limit).await?;
-    let next = page::next(&users, limit, |user| user.login.clone());
-    Ok(Json(UserPage { users: users.into_iter().map(Into::into).collect(), next }))
+    Ok(Json(Page::of(users, limit, |user| user.login.clone())))
 }
 
 /// Change a user, or shut one out. For administrators of the service.
@@ -235,36 +227,38 @@ pub async fn list(
 /// Nothing lets in who is shut out. Their sessions end for good; their personal access tokens are of use again
 /// when they may come in again.
 #[utoipa::path(
-    patch, path = "/users/{login}", tag = "accounts", params(UserPath), request_body = UserChange,
-    responses((status = 200, description = "As changed", body = UserView))
+    patch, path = "/users/{login}", tag = "accounts", params(UserPath), request_body = UpdateUser,
+    responses((status = 200, description = "As changed", body = User))
 )]
-pub async fn change(
+pub async fn update(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(login): ValidPath<UserPath>,
-    ValidJson(change): ValidJson<UserChange>,
-) -> Result<Json<UserView>, Problem> {
+    ValidJson(request): ValidJson<UpdateUser>,
+) -> Result<Json<User>, Problem> {
     caller.require_administrator()?;
     let user = named(&api.store, &login).await?;
-    if user.is_agent && change.is_admin == Some(true) {
+    if user.is_agent && request.is_admin == Some(true) {
         return Err(Problem::conflict("can't be set for a program").field("is_admin"));
     }
     // Whoever is left could not undo it.
-    if user.id == caller.user && (change.disabled == Some(true) || change.is_admin == Some(false)) {
+    if user.id == caller.user
+        && (request.is_disabled == Some(true) || request.is_admin == Some(false))
+    {
         let detail = "you can't shut yourself out, nor stop administering by yourself";
         return Err(Problem::conflict(detail).hint("another administrator can do it"));
     }
-    let change = Change {
-        name: change.name.as_deref(),
-        is_admin: change.is_admin,
-        disabled: change.disabled,
+    let update = UserUpdate {
+        name: request.name.as_deref(),
+        is_admin: request.is_admin,
+        is_disabled: request.is_disabled,
     };
     let mut tx = api.store.begin().await?;
-    let changed = accounts::change(&mut tx, &login, &change).await?;
+    let changed = accounts::change(&mut tx, &login, &update).await?;
     let changed = changed.ok_or_else(|| unknown(&login))?;
     let is_disabled = changed.disabled_at.is_some();
     let detail = json!({ "is_admin": changed.is_admin, "is_disabled": is_disabled });
-    let event = NewEvent::new(Act::UserChanged, changed.id).with(detail);
+    let event = NewEvent::new(AuditAction::UserChanged, changed.id).with(detail);
     commit(tx, &caller, event).await?;
     Ok(Json(changed.into()))
 }
@@ -278,7 +272,7 @@ pub async fn change(
     delete, path = "/users/{login}/sessions", tag = "accounts", params(UserPath),
     responses((status = 204, description = "Signed out everywhere"))
 )]
-pub async fn end_sessions(
+pub async fn revoke_sessions(
     State(api): State<ApiState>,
     caller: Principal,
     ValidPath(login): ValidPath<UserPath>,
@@ -287,7 +281,7 @@ pub async fn end_sessions(
     let user = own_or_administered(&api.store, &caller, &login).await?;
     let mut tx = api.store.begin().await?;
     let ended = sessions::revoke_all(&mut tx, user).await?;
-    let event = NewEvent::new(Act::Logout, user).with(json!({ "sessions": ended }));
+    let event = NewEvent::new(AuditAction::SessionRevoked, user).with(json!({ "sessions": ended }));
     commit(tx, &caller, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -307,7 +301,7 @@ pub async fn own_or_administered(
 }
 
 /// The user with this login.
-pub async fn named(store: &Store, login: &str) -> Result<User, Problem> {
+pub async fn named(store: &Store, login: &str) -> Result<accounts::User, Problem> {
     accounts::find(store, login).await?.ok_or_else(|| unknown(login))
 }
 
@@ -324,8 +318,8 @@ fn unknown(login: &str) -> Problem {
         .hint("an administrator of the service adds users with POST /users")
 }
 
-impl From<User> for UserView {
-    fn from(user: User) -> Self {
+impl From<accounts::User> for User {
+    fn from(user: accounts::User) -> Self {
         Self {
             id: user.id.into(),
             login: user.login,

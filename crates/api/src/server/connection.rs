@@ -17,20 +17,24 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::Serving;
-use super::idle::Watched;
-use crate::door::Connection;
+use super::idle_timeout::IdleTimeout;
+use crate::ingress::ConnectInfo;
 use crate::limits::{HANDSHAKE_TIME, HEAD_BYTES, HEADERS, STREAMS_PER_CONNECTION};
 
 /// What a connection leads to.
-pub struct Way {
+pub struct ConnectionConfig {
     pub router: Router,
     pub serving: Arc<Serving>,
-    pub connection: Connection,
+    pub connection: ConnectInfo,
 }
 
 /// Answers on `stream` until either side is done with it.
-pub async fn converse(stream: TcpStream, way: Way, shutdown: &CancellationToken) {
-    let stream = Watched::new(stream, way.serving.idle_time);
+pub async fn serve_connection(
+    stream: TcpStream,
+    way: ConnectionConfig,
+    shutdown: &CancellationToken,
+) {
+    let stream = IdleTimeout::new(stream, way.serving.idle_time);
     let Some(tls) = &way.serving.tls else { return answer(stream, &way, shutdown).await };
     let handshake = tokio::time::timeout(HANDSHAKE_TIME, tls.acceptor().accept(stream));
     match shutdown.run_until_cancelled(handshake).await {
@@ -46,7 +50,7 @@ fn note(error: &io::Error) {
     tracing::debug!(%error, "no encrypted connection came about");
 }
 
-async fn answer<S>(stream: S, way: &Way, shutdown: &CancellationToken)
+async fn answer<S>(stream: S, way: &ConnectionConfig, shutdown: &CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -8,7 +8,7 @@ use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderValue, header};
 use mc_auth::login::{Callback, ExternalIdentity, Pending, ProviderName};
 use mc_auth::secret::{LoginState, RefreshToken};
-use mc_domain::{Act, Scopes, SessionId, UserId};
+use mc_domain::{AuditAction, Scopes, SessionId, UserId};
 use mc_store::accounts::User;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::sessions::{self, NewSession};
@@ -19,9 +19,9 @@ use utoipa::ToSchema;
 
 use super::SignIn;
 use super::device::parameter;
-use super::page;
+use super::pages;
 use crate::ApiState;
-use crate::auth::Authenticate as _;
+use crate::authenticate::Authenticate as _;
 use crate::extract::Form;
 use crate::problem::Problem;
 
@@ -31,7 +31,7 @@ pub(super) const CLIENT: &str = "browser";
 const VISIT: TimeDelta = TimeDelta::hours(8);
 
 /// Somebody who signed in with this browser.
-pub struct Visitor {
+pub struct BrowserSession {
     /// Who it is.
     pub user: UserId,
     /// What they may pass on.
@@ -41,9 +41,9 @@ pub struct Visitor {
     proof: String,
 }
 
-impl Visitor {
+impl BrowserSession {
     /// What the pages of this visit put into their forms.
-    pub fn proof(&self) -> &str {
+    pub fn csrf_token(&self) -> &str {
         &self.proof
     }
 
@@ -119,11 +119,11 @@ pub async fn callback(
             "{name} says who you are, and no account here is yours. Ask an administrator to add a user \
              with the e-mail address {address}."
         );
-        return Ok(page::message("You have no account here", &text).into_response());
+        return Ok(pages::message("You have no account here", &text).into_response());
     };
     tracing::info!(user = %user.id, provider = %name, "signed in");
     let code = cookie(&headers, sign_in, "mc_code").unwrap_or_default();
-    visit(sign_in, user.id, &plain_code(&code)).await
+    start_browser_session(sign_in, user.id, &plain_code(&code)).await
 }
 
 /// The account that the identity is linked to, or the one that an administrator made for its address.
@@ -141,15 +141,20 @@ async fn account(sign_in: &SignIn, identity: &ExternalIdentity) -> Result<Option
 }
 
 /// Begins a visit and leads to the login at a terminal that it is for.
-async fn visit(sign_in: &SignIn, user: UserId, code: &str) -> Result<Response, Problem> {
+async fn start_browser_session(
+    sign_in: &SignIn,
+    user: UserId,
+    code: &str,
+) -> Result<Response, Problem> {
     let ends_at = Utc::now() + VISIT;
     let secret = RefreshToken::generate();
-    let session = NewSession { user, client: CLIENT, scopes: Scopes::ALL, ends_at };
+    let session = NewSession { user, client: CLIENT, scopes: Scopes::ALL, expires_at: ends_at };
     let mut tx = sign_in.store().begin().await?;
     let session = sessions::begin(&mut tx, &session).await?;
     let session = session.ok_or_else(|| Problem::forbidden("you may no longer come in"))?;
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await?;
-    let event = NewEvent::new(Act::Login, session).with(json!({ "client": CLIENT }));
+    let event =
+        NewEvent::new(AuditAction::SessionCreated, session).with(json!({ "client": CLIENT }));
     audit::add(&mut tx, Chain::Service, Some(user), &[event]);
     tx.commit().await?;
     let next = if code.is_empty() {
@@ -165,16 +170,19 @@ async fn visit(sign_in: &SignIn, user: UserId, code: &str) -> Result<Response, P
 }
 
 /// Who is visiting with this browser.
-pub async fn visitor(sign_in: &SignIn, headers: &HeaderMap) -> Result<Option<Visitor>, Problem> {
+pub async fn visitor(
+    sign_in: &SignIn,
+    headers: &HeaderMap,
+) -> Result<Option<BrowserSession>, Problem> {
     let Some(text) = cookie(headers, sign_in, "mc_visit") else { return Ok(None) };
     let Ok(secret) = RefreshToken::parse(&text) else { return Ok(None) };
     let mut tx = sign_in.store().begin().await?;
     let found = sessions::refresh(&mut tx, secret.hash().as_bytes()).await?;
     let is_valid = |found: &sessions::Refresh| {
-        let is_unused = found.spent_at.is_none() && found.expires_at > Utc::now();
+        let is_unused = found.used_at.is_none() && found.expires_at > Utc::now();
         found.client == CLIENT && !found.is_revoked && is_unused
     };
-    Ok(found.filter(is_valid).map(|found| Visitor {
+    Ok(found.filter(is_valid).map(|found| BrowserSession {
         user: found.user,
         scopes: found.scopes,
         session: found.session,
@@ -208,12 +216,13 @@ pub async fn sign_out(
         }
         let mut tx = sign_in.store().begin().await?;
         sessions::revoke(&mut tx, visitor.session).await?;
-        let event = NewEvent::new(Act::Logout, visitor.session).with(json!({ "client": CLIENT }));
+        let event = NewEvent::new(AuditAction::SessionRevoked, visitor.session)
+            .with(json!({ "client": CLIENT }));
         audit::add(&mut tx, Chain::Service, Some(visitor.user), &[event]);
         tx.commit().await?;
     }
     let text = "This browser decides about no more terminals. Those that it let in stay signed in.";
-    let mut response = page::message("You are signed out", text).into_response();
+    let mut response = pages::message("You are signed out", text).into_response();
     set_cookie(&mut response, sign_in, "mc_visit", "", TimeDelta::zero());
     Ok(response)
 }

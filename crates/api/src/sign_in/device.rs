@@ -7,26 +7,26 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
 use http::{HeaderMap, StatusCode};
 use mc_auth::client::ClientId;
-use mc_auth::device::{self, Grant, State as GrantState};
+use mc_auth::device_grant::{self, Grant, State as GrantState};
 use mc_auth::secret::{DeviceCode, UserCode};
-use mc_domain::{Act, Scope, Scopes, TokenId, UserId};
+use mc_domain::{AuditAction, Scope, Scopes, TokenId, UserId};
 use mc_store::Tx;
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::sessions::{self, Code, Device, DeviceState};
+use mc_store::sessions::{self, Device, DeviceCodeKey, DeviceState};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::SignIn;
 use super::browser;
-use super::exchange::{OauthError, Refused, client};
-use super::page::{self, Page};
+use super::pages::{self, Page};
+use super::token_endpoint::{OauthError, TokenError, client};
 use crate::ApiState;
-use crate::auth::Principal;
-use crate::check::{Check, Invalid};
+use crate::authenticate::Principal;
 use crate::extract::{Form, ValidJson};
+use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::shapes;
+use crate::validate::{Validate, ValidationError};
 
 /// What a terminal gets that asks for nothing in particular: the daily work, and no administration.
 const UNASKED: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Ingest];
@@ -35,16 +35,16 @@ const UNASKED: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::Inges
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct DeviceRequest {
     /// Which program asks.
-    #[schema(value_type = shapes::ClientName, required = false)]
+    #[schema(value_type = schemas::ClientName, required = false)]
     client_id: Option<String>,
     /// What for, with spaces between; `memory:read memory:write ingest` when absent.
-    #[schema(value_type = shapes::ScopeNames, required = false)]
+    #[schema(value_type = schemas::ScopeNames, required = false)]
     scope: Option<String>,
 }
 
 /// A login that was begun.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DeviceAnswer {
+pub struct DeviceAuthorizationResponse {
     /// What to poll `POST /auth/token` with.
     device_code: String,
     /// What the person types.
@@ -64,26 +64,26 @@ pub struct DeviceAnswer {
     post, path = "/auth/device", tag = "accounts", security(()),
     request_body(content = DeviceRequest, content_type = "application/x-www-form-urlencoded"),
     responses(
-        (status = 200, description = "Begun", body = DeviceAnswer),
+        (status = 200, description = "Begun", body = DeviceAuthorizationResponse),
         (status = 400, description = "Not begun, and why", body = OauthError),
     )
 )]
 pub async fn authorize(
     State(api): State<ApiState>,
     form: Result<Form<DeviceRequest>, Problem>,
-) -> Result<Json<DeviceAnswer>, Refused> {
-    let Form(request) = form.map_err(Refused::form)?;
+) -> Result<Json<DeviceAuthorizationResponse>, TokenError> {
+    let Form(request) = form.map_err(TokenError::form)?;
     let client = client(request.client_id.as_deref())?;
     let asked = request.scope.as_deref().map(Scopes::parse).transpose();
-    let asked = asked.map_err(|error| Refused::new("invalid_scope", error.to_string()))?;
+    let asked = asked.map_err(|error| TokenError::new("invalid_scope", error.to_string()))?;
     let grant = Grant::begin(client, asked.unwrap_or(UNASKED.into_iter().collect()), Utc::now());
     let (device, user_code) = (DeviceCode::generate(), UserCode::generate());
     let row = Device {
         client: grant.client.to_string(),
-        requested: grant.requested,
+        requested_scopes: grant.requested,
         expires_at: grant.expires_at,
         interval: i32::try_from(grant.interval).unwrap_or(i32::MAX),
-        polled_at: None,
+        last_polled_at: None,
         state: DeviceState::Pending,
         user: None,
         scopes: Scopes::NONE,
@@ -93,12 +93,12 @@ pub async fn authorize(
     let store = api.sign_in.store();
     sessions::begin_device(store, device_hash.as_bytes(), code_hash.as_bytes(), &row).await?;
     let address = api.sign_in.address("/auth/device");
-    Ok(Json(DeviceAnswer {
+    Ok(Json(DeviceAuthorizationResponse {
         device_code: device.expose().to_owned(),
         user_code: user_code.to_string(),
         verification_uri_complete: format!("{address}?user_code={user_code}"),
         verification_uri: address.into(),
-        expires_in: device::LIFETIME.num_seconds(),
+        expires_in: device_grant::LIFETIME.num_seconds(),
         interval: grant.interval,
     }))
 }
@@ -107,32 +107,32 @@ pub async fn authorize(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"user_code": "BCDF-GHJK", "approve": true}))]
-pub struct Decision {
+pub struct DeviceDecision {
     /// As the terminal shows it.
-    #[schema(value_type = shapes::UserCode)]
+    #[schema(value_type = schemas::UserCode)]
     user_code: String,
     /// Whether whoever sits there may come in as the caller.
     approve: bool,
 }
 
-impl Check for Decision {
+impl Validate for DeviceDecision {
     type Checked = (UserCode, bool);
 
-    fn check(self) -> Result<(UserCode, bool), Invalid> {
+    fn check(self) -> Result<(UserCode, bool), ValidationError> {
         let code = UserCode::parse(&self.user_code);
-        Ok((code.map_err(|error| Invalid::new("user_code", error))?, self.approve))
+        Ok((code.map_err(|error| ValidationError::new("user_code", error))?, self.approve))
     }
 }
 
 /// Let somebody at a terminal come in as the caller, or refuse it.
 #[utoipa::path(
-    post, path = "/auth/device/decision", tag = "accounts", request_body = Decision,
+    post, path = "/auth/device/decision", tag = "accounts", request_body = DeviceDecision,
     responses((status = 204, description = "Decided"))
 )]
 pub async fn decide(
     State(api): State<ApiState>,
     caller: Principal,
-    ValidJson((code, approve)): ValidJson<Decision>,
+    ValidJson((code, approve)): ValidJson<DeviceDecision>,
 ) -> Result<StatusCode, Problem> {
     caller.require_presence()?;
     let by = Decider { user: caller.user, credential: caller.credential() };
@@ -154,21 +154,21 @@ pub async fn show(
     let typed = parameter(query.as_deref().unwrap_or_default(), "user_code");
     let Some(visitor) = browser::visitor(&api.sign_in, &headers).await? else {
         let code = typed.filter(|typed| UserCode::parse(typed).is_ok());
-        return Ok(page::sign_in(&api.sign_in, code.as_deref()).into_response());
+        return Ok(pages::sign_in(&api.sign_in, code.as_deref()).into_response());
     };
-    let Some(typed) = typed else { return Ok(page::ask_for_code(&visitor).into_response()) };
+    let Some(typed) = typed else { return Ok(pages::ask_for_code(&visitor).into_response()) };
     let Ok(code) = UserCode::parse(&typed) else {
         return Ok(
-            page::message("That is no code", "Type it as the terminal shows it.").into_response()
+            pages::message("That is no code", "Type it as the terminal shows it.").into_response()
         );
     };
     let mut tx = api.sign_in.store().begin().await?;
     let hash = code.hash();
-    let grant = sessions::device(&mut tx, Code::User(hash.as_bytes())).await?;
+    let grant = sessions::device(&mut tx, DeviceCodeKey::User(hash.as_bytes())).await?;
     let waits = |row: &Device| row.state == DeviceState::Pending && row.expires_at > Utc::now();
     Ok(match grant.filter(waits) {
-        Some(row) => page::agree(&visitor, &code, &row).into_response(),
-        None => page::message(
+        Some(row) => pages::consent_page(&visitor, &code, &row).into_response(),
+        None => pages::message(
             "No login waits with this code",
             "It may have expired or been decided. Start it at the terminal again.",
         )
@@ -212,10 +212,10 @@ pub async fn decide_in_browser(
     let by = Decider { user: visitor.user, credential: visitor.session.0.into() };
     settle(&api.sign_in, &code, by, approves.then_some(visitor.scopes)).await?;
     let done: Page = if approves {
-        page::decided(&visitor, "You are signed in at the terminal", "You can close this page.")
+        pages::decided(&visitor, "You are signed in at the terminal", "You can close this page.")
     } else {
         let text = "Nobody comes in by it. You can close this page.";
-        page::decided(&visitor, "The login was refused", text)
+        pages::decided(&visitor, "The login was refused", text)
     };
     Ok(done.into_response())
 }
@@ -235,7 +235,7 @@ async fn settle(
     approved: Option<Scopes>,
 ) -> Result<(), Problem> {
     let hash = code.hash();
-    let code = Code::User(hash.as_bytes());
+    let code = DeviceCodeKey::User(hash.as_bytes());
     let mut tx: Tx = sign_in.store().begin().await?;
     let row = sessions::device(&mut tx, code).await?;
     let mut row = row.ok_or_else(unknown_code)?;
@@ -245,13 +245,13 @@ async fn settle(
         None => grant.deny(Utc::now())?,
     }
     // Behind the rules: a login that still waits is none that whoever ends the sessions waits for.
-    if !sessions::still_lets_in(&mut tx, by.user, by.credential).await? {
+    if !sessions::is_credential_valid(&mut tx, by.user, by.credential).await? {
         return Err(Problem::unauthenticated());
     }
     stored(&mut row, &grant);
     sessions::put_device(&mut tx, code, &row).await?;
     let detail = json!({ "approved": approved.is_some(), "client": row.client });
-    let event = NewEvent::new(Act::LoginDecided, "device").with(detail);
+    let event = NewEvent::new(AuditAction::DeviceLoginDecided, "device").with(detail);
     audit::add(&mut tx, Chain::Service, Some(by.user), &[event]);
     tx.commit().await?;
     Ok(())
@@ -274,10 +274,10 @@ pub(super) fn judged(row: &Device) -> Option<Grant> {
     };
     Some(Grant {
         client: ClientId::parse(&row.client).ok()?,
-        requested: row.requested,
+        requested: row.requested_scopes,
         expires_at: row.expires_at,
         interval: u32::try_from(row.interval).ok()?,
-        polled_at: row.polled_at,
+        last_polled_at: row.last_polled_at,
         state,
     })
 }
@@ -285,7 +285,7 @@ pub(super) fn judged(row: &Device) -> Option<Grant> {
 /// Writes into the row what its rules made of it.
 pub(super) fn stored(row: &mut Device, grant: &Grant) {
     row.interval = i32::try_from(grant.interval).unwrap_or(i32::MAX);
-    row.polled_at = grant.polled_at;
+    row.last_polled_at = grant.last_polled_at;
     row.state = match grant.state {
         GrantState::Pending => DeviceState::Pending,
         GrantState::Approved { user, scopes } => {

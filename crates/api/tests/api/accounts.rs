@@ -6,7 +6,7 @@ use axum::body::Body;
 use chrono::{TimeDelta, Utc};
 use http::{Request, header};
 use mc_auth::secret::RefreshToken;
-use mc_store::accounts::{self, Change};
+use mc_store::accounts::{self, UserUpdate};
 use mc_store::sessions::{self, NewSession};
 use mc_store::testing::waiting_for_a_lock;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ fn access(session: &Value) -> &str {
 async fn visit(api: &TestApi, login: &str) -> String {
     let (secret, ends_at) = (RefreshToken::generate(), Utc::now() + TimeDelta::hours(8));
     let (user, scopes) = (id(api, login).await, mc_domain::Scopes::ALL);
-    let new = NewSession { user, client: "browser", scopes, ends_at };
+    let new = NewSession { user, client: "browser", scopes, expires_at: ends_at };
     let mut tx = api.service().begin().await.unwrap();
     let session = sessions::begin(&mut tx, &new).await.unwrap().unwrap();
     sessions::add_refresh(&mut tx, session, secret.hash().as_bytes(), ends_at).await.unwrap();
@@ -75,12 +75,12 @@ async fn approve(api: &TestApi, begun: &Value, user: mc_domain::UserId) {
     let code: mc_auth::secret::UserCode =
         mc_auth::secret::UserCode::parse(begun["user_code"].as_str().unwrap()).unwrap();
     let hash = code.hash();
-    let code = mc_store::sessions::Code::User(hash.as_bytes());
+    let code = mc_store::sessions::DeviceCodeKey::User(hash.as_bytes());
     let mut tx = api.database.service().begin().await.unwrap();
     let mut row = mc_store::sessions::device(&mut tx, code).await.unwrap().unwrap();
     row.state = mc_store::sessions::DeviceState::Approved;
     row.user = Some(user);
-    row.scopes = row.requested;
+    row.scopes = row.requested_scopes;
     mc_store::sessions::put_device(&mut tx, code, &row).await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -107,7 +107,7 @@ async fn a_stranger_sees_nothing_until_a_role_is_given_and_no_more_than_it_allow
     let ann = newcomer(&api, "ann").await;
     let ann = api.with(&ann);
 
-    assert_eq!(ann.get("/projects").await.ok()["projects"], json!([]));
+    assert_eq!(ann.get("/projects").await.ok()["items"], json!([]));
     let recall = json!({"project_key": "shop", "query": "why is the delay nil"});
     assert_eq!(ann.post("/recall", recall.clone()).await.fault(404), "project_key");
     assert_eq!(ann.get(&record).await.fault(404), "id");
@@ -178,7 +178,7 @@ async fn a_token_gives_no_more_than_its_scopes_and_its_maker() {
     // It is listed without its secret, and of no use once revoked.
     let listed = api.get("/tokens").await.ok();
     assert!(!listed.to_string().contains(&text), "{listed}");
-    assert!(listed["tokens"][0]["last_used_at"].is_string(), "{listed}");
+    assert!(listed["items"][0]["last_used_at"].is_string(), "{listed}");
     let id = reader["id"].as_str().unwrap();
     api.delete(&format!("/tokens/{id}")).await.ok();
     assert_eq!(reading.get("/projects/shop").await.status, 401);
@@ -192,8 +192,10 @@ async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
     let both = json!({"login": "god", "is_agent": true, "is_admin": true});
     assert_eq!(api.post("/users", both).await.fault(400), "is_admin");
     let scopes = ["memory:read", "memory:write", "admin"];
-    let made =
-        api.post("/tokens", json!({"name": "b", "scopes": scopes, "agent": "bot"})).await.ok();
+    let made = api
+        .post("/tokens", json!({"name": "b", "scopes": scopes, "agent_login": "bot"}))
+        .await
+        .ok();
     api.put("/projects/shop/members/bot", json!({"role": "admin"})).await.ok();
     let bot = api.with(made["token"].as_str().unwrap());
     assert_eq!(bot.get("/projects/shop").await.ok()["role"], "agent");
@@ -201,8 +203,8 @@ async fn an_agent_gets_its_token_from_an_administrator_and_stays_an_agent() {
                           "contradicts": true});
     assert_eq!(bot.post("/save", replaces).await.fault(403), "contradicts");
     assert_eq!(bot.put("/projects/shop/members/bot", json!({"role": "admin"})).await.status, 403);
-    let of_person = json!({"name": "x", "scopes": ["admin"], "agent": "local"});
-    assert_eq!(api.post("/tokens", of_person).await.fault(409), "agent");
+    let of_person = json!({"name": "x", "scopes": ["admin"], "agent_login": "local"});
+    assert_eq!(api.post("/tokens", of_person).await.fault(409), "agent_login");
     // It can't end its token itself, so whoever administers it does.
     let token = format!("/tokens/{}", made["id"].as_str().unwrap());
     let ann = newcomer(&api, "ann").await;
@@ -235,10 +237,10 @@ async fn who_is_shut_out_is_out_at_once_with_every_token() {
     let jwt = exchanged["access_token"].as_str().unwrap();
     assert_eq!(api.with(jwt).get("/whoami").await.ok()["login"], "ann");
     assert_eq!(api.with(jwt).post("/projects", json!({"key": "x"})).await.status, 403);
-    api.patch("/users/ann", json!({"disabled": true})).await.ok();
+    api.patch("/users/ann", json!({"is_disabled": true})).await.ok();
     assert_eq!(api.with(jwt).get("/whoami").await.status, 401);
     assert_eq!(api.with(&pat).get("/whoami").await.status, 401);
-    let local = api.patch("/users/local", json!({"disabled": true})).await;
+    let local = api.patch("/users/local", json!({"is_disabled": true})).await;
     assert_eq!(local.status, 409, "nobody shuts themselves out");
 }
 
@@ -249,11 +251,11 @@ async fn who_was_shut_out_signs_in_anew_when_let_in_again() {
     let (session, waiting) = (signed_in(&api, "ann").await, agreed(&api, "ann").await);
     let cookie = visit(&api, "ann").await;
     assert!(proof(&api, &cookie).await.is_some());
-    api.patch("/users/ann", json!({"disabled": true})).await.ok();
+    api.patch("/users/ann", json!({"is_disabled": true})).await.ok();
     // Somebody agreed at that very moment.
     let late = agreed(&api, "ann").await;
     assert_eq!(redeem(&api, &late).await.body["error"], "invalid_grant");
-    api.patch("/users/ann", json!({"disabled": false})).await.ok();
+    api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
 
     assert_eq!(api.with(access(&session)).get("/whoami").await.status, 401);
     assert_eq!(refresh(&api, &session).await.body["error"], "invalid_grant");
@@ -295,10 +297,10 @@ async fn who_signs_out_everywhere_is_out_at_once_with_every_session() {
     assert_eq!(api.delete("/users/ann/sessions").await.status, 204, "by an administrator");
     assert_eq!(api.with(access(&again)).get("/whoami").await.status, 401);
     assert_eq!(api.delete("/users/nobody/sessions").await.fault(404), "login");
-    let noted = api.get("/audit?action=logout").await.ok();
-    let events = noted["events"].as_array().unwrap().iter();
+    let noted = api.get("/audit?action=session.revoked").await.ok();
+    let events = noted["items"].as_array().unwrap().iter();
     let told: Vec<_> = events
-        .map(|event| (&event["actor"], &event["subject"], &event["detail"]["sessions"]))
+        .map(|event| (&event["actor"], &event["target"], &event["details"]["sessions"]))
         .collect();
     let (user, count) = (json!(id(&api, "ann").await), [json!(1), json!(4)]);
     let (local, herself) = (json!("local"), json!("ann"));
@@ -337,7 +339,7 @@ async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
     for is_disabled in [false, true] {
         let out = async || {
             if is_disabled {
-                api.patch("/users/ann", json!({"disabled": true})).await.ok();
+                api.patch("/users/ann", json!({"is_disabled": true})).await.ok();
             } else {
                 api.delete("/users/ann/sessions").await.ok();
             }
@@ -353,7 +355,7 @@ async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
                 .header(header::CONTENT_TYPE, "application/json");
             let answer = held_back(&api, request, body.to_string(), out()).await;
             assert_eq!(answer.status, 401, "{path}");
-            api.patch("/users/ann", json!({"disabled": false})).await.ok();
+            api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
         }
         let cookie = visit(&api, "ann").await;
         let (code, proof) = (&begun["user_code"], proof(&api, &cookie).await.unwrap());
@@ -364,22 +366,22 @@ async fn a_body_that_comes_after_its_session_has_ended_lets_nobody_in() {
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         // The body comes before the visit is looked for.
         assert_eq!(held_back(&api, request, form, out()).await.status, 303);
-        api.patch("/users/ann", json!({"disabled": false})).await.ok();
+        api.patch("/users/ann", json!({"is_disabled": false})).await.ok();
         assert_eq!(redeem(&api, &begun).await.body["error"], "authorization_pending");
     }
     let listed = api.get("/tokens?user=ann").await.ok();
-    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_session_begins_while_its_user_is_shut_out() {
     let api = TestApi::start().await;
     newcomer(&api, "ann").await;
-    let ends_at = Utc::now() + TimeDelta::hours(8);
+    let expires_at = Utc::now() + TimeDelta::hours(8);
     let (user, scopes) = (id(&api, "ann").await, mc_domain::Scopes::ALL);
-    let new = NewSession { user, client: "browser", scopes, ends_at };
+    let new = NewSession { user, client: "browser", scopes, expires_at };
     let mut shutting_out = api.service().begin().await.unwrap();
-    let change = Change { disabled: Some(true), ..Change::default() };
+    let change = UserUpdate { is_disabled: Some(true), ..UserUpdate::default() };
     accounts::change(&mut shutting_out, "ann", &change).await.unwrap();
     let late = async {
         let mut tx = api.service().begin().await.unwrap();
@@ -420,9 +422,9 @@ async fn an_administrator_sees_and_revokes_anybodys_tokens() {
     let ann = newcomer(&api, "ann").await;
     newcomer(&api, "bob").await;
     let listed = api.get("/tokens?user=ANN").await.ok();
-    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
     assert!(!listed.to_string().contains(&ann), "without its secret: {listed}");
-    let path = format!("/tokens/{}", listed["tokens"][0]["id"].as_str().unwrap());
+    let path = format!("/tokens/{}", listed["items"][0]["id"].as_str().unwrap());
 
     let session = signed_in(&api, "bob").await;
     let bob = api.with(access(&session));
@@ -430,7 +432,7 @@ async fn an_administrator_sees_and_revokes_anybodys_tokens() {
     assert_eq!(bob.get("/tokens?user=nobody").await.status, 403, "he isn't told who there is");
     assert_eq!(bob.delete(&path).await.fault(404), "id");
     let own = bob.get("/tokens?user=bob").await.ok();
-    assert_eq!(own["tokens"].as_array().unwrap().len(), 1, "{own}");
+    assert_eq!(own["items"].as_array().unwrap().len(), 1, "{own}");
     assert_eq!(api.with(&ann).get("/whoami").await.status, 200);
 
     assert_eq!(api.delete(&path).await.status, 204);
@@ -438,7 +440,7 @@ async fn an_administrator_sees_and_revokes_anybodys_tokens() {
     assert_eq!(api.delete(&path).await.fault(404), "id", "it was revoked before");
     assert_eq!(api.get("/tokens?user=nobody").await.fault(404), "login");
     let noted = api.get("/audit?action=token.revoked").await.ok();
-    assert_eq!(noted["events"][0]["detail"], json!({"user": id(&api, "ann").await}));
+    assert_eq!(noted["items"][0]["details"], json!({"user": id(&api, "ann").await}));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use mc_domain::policy::RetentionDays;
-use mc_store::hygiene::retention::Kept;
+use mc_store::hygiene::retention::RetentionCategory;
 use mc_store::testing;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::accounts::newcomer;
 use crate::client::{As, TestApi};
+use crate::proposals::agent;
 use crate::quarantine::hold;
-use crate::review::agent;
 
 async fn actions(api: &TestApi, path: &str) -> Vec<String> {
     let page = api.get(path).await.ok();
-    let events = page["events"].as_array().unwrap().iter();
+    let events = page["items"].as_array().unwrap().iter();
     events.map(|event| event["action"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -42,16 +42,19 @@ async fn busy() -> TestApi {
 async fn saves_recalls_and_what_was_used_are_noted() {
     let api = busy().await;
     let all = actions(&api, "/audit?project_key=shop").await;
-    assert_eq!(all, ["bundle.used", "bundle.recalled", "record.saved", "record.saved"]);
+    assert_eq!(
+        all,
+        ["bundle.feedback_recorded", "bundle.recalled", "record.saved", "record.saved"]
+    );
     let recalled = api.get("/audit?project_key=shop&action=bundle.recalled").await.ok();
-    let event = &recalled["events"][0];
+    let event = &recalled["items"][0];
     assert_eq!((&event["actor"], &event["seq"]), (&json!("local"), &json!(3)));
-    assert_eq!(event["detail"]["items"][0][0], "facts", "which part of it: {event}");
+    assert_eq!(event["details"]["items"][0][0], "facts", "which part of it: {event}");
     assert!(!recalled.to_string().contains("ledger"), "ids, and not what they say: {recalled}");
 
     let first = api.get("/audit?project_key=shop&limit=3").await.ok();
-    assert_eq!(first["next"], 2);
-    assert_eq!(actions(&api, "/audit?project_key=shop&before=2").await, ["record.saved"]);
+    assert_eq!(first["next_cursor"], "2");
+    assert_eq!(actions(&api, "/audit?project_key=shop&cursor=2").await, ["record.saved"]);
     assert!(actions(&api, "/audit?project_key=shop&actor=nobody").await.is_empty());
     let unknown = api.get("/audit?project_key=shop&action=nonsense").await;
     assert_eq!(unknown.fault(400), "action");
@@ -128,25 +131,25 @@ async fn each_act_is_noted_with_who_did_it_and_to_what() {
     let (here, service) = ("/audit?project_key=shop&", "/audit?");
     for (path, action, actor, subject) in [
         (here, "record.confirmed", "ann", record.as_str()),
-        (here, "record.removed", "ann", record.as_str()),
+        (here, "record.deleted", "ann", record.as_str()),
         (here, "record.rolled_back", "ann", record.as_str()),
         (here, "record.shared", "ann", note.as_str()),
         (here, "proposal.accepted", "ann", invoices.as_str()),
         (here, "proposal.rejected", "ann", prices.as_str()),
-        (here, "records.forgotten", "ann", PAGE),
-        (here, "quarantine.released", "ann", released.as_str()),
-        (here, "quarantine.destroyed", "ann", destroyed.as_str()),
+        (here, "records.erased", "ann", PAGE),
+        (here, "quarantine_item.released", "ann", released.as_str()),
+        (here, "quarantine_item.deleted", "ann", destroyed.as_str()),
         (here, "policy.changed", "local", "shop"),
         (here, "tasks.synced", "ann", "shop"),
         (here, "task.linked", "ann", task.as_str().unwrap()),
-        (here, "task.forgotten", "ann", task.as_str().unwrap()),
+        (here, "task.erased", "ann", task.as_str().unwrap()),
         (here, "repository.relocated", "local", repository.as_str()),
         (service, "team.changed", "local", "platform"),
         (service, "token.revoked", "local", token),
     ] {
         let page = api.get(&format!("{path}action={action}")).await.ok();
-        let events = page["events"].as_array().unwrap().iter();
-        let told: Vec<_> = events.map(|event| (&event["actor"], &event["subject"])).collect();
+        let events = page["items"].as_array().unwrap().iter();
+        let told: Vec<_> = events.map(|event| (&event["actor"], &event["target"])).collect();
         assert_eq!(told, [(&json!(actor), &json!(subject))], "{action}");
     }
 }
@@ -156,8 +159,8 @@ async fn what_trackers_and_repositories_become_is_told_by_ids_counts_and_masked_
     let api = TestApi::start().await;
     let detail = async |action: &str| {
         let page = api.get(&format!("/audit?project_key=shop&action={action}")).await.ok();
-        let events = page["events"].as_array().unwrap().iter();
-        events.map(|event| event["detail"].clone()).collect::<Vec<_>>()
+        let events = page["items"].as_array().unwrap().iter();
+        events.map(|event| event["details"].clone()).collect::<Vec<_>>()
     };
     for title in ["Nil delay", "Nil delay", "Nil trigger delay"] {
         api.post("/tasks/sync", issue(title)).await.ok();
@@ -199,18 +202,18 @@ async fn changes_of_rights_and_refusals_are_noted_and_only_some_may_read_them() 
     assert_eq!(other.get("/audit/export").await.status, 403);
     assert_eq!(actions(&api, "/audit?project_key=shop").await, ["member.changed"]);
     let service = actions(&api, "/audit").await;
-    assert_eq!(service, ["token.created", "login", "user.changed", "project.created"]);
-    api.state.sign_in.note_refusals(&api.state.background).await.unwrap();
+    assert_eq!(service, ["token.created", "session.created", "user.changed", "project.created"]);
+    api.state.sign_in.flush_denials(&api.state.background).await.unwrap();
     let here = api.get("/audit?project_key=shop&limit=1").await.ok();
-    let event = &here["events"][0];
-    assert_eq!((&event["action"], &event["actor"]), (&json!("access.refused"), &json!("ann")));
-    assert_eq!(event["detail"]["actions"], json!({"audit": 1}));
-    let refused = api.get("/audit?action=access.refused").await.ok();
-    assert_eq!(refused["events"].as_array().unwrap().len(), 1, "{refused}");
-    assert_eq!(refused["events"][0]["actor"], "ann");
+    let event = &here["items"][0];
+    assert_eq!((&event["action"], &event["actor"]), (&json!("access.denied"), &json!("ann")));
+    assert_eq!(event["details"]["actions"], json!({"audit": 1}));
+    let refused = api.get("/audit?action=access.denied").await.ok();
+    assert_eq!(refused["items"].as_array().unwrap().len(), 1, "{refused}");
+    assert_eq!(refused["items"][0]["actor"], "ann");
     let operations =
         json!({"GET /projects/{key} 404": 1, "GET /audit 403": 2, "GET /audit/export 403": 1});
-    assert_eq!(refused["events"][0]["detail"]["operations"], operations);
+    assert_eq!(refused["items"][0]["details"]["operations"], operations);
     api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
     assert_eq!(other.get("/audit?project_key=shop").await.status, 200);
 }
@@ -227,13 +230,13 @@ async fn the_audit_of_a_removed_project_is_for_administrators_of_the_service() {
     api.delete("/projects/shop").await.ok();
     assert_eq!(api.delete("/projects/shop").await.fault(404), "key");
     assert_eq!(actions(&api, &of("/audit")).await, before);
-    assert_eq!(api.get(&of("/audit/verification")).await.ok()["intact"], true);
+    assert_eq!(api.get(&of("/audit/verification")).await.ok()["is_valid"], true);
     assert_eq!(actions(&api, "/audit?action=audit.read").await.len(), 1);
     let ann = newcomer(&api, "ann").await;
     assert_eq!(api.with(&ann).get(&of("/audit")).await.status, 403);
     let gone = format!("delete from audit_events where chain = '{}'", project.as_str().unwrap());
     api.execute(&gone).await;
-    assert_eq!(api.get(&of("/audit/verification")).await.ok()["intact"], false, "wiped");
+    assert_eq!(api.get(&of("/audit/verification")).await.ok()["is_valid"], false, "wiped");
     let never = api.get(&format!("/audit?project_id={}", uuid::Uuid::now_v7())).await;
     assert_eq!(never.fault(404), "project_id");
     let both = api.get(&format!("{}&project_key=shop", of("/audit"))).await;
@@ -273,9 +276,9 @@ async fn what_can_not_be_noted_does_not_happen() {
     let of_team = api.get("/teams/platform/members").await.ok();
     assert_eq!(of_team["users"].as_array().unwrap().len(), 1, "{of_team}");
     let users = api.get("/users").await.ok();
-    assert_eq!(users["users"].as_array().unwrap().len(), 2, "{users}");
-    assert_eq!(api.get("/teams").await.ok()["teams"].as_array().unwrap().len(), 1);
-    assert_eq!(api.get("/projects").await.ok()["projects"].as_array().unwrap().len(), 1);
+    assert_eq!(users["items"].as_array().unwrap().len(), 2, "{users}");
+    assert_eq!(api.get("/teams").await.ok()["items"].as_array().unwrap().len(), 1);
+    assert_eq!(api.get("/projects").await.ok()["items"].as_array().unwrap().len(), 1);
     let tokens = api.get("/tokens").await.ok().to_string();
     assert!(!tokens.contains("laptop"), "{tokens}");
     let held = api.get("/projects/shop").await.ok();
@@ -302,13 +305,13 @@ async fn an_export_has_every_event_in_order() {
 async fn every_way_to_rewrite_the_audit_is_found() {
     let clean = busy().await;
     let report = verified(&clean).await;
-    assert_eq!((&report["intact"], &report["events"]), (&json!(true), &json!(4)));
+    assert_eq!((&report["is_valid"], &report["events"]), (&json!(true), &json!(4)));
     let of_project = "chain in (select id from projects)";
     for (attack, at) in [
-        (format!("update audit_events set subject = 'x' where seq = 2 and {of_project}"), "event 2 "),
-        (format!("update audit_events set detail = '{{}}' where seq = 3 and {of_project}"), "event 3 "),
+        (format!("update audit_events set target = 'x' where seq = 2 and {of_project}"), "event 2 "),
+        (format!("update audit_events set details = '{{}}' where seq = 3 and {of_project}"), "event 3 "),
         (format!("update audit_events set actor = null where seq = 1 and {of_project}"), "event 1 "),
-        (format!("update audit_events set at = at + interval '1 us' where seq = 4 and {of_project}"), "event 4 "),
+        (format!("update audit_events set occurred_at = occurred_at + interval '1 us' where seq = 4 and {of_project}"), "event 4 "),
         (format!("delete from audit_events where seq = 2 and {of_project}"), "event 2 is missing"),
         (format!("delete from audit_events where seq = 1 and {of_project}"), "before 2"),
         (format!("delete from audit_events where seq = 4 and {of_project}"), "reach event 4"),
@@ -320,8 +323,8 @@ async fn every_way_to_rewrite_the_audit_is_found() {
                   update audit_events set seq = seq - 1 where seq > 2 and {of_project}"), "event 2 "),
         // One of another chain.
         (format!("delete from audit_events where seq = 4 and {of_project};
-                  insert into audit_events select (select id from projects), 4, at, actor, action, subject,
-                      detail, key_id, mac from audit_events where chain not in (select id from projects) limit 1"), "event 4 "),
+                  insert into audit_events select (select id from projects), 4, occurred_at, actor, action, target,
+                      details, key_id, mac from audit_events where chain not in (select id from projects) limit 1"), "event 4 "),
         // A beginning that was cut off, with a checkpoint that nobody sealed.
         (format!("insert into audit_checkpoints select chain, seq, mac, now(), key_id, mac from audit_events
                       where seq = 2 and {of_project};
@@ -333,8 +336,8 @@ async fn every_way_to_rewrite_the_audit_is_found() {
             api.execute(statement).await;
         }
         let report = verified(&api).await;
-        assert_eq!(report["intact"], false, "{attack}");
-        assert!(report["fault"].as_str().unwrap().contains(at), "{attack}: {report}");
+        assert_eq!(report["is_valid"], false, "{attack}");
+        assert!(report["error"].as_str().unwrap().contains(at), "{attack}: {report}");
     }
 }
 
@@ -349,8 +352,8 @@ async fn an_end_that_was_cut_off_is_missed_whatever_is_added_after_it() {
         api.post("/save", fact).await.ok();
     }
     let report = verified(&api).await;
-    assert_eq!(report["intact"], false);
-    assert!(report["fault"].as_str().unwrap().contains("reach event 4"), "{report}");
+    assert_eq!(report["is_valid"], false);
+    assert!(report["error"].as_str().unwrap().contains("reach event 4"), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -358,10 +361,10 @@ async fn who_serves_may_neither_change_nor_delete_an_event() {
     let api = busy().await;
     let project = api.text("select id::text from projects").await;
     let project = mc_domain::ProjectId(project.parse().unwrap());
-    let entered = api.service().enter(mc_domain::UserId::LOCAL, project);
+    let entered = api.service().for_project(mc_domain::UserId::LOCAL, project);
     for store in [&entered, api.background()] {
         for attack in [
-            "update audit_events set subject = 'x'",
+            "update audit_events set target = 'x'",
             "delete from audit_events",
             "truncate audit_events",
             "update audit_checkpoints set seq = 1",
@@ -375,7 +378,7 @@ async fn who_serves_may_neither_change_nor_delete_an_event() {
         uuid::Uuid::now_v7()
     );
     assert!(testing::write(&entered, &elsewhere).await.is_err());
-    assert_eq!(verified(&api).await["intact"], true);
+    assert_eq!(verified(&api).await["is_valid"], true);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -384,10 +387,11 @@ async fn old_events_are_dropped_without_breaking_the_chain() {
     let days = RetentionDays { audit: 40, ..RetentionDays::default() };
     // The events are older than they say: only the test's superuser can bring that about, so that the
     // macs are not looked at here but for what is left.
-    api.execute("update audit_events set at = now() - interval '50 days' where seq <= 2").await;
-    assert_eq!(api.purge(Kept::Events, &days).await, 2);
+    api.execute("update audit_events set occurred_at = now() - interval '50 days' where seq <= 2")
+        .await;
+    assert_eq!(api.purge(RetentionCategory::Events, &days).await, 2);
     let report = verified(&api).await;
-    assert_eq!((&report["intact"], &report["first"]), (&json!(true), &json!(3)), "{report}");
+    assert_eq!((&report["is_valid"], &report["first_seq"]), (&json!(true), &json!(3)), "{report}");
     let newest = actions(&api, "/audit?project_key=shop&limit=2").await;
     assert_eq!(newest, ["audit.read", "audit.pruned"]);
 }
@@ -404,5 +408,5 @@ async fn events_of_many_at_once_are_one_chain() {
         answer.ok();
     }
     let report = verified(&api).await;
-    assert_eq!((&report["intact"], &report["events"]), (&json!(true), &json!(24)));
+    assert_eq!((&report["is_valid"], &report["events"]), (&json!(true), &json!(24)));
 }

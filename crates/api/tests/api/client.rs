@@ -6,15 +6,15 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode, header};
 use mc_api::{ApiState, PROBLEM_JSON, SignIn, SignInSettings};
-use mc_connectors::Systems;
-use mc_connectors::client::{Limits, System, SystemKind, SystemSettings};
-use mc_crypto::{Sealer, SealingKey};
+use mc_connectors::ConnectorRegistry;
+use mc_connectors::client::{Connector, ConnectorConfig, Limits, Provider};
+use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::policy::RetentionDays;
 use mc_embed::{CacheDir, Embedder, ProviderSettings, RuntimeSettings};
-use mc_jobs::{Connecting, Embedding};
+use mc_jobs::{Embedding, SyncContext};
 use mc_memory::MemoryContext;
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
-use mc_store::hygiene::retention::{self, Kept};
+use mc_store::hygiene::retention::{self, RetentionCategory};
 use mc_store::{Store, accounts, testing, vectors};
 use mc_testkit::TestDatabase;
 use serde_json::{Value, json};
@@ -44,17 +44,17 @@ pub struct TestApi {
 pub const SYSTEM: &str = "our-redmine";
 
 /// That system. It has a credential, and where it is nothing listens.
-fn systems() -> Arc<Systems> {
-    let settings = SystemSettings {
+fn systems() -> Arc<ConnectorRegistry> {
+    let settings = ConnectorConfig {
         name: SYSTEM.to_owned(),
-        kind: SystemKind::Redmine,
+        kind: Provider::Redmine,
         url: "http://127.0.0.1:1".parse().unwrap(),
         user: None,
         token: Some(TRACKER_TOKEN.to_owned().into()),
         limits: Limits { retries: 0, ..Limits::default() },
     };
-    let mut systems = Systems::default();
-    systems.add(System::new(settings).unwrap(), vec!["shop".parse().unwrap()]);
+    let mut systems = ConnectorRegistry::default();
+    systems.add(Connector::new(settings).unwrap(), vec!["shop".parse().unwrap()]);
     Arc::new(systems)
 }
 
@@ -91,7 +91,7 @@ impl TestApi {
         let service = database.service().clone();
         let token = Sha256::digest(SECRET).into();
         accounts::set_local_token(&service, "here", &token, "oken").await.unwrap();
-        let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let search =
             SearchContext { store: service.clone(), keyword, models, sanitizing: Arc::default() };
         let memory = MemoryContext::new(search, Arc::new(sealer.clone()));
@@ -143,7 +143,7 @@ impl TestApi {
     }
 
     /// The key of this service.
-    pub fn sealer(&self) -> Arc<Sealer> {
+    pub fn sealer(&self) -> Arc<Encryptor> {
         self.state.memory.sealer.clone()
     }
 
@@ -201,7 +201,7 @@ impl TestApi {
     }
 
     /// Deletes what of a sort is older than the project keeps it; answers how much that was.
-    pub async fn purge(&self, what: Kept, days: &RetentionDays) -> u64 {
+    pub async fn purge(&self, what: RetentionCategory, days: &RetentionDays) -> u64 {
         let shop = self.text("select id::text from projects where key = 'shop'").await;
         let mut tx = self.background().begin().await.unwrap();
         let gone = retention::purge(&mut tx, shop.parse().unwrap(), what, days).await.unwrap();
@@ -212,7 +212,7 @@ impl TestApi {
     /// Does the background work, until the answer is dropped.
     pub fn work(&self) -> DropGuard {
         let stop = CancellationToken::new();
-        let connecting = Connecting {
+        let connecting = SyncContext {
             systems: Arc::clone(&self.state.systems),
             sealer: self.sealer(),
             inside: Arc::default(),

@@ -28,7 +28,7 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
         "title=adr%20timing%20RULES".to_owned(),
         "url=https%3A%2F%2Fwiki.example.org%2Fx%2F12".to_owned(),
     ] {
-        let document = api.get(&format!("/documents/open?project_key=shop&{name}")).await.ok();
+        let document = api.get(&format!("/documents/lookup?project_key=shop&{name}")).await.ok();
         assert_eq!(document["id"], id, "{name}");
         assert_eq!(document["scope"], json!(["cart"]));
         let tags = document["tags"].as_array().unwrap();
@@ -47,7 +47,7 @@ async fn a_document_is_kept_opened_by_each_of_its_names_and_replaced() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_opens_a_document_is_told_who_vouches_for_it() {
     let api = TestApi::start().await;
-    let policy = json!({"sanitizer": {"addressed_to_models": "mask"}});
+    let policy = json!({"sanitizer": {"prompt_injection": "mask"}});
     api.put_if("/projects/shop/policy", "*", policy).await.ok();
     let turned = json!({"doc_id": "13", "title": "Escalation",
                         "url": "https://wiki.example.org/x/13",
@@ -60,12 +60,12 @@ async fn whoever_opens_a_document_is_told_who_vouches_for_it() {
         "title=Escalation".to_owned(),
         "url=https%3A%2F%2Fwiki.example.org%2Fx%2F13".to_owned(),
     ] {
-        let document = api.get(&format!("/documents/open?project_key=shop&{name}")).await.ok();
+        let document = api.get(&format!("/documents/lookup?project_key=shop&{name}")).await.ok();
         assert_eq!((&document["id"], &document["trust"]), (&json!(id), &json!("untrusted")));
     }
     let page = api.get("/documents?project_key=shop").await.ok();
     let trusts: Vec<_> =
-        page["documents"].as_array().unwrap().iter().map(|document| &document["trust"]).collect();
+        page["items"].as_array().unwrap().iter().map(|document| &document["trust"]).collect();
     assert_eq!(trusts, ["imported", "untrusted"]);
 }
 
@@ -80,12 +80,12 @@ async fn documents_are_listed_page_by_page_without_their_text() {
     let mut path = "/documents?project_key=shop&limit=2".to_owned();
     loop {
         let page = api.get(&path).await.ok();
-        for document in page["documents"].as_array().unwrap() {
+        for document in page["items"].as_array().unwrap() {
             assert!(document.get("content").is_none(), "{document}");
             titles.push(document["title"].as_str().unwrap().to_owned());
         }
-        let Some(next) = page["next"].as_str() else { break };
-        path = format!("/documents?project_key=shop&limit=2&after={next}");
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        path = format!("/documents?project_key=shop&limit=2&cursor={next}");
     }
     assert_eq!(titles, ["Guide 1", "Guide 2", "Guide 3"]);
 }
@@ -126,7 +126,7 @@ async fn a_message_of_a_thread_is_found_by_what_it_answers() {
     assert!(answer.is_some_and(|at| at < 2), "{texts:?}");
 
     let id = kept["documents"][0]["id"].as_str().unwrap();
-    let opened = api.get(&format!("/documents/open?project_key=shop&id={id}")).await.ok();
+    let opened = api.get(&format!("/documents/lookup?project_key=shop&id={id}")).await.ok();
     let content = opened["content"].as_str().unwrap();
     assert!(content.starts_with("Ann: Which row"), "{content}");
     assert!(!format!("{results}{content}").contains(&key), "{content}");
@@ -159,7 +159,7 @@ async fn one_bad_document_of_a_batch_leaves_nothing_behind() {
     let batch = json!([timing(TIMING), {"doc_id": "13", "title": "Empty", "content": ""}]);
     let answer = api.post("/ingest/docs", ingest(&batch)).await;
     assert_eq!(answer.fault(400), "documents[1].content");
-    let answer = api.get("/documents/open?project_key=shop&title=ADR%20Timing%20Rules").await;
+    let answer = api.get("/documents/lookup?project_key=shop&title=ADR%20Timing%20Rules").await;
     assert_eq!(answer.fault(404), "title");
 }
 
@@ -169,7 +169,7 @@ async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
     let guide = json!({"doc_id": "docs/GUIDE.md", "title": "How to begin", "content": TIMING});
     let named = json!({"doc_id": "2", "title": "docs/guide.md", "content": TIMING});
     api.post("/ingest/docs", ingest(&json!([guide]))).await.ok();
-    let open = "/documents/open?project_key=shop&title=docs/GUIDE.md";
+    let open = "/documents/lookup?project_key=shop&title=docs/GUIDE.md";
     assert_eq!(api.get(open).await.ok()["title"], "How to begin");
     api.post("/ingest/docs", ingest(&json!([named]))).await.ok();
     assert_eq!(api.get(open).await.ok()["title"], "docs/guide.md", "a title goes first");
@@ -179,10 +179,10 @@ async fn a_title_that_is_none_may_be_the_documents_id_at_its_source() {
 async fn an_unknown_title_is_answered_with_near_ones() {
     let api = TestApi::start().await;
     api.post("/ingest/docs", ingest(&json!([timing(TIMING)]))).await.ok();
-    let answer = api.get("/documents/open?project_key=shop&title=Timing%20of%20carts").await;
+    let answer = api.get("/documents/lookup?project_key=shop&title=Timing%20of%20carts").await;
     assert_eq!(answer.fault(404), "title");
     assert!(answer.body["hint"].as_str().unwrap().contains("ADR Timing Rules"), "{}", answer.body);
-    let answer = api.get("/documents/open?project_key=shop").await;
+    let answer = api.get("/documents/lookup?project_key=shop").await;
     assert_eq!(answer.fault(400), "title");
 }
 
@@ -194,7 +194,7 @@ async fn a_key_in_a_document_is_masked_wherever_it_stands() {
         "content": format!("# Deploy\n\nThe token is {key}.")});
     let kept = api.post("/ingest/docs", ingest(&json!([document]))).await.ok();
     let id = kept["documents"][0]["id"].as_str().unwrap();
-    let document = api.get(&format!("/documents/open?project_key=shop&id={id}")).await.ok();
+    let document = api.get(&format!("/documents/lookup?project_key=shop&id={id}")).await.ok();
     assert!(!document.to_string().contains(&key), "{document}");
     assert!(document["content"].as_str().unwrap().contains("[secret:"), "{document}");
 }

@@ -163,7 +163,7 @@ async fn a_proposal_is_taken_back_by_whom_it_is_alone() {
     for login in ["bot", "rob"] {
         api.post("/users", json!({"login": login, "is_agent": true})).await.ok();
         api.put(&format!("/projects/shop/members/{login}"), json!({"role": "agent"})).await.ok();
-        let token = json!({"name": "b", "scopes": scopes, "agent": login});
+        let token = json!({"name": "b", "scopes": scopes, "agent_login": login});
         bots.push(api.post("/tokens", token).await.ok()["token"].as_str().unwrap().to_owned());
     }
     let (bot, rob) = (api.with(&bots[0]), api.with(&bots[1]));
@@ -176,7 +176,7 @@ async fn a_proposal_is_taken_back_by_whom_it_is_alone() {
     let own = proposed(&bot, UNITS).await;
     assert_eq!(rob.delete(&own).await.status, 403, "another's");
     assert_eq!(bot.delete(&own).await.status, 204);
-    assert_eq!(api.get("/proposals?project_key=shop").await.ok()["proposals"], json!([]));
+    assert_eq!(api.get("/proposals?project_key=shop").await.ok()["items"], json!([]));
     assert_eq!(bot.delete(&own).await.fault(404), "id", "it is gone");
     let shared =
         proposed(&bot, "The nightly exporter closes the ledger before it reads orders").await;

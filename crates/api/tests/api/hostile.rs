@@ -12,7 +12,7 @@ fn at(route: &str) -> String {
     route
         .replace("{id}", "019a0000-0000-7000-8000-000000000001")
         .replace("{key}", "shop")
-        .replace("{external_id}/links", "CS-1/links?project_key=shop")
+        .replace("{external_id}/comment", "CS-1/comment?project_key=shop")
 }
 
 /// A body that is accepted, for every route that takes one.
@@ -21,19 +21,19 @@ fn accepted() -> Vec<(&'static str, Value)> {
     vec![
         ("/projects", json!({"key": "shop", "name": "Shop"})),
         (
-            "/projects/{key}/hooks",
-            json!({"source": "github", "secret": "a secret of the sender".replace(' ', "-")}),
+            "/projects/{key}/webhooks",
+            json!({"provider": "github", "secret": "a secret of the sender".replace(' ', "-")}),
         ),
         (
-            "/projects/{key}/hooks/{id}/rotate",
-            json!({"secret": "another of the sender".replace(' ', "-"), "keep_hours": 24}),
+            "/projects/{key}/webhooks/{id}/rotate-secret",
+            json!({"secret": "another of the sender".replace(' ', "-"), "previous_secret_ttl_hours": 24}),
         ),
-        ("/projects/{key}/hygiene", json!({"task": "duplicates", "dry_run": true})),
-        ("/projects/{key}/duplicates/{id}/accept", json!({"keep": id})),
+        ("/projects/{key}/hygiene-runs", json!({"task": "duplicates", "dry_run": true})),
+        ("/projects/{key}/duplicates/{id}/merge", json!({"keep": id})),
         (
-            "/projects/{key}/connections",
-            json!({"system": "our-redmine", "what": "carts", "ability": "issues",
-                   "every_minutes": 15, "with_comments": true}),
+            "/projects/{key}/integrations",
+            json!({"connector": "our-redmine", "resource": "carts", "capability": "issues",
+                   "interval_minutes": 15, "include_comments": true}),
         ),
         (
             "/save",
@@ -92,7 +92,7 @@ fn accepted() -> Vec<(&'static str, Value)> {
             "/tasks/link",
             json!({"project_key": "shop", "task_external_id": "CS-1", "record_ids": [id]}),
         ),
-        ("/tasks/{external_id}/links", json!({"digest": "0".repeat(64)})),
+        ("/tasks/{external_id}/comment", json!({"digest": "0".repeat(64)})),
         (
             "/users",
             json!({"login": "ann", "name": "Ann", "email": "ann@example.com", "is_agent": false,
@@ -242,27 +242,27 @@ fn a_hostile_query_or_path_is_never_the_services_fault() {
     let templates = vec![
         "/records?project_key={}",
         "/records?project_key=shop&limit={}",
-        "/records?project_key=shop&after={}",
+        "/records?project_key=shop&cursor={}",
         "/records?project_key=shop&kind={}",
         "/records?project_key=shop&{}=1",
         "/records/{}",
-        "/documents/open?project_key=shop&id={}",
-        "/documents/open?project_key=shop&title={}",
-        "/documents/open?project_key=shop&url={}",
-        "/documents?project_key=shop&after={}",
+        "/documents/lookup?project_key=shop&id={}",
+        "/documents/lookup?project_key=shop&title={}",
+        "/documents/lookup?project_key=shop&url={}",
+        "/documents?project_key=shop&cursor={}",
         "/documents?project_key={}&limit=-1",
         "/tasks/{}?project_key=shop",
         "/tasks/CS-1?project_key={}",
         "/projects/{}",
-        "/ingest/{}",
-        "/users?after={}",
+        "/ingest/runs/{}",
+        "/users?cursor={}",
         "/projects/shop/members",
         "/projects/{}/members",
-        "/projects/shop/deliveries?state={}",
-        "/projects/shop/deliveries/{}",
-        "/projects/{}/hooks",
-        "/projects/{}/connections",
-        "/projects/shop/connections/{}",
+        "/projects/shop/webhook-deliveries?state={}",
+        "/projects/shop/webhook-deliveries/{}",
+        "/projects/{}/webhooks",
+        "/projects/{}/integrations",
+        "/projects/shop/integrations/{}",
         "/connectors?project_key={}",
         "/teams/{}/members",
         "/auth/device?user_code={}",
@@ -296,7 +296,7 @@ async fn every_route_that_takes_a_body_is_covered() {
         |item: &Value| item.pointer("/post/requestBody/content/application~1json").is_some();
     let takers = paths.iter().filter(|(_, item)| takes_json(item)).map(|(path, _)| path);
     // What is not signed is not read, and what is signed was not damaged.
-    let mut posts: Vec<_> = takers.filter(|path| *path != "/webhooks/{source}").collect();
+    let mut posts: Vec<_> = takers.filter(|path| *path != "/webhooks/{provider}").collect();
     let mut covered: Vec<_> = accepted().into_iter().map(|(path, _)| path.to_owned()).collect();
     posts.sort();
     covered.sort();
@@ -315,7 +315,7 @@ async fn the_bodies_that_are_damaged_are_accepted_as_they_stand() {
             "/auth/device/decision" => assert_eq!(answer.fault(404), "user_code"),
             path if path.contains("{id}") => assert_eq!(answer.fault(404), "id"),
             // The task is there by now, and the policy of the project does not let it be done.
-            "/tasks/{external_id}/links" => assert_eq!(answer.status, 403),
+            "/tasks/{external_id}/comment" => assert_eq!(answer.status, 403),
             _ => assert!(answer.status.is_success(), "{path}: {}", answer.body),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mc_memory::normalise::content_hash;
+use mc_memory::normalize::content_hash;
 use serde_json::{Value, json};
 use tokio_util::sync::DropGuard;
 
@@ -39,8 +39,8 @@ async fn pair(api: &TestApi) -> [String; 2] {
 async fn work(api: &TestApi) -> DropGuard {
     for task in mc_domain::HygieneTask::ALL {
         let sql = format!(
-            "insert into job_effects (kind, key)
-             values ('hygiene', '{task} ' || current_date), ('hygiene', '{task} ' || current_date + 1)"
+            "insert into idempotency_keys (kind, key)
+             values ('run_hygiene_task', '{task} ' || current_date), ('run_hygiene_task', '{task} ' || current_date + 1)"
         );
         api.execute(&sql).await;
     }
@@ -49,13 +49,13 @@ async fn work(api: &TestApi) -> DropGuard {
 
 /// The report of a task once it is done.
 async fn done(api: &TestApi, request: Value) -> Value {
-    let asked = api.post("/projects/shop/hygiene", request).await;
+    let asked = api.post("/projects/shop/hygiene-runs", request).await;
     assert_eq!(asked.status, 202, "{}", asked.body);
-    let path = format!("/projects/shop/hygiene/{}", asked.body["id"].as_str().unwrap());
+    let path = format!("/projects/shop/hygiene-runs/{}", asked.body["id"].as_str().unwrap());
     loop {
         let report = api.get(&path).await.ok();
-        if !report["ended_at"].is_null() {
-            assert!(report["error"].is_null(), "{report}");
+        if !report["completed_at"].is_null() {
+            assert!(report["last_error"].is_null(), "{report}");
             return report;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -71,31 +71,31 @@ async fn duplicates_are_found_accepted_and_taken_apart_again() {
     assert_eq!((&looked["dry_run"], &looked["counts"]["clusters"]), (&json!(true), &json!(1)));
     assert_eq!(looked["findings"][0]["keep"], kept.as_str());
     assert!(
-        api.get("/projects/shop/duplicates").await.ok()["clusters"].as_array().unwrap().is_empty()
+        api.get("/projects/shop/duplicates").await.ok()["items"].as_array().unwrap().is_empty()
     );
 
     let found = done(&api, json!({"task": "duplicates"})).await;
     assert_eq!(found["counts"]["proposed"], 1);
-    let page = api.get("/projects/shop/hygiene?task=duplicates&limit=1").await.ok();
-    assert_eq!((&page["reports"][0]["id"], &page["next"]), (&found["id"], &found["id"]));
+    let page = api.get("/projects/shop/hygiene-runs?task=duplicates&limit=1").await.ok();
+    assert_eq!((&page["items"][0]["id"], &page["next_cursor"]), (&found["id"], &found["id"]));
     let clusters = api.get("/projects/shop/duplicates").await.ok();
-    let cluster = &clusters["clusters"][0];
+    let cluster = &clusters["items"][0];
     let records: Vec<_> =
         cluster["records"].as_array().unwrap().iter().map(|record| record["id"].clone()).collect();
     assert_eq!(records, [json!(kept), json!(gone)]);
 
     let path = format!("/projects/shop/duplicates/{}", cluster["id"].as_str().unwrap());
     let stranger = json!({"keep": "019a0000-0000-7000-8000-000000000001"});
-    assert_eq!(api.post(&format!("{path}/accept"), stranger).await.fault(409), "keep");
-    let accepted = api.post(&format!("{path}/accept"), json!({})).await.ok();
+    assert_eq!(api.post(&format!("{path}/merge"), stranger).await.fault(409), "keep");
+    let accepted = api.post(&format!("{path}/merge"), json!({})).await.ok();
     assert_eq!(accepted["id"], kept.as_str());
     assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "superseded");
-    assert_eq!(api.post(&format!("{path}/accept"), json!({})).await.fault(404), "id");
+    assert_eq!(api.post(&format!("{path}/merge"), json!({})).await.fault(404), "id");
     assert_eq!(api.post(&format!("{path}/dismiss"), json!({})).await.fault(404), "id");
-    let events = api.get("/audit?project_key=shop&action=duplicates.merged").await.ok();
-    let event = &events["events"][0];
-    assert_eq!((&event["actor"], &event["subject"]), (&json!("local"), &json!(kept)));
-    assert_eq!(event["detail"]["replaced"], json!([gone]));
+    let events = api.get("/audit?project_key=shop&action=duplicate_cluster.merged").await.ok();
+    let event = &events["items"][0];
+    assert_eq!((&event["actor"], &event["target"]), (&json!("local"), &json!(kept)));
+    assert_eq!(event["details"]["replaced"], json!([gone]));
 
     api.post(&format!("/records/{gone}/rollback"), json!({})).await.ok();
     assert_eq!(api.get(&format!("/records/{gone}")).await.ok()["state"], "active");
@@ -117,19 +117,19 @@ async fn what_helps_nobody_is_not_found_until_a_reviewer_keeps_it() {
         api.post("/search", question).await.ok().to_string().contains(id)
     };
     api.execute("update memory_records set updated_at = now() - interval '100 days'").await;
-    let policy = r#"{"hygiene": {"noise": "quarantine"}}"#;
+    let policy = r#"{"hygiene": {"unused_records": "demote"}}"#;
     api.execute(&format!("update projects set policy = '{policy}' where key = 'shop'")).await;
     assert!(finds(&kept).await);
     assert_eq!(done(&api, json!({"task": "quality"})).await["counts"]["quarantined"], 2);
     assert!(!finds(&kept).await);
 
     let waiting = api.get("/proposals?project_key=shop").await.ok();
-    let proposal = &waiting["proposals"][0];
+    let proposal = &waiting["items"][0];
     assert_eq!((&proposal["id"], &proposal["visibility"]), (&json!(kept), &json!("proposed")));
-    let why = &proposal["set_aside"];
+    let why = &proposal["demotion"];
     assert_eq!(why["reasons"], json!(["neither recalled nor changed for 100 days"]));
-    assert!(why["standing"].as_f64().unwrap() < 1.0, "{why}");
-    assert_eq!(why["standing"], why["factors"]["recency"]);
+    assert!(why["rank_factor"].as_f64().unwrap() < 1.0, "{why}");
+    assert_eq!(why["rank_factor"], why["factors"]["recency"]);
 
     let accept = format!("/proposals/{kept}/accept");
     let accepted = api.post(&accept, json!({"version": proposal["version"]})).await.ok();
@@ -148,18 +148,18 @@ async fn reports_are_for_maintainers_and_decisions_for_reviewers() {
     let _work = work(&api).await;
     pair(&api).await;
     let report = done(&api, json!({"task": "duplicates"})).await;
-    let report = format!("/projects/shop/hygiene/{}", report["id"].as_str().unwrap());
+    let report = format!("/projects/shop/hygiene-runs/{}", report["id"].as_str().unwrap());
     let ann = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
     let ann = api.with(&ann);
-    for path in ["/projects/shop/hygiene", &report] {
+    for path in ["/projects/shop/hygiene-runs", &report] {
         assert_eq!(ann.get(path).await.status, 403);
     }
-    let asked = ann.post("/projects/shop/hygiene", json!({"task": "duplicates"})).await;
+    let asked = ann.post("/projects/shop/hygiene-runs", json!({"task": "duplicates"})).await;
     assert_eq!(asked.status, 403);
 
     let clusters = ann.get("/projects/shop/duplicates").await.ok();
-    let id = clusters["clusters"][0]["id"].as_str().unwrap();
+    let id = clusters["items"][0]["id"].as_str().unwrap();
     let dismiss = format!("/projects/shop/duplicates/{id}/dismiss");
     api.put("/projects/shop/members/ann", json!({"role": "viewer"})).await.ok();
     assert_eq!(ann.post(&dismiss, json!({})).await.status, 403);
@@ -172,11 +172,11 @@ async fn reports_are_for_maintainers_and_decisions_for_reviewers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_asked_for_wrongly_is_named() {
     let api = TestApi::start().await;
-    let path = "/projects/shop/hygiene";
+    let path = "/projects/shop/hygiene-runs";
     assert_eq!(api.post(path, json!({"task": "sweeping"})).await.fault(400), "task");
     assert_eq!(api.post(path, json!({})).await.fault(400), "task");
-    assert_eq!(api.get("/projects/shop/hygiene?task=sweeping").await.status, 400);
-    let unknown = "/projects/shop/hygiene/019a0000-0000-7000-8000-000000000001";
+    assert_eq!(api.get("/projects/shop/hygiene-runs?task=sweeping").await.status, 400);
+    let unknown = "/projects/shop/hygiene-runs/019a0000-0000-7000-8000-000000000001";
     assert_eq!(api.get(unknown).await.fault(404), "id");
     let policy = json!({"hygiene": {"duplicates": "sometimes"}});
     let refused = api.put("/projects/shop/policy", policy).await;
@@ -200,13 +200,13 @@ async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes
     }
     done(&api, json!({"task": "export"})).await;
     let exports = api.get("/projects/shop/exports").await.ok();
-    let export = &exports["exports"][0];
-    assert_eq!(export["records"], 2);
+    let export = &exports["items"][0];
+    assert_eq!(export["record_count"], 2);
     let path = format!("/projects/shop/exports/{}", export["id"].as_str().unwrap());
     let document = api.get(&path).await.ok();
     let document = document.as_str().unwrap();
     let records = api.get("/records?project_key=shop&visibility=team").await.ok();
-    let records = records["records"].as_array().unwrap().iter().cloned();
+    let records = records["items"].as_array().unwrap().iter().cloned();
     let expected: Vec<_> = records.map(mc_memory::export::exported).collect();
     assert_eq!(document, mc_memory::export::yaml(&expected).unwrap());
     assert!(!document.contains("second monitor"), "{document}");
@@ -217,15 +217,14 @@ async fn an_export_is_what_the_command_line_writes_and_has_nobodys_private_notes
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_becomes_of_ends_that_wait_is_asked_for_with_the_task_that_holds_them() {
     let api = TestApi::start().await;
-    let path = "/projects/shop/hygiene";
-    let asked = json!({"task": "expiry", "held_ends": "extend"});
+    let path = "/projects/shop/hygiene-runs";
+    let asked = json!({"task": "expiry", "expiry_decision": "extend"});
     assert_eq!(api.post(path, asked).await.ok()["task"], "expiry");
-    let noted =
-        "select detail::jsonb ->> 'held_ends' from audit_events where action = 'hygiene.asked'";
+    let noted = "select details::jsonb ->> 'expiry_decision' from audit_events where action = 'hygiene_run.requested'";
     assert_eq!(api.text(noted).await, "extend");
     for (field, asked) in [
-        ("held_ends", json!({"task": "duplicates", "held_ends": "extend"})),
-        ("held_ends", json!({"task": "expiry", "held_ends": "perhaps"})),
+        ("expiry_decision", json!({"task": "duplicates", "expiry_decision": "extend"})),
+        ("expiry_decision", json!({"task": "expiry", "expiry_decision": "perhaps"})),
     ] {
         let refused = api.post(path, asked).await;
         assert_eq!(refused.fault(refused.status.as_u16()), field, "{}", refused.body);

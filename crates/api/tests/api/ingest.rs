@@ -16,12 +16,12 @@ async fn a_second_request_for_a_repository_is_answered_with_the_run_that_waits()
     assert_eq!(first.status, 202, "{}", first.body);
     assert_eq!(first.body["status"], "QUEUED");
     assert_eq!(first.body["namespace"], "repo:local/core");
-    assert_eq!(first.body["ready"], false);
+    assert_eq!(first.body["is_ready"], false);
 
     let second = api.post("/ingest/git", request).await.ok();
     assert_eq!(second["ingest_id"], first.body["ingest_id"]);
     let id = second["ingest_id"].as_str().unwrap();
-    assert_eq!(api.get(&format!("/ingest/{id}")).await.ok(), second);
+    assert_eq!(api.get(&format!("/ingest/runs/{id}")).await.ok(), second);
     let of_repository = api.get("/repos/local/core/index?project_key=shop").await.ok();
     assert_eq!(of_repository, second);
 }
@@ -96,7 +96,10 @@ async fn what_is_inside_the_network_is_indexed_for_administrators_and_where_it_i
         let refused = api.with(&token).post("/ingest/git", request).await;
         assert_eq!(refused.fault(403), "location", "{location}");
         let detail = refused.body["detail"].to_string();
-        assert!(detail.contains("administrator") && detail.contains("ingest.inside"), "{detail}");
+        assert!(
+            detail.contains("administrator") && detail.contains("ingest.allowed_private_hosts"),
+            "{detail}"
+        );
     }
     assert_eq!(api.get("/projects/shop").await.ok()["repositories"], 0);
     for (n, location) in inside.iter().enumerate() {
@@ -106,7 +109,7 @@ async fn what_is_inside_the_network_is_indexed_for_administrators_and_where_it_i
     }
     // What the run may do is kept with the repository; whoever asks last decides.
     let held = "select coalesce(string_agg(name, ' ' order by name), '') from repositories \
-                where not reaches_inside";
+                where not allows_private_network";
     assert_eq!(api.text(held).await, "");
     let outside = json!({"project_key": "shop", "location": "https://93.184.215.14/x/outside"});
     assert_eq!(api.with(&token).post("/ingest/git", outside.clone()).await.status, 202);
@@ -157,7 +160,7 @@ async fn a_ref_may_be_whatever_git_calls_a_branch_or_tag() {
 async fn unknown_runs_and_repositories_are_not_found() {
     let api = TestApi::start().await;
     let id = uuid::Uuid::now_v7();
-    assert_eq!(api.get(&format!("/ingest/{id}")).await.fault(404), "id");
+    assert_eq!(api.get(&format!("/ingest/runs/{id}")).await.fault(404), "id");
     assert_eq!(api.get("/repos/a/b/index?project_key=shop").await.fault(404), "name");
     assert_eq!(api.get("/repos/a/..%2Fb/index?project_key=shop").await.fault(400), "name");
     assert_eq!(api.get("/repos/a/b/index").await.fault(400), "project_key");

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::response::Parts;
 use http::{HeaderValue, Request, header};
-use mc_api::{Connection, Door, DoorSettings};
+use mc_api::{ConnectInfo, Ingress, IngressConfig};
 use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
 use mc_store::{Store, testing};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ const IN_URLS: &[Place] = &[
     ("GET", "/projects/{}", ""),
     ("DELETE", "/projects/{}", ""),
     ("GET", "/projects/{}/policy", ""),
-    ("PUT", "/projects/{}/policy", r#"{"commands": []}"#),
+    ("PUT", "/projects/{}/policy", r#"{"allowed_commands": []}"#),
     ("GET", "/projects/{}/members", ""),
     ("PUT", "/projects/shop/members/{}", r#"{"role": "viewer"}"#),
     ("DELETE", "/projects/shop/members/{}", ""),
@@ -60,7 +60,7 @@ const IN_URLS: &[Place] = &[
     ("GET", "/teams/{}/members", ""),
     ("PUT", "/teams/{}/members/eve", r#"{"role": "admin"}"#),
     ("PATCH", "/users/{}", r#"{"is_admin": true}"#),
-    ("GET", "/users?after={}", ""),
+    ("GET", "/users?cursor={}", ""),
     ("GET", "/records/{}", ""),
     ("GET", "/records?project_key={}", ""),
     ("GET", "/records?project_key=shop&saved_by={}", ""),
@@ -69,15 +69,15 @@ const IN_URLS: &[Place] = &[
     ("GET", "/quarantine?project_key={}", ""),
     ("GET", "/tasks/{}?project_key=shop", ""),
     ("GET", "/documents?project_key={}", ""),
-    ("GET", "/documents/open?project_key=shop&title={}", ""),
-    ("GET", "/documents/open?project_key=shop&url={}", ""),
-    ("GET", "/ingest/{}", ""),
+    ("GET", "/documents/lookup?project_key=shop&title={}", ""),
+    ("GET", "/documents/lookup?project_key=shop&url={}", ""),
+    ("GET", "/ingest/runs/{}", ""),
     ("GET", "/repos/{}/core/index?project_key=shop", ""),
     ("GET", "/repos/acme/{}/index?project_key=shop", ""),
     ("GET", "/audit?project_key={}", ""),
     ("GET", "/audit?project_key=shop&actor={}", ""),
     ("GET", "/audit?project_key=shop&action={}", ""),
-    ("GET", "/audit?project_key=shop&subject={}", ""),
+    ("GET", "/audit?project_key=shop&target={}", ""),
     ("GET", "/audit/verification?project_key={}", ""),
     ("GET", "/auth/device?user_code={}", ""),
     ("GET", "/auth/oauth/{}/start", ""),
@@ -169,7 +169,7 @@ const TABLES: &str = "
                       when bool_or(column_name = 'chain') then 'chain'
                       else '''''' end as owner
           from information_schema.columns
-          where table_schema = 'public' and table_name not in ('feed', 'embedding_queue')
+          where table_schema = 'public' and table_name not in ('change_feed', 'embedding_queue')
           group by table_name) as tables";
 
 /// How many there are, by table and project.
@@ -224,7 +224,7 @@ impl World {
             .body(Body::from(body.to_owned()))
             .unwrap();
         let here = ([127, 0, 0, 1], 7391).into();
-        request.extensions_mut().insert(Connection { peer: here, local: here, is_tls: false });
+        request.extensions_mut().insert(ConnectInfo { peer: here, local: here, is_tls: false });
         request
     }
 
@@ -307,12 +307,12 @@ fn served(api: &TestApi) -> Router {
     let core = CoreClient::in_process(mc_api::router(api.state.clone()));
     let server = MemoryServer::new(core, ServerSettings::default());
     let mcp = mc_mcp::http_router(server, CancellationToken::new());
-    let door = DoorSettings {
+    let door = IngressConfig {
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         failures_per_address: 0,
-        ..DoorSettings::default()
+        ..IngressConfig::default()
     };
-    mc_api::served(api.state.clone(), mcp, &Door::new(door))
+    mc_api::public_router(api.state.clone(), mcp, &Ingress::new(door))
 }
 
 fn hostile() -> impl Iterator<Item = String> {
@@ -385,10 +385,10 @@ async fn a_filter_takes_the_signs_of_patterns_for_letters() {
     let found = async |text: &str| {
         let source = encoded(text);
         let records = eve.get(&format!("/records?project_key=shop&source={source}")).await.ok();
-        let events = eve.get(&format!("/audit?project_key=shop&subject={source}")).await.ok();
+        let events = eve.get(&format!("/audit?project_key=shop&target={source}")).await.ok();
         let forget = json!({"project_key": "shop", "source": text, "dry_run": true});
         let forgotten = eve.post("/forget", forget).await.ok();
-        let all = [&records["records"], &events["events"], &forgotten["removed"]];
+        let all = [&records["items"], &events["items"], &forgotten["deleted"]];
         all.map(|found| found.as_array().unwrap().len())
     };
     assert_eq!(found("wiki").await, [1, 1, 1]);
@@ -397,7 +397,7 @@ async fn a_filter_takes_the_signs_of_patterns_for_letters() {
         let tagged = json!({"project_key": "shop", "query": "stock counters", "tags": [text]});
         assert_eq!(eve.post("/search", tagged).await.ok()["results"], json!([]), "{text}");
         for by in ["title", "url"] {
-            let open = format!("/documents/open?project_key=shop&{by}={}", encoded(text));
+            let open = format!("/documents/lookup?project_key=shop&{by}={}", encoded(text));
             assert_eq!(eve.get(&open).await.fault(404), by, "{text}");
         }
     }

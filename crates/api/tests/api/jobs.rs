@@ -10,7 +10,13 @@ use crate::client::TestApi;
 
 async fn put(api: &TestApi, kind: &str, n: i32) {
     let mut tx = api.background().begin().await.unwrap();
-    let job = NewJob { kind, key: None, args: json!({"n": n}), delay: Duration::ZERO, starts: 3 };
+    let job = NewJob {
+        kind,
+        unique_key: None,
+        args: json!({"n": n}),
+        delay: Duration::ZERO,
+        max_attempts: 3,
+    };
     assert!(jobs::enqueue(&mut tx, &job).await.unwrap().is_some());
     tx.commit().await.unwrap();
 }
@@ -27,30 +33,33 @@ async fn what_was_given_up_is_seen_begun_anew_and_thrown_away() {
            where job_type = 'note'"#,
     )
     .await;
-    let page = api.get("/jobs?state=dead&limit=2").await.ok();
-    assert_eq!(page["jobs"].as_array().unwrap().len(), 2);
-    let newest = &page["jobs"][0];
+    let page = api.get("/jobs?state=discarded&limit=2").await.ok();
+    assert_eq!(page["items"].as_array().unwrap().len(), 2);
+    let newest = &page["items"][0];
     assert_eq!((&newest["kind"], &newest["args"]["n"]), (&json!("note"), &json!(2)));
-    assert_eq!((&newest["error"], &newest["starts_max"]), (&json!("no such thing"), &json!(3)));
-    let next = page["next"].as_str().unwrap();
-    let rest = api.get(&format!("/jobs?state=dead&limit=2&before={next}")).await.ok();
-    assert_eq!(rest["jobs"][0]["args"]["n"], 0);
-    assert!(rest["next"].is_null());
-    assert_eq!(api.get("/jobs?kind=other").await.ok()["jobs"][0]["state"], "waiting");
+    assert_eq!(
+        (&newest["last_error"], &newest["max_attempts"]),
+        (&json!("no such thing"), &json!(3))
+    );
+    let next = page["next_cursor"].as_str().unwrap();
+    let rest = api.get(&format!("/jobs?state=discarded&limit=2&cursor={next}")).await.ok();
+    assert_eq!(rest["items"][0]["args"]["n"], 0);
+    assert!(rest["next_cursor"].is_null());
+    assert_eq!(api.get("/jobs?kind=other").await.ok()["items"][0]["state"], "pending");
 
     let id = newest["id"].as_str().unwrap();
     let path = format!("/jobs/{id}");
-    assert_eq!(api.post(&format!("{path}/retry"), json!({})).await.ok()["state"], "waiting");
+    assert_eq!(api.post(&format!("{path}/retry"), json!({})).await.ok()["state"], "pending");
     assert_eq!(api.post(&format!("{path}/retry"), json!({})).await.fault(409), "id");
     assert_eq!(api.delete(&path).await.status, 204);
     assert_eq!(api.get(&path).await.fault(404), "id");
     assert_eq!(api.delete(&path).await.fault(404), "id");
-    let events = api.get(&format!("/audit?subject={id}")).await.ok();
+    let events = api.get(&format!("/audit?target={id}")).await.ok();
     let actions: Vec<_> =
-        events["events"].as_array().unwrap().iter().map(|event| event["action"].clone()).collect();
-    assert_eq!(actions, [json!("job.discarded"), json!("job.retried")]);
+        events["items"].as_array().unwrap().iter().map(|event| event["action"].clone()).collect();
+    assert_eq!(actions, [json!("job.deleted"), json!("job.retried")]);
 
-    let other = api.get("/jobs?kind=other").await.ok()["jobs"][0]["id"].clone();
+    let other = api.get("/jobs?kind=other").await.ok()["items"][0]["id"].clone();
     api.execute("update apalis.jobs set status = 'Running' where job_type = 'other'").await;
     let other = format!("/jobs/{}", other.as_str().unwrap());
     assert_eq!(api.delete(&other).await.fault(409), "id");
@@ -63,7 +72,7 @@ async fn jobs_are_listed_as_they_were_asked_for_however_soon_one_after_the_other
         put(&api, "note", n).await;
     }
     let page = api.get("/jobs?kind=note&limit=100").await.ok();
-    let jobs = page["jobs"].as_array().unwrap().iter();
+    let jobs = page["items"].as_array().unwrap().iter();
     let order: Vec<_> = jobs.map(|job| job["args"]["n"].as_i64().unwrap()).collect();
     assert_eq!(order, (0..40).rev().collect::<Vec<_>>());
 }
@@ -76,7 +85,7 @@ async fn only_administrators_of_the_service_see_the_background_work() {
     api.put("/projects/shop/members/ann", json!({"role": "admin"})).await.ok();
     let ann = api.with(&ann);
     assert_eq!(ann.get("/jobs").await.status, 403);
-    let id = api.get("/jobs").await.ok()["jobs"][0]["id"].clone();
+    let id = api.get("/jobs").await.ok()["items"][0]["id"].clone();
     let path = format!("/jobs/{}", id.as_str().unwrap());
     assert_eq!(ann.get(&path).await.status, 403);
     assert_eq!(ann.post(&format!("{path}/retry"), json!({})).await.status, 403);
@@ -91,14 +100,17 @@ async fn an_index_run_and_a_sync_say_where_it_is_seen_how_far_they_are() {
     let location = folder.path().to_str().unwrap();
     let notes = json!({"project_key": "shop", "location": location, "name": "notes"});
     let run = api.post("/ingest/git", notes).await.ok();
-    let notes = json!({"system": "git", "what": "local/notes"});
-    let connection = api.post("/projects/shop/connections", notes).await.ok();
-    let run = format!("/ingest/{}", run["ingest_id"].as_str().unwrap());
-    let connection = format!("/projects/shop/connections/{}", connection["id"].as_str().unwrap());
-    for (kind, path) in [("note", None), ("index", Some(run)), ("sync", Some(connection))] {
+    let notes = json!({"connector": "git", "resource": "local/notes"});
+    let connection = api.post("/projects/shop/integrations", notes).await.ok();
+    let run = format!("/ingest/runs/{}", run["ingest_id"].as_str().unwrap());
+    let connection = format!("/projects/shop/integrations/{}", connection["id"].as_str().unwrap());
+    for (kind, path) in
+        [("note", None), ("index_repository", Some(run)), ("sync_integration", Some(connection))]
+    {
         let jobs = api.get(&format!("/jobs?kind={kind}")).await.ok();
-        let job = api.get(&format!("/jobs/{}", jobs["jobs"][0]["id"].as_str().unwrap())).await.ok();
-        assert_eq!(job["progress"].as_str(), path.as_deref(), "{job}");
+        let job =
+            api.get(&format!("/jobs/{}", jobs["items"][0]["id"].as_str().unwrap())).await.ok();
+        assert_eq!(job["progress_url"].as_str(), path.as_deref(), "{job}");
         if let Some(path) = path {
             api.get(&path).await.ok();
         }

@@ -31,7 +31,7 @@ async fn what_is_saved_is_recalled_at_once_and_its_use_is_counted() {
     assert_eq!(noted, json!({"recorded": 1, "unknown": [bundle["bundle_id"]]}));
 
     let record = api.get(&format!("/records/{}", id.as_str().unwrap())).await.ok();
-    assert_eq!(record["used"], 1);
+    assert_eq!(record["use_count"], 1);
     let task = api.get("/tasks/CS-214?project_key=shop").await.ok();
     assert_eq!(task["record_ids"], json!([id]));
 }
@@ -61,7 +61,7 @@ async fn saving_the_same_again_says_into_what_it_was_merged() {
     assert_eq!(again["id"], first["id"]);
     assert_eq!(again["message"], format!("merged into {}", first["id"].as_str().unwrap()));
     let listed = api.get("/records?project_key=shop").await.ok();
-    assert_eq!(listed["records"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,7 +70,7 @@ async fn what_says_nothing_is_rejected_and_not_kept() {
     let answer = api.post("/save", note("ok")).await.ok();
     assert_eq!(answer["outcome"], "rejected");
     assert!(!answer["reason"].as_str().unwrap().is_empty());
-    assert_eq!(api.get("/records?project_key=shop").await.ok()["records"], json!([]));
+    assert_eq!(api.get("/records?project_key=shop").await.ok()["items"], json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,7 +125,7 @@ async fn a_bad_save_or_recall_is_refused_with_its_field_and_nothing_is_written()
         assert_eq!(answer.fault(answer.status.as_u16()), field, "{change}: {}", answer.body);
         assert!(answer.status.is_client_error(), "{change}");
     }
-    assert_eq!(api.get("/records?project_key=shop").await.ok()["records"], json!([]));
+    assert_eq!(api.get("/records?project_key=shop").await.ok()["items"], json!([]));
     assert_eq!(api.get("/tasks/CS-214?project_key=shop").await.fault(404), "external_id");
 }
 
@@ -145,7 +145,7 @@ async fn what_a_save_did_with_its_text_is_said_and_all_of_it_can_be_read() {
     let saved = api.post("/save", note(&long)).await.ok();
     assert_eq!(saved["kept"], "document", "{saved}");
     let id = saved["document_id"].as_str().unwrap();
-    let opened = api.get(&format!("/documents/open?project_key=shop&id={id}")).await.ok();
+    let opened = api.get(&format!("/documents/lookup?project_key=shop&id={id}")).await.ok();
     assert!(opened["content"].as_str().unwrap().starts_with(&long), "all of it");
     let record = api.get(&format!("/records/{}", saved["id"].as_str().unwrap())).await.ok();
     assert_eq!(record["document_id"], saved["document_id"]);
@@ -175,7 +175,7 @@ async fn what_is_opened_after_a_recall_is_seen_as_use() {
     let api = TestApi::start().await;
     let saved = api.post("/save", note(UNITS)).await.ok();
     let path = format!("/records/{}", saved["id"].as_str().unwrap());
-    let seen = "select concat(count(*), ' ', min(kind)) from uses";
+    let seen = "select concat(count(*), ' ', min(kind)) from bundle_uses";
     api.get(&path).await.ok();
     api.post("/recall", recall()).await.ok();
     for _ in 0..2 {

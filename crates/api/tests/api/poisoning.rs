@@ -5,7 +5,7 @@ use mc_prompt_guard::payloads::{FAMILIES, VARIANTS, payloads};
 use serde_json::json;
 
 use crate::client::TestApi;
-use crate::review::agent;
+use crate::proposals::agent;
 
 const SEED: u64 = 0x0BAD_5EED;
 /// Of each family.
@@ -38,7 +38,7 @@ async fn of_a_thousand_payloads_none_is_promoted_without_a_person() {
         .buffer_unordered(AT_ONCE)
         .collect()
         .await;
-    let expected = ["proposed", "quarantined", "rejected", "known", "refused"];
+    let expected = ["proposed", "quarantined", "rejected", "duplicate", "refused"];
     for outcome in &outcomes {
         assert!(expected.contains(&outcome.as_str()), "{outcome}");
     }

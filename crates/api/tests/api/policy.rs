@@ -24,7 +24,7 @@ async fn a_policy_is_set_by_who_read_the_one_before() {
     let first = api.get(POLICY).await;
     assert_eq!(first.etag, "\"0\"");
     let mut policy = first.ok()["policy"].take();
-    assert_eq!(policy["roles"]["save"], "member");
+    assert_eq!(policy["min_roles"]["save"], "member");
 
     policy["ttl_days"]["gotcha"] = 30.into();
     assert_eq!(api.put(POLICY, policy.clone()).await.fault(428), "If-Match");
@@ -35,17 +35,21 @@ async fn a_policy_is_set_by_who_read_the_one_before() {
     assert_eq!(second.ok()["policy"], policy);
     assert_eq!(api.put_if(POLICY, "\"0\"", json!({})).await.fault(412), "If-Match");
 
-    set(&api, json!({"roles": {"publish": "admin"}})).await;
+    set(&api, json!({"min_roles": {"publish": "admin"}})).await;
     let versions = api.get("/projects/shop/policy/versions?limit=1").await.ok();
-    let newest = &versions["versions"][0];
+    let newest = &versions["items"][0];
     assert_eq!((&newest["version"], &newest["changed_by"]), (&json!(2), &json!("local")));
     let changes = newest["changes"].as_array().unwrap();
     let fields: Vec<_> = changes.iter().map(|change| change["field"].as_str().unwrap()).collect();
-    assert_eq!(fields, ["roles.publish", "ttl_days.gotcha"], "with what went back to its default");
-    assert_eq!(versions["next"], 2);
-    let rest = api.get("/projects/shop/policy/versions?before=2").await.ok();
-    assert_eq!(rest["versions"].as_array().unwrap().len(), 1);
-    assert!(rest["next"].is_null());
+    assert_eq!(
+        fields,
+        ["min_roles.publish", "ttl_days.gotcha"],
+        "with what went back to its default"
+    );
+    assert_eq!(versions["next_cursor"], "2");
+    let rest = api.get("/projects/shop/policy/versions?cursor=2").await.ok();
+    assert_eq!(rest["items"].as_array().unwrap().len(), 1);
+    assert!(rest["next_cursor"].is_null());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -69,12 +73,18 @@ async fn a_policy_that_breaks_a_rule_names_it() {
     for (policy, field) in [
         (json!({"ttl_days": {"fact": 0}}), "ttl_days.fact"),
         (json!({"ttl_days": {"hunch": 1}}), "ttl_days.hunch"),
-        (json!({"roles": {"save": "agent"}}), "roles.save"),
-        (json!({"roles": {"save": "boss"}}), "roles.save"),
+        (json!({"min_roles": {"save": "agent"}}), "min_roles.save"),
+        (json!({"min_roles": {"save": "boss"}}), "min_roles.save"),
         (json!({"sanitizer": {"secrets": "allow"}}), "sanitizer.secrets"),
         (json!({"sanitizer": {"categories": {"jwtt": "mask"}}}), "sanitizer.categories"),
-        (json!({"notices": {"webhook_url": "http://example.com/"}}), "notices.webhook_url"),
-        (json!({"notices": {"webhook_url": "https://169.254.169.254/"}}), "notices.webhook_url"),
+        (
+            json!({"notifications": {"webhook_url": "http://example.com/"}}),
+            "notifications.webhook_url",
+        ),
+        (
+            json!({"notifications": {"webhook_url": "https://169.254.169.254/"}}),
+            "notifications.webhook_url",
+        ),
         (json!({"nonsense": 1}), "nonsense"),
     ] {
         let refused = api.put_if(POLICY, "*", policy.clone()).await;
@@ -98,7 +108,7 @@ async fn what_the_policy_says_of_finds_is_done_at_once() {
     set(&api, json!({})).await;
     let taken = api.post("/save", secret).await.ok();
     assert_eq!(taken["outcome"], "created");
-    assert_eq!(taken["masked"][0]["category"], "github-token");
+    assert_eq!(taken["redactions"][0]["category"], "github-token");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,14 +141,14 @@ async fn who_may_save_is_for_the_policy_to_say() {
     let ann = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "member"})).await.ok();
     // Members may still review, but not what would get their own saves past this.
-    set(&api, json!({"roles": {"save": "maintainer", "review": "member"}})).await;
+    set(&api, json!({"min_roles": {"save": "maintainer", "review": "member"}})).await;
     let ann = api.with(&ann);
     let saved = ann.post("/save", fact("Refunds above 500 euros need two approvals.")).await.ok();
     assert_eq!(saved["outcome"], "proposed");
     let accept = format!("/proposals/{}/accept", saved["id"].as_str().unwrap());
     assert_eq!(ann.post(&accept, json!({"version": 1})).await.status, 403);
     let waiting = ann.get("/proposals?project_key=shop").await.ok();
-    assert_eq!(waiting["proposals"][0]["id"], saved["id"], "it waits still");
+    assert_eq!(waiting["items"][0]["id"], saved["id"], "it waits still");
     assert_eq!(ann.put(POLICY, json!({})).await.status, 403);
     assert_eq!(ann.get(POLICY).await.ok()["version"], 1);
     api.post(&accept, json!({"version": 1})).await.ok();
@@ -152,7 +162,7 @@ async fn who_may_not_save_sends_nothing_else_either() {
         api.put("/projects/shop/members/ann", json!({"role": role})).await.ok();
     };
     role("member").await;
-    set(&api, json!({"roles": {"save": "maintainer"}})).await;
+    set(&api, json!({"min_roles": {"save": "maintainer"}})).await;
     let ann = api.with(&ann);
     let page = json!({"doc_id": "1", "title": "Refunds", "url": "https://wiki.example.org/1",
                       "content": "# Refunds\n\nRefunds above 500 euros need two approvals."});
@@ -160,9 +170,9 @@ async fn who_may_not_save_sends_nothing_else_either() {
     let refused = ann.post("/ingest/docs", pages.clone()).await;
     assert_eq!(refused.status, 403, "{}", refused.body);
     let [detail, hint] = ["detail", "hint"].map(|part| refused.body[part].as_str().unwrap());
-    assert!(detail.contains("role maintainer") && detail.contains("`roles.save`"), "{detail}");
+    assert!(detail.contains("role maintainer") && detail.contains("`min_roles.save`"), "{detail}");
     assert!(hint.contains("POST /save"), "{hint}");
-    assert_eq!(api.get("/documents?project_key=shop").await.ok()["documents"], json!([]));
+    assert_eq!(api.get("/documents?project_key=shop").await.ok()["items"], json!([]));
 
     // Nor what would have the same said by another way.
     let repository = json!({"project_key": "shop", "location": "https://93.184.215.14/a/shop.git"});
@@ -203,8 +213,8 @@ async fn asked_for(api: &TestApi, requested_ref: &str) {
 async fn worked_off(api: &TestApi) {
     api.execute("update ingest_runs set status = 'SUCCEEDED'").await;
     api.execute(
-        "insert into files (id, repository_id, project_id, path, content_hash, size, language,
-                            line_count, chunker, masked_by)
+        "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language,
+                            line_count, chunker_version, masking_fingerprint)
          select gen_random_uuid(), id, project_id, 'a.rb', sha256('a'), 1, 'ruby', 1, 1, 7
          from repositories",
     )
@@ -215,8 +225,8 @@ async fn worked_off(api: &TestApi) {
 async fn queued(api: &TestApi) -> (String, usize) {
     let runs = "select coalesce(string_agg(requested_ref, ',' order by queued_at), '')
                 from ingest_runs where status = 'QUEUED'";
-    let started = api.get("/audit?project_key=shop&action=ingest.started").await.ok();
-    (api.text(runs).await, started["events"].as_array().unwrap().len())
+    let started = api.get("/audit?project_key=shop&action=ingest_run.requested").await.ok();
+    (api.text(runs).await, started["items"].as_array().unwrap().len())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -232,9 +242,9 @@ async fn repositories_are_read_again_once_other_things_are_masked() {
     let rules = mc_store::policies::fingerprint(
         &serde_json::from_value(json!({"sanitizer": {"categories": {"email": "allow"}}})).unwrap(),
     );
-    api.execute(&format!("update files set masked_by = {rules}")).await;
+    api.execute(&format!("update files set masking_fingerprint = {rules}")).await;
     let held = json!({"sanitizer": {"categories": {"email": "allow", "jwt": "reject"},
-                                    "addressed_to_models": "reject"}});
+                                    "prompt_injection": "reject"}});
     set(&api, held).await;
     assert_eq!(queued(&api).await, (String::new(), 2), "what is masked is the same");
 }
@@ -267,7 +277,7 @@ async fn a_policy_is_set_with_the_runs_that_it_takes_or_not_at_all() {
     assert_eq!(api.put_if(POLICY, "*", json!({})).await.status, 500);
     assert_eq!(api.get(POLICY).await.ok()["version"], 0);
     let changed = api.get("/audit?project_key=shop&action=policy.changed").await.ok();
-    assert_eq!(changed["events"], json!([]));
+    assert_eq!(changed["items"], json!([]));
     api.execute("alter table ingest_runs drop constraint is_full").await;
     set(&api, json!({})).await;
     assert_eq!(queued(&api).await, ("main".to_owned(), 2));

@@ -14,7 +14,7 @@ async fn a_project_is_created_once_and_found_by_any_case_of_its_key() {
     assert_eq!(created.body, again.body);
 
     let listed = api.get("/projects").await.ok();
-    let keys: Vec<_> = listed["projects"].as_array().unwrap().iter().map(|p| &p["key"]).collect();
+    let keys: Vec<_> = listed["items"].as_array().unwrap().iter().map(|p| &p["key"]).collect();
     assert_eq!(keys, ["bank", "shop"]);
     let overview = api.get("/projects/BANK").await.ok();
     assert_eq!(overview["name"], "Bank core");
@@ -50,7 +50,7 @@ async fn a_removed_project_is_gone_with_all_it_held() {
 async fn a_program_creates_no_project_that_nobody_would_administer() {
     let api = TestApi::start().await;
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
-    let entry = json!({"name": "b", "scopes": ["memory:read", "ingest"], "agent": "bot"});
+    let entry = json!({"name": "b", "scopes": ["memory:read", "ingest"], "agent_login": "bot"});
     let token = api.post("/tokens", entry).await.ok()["token"].as_str().unwrap().to_owned();
     let bot = api.with(&token);
     // Whether the key is taken is not told either.

@@ -4,9 +4,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::post;
-use mc_api::Notifier;
+use mc_api::QuarantineNotifier;
 use mc_domain::policy::RetentionDays;
-use mc_store::hygiene::retention::Kept;
+use mc_store::hygiene::retention::RetentionCategory;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -23,8 +23,8 @@ fn order() -> Value {
 }
 
 async fn held(api: &TestApi) -> Vec<Value> {
-    let page = api.get("/quarantine?project_key=shop&state=held").await.ok();
-    page["held"].as_array().unwrap().clone()
+    let page = api.get("/quarantine?project_key=shop&state=pending").await.ok();
+    page["items"].as_array().unwrap().clone()
 }
 
 /// Holds the order as somebody else sent it; answers its id.
@@ -40,7 +40,7 @@ async fn text_that_addresses_a_model_waits_until_a_person_releases_it() {
     let api = TestApi::start().await;
     let id = hold(&api).await;
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
-    assert_eq!((&one["state"], &one["sent_by"]), (&json!("held"), &json!("local")));
+    assert_eq!((&one["state"], &one["submitted_by"]), (&json!("pending"), &json!("local")));
     assert!(one["reasons"].as_array().unwrap().contains(&json!("override")), "{one}");
     assert!(one["content"].as_str().unwrap().contains("Sundays"), "all of it is shown: {one}");
     let asked = json!({"project_key": "shop", "query": "is the checkout service down on Sundays",
@@ -62,13 +62,13 @@ async fn text_that_addresses_a_model_waits_until_a_person_releases_it() {
 async fn what_can_not_be_taken_in_stays_held_and_private_notes_are_held_by_nobody() {
     let api = TestApi::start().await;
     let id = hold(&api).await;
-    let forbid = json!({"sanitizer": {"addressed_to_models": "reject"}});
+    let forbid = json!({"sanitizer": {"prompt_injection": "reject"}});
     api.put_if("/projects/shop/policy", "*", forbid).await.ok();
     let release = format!("/quarantine/{id}/release");
     assert_eq!(api.post(&release, json!({})).await.fault(409), "id");
     assert_eq!(held(&api).await.len(), 1);
     api.put_if("/projects/shop/policy", "*", json!({})).await.ok();
-    api.execute("update quarantine set expires_at = now()").await;
+    api.execute("update quarantine_items set expires_at = now()").await;
     assert_eq!(api.post(&release, json!({})).await.fault(409), "id", "its time is over");
 
     let mut private = order();
@@ -93,13 +93,13 @@ async fn of_many_who_release_it_at_once_one_does() {
 async fn what_is_held_is_sealed_and_what_is_destroyed_is_gone() {
     let api = TestApi::start().await;
     let id = hold(&api).await;
-    let sealed = "select encode(sealed, 'escape') from quarantine";
+    let sealed = "select encode(ciphertext, 'escape') from quarantine_items";
     let stored = api.text(sealed).await;
     assert!(!stored.is_empty() && !stored.contains("Sundays"), "{stored}");
     assert_eq!(api.delete(&format!("/quarantine/{id}")).await.status, 204);
     assert_eq!(api.text(sealed).await, "");
     assert_eq!(api.delete(&format!("/quarantine/{id}")).await.fault(409), "id");
-    assert_eq!(api.get("/records?project_key=shop").await.ok()["records"], json!([]));
+    assert_eq!(api.get("/records?project_key=shop").await.ok()["items"], json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -137,7 +137,7 @@ async fn dialogs_and_documents_are_held_and_released_alike() {
     }
     assert!(held(&api).await.is_empty());
     let documents = api.get("/documents?project_key=shop").await.ok();
-    assert_eq!(documents["documents"].as_array().unwrap().len(), 2);
+    assert_eq!(documents["items"].as_array().unwrap().len(), 2);
     // What is released is still from who sent it.
     let forget = json!({"project_key": "shop", "saved_by": "ann"});
     assert_eq!(api.post("/forget", forget).await.ok()["documents"], 2);
@@ -151,12 +151,12 @@ async fn who_may_not_save_releases_no_document() {
     assert_eq!(api.post("/ingest/docs", docs).await.ok()["quarantined"], 1);
     let ann = newcomer(&api, "ann").await;
     api.put("/projects/shop/members/ann", json!({"role": "maintainer"})).await.ok();
-    let strict = json!({"roles": {"save": "admin"}});
+    let strict = json!({"min_roles": {"save": "admin"}});
     api.put_if("/projects/shop/policy", "*", strict).await.ok();
     let path = format!("/quarantine/{}/release", held(&api).await[0]["id"].as_str().unwrap());
     let refused = api.with(&ann).post(&path, json!({})).await;
     assert_eq!(refused.status, 403, "{}", refused.body);
-    assert!(refused.body["detail"].as_str().unwrap().contains("`roles.save`"));
+    assert!(refused.body["detail"].as_str().unwrap().contains("`min_roles.save`"));
     assert_eq!(held(&api).await.len(), 1);
     api.post(&path, json!({})).await.ok();
 }
@@ -254,7 +254,8 @@ async fn many_are_released_at_once() {
     for answer in answers {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
-    let released = "select count(*)::text from audit_events where action = 'quarantine.released'";
+    let released =
+        "select count(*)::text from audit_events where action = 'quarantine_item.released'";
     assert_eq!(api.text(released).await, "16");
 }
 
@@ -262,20 +263,20 @@ async fn many_are_released_at_once() {
 async fn nobody_decides_in_time_and_it_is_thrown_away() {
     let api = TestApi::start().await;
     let id = hold(&api).await;
-    assert!(held(&api).await[0]["summary"].as_str().unwrap().contains("Sundays"));
-    api.execute("update quarantine set expires_at = now()").await;
+    assert!(held(&api).await[0]["excerpt"].as_str().unwrap().contains("Sundays"));
+    api.execute("update quarantine_items set expires_at = now()").await;
     let late = api.get(&format!("/quarantine/{id}")).await.ok();
     for late in [&late, &held(&api).await[0]] {
-        assert_eq!((&late["state"], &late["summary"]), (&json!("held"), &json!("")), "{late}");
+        assert_eq!((&late["state"], &late["excerpt"]), (&json!("pending"), &json!("")), "{late}");
     }
     let days = RetentionDays::default();
-    assert_eq!(api.purge(Kept::Holds, &days).await, 1);
+    assert_eq!(api.purge(RetentionCategory::QuarantineItems, &days).await, 1);
     let one = api.get(&format!("/quarantine/{id}")).await.ok();
     assert_eq!(one["state"], "expired");
-    assert_eq!(api.text("select encode(sealed, 'hex') from quarantine").await, "");
-    let events = api.get("/audit?project_key=shop&action=quarantine.expired").await.ok();
-    assert_eq!(events["events"][0]["subject"], id);
-    assert!(events["events"][0]["actor"].is_null());
+    assert_eq!(api.text("select encode(ciphertext, 'hex') from quarantine_items").await, "");
+    let events = api.get("/audit?project_key=shop&action=quarantine_item.expired").await.ok();
+    assert_eq!(events["items"][0]["target"], id);
+    assert!(events["items"][0]["actor"].is_null());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -291,27 +292,27 @@ async fn whom_the_policy_names_is_told_by_a_signed_notice() {
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, hook).await });
     // As if an operator had allowed it when it was set.
-    let policy = format!("{{\"notices\": {{\"webhook_url\": \"{url}\"}}}}");
+    let policy = format!("{{\"notifications\": {{\"webhook_url\": \"{url}\"}}}}");
     api.execute(&format!("update projects set policy = '{policy}' where key = 'shop'")).await;
 
     let id = hold(&api).await;
-    let strict = Notifier::new(api.sealer(), false).unwrap();
+    let strict = QuarantineNotifier::new(api.sealer(), false).unwrap();
     assert_eq!(strict.send_due(api.background()).await.unwrap(), 0, "it leads inside");
     assert!(notices.try_recv().is_err());
-    api.execute("update quarantine set notify_at = now()").await;
-    let notifier = Notifier::new(api.sealer(), true).unwrap();
+    api.execute("update quarantine_items set notify_at = now()").await;
+    let notifier = QuarantineNotifier::new(api.sealer(), true).unwrap();
     assert_eq!(notifier.send_due(api.background()).await.unwrap(), 1);
     let (headers, body) = notices.recv().await.unwrap();
     let told: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((&told["hold"]["id"], &told["project_key"]), (&json!(id), &json!("shop")));
     assert!(!body.contains("Sundays"), "{body}");
 
-    let secret = api.get("/projects/shop/notices").await.ok()["secret"].clone();
+    let secret = api.get("/projects/shop/notification-settings").await.ok()["secret"].clone();
     let timestamp = headers["x-memory-copilot-timestamp"].to_str().unwrap();
     let signature = headers["x-memory-copilot-signature"].to_str().unwrap();
     assert_eq!(signature, sign(secret.as_str().unwrap(), timestamp, &body));
     assert_eq!(notifier.send_due(api.background()).await.unwrap(), 0, "once");
-    api.execute("update quarantine set notify_at = now(), expires_at = now()").await;
+    api.execute("update quarantine_items set notify_at = now(), expires_at = now()").await;
     assert_eq!(notifier.send_due(api.background()).await.unwrap(), 0, "its time is over");
 }
 
@@ -326,7 +327,7 @@ fn sign(secret: &str, timestamp: &str, body: &str) -> String {
 async fn documents_are_masked_as_the_policy_says_and_whoever_addresses_a_model_is_not_trusted() {
     let api = TestApi::start().await;
     let policy = json!({"sanitizer": {"categories": {"email": "allow"},
-                                      "addressed_to_models": "mask"}});
+                                      "prompt_injection": "mask"}});
     api.put_if("/projects/shop/policy", "*", policy).await.ok();
     let content = "When the payment gateway is down, call vera.lang@acme-widgets.io.";
     let content = format!("# Escalation\n\n{content} {ORDER}");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use mc_embed::{Embedder, Error, ModelId, Purpose};
-use mc_indexer::embed::{self, Batch};
+use mc_indexer::embedding_queue::{self, Batch};
 use mc_sanitizer::Sanitized;
 use serde_json::json;
 
@@ -82,15 +82,15 @@ pub async fn fill(caller: &As<'_>, project: &str, mark: &str) {
 /// Makes the vectors that are still to come, as the service does in the background.
 pub async fn embed_all(api: &TestApi) {
     let model = api.state.memory.search.models.current();
-    let context = embed::Context {
+    let context = embedding_queue::Context {
         store: api.background().clone(),
         embedder: model.embedder,
         model: model.model,
         is_remote: model.is_remote,
     };
-    let mut batch = embed::work_batch(&context).await;
+    let mut batch = embedding_queue::process_batch(&context).await;
     while matches!(batch, Batch::Stored(_)) {
-        batch = embed::work_batch(&context).await;
+        batch = embedding_queue::process_batch(&context).await;
     }
     assert_eq!(batch, Batch::Empty);
 }
@@ -101,7 +101,7 @@ async fn set_embedding(api: &TestApi, providers: &str) {
     api.put_if(POLICY, "*", policy).await.ok();
 }
 
-/// Who waits for vectors (`memory-copilot ingest --wait-vectors`) does not wait for those that never come.
+/// Who waits for vectors (`memory-copilot ingest --wait-for-vectors`) does not wait for those that never come.
 async fn assert_nothing_is_awaited(api: &TestApi) {
     let overview = api.get("/projects/shop").await.ok();
     assert_eq!(overview["pending_vectors"], 0, "{overview}");

@@ -21,7 +21,7 @@ async fn a_kept_dialog_is_found_by_what_it_came_to_with_an_explanation() {
     let hit = &found["results"][0];
     assert_eq!(hit["text"], distilled);
     assert_eq!(hit["source"], "dialog");
-    assert_eq!(hit["explain"]["legs"][0]["rank"], 1);
+    assert_eq!(hit["explain"]["retrievers"][0]["rank"], 1);
     assert_eq!(found["pending_vectors"], 1);
 
     let condensed = json!({"project_key": "shop", "messages": [
@@ -50,11 +50,17 @@ async fn a_definition_that_the_query_names_is_answered_with_its_lines() {
         api.post("/search", query).await.ok()["results"][0].clone()
     };
     let matched = |symbol: &str, start: usize, end: usize| json!({"symbol": symbol, "line_start": start, "line_end": end});
-    assert_eq!(search("CoreClient").await["matched"], matched("CoreClient", 26, 29));
-    assert_eq!(search("what does CoreClient hold").await["matched"], matched("CoreClient", 26, 29));
-    assert_eq!(search("coreclient.send").await["matched"], matched("CoreClient::send", 70, 99));
+    assert_eq!(search("CoreClient").await["matched_symbol"], matched("CoreClient", 26, 29));
+    assert_eq!(
+        search("what does CoreClient hold").await["matched_symbol"],
+        matched("CoreClient", 26, 29)
+    );
+    assert_eq!(
+        search("coreclient.send").await["matched_symbol"],
+        matched("CoreClient::send", 70, 99)
+    );
     let described = search("line 13 of the file").await;
-    assert_eq!((&described["place"], described.get("matched")), (&json!("src/core.rs"), None));
+    assert_eq!((&described["location"], described.get("matched")), (&json!("src/core.rs"), None));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -84,7 +90,7 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
         trust: mc_domain::Trust::Imported,
         passage: NewPassage {
             title: symbols[0].0.to_owned(),
-            place: path.to_owned(),
+            location: path.to_owned(),
             symbols: symbols.iter().map(|(name, _, _)| (*name).to_owned()).collect(),
             scope: Vec::new(),
             tags: Vec::new(),
@@ -104,11 +110,11 @@ async fn index(api: &TestApi, path: &str, symbols: &[(&str, i32, i32)]) {
     let file = NewFile {
         path: path.to_owned(),
         content_hash: vec![1; 32],
-        size: 900,
+        size_bytes: 900,
         language: "rust".to_owned(),
         line_count: 90,
-        chunker: 1,
-        masked_by: 0,
+        chunker_version: 1,
+        masking_fingerprint: 0,
     };
     let symbol = |(name, line_start, line_end): &(&str, i32, i32)| NewSymbol {
         name: (*name).to_owned(),
@@ -154,7 +160,8 @@ async fn what_is_linked_to_an_issue_that_is_named_comes_first_and_what_names_it_
     let api = TestApi::start().await;
     api.post("/users", json!({"login": "bot", "is_agent": true})).await.ok();
     api.put("/projects/shop/members/bot", json!({"role": "agent"})).await.ok();
-    let token = json!({"name": "b", "scopes": ["memory:read", "memory:write"], "agent": "bot"});
+    let token =
+        json!({"name": "b", "scopes": ["memory:read", "memory:write"], "agent_login": "bot"});
     let token = api.post("/tokens", token).await.ok()["token"].as_str().unwrap().to_owned();
     let bot = api.with(&token);
     let of_task = |content: &str| {

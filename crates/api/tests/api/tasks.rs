@@ -148,7 +148,7 @@ async fn what_was_told_of_a_task_is_forgotten_and_what_is_linked_to_it_stays() {
     let link = json!({"project_key": "shop", "task_external_id": "CS-214"});
     let dialog = ann.post("/tasks/link", link).await.ok()["dialog_id"].clone();
     // As where nothing but links has named it.
-    api.execute("update tasks set said_at = null").await;
+    api.execute("update tasks set source_updated_at = null").await;
 
     assert_eq!(ann.delete(task).await.status, 403);
     assert_eq!(api.delete(task).await.status, 204);
@@ -156,7 +156,8 @@ async fn what_was_told_of_a_task_is_forgotten_and_what_is_linked_to_it_stays() {
     assert_eq!((&left["title"], &left["status"]), (&json!(""), &json!("unknown")));
     assert_eq!((&left["labels"], &left["links"]), (&json!([]), &json!([])));
     assert_eq!((&left["assignee"], &left["dialog_ids"]), (&json!(null), &json!([dialog])));
-    let since = "select (said_at = updated_at)::text from tasks where external_id = 'CS-214'";
+    let since =
+        "select (source_updated_at = updated_at)::text from tasks where external_id = 'CS-214'";
     assert_eq!(api.text(since).await, "true", "what was said before does not bring it back");
     let second = api.get("/tasks/org%2Frepo%237?project_key=shop").await.ok();
     assert_eq!(second["title"], "Second");

@@ -9,7 +9,7 @@ use mc_search::{ActiveModel, ActiveModels};
 use mc_store::{Store, vectors};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, Embedding, Provider};
+use crate::config::{Config, Embedding, EmbeddingProvider};
 
 /// How often is looked whether a new model has all its vectors.
 const LOOK: Duration = Duration::from_secs(2);
@@ -116,15 +116,15 @@ async fn register(
 fn provider(config: &Config) -> Result<ProviderSettings> {
     let embedding = &config.embedding;
     Ok(match embedding.provider {
-        Provider::Folder => ProviderSettings::Folder {
+        EmbeddingProvider::Local => ProviderSettings::Folder {
             dir: embedding.dir.clone(),
             name: Some(embedding.name.clone()),
         },
-        Provider::Hub => ProviderSettings::Hub {
+        EmbeddingProvider::Huggingface => ProviderSettings::Hub {
             model: embedding.model.clone(),
             cache_dir: config.cache_dir.join("hub"),
         },
-        Provider::Openai => ProviderSettings::OpenAi {
+        EmbeddingProvider::Openai => ProviderSettings::OpenAi {
             base_url: embedding.base_url.parse().context("embedding.base_url is not a URL")?,
             model: embedding.model.clone(),
             // Local servers need no key; one that is set is sent.
@@ -138,7 +138,7 @@ fn provider(config: &Config) -> Result<ProviderSettings> {
 
 fn runtime(embedding: &Embedding) -> RuntimeSettings {
     RuntimeSettings {
-        onnx_library: Some(embedding.onnx_library.clone()),
+        onnx_library: Some(embedding.onnxruntime_library.clone()),
         threads: (embedding.threads > 0).then_some(embedding.threads),
         ..RuntimeSettings::default()
     }
@@ -183,7 +183,7 @@ mod tests {
     async fn write(store: &Store, project: mc_domain::ProjectId) {
         let text = || mask("The units differ.").text;
         let passage =
-            NewPassage { place: "units.md".into(), text: text(), ..NewPassage::default() };
+            NewPassage { location: "units.md".into(), text: text(), ..NewPassage::default() };
         let doc = NewDoc {
             file: None,
             saved_by: None,

@@ -5,37 +5,44 @@ Examples:
   memory-copilot worker
   memory-copilot --config /etc/memory-copilot/worker.yaml worker
 
-It needs database.url, a data_dir of its own and the sealing key of the service.";
+It needs database.url, a data_dir of its own and the encryption key of the service.";
 
-pub const HOOKS: &str = "\
+pub const WEBHOOKS: &str = "\
 Examples:
-  memory-copilot hooks add github --project shop
-  memory-copilot hooks add gitlab --project shop --secret-file signing-token
-  memory-copilot hooks deliveries --project shop --state failed
-  memory-copilot hooks replay 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --project shop";
+  memory-copilot webhooks create github --project shop
+  memory-copilot webhooks create gitlab --project shop --secret-file signing-token
+  memory-copilot webhooks deliveries --project shop --state failed
+  memory-copilot webhooks replay 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --project shop";
 
-pub const CONNECTIONS: &str = "\
+pub const INTEGRATIONS: &str = "\
 Examples:
-  memory-copilot connections systems --project shop
-  memory-copilot connections add our-jira CS --project shop
-  memory-copilot connections add github example/shop --ability heads --every-minutes 5 --project shop
-  memory-copilot connections add git local/notes --project shop
-  memory-copilot connections list --project shop";
+  memory-copilot integrations create our-jira CS --project shop
+  memory-copilot integrations create github example/shop --capability refs --interval-minutes 5 --project shop
+  memory-copilot integrations create git local/notes --project shop
+  memory-copilot integrations list --project shop
+
+`memory-copilot connectors list` shows the connectors.";
 
 pub const HYGIENE: &str = "\
 Examples:
   memory-copilot hygiene run duplicates --dry-run --project shop
-  memory-copilot hygiene list --project shop
-  memory-copilot hygiene duplicates --project shop
-  memory-copilot hygiene accept 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --project shop
-  memory-copilot hygiene noise --project shop
-  memory-copilot hygiene keep 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --seen 1
-  memory-copilot hygiene exports --project shop";
+  memory-copilot hygiene list --project shop";
+
+pub const DUPLICATES: &str = "\
+Examples:
+  memory-copilot duplicates list --project shop
+  memory-copilot duplicates merge 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --project shop";
+
+pub const PROPOSALS: &str = "\
+Examples:
+  memory-copilot proposals list --demoted --project shop
+  memory-copilot proposals accept 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11 --record-version 1
+  memory-copilot proposals reject 0192f0c4-7d1e-7a53-9b02-6c1f0f3a9d11";
 
 pub const JOBS: &str = "\
 Examples:
-  memory-copilot jobs list --state dead
-  memory-copilot jobs list --kind sync
+  memory-copilot jobs list --state discarded
+  memory-copilot jobs list --kind sync_integration
   memory-copilot jobs show 01KADQ4Y6W3V9F5Z8T2R7M1N0P
   memory-copilot jobs retry 01KADQ4Y6W3V9F5Z8T2R7M1N0P";
 
@@ -43,14 +50,14 @@ pub const BACKUP: &str = "\
 Examples:
   memory-copilot backup --output /backups/memory.tar
 
-The sealing key is not in it: keep a copy of that elsewhere.";
+The encryption key is not in it: keep a copy elsewhere.";
 
 pub const RESTORE: &str = "\
 Examples:
   memory-copilot restore /backups/memory.tar
-  memory-copilot restore --without-key /backups/memory.tar
+  memory-copilot restore --without-encryption-key /backups/memory.tar
 
-It needs the configuration of the service, and the sealing key where that says.";
+It needs the configuration of the service, and its encryption key.";
 
 #[cfg(test)]
 mod tests {
@@ -66,7 +73,7 @@ mod tests {
             Some((command.get_name().to_owned(), help))
         });
         let helps: Vec<_> = helps.collect();
-        assert_eq!(helps.len(), 7);
+        assert_eq!(helps.len(), 9);
         for (name, help) in helps {
             let examples = help.lines().filter(|line| line.starts_with("  memory-copilot "));
             let mut count = 0;

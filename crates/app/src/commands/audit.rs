@@ -10,12 +10,12 @@ use comfy_table::{Table, presets};
 use futures::TryStreamExt;
 use serde_json::Value;
 
-use crate::cli::{AuditCommand, AuditOf};
+use crate::api_client::ApiClient;
+use crate::cli::{AuditCommand, AuditTarget};
 use crate::output::{Format, list, text};
-use crate::remote::Remote;
 
 /// Shows, exports or verifies who did what.
-pub async fn run(command: AuditCommand, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         AuditCommand::List { of, actor, action, limit } => {
             let limit = limit.to_string();
@@ -34,21 +34,21 @@ pub async fn run(command: AuditCommand, remote: &Remote, format: Format) -> Resu
     }
 }
 
-fn whose(of: &AuditOf) -> Option<(&'static str, &str)> {
+fn whose(of: &AuditTarget) -> Option<(&'static str, &str)> {
     let live = of.project.as_deref().map(|key| ("project_key", key));
-    live.or(of.removed.as_deref().map(|id| ("project_id", id)))
+    live.or(of.project_id.as_deref().map(|id| ("project_id", id)))
 }
 
-async fn verify(remote: &Remote, of: &AuditOf, format: Format) -> Result<()> {
+async fn verify(remote: &ApiClient, of: &AuditTarget, format: Format) -> Result<()> {
     let query: Vec<_> = whose(of).into_iter().collect();
     let found = remote.get("/audit/verification", &query).await?;
-    if found["intact"] != true {
+    if found["is_valid"] != true {
         format.print(&found, |found: &Value| {
             format!("{} events hold, up to where it says otherwise", found["events"])
         });
-        bail!("the audit is not as it was written: {}", text(&found, "fault"));
+        bail!("the audit is not as it was written: {}", text(&found, "error"));
     }
-    format.print(&found, |found: &Value| match found["last"].as_i64() {
+    format.print(&found, |found: &Value| match found["last_seq"].as_i64() {
         Some(last) => format!("{} events, up to {last}: as they were written", found["events"]),
         None => "There are no events yet.".to_owned(),
     });
@@ -56,7 +56,7 @@ async fn verify(remote: &Remote, of: &AuditOf, format: Format) -> Result<()> {
 }
 
 /// The file is there once all of it is, for its owner alone. A pipe or a device is written to as it is.
-async fn to_file(remote: &Remote, of: &AuditOf, path: &Path) -> Result<()> {
+async fn to_file(remote: &ApiClient, of: &AuditTarget, path: &Path) -> Result<()> {
     let unwritable = || format!("{} can't be written", path.display());
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         let mut file = File::options().write(true).open(path).with_context(unwritable)?;
@@ -72,7 +72,7 @@ async fn to_file(remote: &Remote, of: &AuditOf, path: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn export(remote: &Remote, of: &AuditOf, out: &mut impl Write) -> Result<()> {
+async fn export(remote: &ApiClient, of: &AuditTarget, out: &mut impl Write) -> Result<()> {
     let query: Vec<_> = whose(of).into_iter().collect();
     let mut events = pin!(remote.stream("/audit/export", &query).await?);
     while let Some(part) = events.try_next().await? {
@@ -82,21 +82,21 @@ async fn export(remote: &Remote, of: &AuditOf, out: &mut impl Write) -> Result<(
 }
 
 fn table(page: &Value) -> String {
-    if list(page, "events").is_empty() {
+    if list(page, "items").is_empty() {
         return "No events.".to_owned();
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["", "at", "who", "what", "to", "detail"]);
-    for event in list(page, "events") {
+    for event in list(page, "items") {
         let who = event["actor"].as_str().unwrap_or("-");
         table.add_row([
             event["seq"].to_string(),
-            text(event, "at").get(..19).unwrap_or_default().replace('T', " "),
+            text(event, "occurred_at").get(..19).unwrap_or_default().replace('T', " "),
             who.to_owned(),
             text(event, "action").to_owned(),
-            text(event, "subject").to_owned(),
-            event["detail"].to_string(),
+            text(event, "target").to_owned(),
+            event["details"].to_string(),
         ]);
     }
     table.to_string()

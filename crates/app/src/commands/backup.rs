@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::BackupArgs;
 use crate::config::Config;
-use crate::output::{Format, complaint};
-use crate::{database, heads, progress, sealing};
+use crate::output::{Format, error_line};
+use crate::{audit_heads, database, encryption_key, progress};
 
 /// A file that is not whole has a name that says so, should it be left behind by a power cut.
 const UNFINISHED: &str = ".memory-copilot-backup-unfinished-";
@@ -29,7 +29,7 @@ pub async fn run(
     let progress = progress::shown(format);
     if to_stdout {
         let manifest = to_stdout_of(config, progress, &shutdown).await?;
-        complaint(&in_words(&manifest));
+        error_line(&in_words(&manifest));
         return Ok(());
     }
     let manifest = to_file(&args.output, config, progress, &shutdown).await?;
@@ -79,10 +79,10 @@ async fn take(
     progress: Progress,
     shutdown: &CancellationToken,
 ) -> Result<Manifest> {
-    let sign_in = &config.sign_in;
-    let sealer = sealing::sealer(&sign_in.sealing_key_file, &sign_in.previous_sealing_key_files)?;
+    let encryption = &config.encryption;
+    let sealer = encryption_key::sealer(&encryption.key_file, &encryption.previous_key_files)?;
     // Before the backup's moment: all that is known by now is in it.
-    let heads = heads::read(&config.audit_heads_file())?;
+    let heads = audit_heads::read(&config.audit_heads_file())?;
     let install_dirs = &config.postgres_installations();
     let (url, started) = reach(config, shutdown).await?;
     let source = Source { url: &url, install_dirs, sealer: &sealer, heads };
@@ -121,7 +121,7 @@ fn in_words(manifest: &Manifest) -> String {
         "{} rows of {} tables, as of {}. The sealing key is not in it; keep it elsewhere (fingerprint {})",
         manifest.rows(),
         manifest.tables.len(),
-        manifest.made_at.format("%Y-%m-%d %H:%M:%S UTC"),
+        manifest.created_at.format("%Y-%m-%d %H:%M:%S UTC"),
         manifest.sealing_key.get(..8).unwrap_or_default()
     )
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use mc_domain::ProjectKey;
-use mc_mcp::cursor::{self, CursorEntry};
+use mc_mcp::cursor_ide::{self, CursorEntry};
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ pub fn install(dir: &Path, key: Option<String>, config: &Config, format: Format)
     let dir = std::fs::canonicalize(dir)
         .with_context(|| format!("the folder {} can't be found", dir.display()))?;
     let key = match key {
-        Some(key) => ProjectKey::parse(&key).with_context(|| format!("--key {key}"))?,
+        Some(key) => ProjectKey::parse(&key).with_context(|| format!("--project {key}"))?,
         None => key_of(&dir)?,
     };
-    let report = cursor::install(&dir, &entry(&key, config)?)?;
+    let report = cursor_ide::install(&dir, &entry(&key, config)?)?;
     let files: Vec<_> = report
         .files
         .iter()
@@ -58,5 +58,5 @@ pub fn key_of(dir: &Path) -> Result<ProjectKey> {
         .collect();
     let name = name.trim_start_matches(['.', '_', '-']);
     ProjectKey::parse(name)
-        .with_context(|| format!("no project key can be made of {}; give --key", dir.display()))
+        .with_context(|| format!("no project key can be made of {}; give --project", dir.display()))
 }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use futures::future::join_all;
-use mc_connectors::client::System;
-use mc_store::server::{self, Versions};
+use mc_connectors::client::Connector;
+use mc_store::server_version::{self, Versions};
 use serde_json::{Value, json};
 
-use crate::config::{Config, Provider};
+use crate::api_client::ApiClient;
+use crate::config::{Config, EmbeddingProvider};
 use crate::output::{Format, line, list, text};
-use crate::remote::Remote;
 
 /// How long a configured database may take to be looked at.
 const DATABASE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
@@ -23,7 +23,7 @@ const SYSTEM_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 const JOBS_MAX: &str = "200";
 
 /// One check.
-struct Finding {
+struct CheckResult {
     what: String,
     ok: bool,
     says: String,
@@ -32,7 +32,7 @@ struct Finding {
 
 /// Checks the installation; fails when something is amiss.
 pub async fn run(config: &Config, format: Format) -> Result<()> {
-    let remote = Remote::new(config)?;
+    let remote = ApiClient::new(config)?;
     let status = remote.get("/status", &[]).await;
     let mut findings = vec![
         git(),
@@ -50,7 +50,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     });
     if let Ok(status) = &status {
         findings.push(good("inside", inside(status)));
-        findings.extend(given_up(&remote).await);
+        findings.extend(count_discarded(&remote).await);
         findings.push(keyword_index(status));
     }
     findings.extend(systems(config).await);
@@ -65,7 +65,7 @@ pub async fn run(config: &Config, format: Format) -> Result<()> {
     }
 }
 
-fn git() -> Finding {
+fn git() -> CheckResult {
     match std::process::Command::new("git").arg("--version").output() {
         Ok(output) if output.status.success() => {
             good("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -74,7 +74,7 @@ fn git() -> Finding {
     }
 }
 
-async fn postgres(config: &Config) -> Finding {
+async fn postgres(config: &Config) -> CheckResult {
     if !config.database.url.is_empty() {
         return configured_server(&config.database.url).await;
     }
@@ -88,8 +88,10 @@ async fn postgres(config: &Config) -> Finding {
 }
 
 /// Connects as the service does, which refuses a server that is too old.
-async fn configured_server(url: &str) -> Finding {
-    let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, server::inspect(url)).await {
+async fn configured_server(url: &str) -> CheckResult {
+    let says = match tokio::time::timeout(DATABASE_ANSWERS_WITHIN, server_version::inspect(url))
+        .await
+    {
         Ok(Ok(versions)) => {
             let advice = versions.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
             let Versions { postgres, pgvector } = versions;
@@ -108,7 +110,7 @@ async fn configured_server(url: &str) -> Finding {
 }
 
 /// Asks the Redis that nodes share. One that is away costs speed and the sharing, nothing else.
-async fn redis(config: &Config) -> Finding {
+async fn redis(config: &Config) -> CheckResult {
     let url = &config.redis.url;
     if url.is_empty() {
         return good("redis", "not configured: limits and caches are each node's own".into());
@@ -128,22 +130,22 @@ async fn redis(config: &Config) -> Finding {
     }
 }
 
-fn onnx(config: &Config) -> Finding {
-    if config.embedding.provider == Provider::Openai {
+fn onnx(config: &Config) -> CheckResult {
+    if config.embedding.provider == EmbeddingProvider::Openai {
         return good("onnx runtime", "not needed by this provider".into());
     }
-    let path = &config.embedding.onnx_library;
+    let path = &config.embedding.onnxruntime_library;
     if path.exists() {
         good("onnx runtime", path.display().to_string())
     } else {
         let says = format!("{} is missing", path.display());
-        bad("onnx runtime", says, "make setup, or set embedding.onnx_library")
+        bad("onnx runtime", says, "make setup, or set embedding.onnxruntime_library")
     }
 }
 
-fn model(config: &Config) -> Finding {
+fn model(config: &Config) -> CheckResult {
     let embedding = &config.embedding;
-    if embedding.provider != Provider::Folder {
+    if embedding.provider != EmbeddingProvider::Local {
         return good("model", format!("{} ({:?})", embedding.model, embedding.provider));
     }
     let path = embedding.dir.join("model.onnx");
@@ -155,7 +157,7 @@ fn model(config: &Config) -> Finding {
     }
 }
 
-fn token(config: &Config) -> Finding {
+fn token(config: &Config) -> CheckResult {
     let path = config.token_file();
     let mend =
         "start the service once: it makes the token; then chmod 600 it if others can read it";
@@ -169,19 +171,19 @@ fn token(config: &Config) -> Finding {
 }
 
 /// Every system that projects may be connected to, and for whom it takes the credential.
-async fn systems(config: &Config) -> Vec<Finding> {
-    match config.connectors.systems() {
+async fn systems(config: &Config) -> Vec<CheckResult> {
+    match config.connectors.open() {
         Ok(systems) => join_all(systems.all().map(system)).await,
         Err(error) => {
-            let mend = "set connectors.systems as config/memory-copilot.yaml explains it";
+            let mend = "set connectors as config/memory-copilot.yaml explains it";
             vec![bad("connectors", format!("{error:#}"), mend)]
         }
     }
 }
 
-async fn system(system: &System) -> Finding {
+async fn system(system: &Connector) -> CheckResult {
     let (name, kind) = (system.name(), system.kind());
-    let mend = "docs/connectors.md says what each system needs";
+    let mend = "docs/integrations.md says what each system needs";
     match tokio::time::timeout(SYSTEM_ANSWERS_WITHIN, who_asks(system)).await {
         Ok(Ok(user)) => good(name, format!("{kind} answers, as {user}")),
         Ok(Err(error)) => bad(name, error.to_string(), mend),
@@ -192,12 +194,12 @@ async fn system(system: &System) -> Finding {
     }
 }
 
-async fn who_asks(system: &System) -> Result<String, mc_connectors::client::Error> {
+async fn who_asks(system: &Connector) -> Result<String, mc_connectors::client::Error> {
     system.health().check().await
 }
 
 /// Saves are safe in the database whatever happens to the index, so this is not the service's health.
-fn keyword_index(status: &Value) -> Finding {
+fn keyword_index(status: &Value) -> CheckResult {
     let mend = "make room on the disk of data_dir, where the folder index is; the service's log says what was \
                 refused. It catches up by itself";
     match text(&status["index"], "phase") {
@@ -227,28 +229,27 @@ fn inside(status: &Value) -> String {
 }
 
 /// How many jobs were given up; nothing for those who may not know.
-async fn given_up(remote: &Remote) -> Option<Finding> {
-    let dead = remote.get("/jobs", &[("state", "dead"), ("limit", JOBS_MAX)]).await.ok()?;
-    let more = if dead["next"].is_null() { "" } else { " or more" };
-    Some(match list(&dead, "jobs").len() {
+async fn count_discarded(remote: &ApiClient) -> Option<CheckResult> {
+    let dead = remote.get("/jobs", &[("state", "discarded"), ("limit", JOBS_MAX)]).await.ok()?;
+    let more = if dead["next_cursor"].is_null() { "" } else { " or more" };
+    Some(match list(&dead, "items").len() {
         0 => good("jobs", "none was given up".to_owned()),
         count => {
-            let mend =
-                "memory-copilot jobs list --state dead says why; then jobs retry, or jobs discard";
+            let mend = "see `memory-copilot jobs list --state discarded`; then run `jobs retry` or `jobs delete`";
             bad("jobs", format!("given up: {count}{more}"), mend)
         }
     })
 }
 
-fn good(what: &str, says: String) -> Finding {
-    Finding { what: what.to_owned(), ok: true, says, mend: "" }
+fn good(what: &str, says: String) -> CheckResult {
+    CheckResult { what: what.to_owned(), ok: true, says, mend: "" }
 }
 
-fn bad(what: &str, says: String, mend: &'static str) -> Finding {
-    Finding { what: what.to_owned(), ok: false, says, mend }
+fn bad(what: &str, says: String, mend: &'static str) -> CheckResult {
+    CheckResult { what: what.to_owned(), ok: false, says, mend }
 }
 
-fn as_text(finding: &Finding) -> String {
+fn as_text(finding: &CheckResult) -> String {
     if finding.ok {
         format!("ok    {:<13} {}", finding.what, finding.says)
     } else {
@@ -256,7 +257,7 @@ fn as_text(finding: &Finding) -> String {
     }
 }
 
-fn as_json(findings: &[Finding]) -> Value {
+fn as_json(findings: &[CheckResult]) -> Value {
     findings
         .iter()
         .map(|f| json!({ "check": f.what, "ok": f.ok, "says": f.says, "mend": f.mend }))

@@ -12,9 +12,9 @@ use anyhow::{Context, Result};
 use mc_search::Step;
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::EvalArgs;
 use crate::output::{Format, line, list, number, text};
-use crate::remote::Remote;
 use corpus::DocumentIds;
 use metrics::Scores;
 use report::Variant;
@@ -26,7 +26,7 @@ const RESULTS: u32 = 100;
 const TIME_BUDGET_MS: u32 = 10_000;
 
 /// Indexes each set into a scratch project, asks its queries and prints the figures.
-pub async fn run(args: EvalArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: EvalArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut variants = variants(&args);
     for dir in &args.sets {
         let set = EvalSet::read(dir)?;
@@ -55,7 +55,7 @@ pub async fn run(args: EvalArgs, remote: &Remote, format: Format) -> Result<()> 
 
 /// What to measure: the ranking as it is or without the steps named, or without each in turn.
 fn variants(args: &EvalArgs) -> Vec<Variant> {
-    let mut all = vec![Variant::without(args.without.clone())];
+    let mut all = vec![Variant::without(args.disabled_steps.clone())];
     if args.ablation {
         all.extend(Step::ALL.iter().map(|step| Variant::without(vec![step.to_string()])));
     }
@@ -67,7 +67,7 @@ async fn measure(
     ids: &DocumentIds,
     project: &str,
     without: &[String],
-    remote: &Remote,
+    remote: &ApiClient,
 ) -> Result<Scores> {
     let mut scores = Scores::default();
     for query in &set.queries {
@@ -76,7 +76,7 @@ async fn measure(
             "query": query.text,
             "limit": RESULTS,
             "time_budget_ms": TIME_BUDGET_MS,
-            "without": without,
+            "disabled_steps": without,
         });
         if matches!(set.corpus, Corpus::Repository(_)) {
             request["sources"] = json!(["code"]);

@@ -5,23 +5,23 @@ use anyhow::{Context, Result};
 use mc_memory::export::exported;
 use serde_json::Value;
 
+use crate::api_client::ApiClient;
 use crate::cli::ExportArgs;
 use crate::output::{Format, line, list};
-use crate::remote::Remote;
 
 /// Records a page.
 const PAGE: &str = "200";
 /// Writes every live record.
-pub async fn run(args: ExportArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: ExportArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut records = Vec::new();
     let mut after = String::new();
     loop {
         let mut query = vec![("project_key", args.project.project.as_str()), ("limit", PAGE)];
         if !after.is_empty() {
-            query.push(("after", &after));
+            query.push(("cursor", &after));
         }
         let page = remote.get("/records", &query).await?;
-        let page = list(&page, "records");
+        let page = list(&page, "items");
         let Some(last) = page.last() else { break };
         for record in page {
             records.push(exported(whole(record, &args.project.project, remote).await?));
@@ -41,11 +41,11 @@ pub async fn run(args: ExportArgs, remote: &Remote, format: Format) -> Result<()
 }
 
 /// The record, with the whole text where it holds a statement of that.
-async fn whole(record: &Value, project: &str, remote: &Remote) -> Result<Value> {
+async fn whole(record: &Value, project: &str, remote: &ApiClient) -> Result<Value> {
     let mut record = record.clone();
     if let Some(id) = record["document_id"].as_str() {
         let query = [("project_key", project), ("id", id)];
-        let document = remote.get("/documents/open", &query).await?;
+        let document = remote.get("/documents/lookup", &query).await?;
         record["content"] = document["content"].clone();
     }
     Ok(record)

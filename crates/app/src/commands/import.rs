@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::ImportArgs;
 use crate::input;
 use crate::output::{Format, text};
-use crate::remote::Remote;
 
 /// Saves every record of the file; one that is broken or rejected is named and stops nothing else.
-pub async fn run(args: ImportArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: ImportArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let records = parse(&input::text(&args.file)?)?;
     remote.ensure_project(&args.project.project).await?;
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::IngestArgs;
 use crate::output::{Format, line, number, text};
-use crate::remote::Remote;
 
 /// How often the run is looked at.
 const LOOK: Duration = Duration::from_millis(300);
@@ -17,13 +17,13 @@ const LOOK: Duration = Duration::from_millis(300);
 const SAY: Duration = Duration::from_secs(5);
 
 /// Indexes a repository.
-pub async fn run(args: IngestArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: IngestArgs, remote: &ApiClient, format: Format) -> Result<()> {
     remote.ensure_project(&args.project.project).await?;
     let request = request(&args)?;
     let mut status = remote.post("/ingest/git", request).await?;
     if !args.detach {
         let quiet = format == Format::Json;
-        status = follow(remote, status, args.wait_vectors, quiet).await?;
+        status = follow(remote, status, args.wait_for_vectors, quiet).await?;
     }
     format.print(&status, readable);
     match text(&status, "status") {
@@ -49,12 +49,12 @@ fn request(args: &IngestArgs) -> Result<Value> {
 
 /// Waits until a run has ended (and its vectors are there, if asked), showing how far it is.
 pub async fn follow(
-    remote: &Remote,
+    remote: &ApiClient,
     mut status: Value,
     vectors: bool,
     quiet: bool,
 ) -> Result<Value> {
-    let path = format!("/ingest/{}", text(&status, "ingest_id"));
+    let path = format!("/ingest/runs/{}", text(&status, "ingest_id"));
     let mut shown = Shown::new(quiet);
     loop {
         shown.update(&status);
@@ -95,7 +95,7 @@ fn readable(status: &Value) -> String {
     } else {
         format!("; skipped: {}", skipped.join(", "))
     };
-    let failing = match number(status, "failing_vectors") {
+    let failing = match number(status, "failed_vectors") {
         0 => String::new(),
         n => format!("; {n} passages get no vector, the service's log says why"),
     };

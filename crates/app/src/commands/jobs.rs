@@ -4,12 +4,12 @@ use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::JobsCommand;
 use crate::output::{self, Format, list, number, text, time};
-use crate::remote::Remote;
 
-/// Shows the background work, and decides about what was given up.
-pub async fn run(command: JobsCommand, remote: &Remote, format: Format) -> Result<()> {
+/// Shows background jobs, retries and deletes them.
+pub async fn run(command: JobsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         JobsCommand::List { state, kind, limit } => {
             let limit = limit.to_string();
@@ -25,34 +25,34 @@ pub async fn run(command: JobsCommand, remote: &Remote, format: Format) -> Resul
         JobsCommand::Retry { id } => {
             let job = remote.post(&format!("/jobs/{id}/retry"), json!({})).await?;
             format.print(&job, |job: &Value| {
-                format!("It begins anew: {} {}", text(job, "kind"), text(job, "id"))
+                format!("Queued again: {} {}", text(job, "kind"), text(job, "id"))
             });
         }
-        JobsCommand::Discard { id } => {
+        JobsCommand::Delete { id } => {
             remote.delete(&format!("/jobs/{id}")).await?;
-            output::line("Discarded.");
+            output::line("Deleted.");
         }
     }
     Ok(())
 }
 
 fn table(page: &Value) -> String {
-    let jobs = list(page, "jobs");
+    let jobs = list(page, "items");
     if jobs.is_empty() {
         return "There are none.".to_owned();
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["id", "kind", "state", "starts", "due", "ended", "error"]);
+    table.set_header(["id", "kind", "state", "attempts", "scheduled", "completed", "error"]);
     for job in jobs {
         table.add_row([
             text(job, "id").to_owned(),
             text(job, "kind").to_owned(),
             text(job, "state").to_owned(),
-            format!("{} of {}", number(job, "starts"), number(job, "starts_max")),
-            time(job, "due_at", 19),
-            time(job, "ended_at", 19),
-            text(job, "error").to_owned(),
+            format!("{} of {}", number(job, "attempts"), number(job, "max_attempts")),
+            time(job, "scheduled_at", 19),
+            time(job, "completed_at", 19),
+            text(job, "last_error").to_owned(),
         ]);
     }
     table.to_string()

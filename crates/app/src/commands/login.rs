@@ -6,16 +6,16 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::api_client::ApiClient;
 use crate::cli::{LoginArgs, LogoutArgs};
 use crate::config::Config;
 use crate::credentials::Logins;
 use crate::output::{self, Format, text};
-use crate::remote::Remote;
 
 /// Signs in, or decides about a login at another terminal.
 pub async fn run(
     args: LoginArgs,
-    remote: &Remote,
+    remote: &ApiClient,
     config: &Config,
     stop: CancellationToken,
 ) -> Result<()> {
@@ -48,12 +48,12 @@ pub async fn run(
 }
 
 /// Signs out: on this machine, or everywhere.
-pub async fn out(args: &LogoutArgs, remote: &Remote, config: &Config) -> Result<()> {
-    if args.everywhere { out_everywhere(remote, config).await } else { out_here(config).await }
+pub async fn out(args: &LogoutArgs, remote: &ApiClient, config: &Config) -> Result<()> {
+    if args.all_sessions { out_everywhere(remote, config).await } else { out_here(config).await }
 }
 
 /// Ends every login of the caller, then forgets that of this machine, if it is what the service was asked with.
-async fn out_everywhere(remote: &Remote, config: &Config) -> Result<()> {
+async fn out_everywhere(remote: &ApiClient, config: &Config) -> Result<()> {
     let me = remote.get("/whoami", &[]).await?;
     let login = text(&me, "login");
     remote.delete(&format!("/users/{login}/sessions")).await?;
@@ -97,7 +97,7 @@ async fn out_here(config: &Config) -> Result<()> {
         .map_err(reqwest::Error::without_url)
         .context(
             "this machine has forgotten the login, but the service could not be told; it ends by itself \
-             within 30 days, with `memory-copilot logout --everywhere` elsewhere, or when an administrator \
+             within 30 days, with `memory-copilot logout --all-sessions` elsewhere, or when an administrator \
              signs the user out",
         )?;
     output::line("Signed out.");
@@ -105,7 +105,7 @@ async fn out_here(config: &Config) -> Result<()> {
 }
 
 /// Says who the service takes this program for.
-pub async fn whoami(remote: &Remote, format: Format) -> Result<()> {
+pub async fn whoami(remote: &ApiClient, format: Format) -> Result<()> {
     let me = remote.get("/whoami", &[]).await?;
     format.print(&me, |me: &Value| {
         let scopes: Vec<_> = output::list(me, "scopes").iter().filter_map(Value::as_str).collect();

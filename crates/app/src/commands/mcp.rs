@@ -35,7 +35,7 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
     match mc_mcp::stdio(settings, shutdown).await {
         Ok(()) => exit(0),
         Err(error) => {
-            crate::complain(&error.into());
+            crate::report_error(&error.into());
             exit(1)
         }
     }
@@ -44,7 +44,7 @@ pub async fn run(args: McpArgs, config: &Config, shutdown: CancellationToken) ->
 /// For the person who types `memory-copilot mcp` to see what happens.
 fn hint() {
     // Standard output belongs to the protocol.
-    output::complaint(
+    output::error_line(
         "This is an MCP server that waits for a client's messages; a client starts it by itself \
          (for Cursor: `memory-copilot cursor install`). Ctrl-C ends it.",
     );

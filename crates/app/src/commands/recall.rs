@@ -3,12 +3,12 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::RecallArgs;
 use crate::output::{Format, list, number, text};
-use crate::remote::Remote;
 
 /// Asks for a bundle and prints it.
-pub async fn run(args: RecallArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: RecallArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut request = json!({
         "project_key": args.project.project,
         "symbols": args.symbols,

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use mc_crypto::{ChainKeys, Sealer};
+use mc_crypto::{AuditMacKeys, Encryptor};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Chains, Report};
 use mc_store::backup::{self, Archive, BackupError, Progress, Target};
+use mc_store::db_roles::DbRoles;
 use mc_store::embedded::{self, DataDirLock};
-use mc_store::logins::Logins;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::RestoreArgs;
 use crate::config::Config;
 use crate::output::{Format, list, text};
-use crate::{data_dir, database, heads, progress, sealing};
+use crate::{audit_heads, data_dir, database, encryption_key, progress};
 
 /// Where an embedded database is made, until it has its place.
 const UNFINISHED: &str = "restoring";
@@ -37,7 +37,7 @@ pub async fn run(
         progress: progress::shown(format),
         shutdown,
     };
-    let sealer = restoring.sealer(args.without_key)?;
+    let sealer = restoring.sealer(args.without_encryption_key)?;
     data_dir::make(&config.data_dir)?;
     // Whoever runs on this folder holds it.
     let _lock = DataDirLock::acquire(&config.data_dir)?;
@@ -46,7 +46,7 @@ pub async fn run(
     } else {
         restoring.fill_database(&config.database.url, sealer.as_ref()).await?
     };
-    heads::write(&config.audit_heads_file(), &restoring.archive.heads)?;
+    audit_heads::write(&config.audit_heads_file(), &restoring.archive.heads)?;
     forget_index(&config.data_dir.join("index"))?;
     report(&restoring.archive, &chains, format)
 }
@@ -82,16 +82,17 @@ struct Restoring<'a> {
 
 impl Restoring<'_> {
     /// The keys, if the backup's is one of them.
-    fn sealer(&self, without_key: bool) -> Result<Option<Sealer>> {
-        let sign_in = &self.config.sign_in;
+    fn sealer(&self, without_key: bool) -> Result<Option<Encryptor>> {
+        let encryption = &self.config.encryption;
         let wanted = &self.archive.manifest.sealing_key;
-        let path = sign_in.sealing_key_file.display();
-        let found = sign_in.sealing_key_file.exists().then(|| {
-            sealing::sealer(&sign_in.sealing_key_file, &sign_in.previous_sealing_key_files)
-        });
+        let path = encryption.key_file.display();
+        let found = encryption
+            .key_file
+            .exists()
+            .then(|| encryption_key::sealer(&encryption.key_file, &encryption.previous_key_files));
         let found = found.transpose()?;
         let id = hex::decode(wanted).unwrap_or_default();
-        let right = found.as_ref().is_some_and(|sealer| ChainKeys::of(sealer).has(&id));
+        let right = found.as_ref().is_some_and(|sealer| AuditMacKeys::of(sealer).has(&id));
         if right || without_key {
             return Ok(found.filter(|_| right));
         }
@@ -99,14 +100,14 @@ impl Restoring<'_> {
         let what = if found.is_some() { "holds another key" } else { "is not there" };
         bail!(
             "{path} {what}; the backup belongs to the one with the fingerprint {fingerprint}. Put that one there, or \
-             name its file in sign_in.previous_sealing_key_files. If it is lost, --without-key restores the rest; the \
+             name its file in encryption.previous_key_files. If it is lost, --without-encryption-key restores the rest; the \
              secrets of webhooks and notices, the keys that sign logins and what is held in quarantine stay closed \
              for good"
         )
     }
 
     /// Makes a cluster beside its place, and gives it the place when everything in it was compared.
-    async fn make_cluster(&self, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
+    async fn make_cluster(&self, sealer: Option<&Encryptor>) -> Result<Vec<Verified>> {
         let place = database::embedded_folder(self.config);
         ensure!(
             !place.exists(),
@@ -125,7 +126,11 @@ impl Restoring<'_> {
         filled
     }
 
-    async fn fill_cluster(&self, folder: &Path, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
+    async fn fill_cluster(
+        &self,
+        folder: &Path,
+        sealer: Option<&Encryptor>,
+    ) -> Result<Vec<Verified>> {
         let started = database::start_in(folder, self.config, &self.shutdown).await?;
         let embedded = started.ok_or(BackupError::Interrupted)?;
         let filled = self.fill_database(embedded.url(), sealer).await;
@@ -133,7 +138,7 @@ impl Restoring<'_> {
         filled
     }
 
-    async fn fill_database(&self, url: &str, sealer: Option<&Sealer>) -> Result<Vec<Verified>> {
+    async fn fill_database(&self, url: &str, sealer: Option<&Encryptor>) -> Result<Vec<Verified>> {
         let install_dirs = &self.config.postgres_installations();
         let target = Target { url, install_dirs, is_key_lost: sealer.is_none() };
         let progress = self.progress.clone();
@@ -145,8 +150,8 @@ impl Restoring<'_> {
     }
 
     /// Looks through every chain of the audit, up to where the backup says that it ends.
-    async fn verified(&self, logins: &Logins, sealer: &Sealer) -> Result<Vec<Verified>> {
-        let chains = Chains::new(ChainKeys::of(sealer), self.archive.heads.clone());
+    async fn verified(&self, logins: &DbRoles, sealer: &Encryptor) -> Result<Vec<Verified>> {
+        let chains = Chains::new(AuditMacKeys::of(sealer), self.archive.heads.clone());
         let store = Store::connect(&logins.worker, CONNECTIONS, chains).await?;
         let mut verified = Vec::new();
         for id in self.archive.heads.keys() {
@@ -161,7 +166,7 @@ impl Restoring<'_> {
 fn report(archive: &Archive, chains: &[Verified], format: Format) -> Result<()> {
     let faults: Vec<Value> = chains
         .iter()
-        .filter_map(|each| Some((each.chain, each.report.fault.as_ref()?)))
+        .filter_map(|each| Some((each.chain, each.report.error.as_ref()?)))
         .map(|(chain, fault)| json!({ "chain": chain.id(), "fault": fault.to_string() }))
         .collect();
     let said = json!({
@@ -170,7 +175,7 @@ fn report(archive: &Archive, chains: &[Verified], format: Format) -> Result<()> 
     });
     format.print(&said, |_| in_words(archive, chains));
     for fault in list(&said["audit"], "faults") {
-        crate::output::complaint(&format!(
+        crate::output::error_line(&format!(
             "audit {}: {}",
             text(fault, "chain"),
             text(fault, "fault")
@@ -193,6 +198,6 @@ fn in_words(archive: &Archive, chains: &[Verified]) -> String {
         "restored: {} rows of {} tables, as of {}; each compared with the backup; {audit}. Now start the service",
         manifest.rows(),
         manifest.tables.len(),
-        manifest.made_at.format("%Y-%m-%d %H:%M:%S UTC")
+        manifest.created_at.format("%Y-%m-%d %H:%M:%S UTC")
     )
 }

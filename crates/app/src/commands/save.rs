@@ -5,13 +5,13 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::SaveArgs;
 use crate::input;
 use crate::output::{Format, list, text};
-use crate::remote::Remote;
 
 /// Saves a record and prints what became of it.
-pub async fn run(args: SaveArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: SaveArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut content = args.content;
     if content == "-" {
         content = input::text(Path::new("-"))?;
@@ -42,7 +42,7 @@ pub async fn run(args: SaveArgs, remote: &Remote, format: Format) -> Result<()> 
 /// What became of a save, as a person reads it.
 pub fn readable(answer: &Value) -> String {
     let mut out = format!("{}: {}", text(answer, "message"), text(answer, "reason"));
-    for masked in list(answer, "masked") {
+    for masked in list(answer, "redactions") {
         out.push_str(&format!(
             "\nmasked before storing: {} × {}",
             masked["count"],

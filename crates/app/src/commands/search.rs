@@ -4,15 +4,15 @@ use anyhow::Result;
 use mc_mcp::Excerpt;
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::SearchArgs;
 use crate::output::{Format, list, number, text};
-use crate::remote::Remote;
 
 /// How much of a result's text is shown.
 const SHOWN_LINES: usize = 6;
 
 /// Searches and prints the results.
-pub async fn run(args: SearchArgs, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(args: SearchArgs, remote: &ApiClient, format: Format) -> Result<()> {
     let mut request = json!({
         "project_key": args.project.project,
         "query": args.query,
@@ -39,7 +39,7 @@ pub fn readable(answer: &Value) -> String {
     }
     for (rank, result) in results.iter().enumerate() {
         // The definition that was asked for, rather than the passage it stands in.
-        let matched = Some(&result["matched"]).filter(|matched| matched.is_object());
+        let matched = Some(&result["matched_symbol"]).filter(|matched| matched.is_object());
         let place = matched.unwrap_or(result);
         let lines = match number(place, "line_start") {
             0 => String::new(),
@@ -53,7 +53,7 @@ pub fn readable(answer: &Value) -> String {
             "{}. {}{}{lines}{title}  [{:.3}]\n",
             rank + 1,
             text(result, "source"),
-            match text(result, "place") {
+            match text(result, "location") {
                 "" => String::new(),
                 place => format!(" {place}"),
             },
@@ -84,9 +84,9 @@ mod tests {
     fn a_definition_that_was_asked_for_is_shown_and_named() {
         let lines: String = (1..=40).map(|line| format!("line {line}\n")).collect();
         let shown = readable(&json!({"results": [{
-            "source": "code", "place": "core.rs", "title": "MAX", "line_start": 1, "line_end": 40,
+            "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1, "line_end": 40,
             "text": lines, "score": 0.5,
-            "matched": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
+            "matched_symbol": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
         }]}));
         assert!(shown.starts_with("1. code core.rs:26-29  CoreClient  [0.500]\n"), "{shown}");
         assert!(shown.contains("   | line 26\n") && !shown.contains("| line 1\n"), "{shown}");

@@ -4,17 +4,18 @@ use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::cli::TokenCommand;
 use crate::output::{self, Format, list, text, time};
-use crate::remote::Remote;
 
 /// Makes, lists or revokes personal access tokens.
-pub async fn run(command: TokenCommand, remote: &Remote, format: Format) -> Result<()> {
+pub async fn run(command: TokenCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
-        TokenCommand::Create { name, scopes, days, agent } => {
-            let mut request = json!({ "name": name, "scopes": scopes, "expires_in_days": days });
+        TokenCommand::Create { name, scopes, expires_in_days, agent } => {
+            let mut request =
+                json!({ "name": name, "scopes": scopes, "expires_in_days": expires_in_days });
             if let Some(agent) = agent {
-                request["agent"] = agent.into();
+                request["agent_login"] = agent.into();
             }
             let made = remote.post("/tokens", request).await?;
             format.print(&made, |made: &Value| {
@@ -43,7 +44,7 @@ fn table(tokens: &Value) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["id", "name", "ends with", "scopes", "expires", "last used", "state"]);
-    for token in list(tokens, "tokens") {
+    for token in list(tokens, "items") {
         let scopes: Vec<_> = list(token, "scopes").iter().filter_map(Value::as_str).collect();
         let state = if token["revoked_at"].is_null() { "" } else { "revoked" };
         table.add_row([

@@ -28,7 +28,7 @@ fn log(panic: &PanicHookInfo<'_>) {
     } else {
         let trace = backtrace.map(|trace| format!("\n{trace}")).unwrap_or_default();
         let said = format!("memory-copilot: thread {thread} panicked at {place}: {message}{trace}");
-        crate::output::complaint(&said);
+        crate::output::error_line(&said);
     }
 }
 

@@ -6,7 +6,7 @@ use mc_domain::{SessionId, TokenId, UserId};
 use secrecy::SecretString;
 use serde::Serialize;
 
-use super::{LIFETIME, Party, TYP};
+use super::{LIFETIME, TYP, TokenAudience};
 use crate::client::ClientId;
 use crate::keys::{self, SigningKey};
 use mc_domain::Scopes;
@@ -54,7 +54,7 @@ struct Claims<'a> {
 /// Issues an access token at `now`. `key` is the one that [`keys::KeySet::signer`] names. A session
 /// that has ended gives a token that has expired.
 pub fn issue(
-    party: &Party,
+    party: &TokenAudience,
     key: &SigningKey,
     grant: &Grant,
     now: DateTime<Utc>,

@@ -7,9 +7,9 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::members::{Fault, Members};
-use super::reason::{Part, Reason, Rejected};
-use super::{Access, LEEWAY, LIFETIME, MAX_BYTES, Party, TYP};
+use super::error::{InvalidAccessToken, Part, Reason};
+use super::json_object::{Fault, Members};
+use super::{Access, LEEWAY, LIFETIME, MAX_BYTES, TYP, TokenAudience};
 use crate::client::ClientId;
 use crate::keys::{KeySet, Unusable, VerifyingKey};
 use mc_domain::Scopes;
@@ -26,15 +26,20 @@ const LAST_SECOND: i64 = 253_402_300_799;
 /// Checks everything about a token at `now`: form, header, key, signature, then the claims. Nothing
 /// of the claims is read before the signature holds.
 pub fn verify(
-    party: &Party,
+    party: &TokenAudience,
     keys: &KeySet,
     token: &str,
     now: DateTime<Utc>,
-) -> Result<Access, Rejected> {
+) -> Result<Access, InvalidAccessToken> {
     Ok(check(party, keys, token, now)?)
 }
 
-fn check(party: &Party, keys: &KeySet, token: &str, now: DateTime<Utc>) -> Result<Access, Reason> {
+fn check(
+    party: &TokenAudience,
+    keys: &KeySet,
+    token: &str,
+    now: DateTime<Utc>,
+) -> Result<Access, Reason> {
     if token.len() > MAX_BYTES {
         return Err(Reason::TooLarge);
     }
@@ -81,7 +86,11 @@ fn check_signature(key: &VerifyingKey, signed: &str, signature: &str) -> Result<
     if verified.unwrap_or(false) { Ok(()) } else { Err(Reason::Signature) }
 }
 
-fn read_claims(mut claims: Members, party: &Party, now: DateTime<Utc>) -> Result<Access, Reason> {
+fn read_claims(
+    mut claims: Members,
+    party: &TokenAudience,
+    now: DateTime<Utc>,
+) -> Result<Access, Reason> {
     if let Some(name) = claims.unexpected(&CLAIMS) {
         return Err(Reason::UnexpectedClaim(shortened(name)));
     }

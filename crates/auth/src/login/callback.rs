@@ -5,7 +5,7 @@ use std::fmt;
 use url::form_urlencoded;
 
 use super::Error;
-use super::refusal::shown_code;
+use super::provider_error::shown_code;
 use crate::secret::LoginState;
 
 /// Longest code that is passed on, in bytes; providers' have some hundreds at most.

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use url::Url;
 
 use super::config::Credentials;
-use super::http::{Http, Lost};
+use super::http::{Http, ProviderHttpError};
 use super::identity::Said;
-use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, refusal};
+use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, provider_error};
 use crate::secret::LoginState;
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
@@ -115,7 +115,7 @@ impl Github {
             .set_redirect_uri(Cow::Owned(RedirectUrl::from_url(pending.redirect_uri)))
             .request_async(&self.web_http)
             .await
-            .map_err(|error| refusal::of_token(&self.name, error))?;
+            .map_err(|error| provider_error::of_token(&self.name, error))?;
         let token = tokens.access_token().secret();
         let (user, emails) = tokio::try_join!(self.user(token), self.emails(token))
             .map_err(|lost| lost.of(&self.name))?;
@@ -128,11 +128,11 @@ impl Github {
         said.checked(&self.name)
     }
 
-    async fn user(&self, token: &str) -> Result<User, Lost> {
+    async fn user(&self, token: &str) -> Result<User, ProviderHttpError> {
         self.api_http.get_json(self.user.clone(), token, MEDIA_TYPE).await
     }
 
-    async fn emails(&self, token: &str) -> Result<Vec<Email>, Lost> {
+    async fn emails(&self, token: &str) -> Result<Vec<Email>, ProviderHttpError> {
         self.api_http.get_json(self.emails.clone(), token, MEDIA_TYPE).await
     }
 }

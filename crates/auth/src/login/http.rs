@@ -27,7 +27,7 @@ pub(crate) struct Http {
 
 /// A request that got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Lost {
+pub(crate) enum ProviderHttpError {
     #[error("the address {0} is not https")]
     Address(String),
     #[error("it did not answer in time")]
@@ -46,12 +46,12 @@ pub(crate) enum Lost {
 
 impl Http {
     /// For the provider that lives at `home`.
-    pub(crate) fn new(home: &Url) -> Result<Self, Lost> {
+    pub(crate) fn new(home: &Url) -> Result<Self, ProviderHttpError> {
         Self::trusting(home, None)
     }
 
     /// The same, trusting the certificates in `ca_pem` beside those of the system.
-    pub(crate) fn trusting(home: &Url, ca_pem: Option<&[u8]>) -> Result<Self, Lost> {
+    pub(crate) fn trusting(home: &Url, ca_pem: Option<&[u8]>) -> Result<Self, ProviderHttpError> {
         let is_local = is_loopback(home);
         // Redirected, a secret or a code would go to another server.
         let client = reqwest::Client::builder()
@@ -61,9 +61,9 @@ impl Http {
             .user_agent(USER_AGENT);
         let client = if is_local { client.no_proxy() } else { client };
         let own = ca_pem.map(reqwest::Certificate::from_pem_bundle).transpose();
-        let own = own.map_err(|_| Lost::Setup)?.unwrap_or_default();
+        let own = own.map_err(|_| ProviderHttpError::Setup)?.unwrap_or_default();
         let client = own.into_iter().fold(client, reqwest::ClientBuilder::add_root_certificate);
-        let client = client.build().map_err(|_| Lost::Setup)?;
+        let client = client.build().map_err(|_| ProviderHttpError::Setup)?;
         let http = Self { client, is_local };
         http.check_address(home)?;
         Ok(http)
@@ -75,22 +75,23 @@ impl Http {
         url: Url,
         token: &str,
         accept: &str,
-    ) -> Result<T, Lost> {
+    ) -> Result<T, ProviderHttpError> {
         let request = self.client.get(url).bearer_auth(token).header(http::header::ACCEPT, accept);
-        let response = self.execute(request.build().map_err(|_| Lost::Broken)?).await?;
+        let response =
+            self.execute(request.build().map_err(|_| ProviderHttpError::Broken)?).await?;
         if response.status() != StatusCode::OK {
-            return Err(Lost::Status(response.status()));
+            return Err(ProviderHttpError::Status(response.status()));
         }
-        serde_json::from_slice(response.body()).map_err(|_| Lost::Json)
+        serde_json::from_slice(response.body()).map_err(|_| ProviderHttpError::Json)
     }
 
-    async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, Lost> {
+    async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, ProviderHttpError> {
         self.check_address(request.url())?;
         let mut response = self.client.execute(request).await.map_err(|error| lost(&error))?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| lost(&error))? {
             if body.len() + chunk.len() > MAX_ANSWER_BYTES {
-                return Err(Lost::TooLarge);
+                return Err(ProviderHttpError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }
@@ -101,13 +102,13 @@ impl Http {
     }
 
     /// Whether `url` is one that this provider may name: over TLS, unless both are on this machine.
-    pub(crate) fn check_address(&self, url: &Url) -> Result<(), Lost> {
+    pub(crate) fn check_address(&self, url: &Url) -> Result<(), ProviderHttpError> {
         let is_safe = url.scheme() == "https"
             || (url.scheme() == "http" && self.is_local && is_loopback(url));
         if is_safe && url.username().is_empty() && url.password().is_none() {
             Ok(())
         } else {
-            Err(Lost::Address(url.host_str().unwrap_or_default().to_owned()))
+            Err(ProviderHttpError::Address(url.host_str().unwrap_or_default().to_owned()))
         }
     }
 }
@@ -115,19 +116,21 @@ impl Http {
 /// For the requests of the `oauth2` and `openidconnect` crates. Not by a closure, of which the compiler
 /// can't tell that its futures may go from thread to thread.
 impl<'c> AsyncHttpClient<'c> for Http {
-    type Error = Lost;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, Lost>> + Send + 'c>>;
+    type Error = ProviderHttpError;
+    type Future =
+        Pin<Box<dyn Future<Output = Result<HttpResponse, ProviderHttpError>> + Send + 'c>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
-            let request = reqwest::Request::try_from(request).map_err(|_| Lost::Broken)?;
+            let request =
+                reqwest::Request::try_from(request).map_err(|_| ProviderHttpError::Broken)?;
             self.execute(request).await
         })
     }
 }
 
-fn lost(error: &reqwest::Error) -> Lost {
-    if error.is_timeout() { Lost::Late } else { Lost::Broken }
+fn lost(error: &reqwest::Error) -> ProviderHttpError {
+    if error.is_timeout() { ProviderHttpError::Late } else { ProviderHttpError::Broken }
 }
 
 #[cfg(test)]
@@ -150,7 +153,7 @@ mod tests {
             "ftp://127.0.0.1",
             "https://user:secret@id.example.com",
         ] {
-            assert!(matches!(Http::new(&url(home)), Err(Lost::Address(_))), "{home}");
+            assert!(matches!(Http::new(&url(home)), Err(ProviderHttpError::Address(_))), "{home}");
         }
     }
 

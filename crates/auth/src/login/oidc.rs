@@ -22,9 +22,11 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::config::Credentials;
-use super::http::{Http, Lost};
+use super::http::{Http, ProviderHttpError};
 use super::identity::Said;
-use super::{Callback, Error, ExternalIdentity, Pending, ProviderName, Request, id_token, refusal};
+use super::{
+    Callback, Error, ExternalIdentity, Pending, ProviderName, Request, id_token, provider_error,
+};
 use crate::secret::LoginState;
 
 type Metadata = ProviderMetadata<
@@ -189,12 +191,14 @@ impl Oidc {
     ) -> Result<CoreTokenResponse, Error> {
         client
             .exchange_code(AuthorizationCode::new(callback.code.clone()))
-            .map_err(|_| refusal::bad_answer(&self.name, "its metadata has no token endpoint"))?
+            .map_err(|_| {
+                provider_error::bad_answer(&self.name, "its metadata has no token endpoint")
+            })?
             .set_pkce_verifier(pending.pkce_verifier)
             .set_redirect_uri(Cow::Owned(RedirectUrl::from_url(pending.redirect_uri)))
             .request_async(&self.http)
             .await
-            .map_err(|error| refusal::of_token(&self.name, error))
+            .map_err(|error| provider_error::of_token(&self.name, error))
     }
 
     /// What the provider's endpoint says about the person of `claims`, if it has one.
@@ -213,7 +217,7 @@ impl Oidc {
             Ok(info) => Ok(Some(info)),
             Err(UserInfoError::Request(lost)) => Err(lost.of(&self.name)),
             Err(UserInfoError::ClaimsVerification(error)) => Err(self.unbelievable(&error)),
-            Err(_) => Err(refusal::bad_answer(&self.name, "no user info")),
+            Err(_) => Err(provider_error::bad_answer(&self.name, "no user info")),
         }
     }
 
@@ -254,17 +258,17 @@ fn header_safe(token: &AccessToken, provider: &ProviderName) -> Result<AccessTok
     Err(Error::BadAnswer { provider: provider.clone(), reason })
 }
 
-fn undiscovered(provider: &ProviderName, error: DiscoveryError<Lost>) -> Error {
+fn undiscovered(provider: &ProviderName, error: DiscoveryError<ProviderHttpError>) -> Error {
     match error {
         DiscoveryError::Request(lost) => lost.of(provider),
         DiscoveryError::Response(status, ..) if !status.is_success() => {
-            Lost::Status(status).of(provider)
+            ProviderHttpError::Status(status).of(provider)
         }
         DiscoveryError::Validation(_) => Error::Settings {
             provider: provider.clone(),
             reason: "its metadata names another issuer; give `issuer` exactly as it stands there"
                 .to_owned(),
         },
-        _ => refusal::bad_answer(provider, "no metadata or keys as the protocol has them"),
+        _ => provider_error::bad_answer(provider, "no metadata or keys as the protocol has them"),
     }
 }

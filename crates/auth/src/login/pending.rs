@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::{Callback, Error, ProviderName};
 use crate::secret::LoginState;
-use mc_crypto::{Place, Sealer};
+use mc_crypto::{AssociatedData, Encryptor};
 
 /// How long a person has to sign in.
 pub const LIFETIME: TimeDelta = TimeDelta::minutes(10);
@@ -35,19 +35,20 @@ pub struct Pending {
 
 impl Pending {
     /// For the database, bound to the hash of `state`, under which it is stored.
-    pub fn seal(&self, sealer: &Sealer, state: &LoginState) -> Vec<u8> {
+    pub fn seal(&self, sealer: &Encryptor, state: &LoginState) -> Vec<u8> {
         let json = Zeroizing::new(serde_json::to_vec(self).expect("texts and times are JSON"));
-        sealer.seal(Place { purpose: PURPOSE, row: state.hash().as_bytes() }, &json)
+        sealer.encrypt(AssociatedData { purpose: PURPOSE, row: state.hash().as_bytes() }, &json)
     }
 
     /// What was sealed for `state`.
     pub fn open(
-        sealer: &Sealer,
+        sealer: &Encryptor,
         state: &LoginState,
         envelope: &[u8],
     ) -> Result<Self, mc_crypto::Error> {
         let hash = state.hash();
-        let json = sealer.open(Place { purpose: PURPOSE, row: hash.as_bytes() }, envelope)?;
+        let json =
+            sealer.decrypt(AssociatedData { purpose: PURPOSE, row: hash.as_bytes() }, envelope)?;
         serde_json::from_slice(&json).map_err(|_| mc_crypto::Error::Malformed)
     }
 
@@ -85,7 +86,7 @@ impl fmt::Debug for Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mc_crypto::SealingKey;
+    use mc_crypto::EncryptionKey;
 
     fn begun(state: &LoginState) -> Pending {
         Pending {
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_login_rests_sealed_and_belongs_to_its_state() {
-        let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+        let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
         let (state, other) = (LoginState::generate(), LoginState::generate());
         let envelope = begun(&state).seal(&sealer, &state);
         let opened = Pending::open(&sealer, &state, &envelope).expect("opens");

@@ -4,7 +4,7 @@ use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_auth::jwt::{self, Access, LIFETIME, Party, Reason, Rejected};
+use mc_auth::jwt::{self, Access, InvalidAccessToken, LIFETIME, Reason, TokenAudience};
 use mc_auth::keys::{KeySet, KeyState, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl Case {
 
 /// The service's party and keys; the private halves are in the open here.
 pub struct Forge {
-    pub party: Party,
+    pub party: TokenAudience,
     pub active: Ed25519KeyPair,
     pub retiring: Ed25519KeyPair,
     pub retired: Ed25519KeyPair,
@@ -66,14 +66,14 @@ impl Forge {
             VerifyingKey::new(public(&retired), KeyState::Retired { since }),
             VerifyingKey::new(public(&outlived), KeyState::Retiring { until: now() }),
         ]);
-        let party = Party {
+        let party = TokenAudience {
             issuer: "https://memory.example.com".to_owned(),
             audience: "https://memory.example.com/api".to_owned(),
         };
         Self { party, active, retiring, retired, outlived, foreign, service_key, keys }
     }
 
-    pub fn verify(&self, token: &str, at: DateTime<Utc>) -> Result<Access, Rejected> {
+    pub fn verify(&self, token: &str, at: DateTime<Utc>) -> Result<Access, InvalidAccessToken> {
         jwt::verify(&self.party, &self.keys, token, at)
     }
 

@@ -11,7 +11,7 @@ mod times;
 
 use std::collections::BTreeSet;
 
-use mc_auth::jwt::{self, Grant, LEEWAY, LIFETIME, Rejected};
+use mc_auth::jwt::{self, Grant, InvalidAccessToken, LEEWAY, LIFETIME};
 use mc_domain::{Classified as _, ErrorKind, SessionId, UserId};
 use secrecy::ExposeSecret as _;
 
@@ -24,7 +24,7 @@ fn every_forged_token_is_refused_for_its_own_reason() {
     let mut surprises = Vec::new();
     for case in &cases {
         let outcome = forge.verify(&case.token, case.at);
-        let reason = outcome.as_ref().map_err(Rejected::reason);
+        let reason = outcome.as_ref().map_err(InvalidAccessToken::reason);
         if reason != Err(&case.reason) {
             surprises.push(format!("{}: {reason:?}, not {:?}", case.name, case.reason));
         }

@@ -1,8 +1,8 @@
 //! Authorization code with PKCE and nonce, by OpenID Connect.
 
 use chrono::{TimeDelta, Utc};
-use mc_auth::login::{Callback, Error, Pending, Provider, ProviderKind};
-use mc_crypto::{Sealer, SealingKey};
+use mc_auth::login::{Callback, Error, LoginProvider, Pending, ProviderKind};
+use mc_crypto::{EncryptionKey, Encryptor};
 
 use crate::browser::Browser;
 use crate::server::Server;
@@ -35,7 +35,7 @@ async fn the_secret_is_sent_as_the_provider_wants_it() {
     let server = Server::github().await;
     let issuer = server.url.join("login/oauth").expect("an address").to_string();
     let config = config("web-RS256", ProviderKind::Oidc { issuer });
-    let provider = Provider::discover(&config).await.expect("metadata");
+    let provider = LoginProvider::discover(&config).await.expect("metadata");
     assert_eq!(login(&provider, "1815").await.expect("a person").subject, "1815");
 }
 
@@ -43,7 +43,7 @@ async fn the_secret_is_sent_as_the_provider_wants_it() {
 async fn a_login_survives_its_rest_in_the_database() {
     let server = Server::oidc().await;
     let provider = oidc(&server, "RS256").await;
-    let sealer = Sealer::new(SealingKey::generate(), Vec::new());
+    let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
     let started = start(&provider);
     let envelope = started.pending.seal(&sealer, &started.state);
 
@@ -149,7 +149,7 @@ async fn a_login_begun_with_one_provider_is_not_ended_by_another() {
     let (back, pending) = up_to_callback(&oidc(&one, "RS256").await, "1815").await;
     let mut config = config("web-RS256", ProviderKind::Oidc { issuer: other.issuer().to_owned() });
     config.name = "other".parse().expect("a name");
-    let other = Provider::discover(&config).await.expect("metadata");
+    let other = LoginProvider::discover(&config).await.expect("metadata");
     let error = other.finish(&back, pending, Utc::now()).await.err();
     assert_eq!(error, Some(Error::MixUp { provider: "corp".parse().expect("a name") }));
 }
@@ -160,7 +160,7 @@ async fn metadata_that_names_another_issuer_is_refused() {
     let alias = server.issuer().replace("127.0.0.1", "localhost");
     for issuer in [alias, format!("{}/", server.issuer())] {
         let config = config("web-RS256", ProviderKind::Oidc { issuer });
-        let error = Provider::discover(&config).await.expect_err("another issuer");
+        let error = LoginProvider::discover(&config).await.expect_err("another issuer");
         assert!(matches!(&error, Error::Settings { .. }), "{error:?}");
     }
 }

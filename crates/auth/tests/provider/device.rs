@@ -3,17 +3,18 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mc_auth::client::ClientId;
-use mc_auth::terminal::{Error, Terminal};
+use mc_auth::device_client::{DeviceFlowClient, Error};
 use mc_domain::Scopes;
 use secrecy::ExposeSecret as _;
 
 use crate::browser::Browser;
 use crate::server::Server;
 
-fn terminal(server: &Server, client: &str) -> Terminal {
+fn terminal(server: &Server, client: &str) -> DeviceFlowClient {
     let endpoint = |path| server.url.join(path).expect("an address");
     let client = ClientId::parse(client).expect("an id");
-    Terminal::new(endpoint("device/auth"), endpoint("token"), &client, None).expect("an address")
+    DeviceFlowClient::new(endpoint("device/auth"), endpoint("token"), &client, None)
+        .expect("an address")
 }
 
 fn scopes() -> Scopes {
@@ -67,7 +68,7 @@ async fn an_address_that_is_no_service_is_said_to_be_none() {
     let server = Server::oidc().await;
     let endpoint = |path| server.url.join(path).expect("an address");
     let client = ClientId::parse("memory-copilot-cli").expect("an id");
-    let terminal = Terminal::new(endpoint("nowhere"), endpoint("token"), &client, None);
+    let terminal = DeviceFlowClient::new(endpoint("nowhere"), endpoint("token"), &client, None);
     let error = terminal.expect("an address").begin(scopes()).await.err();
     assert!(matches!(error, Some(Error::Refused(_) | Error::BadAnswer)), "{error:?}");
 }

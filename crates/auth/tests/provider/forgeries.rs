@@ -1,7 +1,7 @@
 //! What a real provider was made to say: ID tokens that are forged, most of them with its own key, and
 //! metadata that lead elsewhere.
 
-use mc_auth::login::{Error, Provider, ProviderKind};
+use mc_auth::login::{Error, LoginProvider, ProviderKind};
 
 use crate::server::Server;
 use crate::support::{config, login, oidc};
@@ -89,7 +89,7 @@ async fn an_answer_is_read_up_to_a_limit() {
     );
 }
 
-async fn discovery(server: &Server) -> Result<Provider, Error> {
+async fn discovery(server: &Server) -> Result<LoginProvider, Error> {
     let kind = ProviderKind::Oidc { issuer: server.issuer().to_owned() };
-    Provider::discover(&config("web-RS256", kind)).await
+    LoginProvider::discover(&config("web-RS256", kind)).await
 }

@@ -1,14 +1,14 @@
 //! Plain OAuth 2.0 with PKCE, and GitHub's REST API, at addresses like GitHub's.
 
 use chrono::Utc;
-use mc_auth::login::{Error, Provider, ProviderKind};
+use mc_auth::login::{Error, LoginProvider, ProviderKind};
 
 use crate::server::Server;
 use crate::support::{altered, config, login, up_to_callback};
 
-async fn github(server: &Server) -> Provider {
+async fn github(server: &Server) -> LoginProvider {
     let kind = ProviderKind::Github { web: server.url.clone(), api: server.url.clone() };
-    Provider::discover(&config("web-RS256", kind)).await.expect("a provider")
+    LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider")
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
 async fn an_answer_that_names_somebody_else_is_refused() {
     let (server, other) = tokio::join!(Server::github(), Server::github());
     let kind = ProviderKind::Github { web: other.url.clone(), api: server.url.clone() };
-    let confused = Provider::discover(&config("web-RS256", kind)).await.expect("a provider");
+    let confused = LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider");
     let (back, pending) = up_to_callback(&github(&server).await, "1815").await;
     let error = confused.finish(&back, pending, Utc::now()).await.err();
     assert_eq!(error, Some(Error::MixUp { provider: confused.name().clone() }));
@@ -53,7 +53,7 @@ async fn an_answer_that_names_somebody_else_is_refused() {
 async fn an_api_that_is_not_githubs_is_said_to_be() {
     let (server, other) = tokio::join!(Server::github(), Server::github());
     let kind = ProviderKind::Github { web: server.url.clone(), api: other.url.clone() };
-    let provider = Provider::discover(&config("web-RS256", kind)).await.expect("a provider");
+    let provider = LoginProvider::discover(&config("web-RS256", kind)).await.expect("a provider");
     let error = login(&provider, "1815").await.expect_err("its tokens are not known there");
     assert!(
         matches!(&error, Error::Unavailable { reason, .. } if reason.contains("401")),

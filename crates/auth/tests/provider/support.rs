@@ -2,7 +2,8 @@
 
 use chrono::Utc;
 use mc_auth::login::{
-    Callback, Error, ExternalIdentity, Pending, Provider, ProviderConfig, ProviderKind, Started,
+    AuthorizationRequest, Callback, Error, ExternalIdentity, LoginProvider, Pending,
+    ProviderConfig, ProviderKind,
 };
 use url::Url;
 
@@ -25,25 +26,25 @@ pub fn config(client_id: &str, kind: ProviderKind) -> ProviderConfig {
 
 /// The server as an OpenID Connect provider, asked by the client that has its ID tokens signed with
 /// `algorithm`.
-pub async fn oidc(server: &Server, algorithm: &str) -> Provider {
+pub async fn oidc(server: &Server, algorithm: &str) -> LoginProvider {
     let kind = ProviderKind::Oidc { issuer: server.issuer().to_owned() };
     let config = config(&format!("web-{algorithm}"), kind);
-    Provider::discover(&config).await.expect("metadata and keys")
+    LoginProvider::discover(&config).await.expect("metadata and keys")
 }
 
-pub fn start(provider: &Provider) -> Started {
+pub fn start(provider: &LoginProvider) -> AuthorizationRequest {
     provider.start(&redirect_uri(), Utc::now())
 }
 
 /// A login up to the moment when the browser comes back.
-pub async fn up_to_callback(provider: &Provider, login: &str) -> (Callback, Pending) {
+pub async fn up_to_callback(provider: &LoginProvider, login: &str) -> (Callback, Pending) {
     let started = start(provider);
     let back = Browser::new().sign_in(&started.url, login).await;
     (callback(&back), started.pending)
 }
 
 /// A whole login.
-pub async fn login(provider: &Provider, login: &str) -> Result<ExternalIdentity, Error> {
+pub async fn login(provider: &LoginProvider, login: &str) -> Result<ExternalIdentity, Error> {
     let (callback, pending) = up_to_callback(provider, login).await;
     provider.finish(&callback, pending, Utc::now()).await
 }

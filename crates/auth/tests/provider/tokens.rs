@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use chrono::{DateTime, Utc};
-use mc_auth::jwt::{self, Grant, Party};
+use mc_auth::jwt::{self, Grant, TokenAudience};
 use mc_auth::keys::{KeySet, KeyState, SigningKey, VerifyingKey};
 use mc_domain::{SessionId, UserId};
 use secrecy::ExposeSecret as _;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::server::{installation, script};
 
 struct Service {
-    party: Party,
+    party: TokenAudience,
     key: SigningKey,
     keys: KeySet,
 }
@@ -29,7 +29,7 @@ impl Service {
             VerifyingKey::new(*older.public(), KeyState::Retiring { until: now() + jwt::LIFETIME }),
             VerifyingKey::new(*key.public(), KeyState::Active { since: now() }),
         ]);
-        let party = Party {
+        let party = TokenAudience {
             issuer: "https://memory.example.com".to_owned(),
             audience: "https://memory.example.com/api".to_owned(),
         };

@@ -3,13 +3,13 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use mc_domain::{Classified, ErrorKind};
 
-use super::{Ability, SystemKind};
+use super::{Capability, Provider};
 
 /// Why there is no answer. `system` is the operator's name for it; no message holds a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The operator's settings can't be right.
-    #[error("connectors.systems.{system}: {reason}")]
+    #[error("connectors.{system}: {reason}")]
     Settings {
         /// Which system.
         system: String,
@@ -22,9 +22,9 @@ pub enum Error {
         /// Which system.
         system: String,
         /// What it is.
-        kind: SystemKind,
+        kind: Provider,
         /// What it was asked for.
-        ability: Ability,
+        ability: Capability,
     },
     /// What was asked for can't be the name of anything there.
     #[error("{what:?} is nothing that {system} can have: {rule}")]
@@ -108,7 +108,7 @@ pub enum Error {
     },
     /// What came back is not what such a system answers.
     #[error(
-        "{system} answered {action} with {reason}; check that connectors.systems.{system}.url is the address of \
+        "{system} answered {action} with {reason}; check that connectors.{system}.base_url is the address of \
          its API and not of a page to log in at"
     )]
     NotUnderstood {

@@ -1,10 +1,10 @@
 //! One way to ask for all systems: in bounds, patient for a moment, and never with the credential elsewhere.
 
-mod answer;
-mod limit;
+mod error_response;
+mod etag_cache;
+mod rate_limit;
 mod redirect;
-mod refusal;
-mod remembered;
+mod response;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use answer::{Answer, parsed};
-use limit::Limit;
-pub(super) use refusal::remedy;
-use remembered::Remembered;
+pub(super) use error_response::remedy;
+use etag_cache::EtagCache;
+use rate_limit::Limit;
+use response::{Answer, parsed};
 
-use super::{Error, SystemSettings};
+use super::{ConnectorConfig, Error};
 
 const USER_AGENT: &str = concat!("memory-copilot/", env!("CARGO_PKG_VERSION"));
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// How a system takes its credential, and what it wants to be sent along.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Manners {
+pub(super) struct RequestDefaults {
     /// The credential's header, with the credential.
     pub(super) credential: Option<(HeaderName, HeaderValue)>,
     /// Sent with each request.
@@ -45,11 +45,11 @@ pub(super) struct Http(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     client: Client,
-    settings: Arc<SystemSettings>,
+    settings: Arc<ConnectorConfig>,
     base: Url,
-    manners: Manners,
+    manners: RequestDefaults,
     limit: Limit,
-    remembered: Remembered,
+    remembered: EtagCache,
 }
 
 /// A request, and what it is for as messages say it: "to list the issues of CS".
@@ -62,9 +62,9 @@ pub(super) struct Request<'a> {
 
 impl Http {
     pub(super) fn new(
-        settings: Arc<SystemSettings>,
+        settings: Arc<ConnectorConfig>,
         base: Url,
-        manners: Manners,
+        manners: RequestDefaults,
     ) -> Result<Self, Error> {
         let builder = Client::builder()
             .user_agent(USER_AGENT)
@@ -77,7 +77,7 @@ impl Http {
             system: settings.name.clone(),
             reason: format!("no HTTP client can be made: {error}"),
         })?;
-        let (limit, remembered) = (Limit::default(), Remembered::new());
+        let (limit, remembered) = (Limit::default(), EtagCache::new());
         Ok(Self(Arc::new(Inner { client, settings, base, manners, limit, remembered })))
     }
 
@@ -86,7 +86,7 @@ impl Http {
         &self.0.settings.name
     }
 
-    pub(super) fn settings(&self) -> &SystemSettings {
+    pub(super) fn settings(&self) -> &ConnectorConfig {
         &self.0.settings
     }
 
@@ -189,7 +189,7 @@ impl Http {
             builder = builder.header(CONTENT_TYPE, JSON).body(body.clone());
         }
         let response = builder.send().await.map_err(|error| self.lost(&error))?;
-        answer::read(self, request.action, response).await
+        response::read(self, request.action, response).await
     }
 
     /// What the answer is worth.
@@ -216,11 +216,11 @@ impl Http {
     }
 
     fn refusal(&self, answer: &Answer, action: &str) -> Error {
-        if let Some(retry_at) = limit::retry_at(answer, Utc::now()) {
+        if let Some(retry_at) = rate_limit::retry_at(answer, Utc::now()) {
             self.0.limit.hold(retry_at);
             return Error::RateLimited { system: self.system().to_owned(), retry_at };
         }
-        refusal::of(&self.0.settings, answer, action)
+        error_response::of(&self.0.settings, answer, action)
     }
 
     fn lost(&self, error: &reqwest::Error) -> Error {

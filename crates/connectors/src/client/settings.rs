@@ -9,17 +9,17 @@ use url::Url;
 use super::Error;
 
 /// What a system may be asked for.
-pub use mc_domain::Ability;
+pub use mc_domain::Capability;
 /// Which system it is: the six that send webhooks can be asked as well.
-pub use mc_domain::WebhookSource as SystemKind;
+pub use mc_domain::Provider;
 
 /// A system that the operator has named.
 #[derive(Debug, Clone)]
-pub struct SystemSettings {
+pub struct ConnectorConfig {
     /// The operator's name for it; messages speak of it by that.
     pub name: String,
     /// Which one it is.
-    pub kind: SystemKind,
+    pub kind: Provider,
     /// Where people open it, such as `https://git.example.org`; for GitHub itself `https://github.com`.
     pub url: Url,
     /// Whose token it is, where the system wants to know: Jira and Confluence in Atlassian's cloud.
@@ -30,7 +30,7 @@ pub struct SystemSettings {
     pub limits: Limits,
 }
 
-impl SystemSettings {
+impl ConnectorConfig {
     pub(super) fn check(&self) -> Result<(), Error> {
         let url = &self.url;
         let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
@@ -42,7 +42,8 @@ impl SystemSettings {
             return Ok(());
         }
         // The address itself is not shown: it may hold a password.
-        let reason = "url must be http(s)://host/path, without a user, password, query or fragment";
+        let reason =
+            "base_url must be http(s)://host/path, without a user, password, query or fragment";
         Err(Error::Settings { system: self.name.clone(), reason: reason.to_owned() })
     }
 }

@@ -1,11 +1,11 @@
 //! What runs on a commit: checks, their suites, workflows, and statuses that others set.
 
-use mc_domain::Conclusion;
+use mc_domain::CiConclusion;
 use serde::Deserialize;
 
 use super::Repository;
 use crate::ci::{CiRun, part};
-use crate::delivery::{Unreadable, needed, text};
+use crate::delivery::{ParseError, needed, text};
 use crate::event::{self, Event};
 
 #[derive(Default, Deserialize)]
@@ -83,7 +83,7 @@ struct Paths {
 }
 
 /// Two workflows may each have a check of one name. A check that is run again stays in its suite.
-pub(super) fn check_run(body: CheckRunBody) -> Result<Event, Unreadable> {
+pub(super) fn check_run(body: CheckRunBody) -> Result<Event, ParseError> {
     let mut run = body.check_run;
     let paths = Paths { sha: "check_run.head_sha", name: "check_run.name" };
     let suite = run.check_suite.take().and_then(|suite| suite.id);
@@ -92,7 +92,7 @@ pub(super) fn check_run(body: CheckRunBody) -> Result<Event, Unreadable> {
 }
 
 /// A commit has one suite for each workflow, all of them one app's: only the id tells them apart.
-pub(super) fn check_suite(body: CheckSuiteBody) -> Result<Event, Unreadable> {
+pub(super) fn check_suite(body: CheckSuiteBody) -> Result<Event, ParseError> {
     let mut suite = body.check_suite;
     let paths = Paths { sha: "check_suite.head_sha", name: "check_suite.id" };
     let app = suite.app.take().and_then(|app| app.name).unwrap_or_else(|| "suite".to_owned());
@@ -101,7 +101,7 @@ pub(super) fn check_suite(body: CheckSuiteBody) -> Result<Event, Unreadable> {
 }
 
 /// One that runs for a push and for a pull request runs twice.
-pub(super) fn workflow_run(body: WorkflowRunBody) -> Result<Event, Unreadable> {
+pub(super) fn workflow_run(body: WorkflowRunBody) -> Result<Event, ParseError> {
     let mut run = body.workflow_run;
     let paths = Paths { sha: "workflow_run.head_sha", name: "workflow_run.name" };
     let name =
@@ -113,11 +113,11 @@ pub(super) fn workflow_run(body: WorkflowRunBody) -> Result<Event, Unreadable> {
     told(run, Some(name), body.repository, &paths)
 }
 
-pub(super) fn status(body: StatusBody) -> Result<Event, Unreadable> {
+pub(super) fn status(body: StatusBody) -> Result<Event, ParseError> {
     let conclusion = match text(body.state, "state")?.as_str() {
-        "success" => Conclusion::Success,
-        "failure" | "error" => Conclusion::Failure,
-        _ => Conclusion::Pending,
+        "success" => CiConclusion::Success,
+        "failure" | "error" => CiConclusion::Failure,
+        _ => CiConclusion::Pending,
     };
     let updated_at = body.updated_at.or(body.created_at).as_deref().and_then(event::time);
     CiRun {
@@ -126,7 +126,7 @@ pub(super) fn status(body: StatusBody) -> Result<Event, Unreadable> {
         name: text(body.context, "context")?,
         conclusion,
         url: event::page(body.target_url),
-        finished_at: updated_at.filter(|_| conclusion != Conclusion::Pending),
+        completed_at: updated_at.filter(|_| conclusion != CiConclusion::Pending),
         updated_at,
     }
     .bounded()
@@ -137,10 +137,10 @@ fn told(
     name: Option<String>,
     repository: Repository,
     paths: &Paths,
-) -> Result<Event, Unreadable> {
+) -> Result<Event, ParseError> {
     let time = |at: Option<String>| at.as_deref().and_then(event::time);
     let conclusion = conclusion(run.status.as_deref(), run.conclusion.as_deref());
-    let has_ended = conclusion != Conclusion::Pending;
+    let has_ended = conclusion != CiConclusion::Pending;
     let ended_at = time(run.completed_at).filter(|_| has_ended);
     let updated_at = time(run.updated_at);
     CiRun {
@@ -149,23 +149,23 @@ fn told(
         name: needed(name, paths.name)?,
         conclusion,
         url: event::page(run.html_url),
-        finished_at: ended_at.or(updated_at.filter(|_| has_ended)),
+        completed_at: ended_at.or(updated_at.filter(|_| has_ended)),
         updated_at: updated_at.or(ended_at).or(time(run.started_at)),
     }
     .bounded()
 }
 
 /// What waits for a person has not ended.
-fn conclusion(status: Option<&str>, conclusion: Option<&str>) -> Conclusion {
+fn conclusion(status: Option<&str>, conclusion: Option<&str>) -> CiConclusion {
     if status.is_some_and(|status| status != "completed") {
-        return Conclusion::Pending;
+        return CiConclusion::Pending;
     }
     match conclusion {
-        Some("success") => Conclusion::Success,
-        Some("failure" | "timed_out" | "startup_failure") => Conclusion::Failure,
-        Some("cancelled" | "stale") => Conclusion::Cancelled,
-        Some("neutral" | "skipped") => Conclusion::Neutral,
-        _ => Conclusion::Pending,
+        Some("success") => CiConclusion::Success,
+        Some("failure" | "timed_out" | "startup_failure") => CiConclusion::Failure,
+        Some("cancelled" | "stale") => CiConclusion::Cancelled,
+        Some("neutral" | "skipped") => CiConclusion::Neutral,
+        _ => CiConclusion::Pending,
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
 
     const REPOSITORY: &str = r#""repository": {"full_name": "octocat/hello"}"#;
 
-    fn run(event: Result<Event, Unreadable>) -> CiRun {
+    fn run(event: Result<Event, ParseError>) -> CiRun {
         match event {
             Ok(Event::Ci(run)) => run,
             other => panic!("{other:?}"),
@@ -199,9 +199,9 @@ mod tests {
             repository: "octocat/hello".to_owned(),
             sha: "ab".repeat(20),
             name: "build".to_owned(),
-            conclusion: Conclusion::Failure,
+            conclusion: CiConclusion::Failure,
             url: "https://git.example.org/runs/4".to_owned(),
-            finished_at: ended,
+            completed_at: ended,
             updated_at: ended,
         };
         assert_eq!(told, expected);
@@ -209,7 +209,7 @@ mod tests {
             r#""check_run": {"name": "build", "head_sha": "SHA", "status": "in_progress",
             "conclusion": null, "started_at": "2026-01-02T03:04:05Z"}"#,
         )));
-        assert_eq!((begun.conclusion, begun.finished_at), (Conclusion::Pending, None));
+        assert_eq!((begun.conclusion, begun.completed_at), (CiConclusion::Pending, None));
         assert_eq!(begun.updated_at, event::time("2026-01-02T03:04:05Z"));
     }
 
@@ -255,11 +255,11 @@ mod tests {
         };
         assert_eq!(
             (of("error").conclusion, of("error").name),
-            (Conclusion::Failure, "ci/deploy".to_owned())
+            (CiConclusion::Failure, "ci/deploy".to_owned())
         );
         assert_eq!(
-            (of("pending").conclusion, of("pending").finished_at),
-            (Conclusion::Pending, None)
+            (of("pending").conclusion, of("pending").completed_at),
+            (CiConclusion::Pending, None)
         );
     }
 
@@ -267,18 +267,18 @@ mod tests {
     fn every_word_of_an_end_is_known() {
         let of = |word| conclusion(Some("completed"), Some(word));
         for word in ["failure", "timed_out", "startup_failure"] {
-            assert_eq!(of(word), Conclusion::Failure, "{word}");
+            assert_eq!(of(word), CiConclusion::Failure, "{word}");
         }
-        assert_eq!((of("stale"), of("skipped")), (Conclusion::Cancelled, Conclusion::Neutral));
-        assert_eq!(of("action_required"), Conclusion::Pending);
-        assert_eq!(conclusion(Some("queued"), Some("success")), Conclusion::Pending);
+        assert_eq!((of("stale"), of("skipped")), (CiConclusion::Cancelled, CiConclusion::Neutral));
+        assert_eq!(of("action_required"), CiConclusion::Pending);
+        assert_eq!(conclusion(Some("queued"), Some("success")), CiConclusion::Pending);
     }
 
     #[test]
     fn a_run_on_no_commit_is_refused() {
         let body: CheckRunBody = read(r#""check_run": {"name": "build", "head_sha": "main"}"#);
-        assert!(matches!(check_run(body), Err(Unreadable::Unfit { .. })));
+        assert!(matches!(check_run(body), Err(ParseError::Unfit { .. })));
         let body: CheckRunBody = read(r#""check_run": {"name": "build"}"#);
-        assert_eq!(check_run(body), Err(Unreadable::Missing("check_run.head_sha")));
+        assert_eq!(check_run(body), Err(ParseError::Missing("check_run.head_sha")));
     }
 }

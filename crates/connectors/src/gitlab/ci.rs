@@ -1,12 +1,12 @@
 //! Pipelines and their jobs.
 
-use mc_domain::Conclusion;
+use mc_domain::CiConclusion;
 use serde::Deserialize;
 use url::Url;
 
 use super::Project;
 use crate::ci::{CiRun, part};
-use crate::delivery::{Unreadable, needed, text};
+use crate::delivery::{ParseError, needed, text};
 use crate::event::{self, Event};
 
 #[derive(Default, Deserialize)]
@@ -50,7 +50,7 @@ struct Repository {
 }
 
 /// One that runs for a push and for a merge request runs twice.
-pub(super) fn pipeline(body: PipelineBody) -> Result<Event, Unreadable> {
+pub(super) fn pipeline(body: PipelineBody) -> Result<Event, ParseError> {
     let Pipeline { sha, source, status, url, created_at, finished_at } = body.object_attributes;
     let name = match source {
         Some(source) => format!("pipeline ({source})"),
@@ -65,20 +65,20 @@ pub(super) fn pipeline(body: PipelineBody) -> Result<Event, Unreadable> {
         name,
         conclusion,
         url: event::page(url),
-        finished_at: finished_at.filter(|_| conclusion != Conclusion::Pending),
+        completed_at: finished_at.filter(|_| conclusion != CiConclusion::Pending),
         updated_at: finished_at.or(created_at),
     }
     .bounded()
 }
 
 /// A commit may have several pipelines, each with a job of one name. A job that is run again stays in its own.
-pub(super) fn job(body: JobBody) -> Result<Event, Unreadable> {
+pub(super) fn job(body: JobBody) -> Result<Event, ParseError> {
     let [created_at, started_at, finished_at] =
         [body.build_created_at, body.build_started_at, body.build_finished_at]
             .map(|at| at.as_deref().and_then(event::time));
     // It may fail, and the pipeline goes on.
     let conclusion = match conclusion(&text(body.build_status, "build_status")?) {
-        Conclusion::Failure if body.build_allow_failure => Conclusion::Neutral,
+        CiConclusion::Failure if body.build_allow_failure => CiConclusion::Neutral,
         conclusion => conclusion,
     };
     let named = body.project.and_then(|project| project.path_with_namespace);
@@ -89,7 +89,7 @@ pub(super) fn job(body: JobBody) -> Result<Event, Unreadable> {
         name: part(&text(body.build_name, "build_name")?, "pipeline", body.pipeline_id),
         conclusion,
         url: String::new(),
-        finished_at: finished_at.filter(|_| conclusion != Conclusion::Pending),
+        completed_at: finished_at.filter(|_| conclusion != CiConclusion::Pending),
         updated_at: finished_at.or(started_at).or(created_at),
     }
     .bounded()
@@ -102,13 +102,13 @@ fn path(homepage: &str) -> Option<String> {
     (!path.is_empty()).then(|| path.to_owned())
 }
 
-fn conclusion(status: &str) -> Conclusion {
+fn conclusion(status: &str) -> CiConclusion {
     match status {
-        "success" => Conclusion::Success,
-        "failed" => Conclusion::Failure,
-        "canceled" => Conclusion::Cancelled,
-        "skipped" => Conclusion::Neutral,
-        _ => Conclusion::Pending,
+        "success" => CiConclusion::Success,
+        "failed" => CiConclusion::Failure,
+        "canceled" => CiConclusion::Cancelled,
+        "skipped" => CiConclusion::Neutral,
+        _ => CiConclusion::Pending,
     }
 }
 
@@ -116,7 +116,7 @@ fn conclusion(status: &str) -> Conclusion {
 mod tests {
     use super::*;
 
-    fn run(event: Result<Event, Unreadable>) -> CiRun {
+    fn run(event: Result<Event, ParseError>) -> CiRun {
         match event {
             Ok(Event::Ci(run)) => run,
             other => panic!("{other:?}"),
@@ -140,16 +140,16 @@ mod tests {
             repository: "group/x".to_owned(),
             sha: "ab".repeat(20),
             name: "pipeline (push)".to_owned(),
-            conclusion: Conclusion::Failure,
+            conclusion: CiConclusion::Failure,
             url: String::new(),
-            finished_at: ended,
+            completed_at: ended,
             updated_at: ended,
         };
         assert_eq!(piped("failed", r#""2026-01-02 03:09:00 UTC""#), expected);
         let running = piped("running", "null");
-        assert_eq!((running.conclusion, running.finished_at), (Conclusion::Pending, None));
-        assert_eq!(piped("manual", "null").conclusion, Conclusion::Pending);
-        assert_eq!(piped("canceled", "null").conclusion, Conclusion::Cancelled);
+        assert_eq!((running.conclusion, running.completed_at), (CiConclusion::Pending, None));
+        assert_eq!(piped("manual", "null").conclusion, CiConclusion::Pending);
+        assert_eq!(piped("canceled", "null").conclusion, CiConclusion::Cancelled);
     }
 
     #[test]
@@ -163,8 +163,8 @@ mod tests {
             );
             run(job(serde_json::from_str(&body).expect("JSON")))
         };
-        assert_eq!(of(false, "").conclusion, Conclusion::Failure);
-        assert_eq!(of(true, "").conclusion, Conclusion::Neutral);
+        assert_eq!(of(false, "").conclusion, CiConclusion::Failure);
+        assert_eq!(of(true, "").conclusion, CiConclusion::Neutral);
         assert_eq!(
             (of(false, "").repository.as_str(), of(false, "").name.as_str()),
             ("group/x", "lint")

@@ -1,5 +1,5 @@
-use mc_connectors::client::{Error, SystemKind};
-use mc_connectors::system::Cursor;
+use mc_connectors::client::{Error, Provider};
+use mc_connectors::traits::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{header, path, query_param, query_param_contains, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -45,7 +45,7 @@ async fn a_page_comes_with_all_that_belongs_to_it() {
         .respond_with(ok(&found))
         .mount(&server)
         .await;
-    let wiki = system(SystemKind::Confluence, &server).wiki("CS").expect("a wiki");
+    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
     let (pages, cursor) = all_pages(&*wiki).await;
     let [page] = &pages[..] else { panic!("what is restricted is left out: {pages:?}") };
     assert_eq!((page.id.as_str(), page.title.as_str()), ("77", "ADR 7: Queues"));
@@ -69,7 +69,7 @@ async fn shown(server: &MockServer, pages: &[Value]) -> Vec<String> {
         .respond_with(ok(&found))
         .mount(server)
         .await;
-    let wiki = system(SystemKind::Confluence, server).wiki("CS").expect("a wiki");
+    let wiki = system(Provider::Confluence, server).wiki("CS").expect("a wiki");
     let (pages, _) = all_pages(&*wiki).await;
     let shown: Vec<String> = pages.into_iter().map(|page| page.id).collect();
     assert_eq!(wiki.ids(&Cursor::default()).await.expect("ids").items, shown);
@@ -133,7 +133,7 @@ async fn the_rest_is_where_the_answer_says() {
         .respond_with(ok(&rest))
         .mount(&server)
         .await;
-    let wiki = system(SystemKind::Confluence, &server).wiki("CS").expect("a wiki");
+    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
     let (pages, _) = all_pages(&*wiki).await;
     let ids: Vec<&str> = pages.iter().map(|page| page.id.as_str()).collect();
     assert_eq!(ids, ["1", "2", "3"]);
@@ -146,7 +146,7 @@ async fn a_wrong_token_is_not_taken_for_an_empty_space() {
     Mock::given(path("/rest/api/user/current")).respond_with(ok(&nobody)).mount(&server).await;
     let none = json!({ "results": [], "_links": {} });
     Mock::given(path(SEARCH)).respond_with(ok(&none)).expect(0).mount(&server).await;
-    let wiki = system(SystemKind::Confluence, &server).wiki("CS").expect("a wiki");
+    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
     let refused = wiki.ids(&Cursor::default()).await.expect_err("refused");
     assert!(refused.to_string().contains("is wrong or has expired"), "{refused}");
 }
@@ -157,7 +157,7 @@ async fn a_space_that_nobody_sees_is_not_taken_for_an_empty_one() {
     introduce(&server).await;
     let none = json!({ "results": [], "_links": {} });
     Mock::given(path(SEARCH)).respond_with(ok(&none)).mount(&server).await;
-    let wiki = system(SystemKind::Confluence, &server).wiki("CS").expect("a wiki");
+    let wiki = system(Provider::Confluence, &server).wiki("CS").expect("a wiki");
     let gone = wiki.ids(&Cursor::default()).await;
     assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
 }

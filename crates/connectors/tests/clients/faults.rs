@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::Utc;
-use mc_connectors::client::{Error, Limits, System, SystemKind, Token};
+use mc_connectors::client::{Connector, Error, Limits, Provider, Token};
 use mc_domain::{Classified as _, ErrorKind};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -12,7 +12,7 @@ use crate::support::{TOKEN, answer, first, introduce, settings, system, what};
 
 /// What comes of an answer, for one system after the other.
 async fn check(template: &ResponseTemplate, expected: impl Fn(&Error) -> bool) {
-    for kind in SystemKind::ALL {
+    for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
         answer(&server, template.clone()).await;
@@ -36,7 +36,7 @@ fn json(status: u16, body: &str) -> ResponseTemplate {
 async fn a_refused_credential_is_named_with_what_it_lacks() {
     check(&json(401, "{}"), |error| {
         error.kind() == ErrorKind::Forbidden
-            && error.to_string().contains("the token of connectors.systems.ours is wrong")
+            && error.to_string().contains("the token of connectors.ours is wrong")
     })
     .await;
     check(&json(403, "{}"), |error| {
@@ -47,13 +47,15 @@ async fn a_refused_credential_is_named_with_what_it_lacks() {
 
 #[tokio::test]
 async fn without_a_token_one_is_asked_for() {
-    for kind in SystemKind::ALL {
+    for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
         answer(&server, json(401, "{}")).await;
-        let without =
-            mc_connectors::client::SystemSettings { token: None, ..settings(*kind, &server.uri()) };
-        let error = first(&System::new(without).expect("settings")).await.expect_err("refused");
+        let without = mc_connectors::client::ConnectorConfig {
+            token: None,
+            ..settings(*kind, &server.uri())
+        };
+        let error = first(&Connector::new(without).expect("settings")).await.expect_err("refused");
         assert!(error.to_string().contains("token_env"), "{error}");
     }
 }
@@ -66,7 +68,7 @@ async fn what_is_not_there_is_not_found() {
 
 #[tokio::test]
 async fn a_limit_says_until_when_and_nothing_is_asked_before() {
-    for kind in SystemKind::ALL {
+    for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
         let limit = json(429, "{}").insert_header("retry-after", "120");
@@ -83,7 +85,7 @@ async fn a_limit_says_until_when_and_nothing_is_asked_before() {
 
 #[tokio::test]
 async fn a_limit_that_soon_ends_is_waited_for() {
-    for kind in SystemKind::ALL {
+    for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
         let limit = json(429, "{}").insert_header("retry-after", "0");
@@ -98,7 +100,7 @@ async fn a_limit_that_soon_ends_is_waited_for() {
 
 #[tokio::test]
 async fn a_server_in_trouble_is_asked_again_and_then_left_alone() {
-    for kind in SystemKind::ALL {
+    for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
         let trouble = Mock::given(any()).respond_with(json(500, "{}")).with_priority(5);
@@ -147,14 +149,15 @@ async fn what_a_system_does_not_agree_to_is_said_in_its_words() {
 
 #[tokio::test]
 async fn a_system_that_says_nothing_is_given_up() {
-    for kind in SystemKind::ALL {
+    for kind in Provider::ALL {
         let server = MockServer::start().await;
         introduce(&server).await;
         answer(&server, json(200, "[]").set_delay(Duration::from_mins(1))).await;
         let mut impatient = settings(*kind, &server.uri());
         impatient.limits =
             Limits { request_timeout: Duration::from_millis(300), retries: 1, ..impatient.limits };
-        let error = first(&System::new(impatient).expect("settings")).await.expect_err("silence");
+        let error =
+            first(&Connector::new(impatient).expect("settings")).await.expect_err("silence");
         assert!(error.to_string().contains("it did not answer in time"), "{kind}: {error}");
     }
 }
@@ -164,8 +167,8 @@ async fn nobody_there_is_told_as_that() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
-    let nobody = settings(SystemKind::Gitlab, &format!("http://{address}"));
-    let error = first(&System::new(nobody).expect("settings")).await.expect_err("nobody");
+    let nobody = settings(Provider::Gitlab, &format!("http://{address}"));
+    let error = first(&Connector::new(nobody).expect("settings")).await.expect_err("nobody");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 }
 
@@ -182,7 +185,7 @@ async fn a_redirect_to_another_host_is_not_followed() {
 #[tokio::test]
 async fn what_is_written_follows_no_redirect() {
     let issues =
-        [(SystemKind::Github, "octocat/hello#12"), (SystemKind::Gitlab, "group/sub/project#23")];
+        [(Provider::Github, "octocat/hello#12"), (Provider::Gitlab, "group/sub/project#23")];
     for (kind, issue) in issues {
         for status in [301, 302, 303, 307, 308] {
             let server = MockServer::start().await;
@@ -206,7 +209,7 @@ async fn redirects_in_a_circle_end() {
 async fn an_answer_without_end_is_cut_off() {
     let server = MockServer::start().await;
     answer(&server, json(200, &" ".repeat(33 * 1024 * 1024))).await;
-    let error = first(&system(SystemKind::Gitlab, &server)).await.expect_err("too much");
+    let error = first(&system(Provider::Gitlab, &server)).await.expect_err("too much");
     assert!(error.to_string().contains("more than 32 MiB"), "{error}");
 }
 
@@ -218,27 +221,27 @@ fn settings_that_can_t_be_right_are_refused_without_being_shown() {
         "https://example.org/?private_token=hunter2",
         "https://example.org/#hunter2",
     ] {
-        let error = System::new(settings(SystemKind::Gitlab, url)).expect_err(url);
-        assert!(error.to_string().starts_with("connectors.systems.ours: url must be"), "{error}");
+        let error = Connector::new(settings(Provider::Gitlab, url)).expect_err(url);
+        assert!(error.to_string().starts_with("connectors.ours: base_url must be"), "{error}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
-    let mut broken = settings(SystemKind::Jira, "https://example.org");
+    let mut broken = settings(Provider::Jira, "https://example.org");
     broken.token = Some(Token::from("hunter2\n".to_owned()));
-    let error = System::new(broken).expect_err("a line break");
+    let error = Connector::new(broken).expect_err("a line break");
     assert!(!format!("{error:?}").contains("hunter2"));
-    let settings = settings(SystemKind::Jira, "https://example.org");
-    let shown = format!("{settings:?} {:?}", System::new(settings.clone()).expect("settings"));
+    let settings = settings(Provider::Jira, "https://example.org");
+    let shown = format!("{settings:?} {:?}", Connector::new(settings.clone()).expect("settings"));
     assert!(!shown.contains(TOKEN), "{shown}");
 }
 
 #[test]
 fn a_name_that_could_lead_elsewhere_is_refused() {
-    for kind in SystemKind::ALL {
-        let system = System::new(settings(*kind, "https://example.org")).expect("settings");
+    for kind in Provider::ALL {
+        let system = Connector::new(settings(*kind, "https://example.org")).expect("settings");
         for what in ["", "..", "../x", "a/../b", "a b", "a\"b", "a/b?c", "a/b#c", "a%2e/b", "é/a"]
         {
             let refused = match kind {
-                SystemKind::Confluence => system.wiki(what).err(),
+                Provider::Confluence => system.wiki(what).err(),
                 _ => system.tracker(what).err(),
             };
             let is_unfit = matches!(refused, Some(Error::Unfit { .. }));
@@ -249,10 +252,10 @@ fn a_name_that_could_lead_elsewhere_is_refused() {
 
 #[test]
 fn what_a_system_does_not_have_is_said() {
-    let jira = System::new(settings(SystemKind::Jira, "https://example.org")).expect("settings");
+    let jira = Connector::new(settings(Provider::Jira, "https://example.org")).expect("settings");
     let error = jira.wiki("CS").err().expect("no wiki");
     assert_eq!(error.to_string(), "ours is a jira and has no pages; choose another system");
     assert!(jira.git_host("a/b").is_err());
-    let wiki = System::new(settings(SystemKind::Confluence, "https://example.org"));
+    let wiki = Connector::new(settings(Provider::Confluence, "https://example.org"));
     assert!(wiki.expect("settings").tracker("CS").is_err());
 }

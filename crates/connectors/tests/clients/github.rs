@@ -1,5 +1,5 @@
-use mc_connectors::client::{Error, SystemKind};
-use mc_connectors::system::Cursor;
+use mc_connectors::client::{Error, Provider};
+use mc_connectors::traits::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -50,11 +50,11 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .mount(&server)
         .await;
 
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     let sent = with(told, "labels", json!([{ "name": "bug" }, { "name": "old" }]));
     let webhook = json!({ "action": "opened", "issue": sent, "repository": { "full_name": "Octocat/Hello" } });
-    let expected = delivered(SystemKind::Github, Some("issues"), &webhook);
+    let expected = delivered(Provider::Github, Some("issues"), &webhook);
     assert_eq!(threads.len(), 1, "pull requests are left out");
     assert_eq!(threads[0].issue, expected);
     let said: Vec<(&str, &str)> =
@@ -77,8 +77,8 @@ async fn of_more_comments_than_are_asked_for_it_is_said_that_there_are_more() {
         .respond_with(ResponseTemplate::new(200).set_body_json(comments))
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
-    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
     assert_eq!(page.items[0].comments.len(), 1_001);
     assert!(!page.items[0].has_all_comments);
 }
@@ -102,8 +102,8 @@ async fn of_more_comments_than_are_asked_for_the_newest_come() {
             .mount(&server)
             .await;
     }
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
-    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
     let comments: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
     assert_eq!((comments[0], comments[1], comments.len()), ("description", "201", 902));
     assert_eq!(comments.last(), Some(&"1101"));
@@ -120,7 +120,7 @@ async fn a_comment_is_written_once() {
     let trouble = Mock::given(method("POST")).and(path(format!("{ISSUES}/13/comments")));
     trouble.respond_with(ResponseTemplate::new(502)).expect(1).mount(&server).await;
 
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
     let id = tracker.comment("Octocat/Hello#12", None, "Known.").await.expect("written");
     assert_eq!(id, "1");
     // It may have come in.
@@ -149,8 +149,8 @@ async fn a_comment_is_found_and_changed() {
     let answer = ResponseTemplate::new(200).set_body_json(json!({ "id": 101 }));
     changed.respond_with(answer).expect(1).mount(&server).await;
 
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
-    let own = tracker.own_comments("octocat/hello#12").await.expect("comments");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let own = tracker.list_own_comments("octocat/hello#12").await.expect("comments");
     assert_eq!(texts(&own), [("101", "Known. More.")], "others may say the same");
     let id = tracker.comment("octocat/hello#12", Some("101"), "Known. Less.").await;
     assert_eq!(id.as_deref(), Ok("101"));
@@ -163,7 +163,7 @@ async fn who_may_only_read_is_told_what_writing_takes() {
     let server = MockServer::start().await;
     let refused = ResponseTemplate::new(403).set_body_json(json!({ "message": "Forbidden" }));
     Mock::given(method("POST")).respond_with(refused).mount(&server).await;
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
     let refused = tracker.comment("octocat/hello#12", None, "Known.").await.expect_err("refused");
     assert!(refused.to_string().contains("write to comment"), "{refused}");
 }
@@ -181,9 +181,9 @@ async fn a_head_that_has_not_moved_costs_little() {
     let answer = ResponseTemplate::new(200).set_body_json(body).insert_header("etag", "\"v1\"");
     Mock::given(path(place)).respond_with(answer).expect(1).mount(&server).await;
 
-    let host = system(SystemKind::Github, &server).git_host("octocat/hello").expect("a host");
+    let host = system(Provider::Github, &server).git_host("octocat/hello").expect("a host");
     for _ in 0..2 {
-        let head = host.head(Some("refs/heads/main")).await.expect("an answer");
+        let head = host.resolve_ref(Some("refs/heads/main")).await.expect("an answer");
         assert_eq!(head.as_deref(), Some(sha.as_str()));
     }
 }
@@ -196,11 +196,11 @@ async fn a_ref_that_is_gone_is_told_from_a_repository_that_is() {
         .respond_with(ResponseTemplate::new(200).set_body_json(there))
         .mount(&server)
         .await;
-    let system = system(SystemKind::Github, &server);
+    let system = system(Provider::Github, &server);
     let host = system.git_host("octocat/hello").expect("a host");
-    assert_eq!(host.head(Some("wip")).await, Ok(None));
-    assert_eq!(host.head(None).await, Ok(None), "an empty repository");
-    let gone = system.git_host("octocat/gone").expect("a host").head(Some("wip")).await;
+    assert_eq!(host.resolve_ref(Some("wip")).await, Ok(None));
+    assert_eq!(host.resolve_ref(None).await, Ok(None), "an empty repository");
+    let gone = system.git_host("octocat/gone").expect("a host").resolve_ref(Some("wip")).await;
     assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
 }
 
@@ -215,7 +215,7 @@ async fn a_renamed_repository_is_followed_within_its_host() {
         .respond_with(ResponseTemplate::new(200).set_body_json([issue(1, "2026-01-02T03:04:05Z")]))
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), false).await;
     assert_eq!(ids(&threads), ["Octocat/Hello#1"]);
 }
@@ -227,7 +227,7 @@ async fn it_says_who_the_token_is_for() {
         .respond_with(ResponseTemplate::new(200).set_body_json(json!({ "login": "bot" })))
         .mount(&server)
         .await;
-    let health = system(SystemKind::Github, &server).health();
+    let health = system(Provider::Github, &server).health();
     assert_eq!(health.check().await.as_deref(), Ok("bot"));
 }
 
@@ -238,8 +238,8 @@ async fn an_issue_whose_comments_are_not_found_keeps_nothing_back() {
     let page = [gone, issue(2, "2026-01-02T03:04:06Z")];
     let first = Mock::given(path(ISSUES)).and(query_param_is_missing("since"));
     first.respond_with(ResponseTemplate::new(200).set_body_json(page)).mount(&server).await;
-    let tracker = system(SystemKind::Github, &server).tracker("octocat/hello").expect("a tracker");
-    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let tracker = system(Provider::Github, &server).tracker("octocat/hello").expect("a tracker");
+    let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
     assert_eq!(ids(&page.items), ["Octocat/Hello#1", "Octocat/Hello#2"]);
     assert!(page.items[0].comments.is_empty() && !page.items[0].has_all_comments);
     assert!(page.items[1].has_all_comments);

@@ -1,5 +1,5 @@
-use mc_connectors::client::SystemKind;
-use mc_connectors::system::Cursor;
+use mc_connectors::client::Provider;
+use mc_connectors::traits::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -45,7 +45,7 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .await;
 
     let tracker =
-        system(SystemKind::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
+        system(Provider::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     let webhook = json!({ "object_kind": "issue",
         "object_attributes": { "iid": 23, "title": "It breaks", "state": "opened",
@@ -53,7 +53,7 @@ async fn issues_come_as_webhooks_tell_of_them() {
         "labels": [{ "title": "API" }], "assignees": [{ "name": "Vera" }],
         "project": { "path_with_namespace": "group/sub/project" } });
     assert_eq!(threads.len(), 1, "what is confidential is left out");
-    assert_eq!(threads[0].issue, delivered(SystemKind::Gitlab, None, &webhook));
+    assert_eq!(threads[0].issue, delivered(Provider::Gitlab, None, &webhook));
     assert_eq!(said(&threads[0]), [("olga", "Like so."), ("ann", "Me too")]);
 }
 
@@ -80,8 +80,8 @@ async fn the_newest_notes_come_first_and_are_told_last() {
             .await;
     }
     let tracker =
-        system(SystemKind::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
-    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+        system(Provider::Gitlab, &server).tracker("group/sub/project").expect("a tracker");
+    let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
     let told: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
     let numbers: Vec<String> = (1..=102).map(|id: u32| id.to_string()).collect();
     assert_eq!(told[0], "description");
@@ -101,7 +101,7 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .await;
     let user = json!({ "username": "bot", "name": "The bot" });
     Mock::given(path("/api/v4/user")).respond_with(ok(&user)).mount(&server).await;
-    let system = system(SystemKind::Gitlab, &server);
+    let system = system(Provider::Gitlab, &server);
     let tracker = system.tracker("group/sub/project").expect("a tracker");
     let id = tracker.comment("group/sub/project#23", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("1"));
@@ -123,7 +123,7 @@ async fn a_note_is_written_and_who_writes_is_known() {
             { "id": 1, "author": { "username": "bot" }, "body": "Known.", "internal": true }])))
         .mount(&server)
         .await;
-    let own = tracker.own_comments("group/sub/project#23").await.expect("notes");
+    let own = tracker.list_own_comments("group/sub/project#23").await.expect("notes");
     assert_eq!(texts(&own), [("1", "Known.")], "others may say the same");
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
 }
@@ -143,7 +143,7 @@ async fn heads_are_those_of_branches_and_tags() {
         .respond_with(ok(&tag))
         .mount(&server)
         .await;
-    let host = system(SystemKind::Gitlab, &server).git_host("group/sub/project").expect("a host");
+    let host = system(Provider::Gitlab, &server).git_host("group/sub/project").expect("a host");
     for (reference, expected) in [
         (None, Some("ab")),
         (Some("main"), Some("ab")),
@@ -153,7 +153,7 @@ async fn heads_are_those_of_branches_and_tags() {
         (Some("refs/heads/gone"), None),
     ] {
         assert_eq!(
-            host.head(reference).await.expect("an answer").as_deref(),
+            host.resolve_ref(reference).await.expect("an answer").as_deref(),
             expected,
             "{reference:?}"
         );

@@ -1,5 +1,5 @@
-use mc_connectors::client::{SystemKind, SystemSettings};
-use mc_connectors::system::Cursor;
+use mc_connectors::client::{ConnectorConfig, Provider};
+use mc_connectors::traits::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{
     body_json, header, method, path, path_regex, query_param, query_param_is_missing,
@@ -63,11 +63,11 @@ async fn data_center_answers_by_place_and_in_its_users_zone() {
             .await;
     }
 
-    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
+    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     assert_eq!(ids(&threads), ["CS-214", "CS-3"], "what has a security level is left out");
     let webhook = json!({ "webhookEvent": "jira:issue_updated", "issue": one });
-    assert_eq!(threads[0].issue, delivered(SystemKind::Jira, None, &webhook));
+    assert_eq!(threads[0].issue, delivered(Provider::Jira, None, &webhook));
     assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
 }
 
@@ -92,8 +92,8 @@ async fn the_newest_comments_come_first_and_are_told_last() {
             .mount(&server)
             .await;
     }
-    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
-    let page = tracker.changed(&Cursor::default(), true).await.expect("a page");
+    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let page = tracker.list_changed(&Cursor::default(), true).await.expect("a page");
     let told: Vec<&str> = page.items[0].comments.iter().map(|one| one.id.as_str()).collect();
     assert_eq!((told[0], told[1], told.len()), ("description", "51", 1_001));
     assert_eq!(told.last(), Some(&"1050"));
@@ -101,16 +101,16 @@ async fn the_newest_comments_come_first_and_are_told_last() {
 }
 
 /// A system as Cloud is.
-async fn cloud(server: &MockServer) -> mc_connectors::client::System {
+async fn cloud(server: &MockServer) -> mc_connectors::client::Connector {
     let info = json!({ "deploymentType": "Cloud" });
     Mock::given(path("/rest/api/2/serverInfo")).respond_with(ok(&info)).mount(server).await;
     let me = json!({ "accountId": "5b10", "displayName": "Bot", "timeZone": "UTC" });
     Mock::given(path("/rest/api/3/myself")).respond_with(ok(&me)).mount(server).await;
-    let settings = SystemSettings {
+    let settings = ConnectorConfig {
         user: Some("bot@example.org".to_owned()),
-        ..settings(SystemKind::Jira, &server.uri())
+        ..settings(Provider::Jira, &server.uri())
     };
-    mc_connectors::client::System::new(settings).expect("settings")
+    mc_connectors::client::Connector::new(settings).expect("settings")
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn own_comments_are_found_by_their_author_though_customers_are_not_shown_t
         .mount(&server)
         .await;
     let tracker = system.tracker("CS").expect("a tracker");
-    let own = tracker.own_comments("CS-214").await.expect("comments");
+    let own = tracker.list_own_comments("CS-214").await.expect("comments");
     assert_eq!(texts(&own), [("1", "Known.")], "others may say the same");
 }
 
@@ -245,8 +245,8 @@ async fn data_center_knows_users_by_key() {
         .respond_with(ok(&comments))
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
-    let own = tracker.own_comments("CS-214").await.expect("comments");
+    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let own = tracker.list_own_comments("CS-214").await.expect("comments");
     assert_eq!(texts(&own), [("1", "Known.")]);
 }
 
@@ -264,8 +264,8 @@ async fn for_a_list_of_ids_no_texts_are_asked_for() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
-    let page = tracker.ids(&Cursor::default()).await.expect("ids");
+    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    let page = tracker.list_ids(&Cursor::default()).await.expect("ids");
     assert_eq!((page.items, page.is_last), (vec!["CS-1".to_owned()], true));
 }
 
@@ -283,8 +283,8 @@ async fn a_wrong_token_is_not_taken_for_an_empty_project() {
         .expect(0)
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Jira, &server).tracker("CS").expect("a tracker");
-    assert!(tracker.ids(&Cursor::default()).await.is_err());
+    let tracker = system(Provider::Jira, &server).tracker("CS").expect("a tracker");
+    assert!(tracker.list_ids(&Cursor::default()).await.is_err());
 }
 
 #[tokio::test]
@@ -300,6 +300,6 @@ async fn a_token_that_has_expired_is_done_without() {
     anew.respond_with(ok(&page)).expect(1).mount(&server).await;
     let tracker = system.tracker("CS").expect("a tracker");
     let cursor = Cursor(json!({ "since": null, "place": { "token": "old" } }));
-    let page = tracker.changed(&cursor, false).await.expect("a page");
+    let page = tracker.list_changed(&cursor, false).await.expect("a page");
     assert_eq!(ids(&page.items), ["CS-1"]);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mc_connectors::client::SystemKind;
-use mc_connectors::system::{Cursor, Tracker};
+use mc_connectors::client::Provider;
+use mc_connectors::traits::{Cursor, Tracker};
 use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
@@ -58,11 +58,11 @@ async fn tracker(issues: &Issues) -> (MockServer, Arc<dyn Tracker>) {
     let server = MockServer::start().await;
     let place = path("/projects/shop/issues.json");
     Mock::given(place).respond_with(issues.clone()).mount(&server).await;
-    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
     (server, tracker)
 }
 
-fn numbers(threads: &[mc_connectors::system::Discussion]) -> Vec<u64> {
+fn numbers(threads: &[mc_connectors::traits::IssueWithComments]) -> Vec<u64> {
     let number = |id: &str| id.trim_start_matches("redmine#").parse().expect("a number");
     threads.iter().map(|thread| number(&thread.issue.external_id)).collect()
 }
@@ -87,7 +87,7 @@ async fn what_changes_while_it_is_gone_through_is_not_lost() {
         issues.change(id, 0);
     }
     let (_server, tracker) = tracker(&issues).await;
-    let first = tracker.changed(&Cursor::default(), false).await.expect("a page");
+    let first = tracker.list_changed(&Cursor::default(), false).await.expect("a page");
     assert_eq!(numbers(&first.items), [1, 2]);
     // Those that were told move behind the others, so that the rest stands two places before.
     issues.change(1, 60);
@@ -109,9 +109,9 @@ async fn a_sync_that_was_cut_off_goes_on_where_it_was() {
         issues.change(id, second);
     }
     let (_server, tracker) = tracker(&issues).await;
-    let first = tracker.changed(&Cursor::default(), false).await.expect("a page");
+    let first = tracker.list_changed(&Cursor::default(), false).await.expect("a page");
     // The page was worked on, its cursor was not kept: the page comes again, and nothing else is missing.
-    let again = tracker.changed(&Cursor::default(), false).await.expect("a page");
+    let again = tracker.list_changed(&Cursor::default(), false).await.expect("a page");
     assert_eq!(numbers(&again.items), numbers(&first.items));
     let (rest, _) = all(&*tracker, again.next, false).await;
     assert_eq!(numbers(&rest), [3, 4, 5, 6]);
@@ -138,7 +138,7 @@ async fn ids_are_those_of_all_that_are_there() {
     let (_server, tracker) = tracker(&issues).await;
     let (mut ids, mut cursor, mut is_last) = (Vec::new(), Cursor::default(), false);
     while !is_last {
-        let page = tracker.ids(&cursor).await.expect("a page");
+        let page = tracker.list_ids(&cursor).await.expect("a page");
         ids.extend(page.items);
         (cursor, is_last) = (page.next, page.is_last);
         issues.remove(1);
@@ -154,7 +154,8 @@ async fn ids_are_those_of_all_that_are_there() {
 #[tokio::test]
 async fn a_cursor_of_something_else_is_refused() {
     let (_server, tracker) = tracker(&Issues::default()).await;
-    let refused = tracker.changed(&Cursor(json!({ "page": 7 })), false).await.expect_err("refused");
+    let refused =
+        tracker.list_changed(&Cursor(json!({ "page": 7 })), false).await.expect_err("refused");
     assert_eq!(
         refused.to_string(),
         "the cursor is none of ours's; begin the sync anew, without one"

@@ -1,5 +1,5 @@
-use mc_connectors::client::SystemKind;
-use mc_connectors::system::Cursor;
+use mc_connectors::client::Provider;
+use mc_connectors::traits::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{
     body_json, header, method, path, path_regex, query_param, query_param_is_missing,
@@ -38,14 +38,14 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .respond_with(ok(&detailed))
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     let url = format!("{}/issues/7", server.uri());
     let webhook = json!({ "payload": { "action": "updated", "url": url, "issue": { "id": 7,
         "subject": "It breaks", "status": { "name": "New" }, "assigned_to": { "name": "Vera B" },
         "updated_on": "2026-01-02T03:04:05Z" } } });
     assert_eq!(threads.len(), 1, "what is private is left out");
-    assert_eq!(threads[0].issue, delivered(SystemKind::Redmine, None, &webhook));
+    assert_eq!(threads[0].issue, delivered(Provider::Redmine, None, &webhook));
     assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("Ann", "Me too")]);
 }
 
@@ -73,7 +73,7 @@ async fn an_issue_that_moved_to_another_project_is_told_nothing() {
     Mock::given(method("PUT")).respond_with(written).expect(0).mount(&server).await;
     let asked = Mock::given(path_regex("^/(users|journals)/"));
     asked.respond_with(ok(&json!({}))).expect(0).mount(&server).await;
-    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
     refuses_what_has_left(&*tracker, "redmine#7").await;
 }
 
@@ -102,11 +102,11 @@ async fn a_note_is_written_and_who_writes_is_known() {
         .respond_with(ok(&journals))
         .mount(&server)
         .await;
-    let system = system(SystemKind::Redmine, &server);
+    let system = system(Provider::Redmine, &server);
     let tracker = system.tracker("shop").expect("a tracker");
     let id = tracker.comment("redmine#7", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("2"));
-    let own = tracker.own_comments("redmine#7").await.expect("notes");
+    let own = tracker.list_own_comments("redmine#7").await.expect("notes");
     assert_eq!(texts(&own), [("1", "Me too"), ("2", "Known.")], "others may say the same");
     assert_eq!(system.health().check().await.as_deref(), Ok("bot"));
 }
@@ -122,7 +122,7 @@ async fn a_note_is_changed_where_redmine_can() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Redmine, &server).tracker("shop").expect("a tracker");
+    let tracker = system(Provider::Redmine, &server).tracker("shop").expect("a tracker");
     let id = tracker.comment("redmine#7", Some("2"), "Known. More.").await;
     assert_eq!(id.as_deref(), Ok("2"));
     let refused = tracker.comment("redmine#7", Some("3"), "Known. More.").await;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use mc_connectors::client::{Error, Limits, System, SystemKind, SystemSettings, Token};
-use mc_connectors::system::{Cursor, Discussion, Page, Tracker, WikiPage};
+use mc_connectors::client::{Connector, ConnectorConfig, Error, Limits, Provider, Token};
+use mc_connectors::traits::{Cursor, IssueWithComments, Page, Tracker, WikiPage};
 use mc_connectors::{Comment, Event, Issue, read};
 use serde_json::Value;
 use wiremock::matchers::{any, method, path};
@@ -13,8 +13,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 pub const TOKEN: &str = "s3cret-t0ken";
 
 /// The system's settings, as patient as tests are.
-pub fn settings(kind: SystemKind, url: &str) -> SystemSettings {
-    SystemSettings {
+pub fn settings(kind: Provider, url: &str) -> ConnectorConfig {
+    ConnectorConfig {
         name: "ours".to_owned(),
         kind,
         url: url.parse().expect("a URL"),
@@ -30,17 +30,17 @@ pub fn settings(kind: SystemKind, url: &str) -> SystemSettings {
     }
 }
 
-pub fn system(kind: SystemKind, server: &MockServer) -> System {
-    System::new(settings(kind, &server.uri())).expect("settings")
+pub fn system(kind: Provider, server: &MockServer) -> Connector {
+    Connector::new(settings(kind, &server.uri())).expect("settings")
 }
 
 /// What is there of such a system, by name.
-pub fn what(kind: SystemKind) -> &'static str {
+pub fn what(kind: Provider) -> &'static str {
     match kind {
-        SystemKind::Github => "octocat/hello",
-        SystemKind::Gitlab => "group/sub/project",
-        SystemKind::Jira | SystemKind::Youtrack | SystemKind::Confluence => "CS",
-        SystemKind::Redmine => "shop",
+        Provider::Github => "octocat/hello",
+        Provider::Gitlab => "group/sub/project",
+        Provider::Jira | Provider::Youtrack | Provider::Confluence => "CS",
+        Provider::Redmine => "shop",
     }
 }
 
@@ -70,19 +70,19 @@ pub async fn answer(server: &MockServer, answer: ResponseTemplate) {
 }
 
 /// Asks for the first page of whatever it has.
-pub async fn first(system: &System) -> Result<Page<Discussion>, Error> {
+pub async fn first(system: &Connector) -> Result<Page<IssueWithComments>, Error> {
     let what = what(system.kind());
-    if system.kind() == SystemKind::Confluence {
+    if system.kind() == Provider::Confluence {
         let page = system.wiki(what)?.changed(&Cursor::default()).await?;
         return Ok(Page { items: Vec::new(), next: page.next, is_last: page.is_last });
     }
-    system.tracker(what)?.changed(&Cursor::default(), false).await
+    system.tracker(what)?.list_changed(&Cursor::default(), false).await
 }
 
 /// Nothing is said about an issue that has left for another project, nor is it looked for there.
 pub async fn refuses_what_has_left(tracker: &dyn Tracker, issue: &str) {
     let refusals = [
-        tracker.own_comments(issue).await.err(),
+        tracker.list_own_comments(issue).await.err(),
         tracker.comment(issue, None, "Known.").await.err(),
         tracker.comment(issue, Some("1"), "Known. More.").await.err(),
     ];
@@ -95,11 +95,11 @@ pub async fn refuses_what_has_left(tracker: &dyn Tracker, issue: &str) {
 pub async fn all(
     tracker: &dyn Tracker,
     since: Cursor,
-    with_comments: bool,
-) -> (Vec<Discussion>, Cursor) {
+    include_comments: bool,
+) -> (Vec<IssueWithComments>, Cursor) {
     let (mut threads, mut cursor) = (Vec::new(), since);
     for _ in 0..100 {
-        let page = tracker.changed(&cursor, with_comments).await.expect("a page");
+        let page = tracker.list_changed(&cursor, include_comments).await.expect("a page");
         threads.extend(page.items);
         let written = serde_json::to_string(&page.next).expect("JSON");
         cursor = serde_json::from_str(&written).expect("a cursor");
@@ -111,7 +111,7 @@ pub async fn all(
 }
 
 /// The same of a wiki.
-pub async fn all_pages(wiki: &dyn mc_connectors::system::Wiki) -> (Vec<WikiPage>, Cursor) {
+pub async fn all_pages(wiki: &dyn mc_connectors::traits::Wiki) -> (Vec<WikiPage>, Cursor) {
     let (mut pages, mut cursor) = (Vec::new(), Cursor::default());
     for _ in 0..100 {
         let page = wiki.changed(&cursor).await.expect("a page");
@@ -125,7 +125,7 @@ pub async fn all_pages(wiki: &dyn mc_connectors::system::Wiki) -> (Vec<WikiPage>
 }
 
 /// What the reader of the system's webhooks makes of a delivery.
-pub fn delivered(kind: SystemKind, event: Option<&'static str>, body: &Value) -> Issue {
+pub fn delivered(kind: Provider, event: Option<&'static str>, body: &Value) -> Issue {
     let mut headers = HeaderMap::new();
     if let Some(event) = event {
         headers.insert("x-github-event", event.parse().expect("a header's value"));
@@ -138,7 +138,7 @@ pub fn delivered(kind: SystemKind, event: Option<&'static str>, body: &Value) ->
 }
 
 /// Who said what of an issue.
-pub fn said(of: &Discussion) -> Vec<(&str, &str)> {
+pub fn said(of: &IssueWithComments) -> Vec<(&str, &str)> {
     let said = of.comments.iter();
     said.map(|one| (one.author.as_deref().unwrap_or_default(), one.text.as_str())).collect()
 }
@@ -148,6 +148,6 @@ pub fn texts(comments: &[Comment]) -> Vec<(&str, &str)> {
     comments.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect()
 }
 
-pub fn ids(threads: &[Discussion]) -> Vec<&str> {
+pub fn ids(threads: &[IssueWithComments]) -> Vec<&str> {
     threads.iter().map(|thread| thread.issue.external_id.as_str()).collect()
 }

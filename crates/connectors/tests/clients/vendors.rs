@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mc_connectors::client::{System, SystemKind};
-use mc_connectors::system::Cursor;
+use mc_connectors::client::{Connector, Provider};
+use mc_connectors::traits::Cursor;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
@@ -73,8 +73,8 @@ impl GitHub {
         panic!("it does not start");
     }
 
-    fn system(&self) -> System {
-        System::new(settings(SystemKind::Github, &self.url)).expect("settings")
+    fn system(&self) -> Connector {
+        Connector::new(settings(Provider::Github, &self.url)).expect("settings")
     }
 }
 
@@ -107,20 +107,20 @@ async fn requests_are_as_githubs_own_document_has_them() {
     let Some(github) = GitHub::start().await else { return };
     let system = github.system();
     let tracker = system.tracker("octocat/Hello-World").expect("a tracker");
-    let page = tracker.changed(&Cursor::default(), true).await.expect("issues and comments");
+    let page = tracker.list_changed(&Cursor::default(), true).await.expect("issues and comments");
     // The example is of a pull request, or of an issue: either way it is read.
     assert!(page.items.len() <= 1);
     let since =
         Cursor(serde_json::json!({ "since": "2026-01-02T03:04:05Z", "place": { "offset": 2 } }));
-    tracker.changed(&since, true).await.expect("a later page");
-    tracker.ids(&Cursor::default()).await.expect("ids");
+    tracker.list_changed(&since, true).await.expect("a later page");
+    tracker.list_ids(&Cursor::default()).await.expect("ids");
     let issue = "octocat/Hello-World#1347";
     let id = tracker.comment(issue, None, "Known.").await.expect("a comment");
     tracker.comment(issue, Some(&id), "Known. More.").await.expect("another text");
-    tracker.own_comments(issue).await.expect("the comments");
+    tracker.list_own_comments(issue).await.expect("the comments");
     let host = system.git_host("octocat/Hello-World").expect("a host");
-    assert!(host.head(None).await.expect("a head").is_some());
-    assert!(host.head(Some("refs/heads/featureA")).await.expect("a head").is_some());
+    assert!(host.resolve_ref(None).await.expect("a head").is_some());
+    assert!(host.resolve_ref(Some("refs/heads/featureA")).await.expect("a head").is_some());
     assert_eq!(system.health().check().await.as_deref(), Ok("octocat"));
 }
 

@@ -1,5 +1,5 @@
-use mc_connectors::client::SystemKind;
-use mc_connectors::system::Cursor;
+use mc_connectors::client::Provider;
+use mc_connectors::traits::Cursor;
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, path_regex, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -50,14 +50,14 @@ async fn issues_come_as_webhooks_tell_of_them() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
+    let tracker = system(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
     let (threads, _) = all(&*tracker, Cursor::default(), true).await;
     assert_eq!(ids(&threads), ["CS-7", "CS-9"], "what is limited to some is left out");
     let url = format!("{}/issue/CS-7", server.uri());
     let webhook = json!({ "event": "issueUpdated", "issue": { "idReadable": "CS-7", "summary": "It breaks",
         "state": "Open", "assignee": "Vera B", "tags": ["a"], "updated": 1_767_323_045_000_i64, "url": url } });
     let expected =
-        mc_connectors::Issue { is_whole: true, ..delivered(SystemKind::Youtrack, None, &webhook) };
+        mc_connectors::Issue { is_whole: true, ..delivered(Provider::Youtrack, None, &webhook) };
     assert_eq!(threads[0].issue, expected);
     assert_eq!(said(&threads[0]), [("Olga", "Like so."), ("ann", "Me too")]);
 }
@@ -79,7 +79,7 @@ async fn an_issue_that_moved_to_another_project_is_told_nothing() {
     bears(&server, "HELP-9").await;
     let comments = Mock::given(path_regex("^/api/issues/CS-7/comments"));
     comments.respond_with(ok(&json!({ "id": "4-9" }))).expect(0).mount(&server).await;
-    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
+    let tracker = system(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
     refuses_what_has_left(&*tracker, "CS-7").await;
 }
 
@@ -98,7 +98,7 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .respond_with(ok(&json!({ "id": "1-1", "login": "bot" })))
         .mount(&server)
         .await;
-    let system = system(SystemKind::Youtrack, &server);
+    let system = system(Provider::Youtrack, &server);
     let tracker = system.tracker("CS").expect("a tracker");
     let id = tracker.comment("CS-7", None, "Known.").await;
     assert_eq!(id.as_deref(), Ok("4-9"));
@@ -122,7 +122,7 @@ async fn a_comment_is_written_and_who_writes_is_known() {
         .respond_with(ok(&comments))
         .mount(&server)
         .await;
-    let own = tracker.own_comments("CS-7").await.expect("comments");
+    let own = tracker.list_own_comments("CS-7").await.expect("comments");
     assert_eq!(texts(&own), [("4-9", "Known.")], "others may say the same");
 }
 
@@ -139,7 +139,7 @@ async fn for_a_list_of_ids_no_texts_are_asked_for() {
         .expect(1)
         .mount(&server)
         .await;
-    let tracker = system(SystemKind::Youtrack, &server).tracker("CS").expect("a tracker");
-    let page = tracker.ids(&Cursor::default()).await.expect("ids");
+    let tracker = system(Provider::Youtrack, &server).tracker("CS").expect("a tracker");
+    let page = tracker.list_ids(&Cursor::default()).await.expect("ids");
     assert_eq!(page.items, ["CS-7"]);
 }

@@ -30,7 +30,7 @@ pub(super) enum Source {
 }
 
 /// A session and its tokenizer.
-pub(super) struct Loaded(TextEmbedding);
+pub(super) struct ModelSession(TextEmbedding);
 
 impl Source {
     pub(super) fn folder(dir: &Path, name: Option<&str>) -> Result<Self, Error> {
@@ -63,7 +63,7 @@ impl Source {
     }
 
     /// One model for each thread that shall run it. Reads files and may download them: blocks.
-    pub(super) fn load(&self, threads: usize) -> Result<Vec<Loaded>, Error> {
+    pub(super) fn load(&self, threads: usize) -> Result<Vec<ModelSession>, Error> {
         match self {
             Self::Folder { dir, name } => from_folder(dir, name, threads),
             Self::Hub { model, name, cache_dir } => {
@@ -73,7 +73,7 @@ impl Source {
     }
 }
 
-impl Loaded {
+impl ModelSession {
     pub(super) fn embed(&mut self, text: &str) -> Result<Vec<f32>, String> {
         let vectors = self.0.embed([text], None).map_err(|error| error.to_string())?;
         vectors.into_iter().next().ok_or_else(|| "no vector came out".to_owned())
@@ -85,7 +85,7 @@ fn from_hub(
     name: &str,
     cache_dir: &Path,
     threads: usize,
-) -> Result<Loaded, Error> {
+) -> Result<ModelSession, Error> {
     let options = TextInitOptions::new(model.clone())
         .with_cache_dir(cache_dir.to_owned())
         .with_show_download_progress(false)
@@ -93,10 +93,10 @@ fn from_hub(
         .with_intra_threads(threads);
     let loaded = TextEmbedding::try_new(options)
         .map_err(|error| Error::Hub { model: name.to_owned(), reason: chain(&error) })?;
-    Ok(Loaded(loaded))
+    Ok(ModelSession(loaded))
 }
 
-fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<Loaded>, Error> {
+fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<ModelSession>, Error> {
     let model = user_defined(dir)?;
     let weights = model.onnx_file.len()
         + model.external_initializers.iter().map(|f| f.buffer.len()).sum::<usize>();
@@ -108,7 +108,7 @@ fn from_folder(dir: &Path, name: &str, threads: usize) -> Result<Vec<Loaded>, Er
         .with_intra_threads(threads_each);
     (0..sessions)
         .map(|_| TextEmbedding::try_new_from_user_defined(model.clone(), options.clone()))
-        .map(|loaded| loaded.map(Loaded).map_err(|error| load_failed(name, &error)))
+        .map(|loaded| loaded.map(ModelSession).map_err(|error| load_failed(name, &error)))
         .collect()
 }
 

@@ -5,7 +5,7 @@ use crate::text::normalise;
 
 mod languages;
 
-fn pieces(language: &str, text: &str, limits: Limits) -> Cut {
+fn pieces(language: &str, text: &str, limits: Limits) -> ChunkedFile {
     cut("src/file", language, text, limits)
 }
 
@@ -14,7 +14,7 @@ fn whole(text: &str) -> &str {
 }
 
 /// What holds for every cut of every text.
-fn check(language: &str, text: &str, limits: Limits) -> Cut {
+fn check(language: &str, text: &str, limits: Limits) -> ChunkedFile {
     let cut = pieces(language, text, limits);
     assert_eq!(join(&cut.chunks), whole(text), "nothing lost, nothing doubled");
     for (index, chunk) in cut.chunks.iter().enumerate() {

@@ -15,7 +15,7 @@ const EXTENSION: &str = "unread";
 
 /// How much of a history can be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum HistoryRange {
     /// [`Limits::smaller`].
     Smaller,
     /// Not even that.
@@ -43,13 +43,13 @@ impl Mark {
     }
 
     /// What is remembered, as far as it still holds.
-    pub fn holds(&self) -> Option<Reach> {
+    pub fn holds(&self) -> Option<HistoryRange> {
         let said = std::fs::read_to_string(&self.file).ok()?;
         let (limits, rest) = said.split_once('\n')?;
         let mut words = rest.split_whitespace();
         let reach = match words.next()? {
-            "smaller" => Reach::Smaller,
-            "nothing" => Reach::Nothing,
+            "smaller" => HistoryRange::Smaller,
+            "nothing" => HistoryRange::Nothing,
             _ => return None,
         };
         let then = UNIX_EPOCH + Duration::from_secs(words.next()?.parse().ok()?);
@@ -59,10 +59,10 @@ impl Mark {
     }
 
     /// Remembers it, of the history of `sha`. Where that fails, the next run tries again.
-    pub fn set(&self, reach: Reach, sha: &str) {
+    pub fn set(&self, reach: HistoryRange, sha: &str) {
         let word = match reach {
-            Reach::Smaller => "smaller",
-            Reach::Nothing => "nothing",
+            HistoryRange::Smaller => "smaller",
+            HistoryRange::Nothing => "nothing",
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let said = format!("{}\n{word} {now} {sha}\n", self.limits());
@@ -100,10 +100,10 @@ mod tests {
         let cache = tempfile::tempdir().expect("a folder");
         let here = mark(&cache.path().join("new"), Limits::default());
         assert_eq!((here.holds(), here.is_there()), (None, false));
-        here.set(Reach::Smaller, "aaaa");
-        assert_eq!(here.holds(), Some(Reach::Smaller));
-        here.set(Reach::Nothing, "bbbb");
-        assert_eq!(here.holds(), Some(Reach::Nothing));
+        here.set(HistoryRange::Smaller, "aaaa");
+        assert_eq!(here.holds(), Some(HistoryRange::Smaller));
+        here.set(HistoryRange::Nothing, "bbbb");
+        assert_eq!(here.holds(), Some(HistoryRange::Nothing));
         let others = Limits { bytes: 1 << 30, ..Limits::default() };
         let others = mark(&cache.path().join("new"), others);
         assert_eq!((others.holds(), others.is_there()), (None, true));

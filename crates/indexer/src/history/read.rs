@@ -8,7 +8,7 @@ use mc_store::repositories::Repository;
 use tokio_util::sync::CancellationToken;
 
 use super::log::{Log, Reader, Room};
-use super::mark::{Mark, Reach};
+use super::mark::{HistoryRange, Mark};
 use super::{Changes, Limits, Rules, Stored, Update};
 use crate::Error;
 use crate::index::Context;
@@ -60,14 +60,14 @@ impl Run<'_> {
         }
         let mark = Mark::of(origin, &self.ctx.cache, limits);
         match mark.holds() {
-            Some(Reach::Nothing) => {
+            Some(HistoryRange::Nothing) => {
                 tracing::info!(
                     self.repository.namespace,
                     "the history of the repository was beyond the limits; it is tried again a day later"
                 );
                 Ok(Update::ReadAgain)
             }
-            Some(Reach::Smaller) => self.smaller(origin, &mark).await,
+            Some(HistoryRange::Smaller) => self.smaller(origin, &mark).await,
             None => self.whole(origin, &mark).await,
         }
     }
@@ -99,9 +99,9 @@ impl Run<'_> {
         let read = self.within(origin, self.ctx.history.smaller(), false).await;
         match &read {
             // That it is too much holds from when it was found out.
-            Ok(_) if mark.holds() == Some(Reach::Smaller) => {}
-            Ok(_) => mark.set(Reach::Smaller, self.sha()),
-            Err(error) if is_beyond(error) => mark.set(Reach::Nothing, self.sha()),
+            Ok(_) if mark.holds() == Some(HistoryRange::Smaller) => {}
+            Ok(_) => mark.set(HistoryRange::Smaller, self.sha()),
+            Err(error) if is_beyond(error) => mark.set(HistoryRange::Nothing, self.sha()),
             Err(_) => {}
         }
         read
@@ -171,7 +171,10 @@ impl Run<'_> {
         Ok(Changes {
             commits: self.rules.commits(log.entries, self.stop).await?,
             renames: log.renames,
-            position: Position { sha: self.sha().to_owned(), masked_by: self.rules.masked_by },
+            position: Position {
+                sha: self.sha().to_owned(),
+                masking_fingerprint: self.rules.masking_fingerprint,
+            },
             is_masked_otherwise: self.is_masked_otherwise(),
             most: self.ctx.history.commits,
         })
@@ -182,7 +185,7 @@ impl Run<'_> {
     }
 
     fn is_masked_otherwise(&self) -> bool {
-        self.stored.position.masked_by != self.rules.masked_by
+        self.stored.position.masking_fingerprint != self.rules.masking_fingerprint
     }
 }
 

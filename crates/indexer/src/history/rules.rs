@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use mc_domain::Trust;
-use mc_prompt_guard::Suspicion;
+use mc_prompt_guard::Detection;
 use mc_sanitizer::{Policy, mask_with};
 use mc_store::history::NewCommit;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     /// By the project's policy.
     pub sanitizing: Arc<Policy>,
     /// That policy's fingerprint.
-    pub masked_by: i64,
+    pub masking_fingerprint: i64,
     /// Whether nobody vouches for text that addresses a model.
     pub is_guarded: bool,
 }
@@ -75,7 +75,7 @@ impl Rules {
     }
 
     fn trust(&self, text: &str) -> Trust {
-        let is_order = mc_prompt_guard::inspect(text).iter().any(Suspicion::quarantines);
+        let is_order = mc_prompt_guard::inspect(text).iter().any(Detection::quarantines);
         if self.is_guarded && is_order { Trust::Untrusted } else { Trust::Imported }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn rules() -> Rules {
-        Rules { sanitizing: Arc::new(Policy::default()), masked_by: 0, is_guarded: true }
+        Rules { sanitizing: Arc::new(Policy::default()), masking_fingerprint: 0, is_guarded: true }
     }
 
     fn entries(count: usize) -> Vec<Entry> {

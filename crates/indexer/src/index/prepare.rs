@@ -3,30 +3,30 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mc_domain::Trust;
-use mc_prompt_guard::Suspicion;
+use mc_prompt_guard::Detection;
 use mc_sanitizer::{Class, Sanitized, mask_with};
 use mc_store::docs::NewDoc;
 use mc_store::files::{KnownFile, NewChunk, NewFile, NewSymbol};
 use mc_store::passages::NewPassage;
 
-use super::Job;
-use crate::chunker::{self, Chunk, Cut, Symbol};
+use super::IndexTask;
+use crate::chunker::{self, Chunk, ChunkedFile, Symbol};
 use crate::document::{self, Page};
-use crate::walk::{Skip, Source};
+use crate::walk::{SkipReason, Source};
 use crate::{hash, text};
 
 /// A file that was looked at.
-pub(super) struct Looked {
+pub(super) struct ScannedFile {
     pub path: String,
-    pub seen: Seen,
+    pub seen: ScanOutcome,
 }
 
 /// What was found.
-pub(super) enum Seen {
+pub(super) enum ScanOutcome {
     /// As stored.
     Unchanged,
     /// Not to be indexed.
-    Skipped(Skip),
+    Skipped(SkipReason),
     /// To be written.
     Changed(Box<Prepared>),
 }
@@ -47,20 +47,20 @@ pub(super) enum Body {
 impl Prepared {
     /// Bytes of text, roughly: what decides how many files make a batch.
     pub fn weight(&self) -> i64 {
-        self.file.size
+        self.file.size_bytes
     }
 }
 
 /// Reads a file and cuts it, if it is not stored as it is.
-pub(super) fn look(job: &Job, path: &str) -> Seen {
+pub(super) fn scan_file(job: &IndexTask, path: &str) -> ScanOutcome {
     // A fault in a parser costs one file, not the run.
     let looked = catch_unwind(AssertUnwindSafe(|| look_at(job, path)));
     match looked {
         Ok(Ok(seen)) => seen,
-        Ok(Err(skip)) => Seen::Skipped(skip),
+        Ok(Err(skip)) => ScanOutcome::Skipped(skip),
         Err(_) => {
             tracing::error!(file.path = path, "cutting the file failed; it is left out");
-            Seen::Skipped(Skip::Failed)
+            ScanOutcome::Skipped(SkipReason::Failed)
         }
     }
 }
@@ -71,21 +71,22 @@ fn reveals(path: &str) -> bool {
     finds.iter().any(|find| find.class == Class::Secret || find.category == "email")
 }
 
-fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
+fn look_at(job: &IndexTask, path: &str) -> Result<ScanOutcome, SkipReason> {
     if reveals(path) {
-        return Err(Skip::RevealingName);
+        return Err(SkipReason::RevealingName);
     }
     if job.tree.is_generated_by_path(path) {
-        return Err(Skip::Generated);
+        return Err(SkipReason::Generated);
     }
     let bytes = job.root.read(path, job.ctx.walk.file_bytes)?;
     let content_hash = hash::of(&bytes);
     let same = job.known.get(path).filter(|file| file.content_hash == content_hash);
     let is_stored = |file: &KnownFile| {
-        file.chunker == chunker::VERSION && file.masked_by == job.rules.masked_by
+        file.chunker_version == chunker::VERSION
+            && file.masking_fingerprint == job.rules.masking_fingerprint
     };
     if same.is_some_and(is_stored) {
-        return Ok(Seen::Unchanged);
+        return Ok(ScanOutcome::Unchanged);
     }
     let Source { text, language, .. } = job.tree.understand(path, &bytes)?;
     // Before it is cut: a secret must not be split, nor come into a name or a summary.
@@ -99,7 +100,7 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
         let doc = NewDoc { trust, ..doc };
         (line_count, Body::Doc { doc, passages })
     } else {
-        let Cut { chunks, symbols, line_count } =
+        let ChunkedFile { chunks, symbols, line_count } =
             chunker::cut(path, language, text.as_str(), job.ctx.cut);
         let chunks = chunks.into_iter().map(|chunk| code_chunk(job, path, language, chunk));
         let chunks = chunks.collect();
@@ -108,27 +109,27 @@ fn look_at(job: &Job, path: &str) -> Result<Seen, Skip> {
     let file = NewFile {
         path: path.to_owned(),
         content_hash: content_hash.to_vec(),
-        size: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        size_bytes: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
         language: language.to_owned(),
         line_count: number(line_count),
-        chunker: chunker::VERSION,
-        masked_by: job.rules.masked_by,
+        chunker_version: chunker::VERSION,
+        masking_fingerprint: job.rules.masking_fingerprint,
     };
-    Ok(Seen::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))
+    Ok(ScanOutcome::Changed(Box::new(Prepared { file, is_same_text: same.is_some(), body })))
 }
 
-impl Job {
+impl IndexTask {
     /// Who vouches for texts of the repository that are shown as one: nobody where any of them addresses a
     /// model. They are not held back for that: the repository has them all the same.
     fn trust(&self, texts: &[&str]) -> Trust {
         let is_order =
-            |text: &&str| mc_prompt_guard::inspect(text).iter().any(Suspicion::quarantines);
+            |text: &&str| mc_prompt_guard::inspect(text).iter().any(Detection::quarantines);
         let is_trusted = !self.rules.is_guarded || !texts.iter().any(is_order);
         if is_trusted { Trust::Imported } else { Trust::Untrusted }
     }
 }
 
-fn code_chunk(job: &Job, path: &str, language: &str, chunk: Chunk) -> NewChunk {
+fn code_chunk(job: &IndexTask, path: &str, language: &str, chunk: Chunk) -> NewChunk {
     let title = chunk.parent_symbol.as_ref().or(chunk.symbols.first()).cloned().unwrap_or_default();
     NewChunk {
         // The summary tells of the comment above a definition, which may stand in the chunk before.
@@ -136,7 +137,7 @@ fn code_chunk(job: &Job, path: &str, language: &str, chunk: Chunk) -> NewChunk {
         passage: NewPassage {
             record_kind: None,
             title,
-            place: path.to_owned(),
+            location: path.to_owned(),
             symbols: chunk.symbols,
             scope: Vec::new(),
             tags: Vec::new(),

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use mc_domain::IngestId;
+use mc_domain::IngestRunId;
 use mc_store::Store;
 use mc_store::files::Written;
-use mc_store::ingests::{self, Counts};
+use mc_store::ingest_runs::{self, Counts};
 
 use crate::Error;
-use crate::walk::{Skip, Tree};
+use crate::walk::{SkipReason, Tree};
 
 /// How often counts are written.
 const EVERY: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ impl Tracker {
         self.change(|counts| counts.files_done += 1);
     }
 
-    pub fn skipped(&self, skip: Skip) {
+    pub fn skipped(&self, skip: SkipReason) {
         self.change(|counts| {
             counts.files_done += 1;
             *counts.files_skipped.entry(skip.as_str().into()).or_default() += 1;
@@ -65,7 +65,7 @@ impl Tracker {
 }
 
 /// Writes the counts again and again until that fails; answers how.
-pub(super) async fn keep(store: &Store, id: IngestId, worker: &str, tracker: &Tracker) -> Error {
+pub(super) async fn keep(store: &Store, id: IngestRunId, worker: &str, tracker: &Tracker) -> Error {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -79,11 +79,11 @@ pub(super) async fn keep(store: &Store, id: IngestId, worker: &str, tracker: &Tr
 /// Writes the counts once; fails where another has the run by now.
 pub(super) async fn note(
     store: &Store,
-    id: IngestId,
+    id: IngestRunId,
     worker: &str,
     tracker: &Tracker,
 ) -> Result<(), Error> {
-    if ingests::progress(store, id, worker, &tracker.counts()).await? {
+    if ingest_runs::progress(store, id, worker, &tracker.counts()).await? {
         Ok(())
     } else {
         Err(Error::Lost)

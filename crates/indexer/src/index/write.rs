@@ -8,7 +8,7 @@ use mc_store::{Store, Tx, citations, docs};
 use super::prepare::{Body, Prepared};
 use super::progress::Tracker;
 use crate::Error;
-use crate::walk::Skip;
+use crate::walk::SkipReason;
 
 /// Files in a transaction: enough that the commit costs little.
 const BATCH_FILES: usize = 32;
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
                         ?error,
                         "the file can't be stored; it is left out"
                     );
-                    self.tracker.skipped(Skip::Failed);
+                    self.tracker.skipped(SkipReason::Failed);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
         prepared: &Prepared,
     ) -> Result<Written, mc_store::Error> {
         if prepared.is_same_text {
-            citations::take_anew(tx, self.repository, &prepared.file.path).await?;
+            citations::reset_content_hashes(tx, self.repository, &prepared.file.path).await?;
         }
         let file = files::put(tx, self.repository, &prepared.file).await?;
         match &prepared.body {

@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::reach;
+use super::network_policy;
 use crate::Error;
 
 /// Most of git's output that is kept.
@@ -125,7 +125,7 @@ impl Git {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<(), Error> {
-        if !reach::needs_pinning(&self.settings) {
+        if !network_policy::needs_pinning(&self.settings) {
             return Ok(());
         }
         let told = self.run(&["version"], limit, cancel).await?;

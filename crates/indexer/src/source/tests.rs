@@ -131,7 +131,8 @@ fn repository(folder: &Path) -> [String; 2] {
 
 async fn content(location: &str, wanted: &str, cache: &Path) -> Result<(String, String), Error> {
     let cancel = CancellationToken::new();
-    let checkout = checkout(&parse(location)?, wanted, Reach::Anywhere, cache, &cancel).await?;
+    let checkout =
+        checkout(&parse(location)?, wanted, NetworkAccess::Anywhere, cache, &cancel).await?;
     let file = ["lib/a.txt", "a.txt"]
         .iter()
         .find_map(|path| fs::read_to_string(checkout.root.join(path)).ok());
@@ -314,7 +315,7 @@ async fn a_repository_without_a_commit_is_an_empty_tree_and_one_without_the_bran
     for wanted in ["", "main"] {
         let origin = parse(&url).expect("a location");
         let cancel = CancellationToken::new();
-        let tree = checkout(&origin, wanted, Reach::Anywhere, cache.path(), &cancel).await;
+        let tree = checkout(&origin, wanted, NetworkAccess::Anywhere, cache.path(), &cancel).await;
         let tree = tree.expect("an empty tree");
         assert_eq!(tree.source_ref, "");
         let names = fs::read_dir(&tree.root).expect("folder").flatten();
@@ -376,7 +377,7 @@ async fn a_cancelled_fetch_gives_up() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let origin = parse(folder.path().to_str().expect("UTF-8")).expect("a location");
-    let cancelled = checkout(&origin, "main", Reach::Anywhere, cache.path(), &cancel).await;
+    let cancelled = checkout(&origin, "main", NetworkAccess::Anywhere, cache.path(), &cancel).await;
     assert!(matches!(cancelled, Err(Error::Cancelled)));
 }
 
@@ -398,7 +399,7 @@ async fn git_goes_to_the_addresses_that_were_looked_at_whatever_the_name_leads_t
     let address = host.local_addr().expect("an address");
     let name = "git.example.invalid";
     let url = Url::parse(&format!("https://{name}:{}/a/b", address.port())).expect("a URL");
-    let pinned = reach::pin(name, address.port(), &[address.ip()]);
+    let pinned = network_policy::pin(name, address.port(), &[address.ip()]);
     let settings = vec!["http.proxy=".to_owned(), pinned];
     let greeted = async {
         let (mut stream, _) = host.accept().await.expect("a connection");
@@ -456,8 +457,9 @@ async fn a_host_that_sends_git_on_is_not_followed() {
     let address = elsewhere.local_addr().expect("an address");
     let url = sending_on(&format!("https://{address}/a/b")).await;
     let listed = format!("localhost:{}", url.port().expect("a port"));
-    let listed: [InsideHost; 1] = [listed.parse().expect("a host")];
-    let held = reach::settings(&url, Reach::Outside(&listed)).await.expect("allowed");
+    let listed: [AllowedPrivateHost; 1] = [listed.parse().expect("a host")];
+    let held =
+        network_policy::settings(&url, NetworkAccess::Outside(&listed)).await.expect("allowed");
     // The test's certificate is nobody's, and the way to this machine leads by no proxy.
     let here = ["http.sslVerify=false", "http.proxy="].map(str::to_owned);
     let refused = fetched(&url, [&held[..], &here[..]].concat()).await;
@@ -472,7 +474,7 @@ async fn a_host_that_sends_git_on_is_not_followed() {
 /// What a run would read from there now.
 async fn state_of(location: &str, wanted: &str) -> Result<Option<String>, Error> {
     let origin = parse(location)?;
-    state(&origin, wanted, Reach::Anywhere, &CancellationToken::new()).await
+    state(&origin, wanted, NetworkAccess::Anywhere, &CancellationToken::new()).await
 }
 
 #[tokio::test]
@@ -536,10 +538,10 @@ async fn a_repository_that_can_not_be_asked_says_why() {
     assert!(matches!(gone, Error::NoRepository(_)), "{gone}");
     let cancel = CancellationToken::new();
     let inside = parse("https://127.0.0.1/a/b").expect("a location");
-    let refused = state(&inside, "", Reach::Outside(&[]), &cancel).await;
+    let refused = state(&inside, "", NetworkAccess::Outside(&[]), &cancel).await;
     assert!(matches!(refused, Err(Error::Inside(_))), "{refused:?}");
     let disk = parse("file:///srv/a").expect("a location");
-    let refused = state(&disk, "", Reach::Outside(&[]), &cancel).await;
+    let refused = state(&disk, "", NetworkAccess::Outside(&[]), &cancel).await;
     assert!(matches!(refused, Err(Error::BadLocation(_))), "{refused:?}");
 }
 
@@ -563,18 +565,19 @@ async fn a_host_is_asked_over_https_what_its_refs_point_to() {
     // The test's certificate is nobody's, and the way to this machine leads by no proxy.
     let here = || ["http.sslVerify=false", "http.proxy="].map(str::to_owned).to_vec();
     let cancel = CancellationToken::new();
-    let told = state::ask(&url, "main", here(), &cancel).await.expect("an answer");
+    let told = fingerprint::ask(&url, "main", here(), &cancel).await.expect("an answer");
     assert_eq!(told, Some(two));
 
     // A proxy that answers for the host says of no ref that it is gone.
     let url = answering(answer("200 OK", "text/plain", b"OK")).await;
-    let error = state::ask(&url, "main", here(), &cancel).await.expect_err("no server of git");
+    let error =
+        fingerprint::ask(&url, "main", here(), &cancel).await.expect_err("no server of git");
     assert!(matches!(error, Error::Unreachable(_)), "{error}");
-    for (status, is_gone) in [("404 Not Found", true), ("500 Internal Server Error", false)] {
+    for (status, is_deleted) in [("404 Not Found", true), ("500 Internal Server Error", false)] {
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         let url = answering(answer.into_bytes()).await;
-        let error = state::ask(&url, "", here(), &cancel).await.expect_err(status);
-        assert_eq!(matches!(error, Error::NoRepository(_)), is_gone, "{error}");
+        let error = fingerprint::ask(&url, "", here(), &cancel).await.expect_err(status);
+        assert_eq!(matches!(error, Error::NoRepository(_)), is_deleted, "{error}");
     }
 }
 

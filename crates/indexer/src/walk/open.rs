@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat};
 use rustix::io::Errno;
 
-use super::Skip;
+use super::SkipReason;
 use crate::Error;
 
 /// An open folder, below which files are read.
@@ -44,23 +44,26 @@ impl Root {
     }
 
     /// The bytes of the regular file at `path` (`/`-separated, below the folder).
-    pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, Skip> {
+    pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SkipReason> {
         let mut file = File::from(self.open_below(path)?);
-        let metadata = file.metadata().map_err(|_| Skip::Unreadable)?;
+        let metadata = file.metadata().map_err(|_| SkipReason::Unreadable)?;
         if !metadata.is_file() {
-            return Err(Skip::NotAFile);
+            return Err(SkipReason::NotAFile);
         }
         if metadata.len() > max_bytes {
-            return Err(Skip::TooLarge);
+            return Err(SkipReason::TooLarge);
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
         // One more than allowed, since the file may grow while it is read.
-        file.by_ref().take(max_bytes + 1).read_to_end(&mut bytes).map_err(|_| Skip::Unreadable)?;
-        if bytes.len() as u64 > max_bytes { Err(Skip::TooLarge) } else { Ok(bytes) }
+        file.by_ref()
+            .take(max_bytes + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|_| SkipReason::Unreadable)?;
+        if bytes.len() as u64 > max_bytes { Err(SkipReason::TooLarge) } else { Ok(bytes) }
     }
 
     /// What stands in the folder at `path` (`/`-separated, empty for this one).
-    pub(super) fn list(&self, path: &str) -> Result<Listing, Skip> {
+    pub(super) fn list(&self, path: &str) -> Result<Listing, SkipReason> {
         let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let folder = match path {
             "" => openat(&self.0, ".", base, Mode::empty()).map_err(reason)?,
@@ -86,14 +89,14 @@ impl Root {
         Ok(listing)
     }
 
-    fn open_below(&self, path: &str) -> Result<OwnedFd, Skip> {
+    fn open_below(&self, path: &str) -> Result<OwnedFd, SkipReason> {
         let base = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Without NONBLOCK the open of a pipe waits for its writer.
         let as_file = base | OFlags::NONBLOCK;
         let mut parts: Vec<&str> = path.split('/').collect();
-        let name = parts.pop().ok_or(Skip::BadName)?;
+        let name = parts.pop().ok_or(SkipReason::BadName)?;
         if parts.iter().chain([&name]).any(|part| matches!(*part, "" | "." | "..")) {
-            return Err(Skip::BadName);
+            return Err(SkipReason::BadName);
         }
         let mut folder: Option<OwnedFd> = None;
         for part in parts {
@@ -106,11 +109,11 @@ impl Root {
     }
 }
 
-fn reason(error: Errno) -> Skip {
+fn reason(error: Errno) -> SkipReason {
     match error {
         // NOFOLLOW on a link; with DIRECTORY some systems say NOTDIR.
-        Errno::LOOP | Errno::NOTDIR => Skip::Symlink,
-        Errno::NXIO => Skip::NotAFile,
-        _ => Skip::Unreadable,
+        Errno::LOOP | Errno::NOTDIR => SkipReason::Symlink,
+        Errno::NXIO => SkipReason::NotAFile,
+        _ => SkipReason::Unreadable,
     }
 }

@@ -105,7 +105,7 @@ fn an_ignore_file_that_is_a_link_or_a_pipe_says_nothing_and_stops_nothing() {
     write(root.path(), "c/.gitignore", vec![b'*'; 1 << 20]);
     let (paths, skipped) = listed(root.path());
     assert_eq!(paths, ["a/a.txt", "b/b.txt", "c/.gitignore", "c/c.txt", "d/d.txt"]);
-    assert_eq!(skipped, Skipped::from([(Skip::NotAFile, 2), (Skip::Symlink, 3)]));
+    assert_eq!(skipped, Skipped::from([(SkipReason::NotAFile, 2), (SkipReason::Symlink, 3)]));
 }
 
 fn pipe(path: &Path) {
@@ -130,8 +130,12 @@ fn links_pipes_large_files_and_odd_names_are_counted_and_left_out() {
     pipe(&root.path().join("pipe"));
     let (paths, skipped) = listed(root.path());
     assert_eq!(paths, ["a.txt"]);
-    let expected =
-        [(Skip::BadName, 2), (Skip::NotAFile, 1), (Skip::Symlink, 4), (Skip::TooLarge, 1)];
+    let expected = [
+        (SkipReason::BadName, 2),
+        (SkipReason::NotAFile, 1),
+        (SkipReason::Symlink, 4),
+        (SkipReason::TooLarge, 1),
+    ];
     assert_eq!(skipped, Skipped::from(expected));
 }
 
@@ -144,7 +148,7 @@ fn the_limit_of_the_repository_leaves_out_the_rest() {
     let limits = Limits { repository_bytes: 350, ..Limits::default() };
     let tree = walk(root.path(), limits, &|| false).expect("a tree");
     assert_eq!(tree.candidates.len(), 3);
-    assert_eq!(tree.skipped, Skipped::from([(Skip::RepositoryTooLarge, 7)]));
+    assert_eq!(tree.skipped, Skipped::from([(SkipReason::RepositoryTooLarge, 7)]));
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn a_cancelled_walk_stops() {
     assert!(matches!(cancelled, Err(Error::Cancelled)));
 }
 
-fn read_one(root: &Path, path: &str) -> Result<Source, Skip> {
+fn read_one(root: &Path, path: &str) -> Result<Source, SkipReason> {
     let tree = walk(root, Limits::default(), &|| false).expect("a tree");
     let bytes = Root::open(root).expect("root").read(path, Limits::default().file_bytes)?;
     tree.understand(path, &bytes)
@@ -167,10 +171,10 @@ fn reading_says_why_not() {
     write(root.path(), "empty.rs", "\n \n");
     write(root.path(), "go.sum", "x v1 h1:y\n");
     write(root.path(), "latin.c", b"/* caf\xE9 */\r\nint a;\r\n");
-    assert_eq!(read_one(root.path(), "logo.png"), Err(Skip::Binary));
-    assert_eq!(read_one(root.path(), "empty.rs"), Err(Skip::Empty));
-    assert_eq!(read_one(root.path(), "go.sum"), Err(Skip::Generated));
-    assert_eq!(read_one(root.path(), "gone.rs"), Err(Skip::Unreadable));
+    assert_eq!(read_one(root.path(), "logo.png"), Err(SkipReason::Binary));
+    assert_eq!(read_one(root.path(), "empty.rs"), Err(SkipReason::Empty));
+    assert_eq!(read_one(root.path(), "go.sum"), Err(SkipReason::Generated));
+    assert_eq!(read_one(root.path(), "gone.rs"), Err(SkipReason::Unreadable));
     let latin = read_one(root.path(), "latin.c").expect("text");
     assert_eq!(latin.text, "/* caf\u{e9} */\nint a;\n");
     assert_eq!((latin.encoding, latin.language), (Encoding::Legacy, "c"));
@@ -189,9 +193,9 @@ fn a_link_put_in_after_the_walk_leads_nowhere() {
     fs::remove_file(root.path().join("b.rs")).expect("removed");
     symlink(outside.path().join("a.rs"), root.path().join("b.rs")).expect("link");
     for path in ["src/a.rs", "b.rs"] {
-        assert_eq!(handle.read(path, 1000), Err(Skip::Symlink), "{path}");
+        assert_eq!(handle.read(path, 1000), Err(SkipReason::Symlink), "{path}");
     }
-    assert_eq!(handle.read("../x", 1000), Err(Skip::BadName));
+    assert_eq!(handle.read("../x", 1000), Err(SkipReason::BadName));
 }
 
 #[test]
@@ -207,8 +211,8 @@ fn gitattributes_have_the_last_word_on_generated_files() {
     write(root.path(), "api/deep/b.rs", "fn b() {}");
     write(root.path(), "api/mine.rs", "// @generated\nfn c() {}");
     write(root.path(), "d.rs", "fn d() {}");
-    assert_eq!(read_one(root.path(), "a.gen.rs"), Err(Skip::Generated));
-    assert_eq!(read_one(root.path(), "api/deep/b.rs"), Err(Skip::Generated));
+    assert_eq!(read_one(root.path(), "a.gen.rs"), Err(SkipReason::Generated));
+    assert_eq!(read_one(root.path(), "api/deep/b.rs"), Err(SkipReason::Generated));
     assert!(read_one(root.path(), "api/mine.rs").is_ok());
     assert!(read_one(root.path(), "d.rs").is_ok());
 }
@@ -223,12 +227,12 @@ fn what_lies_below_a_folder_that_cannot_be_read_is_out_of_sight() {
         let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
         fs::set_permissions(root.path().join("shut"), Permissions::from_mode(0o700))
             .expect("a mode");
-        assert_eq!(tree.skipped, Skipped::from([(Skip::Unreadable, 1)]));
+        assert_eq!(tree.skipped, Skipped::from([(SkipReason::Unreadable, 1)]));
         for path in ["shut/deep/b.txt", "shut/c.txt"] {
-            assert!(tree.is_out_of_sight(path), "{path}");
+            assert!(tree.is_unreadable(path), "{path}");
         }
         for path in ["open/a.txt", "open/gone.txt", "shutter/d.txt", "shut.txt"] {
-            assert!(!tree.is_out_of_sight(path), "{path}");
+            assert!(!tree.is_unreadable(path), "{path}");
         }
     });
 }
@@ -244,7 +248,7 @@ fn a_file_that_cannot_be_looked_at_is_out_of_sight() {
         let tree = walk(root.path(), Limits::default(), &|| false).expect("a tree");
         fs::set_permissions(&listed, Permissions::from_mode(0o700)).expect("a mode");
         assert!(tree.candidates.is_empty());
-        assert!(tree.is_out_of_sight("listed/a.txt"));
+        assert!(tree.is_unreadable("listed/a.txt"));
     });
 }
 

@@ -1,22 +1,22 @@
 //! What records cite is held against the indexed code: a change that no index run and no recall has noticed.
 
 use mc_domain::RecordId;
-use mc_memory::{Error, Rechecked, preview_recheck, recheck_records};
+use mc_memory::{Error, RecheckReport, preview_recheck, recheck_records};
 use mc_store::Store;
 use mc_store::citations::citing;
-use mc_store::hygiene::{Given, Outcome};
+use mc_store::hygiene::{HygieneTarget, Outcome};
 
 /// Records of one check.
 const PAGE: i64 = 200;
 
-pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let mut after: Option<RecordId> = None;
     loop {
         let page = citing(store, given.project, after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(outcome) };
         after = Some(*last);
-        let Rechecked { records, turned_stale, turned_active } = if given.is_dry_run {
+        let RecheckReport { records, turned_stale, turned_active } = if given.is_dry_run {
             preview_recheck(store, given.project, &page).await?
         } else {
             recheck_records(store, given.project, &page).await?.1

@@ -3,23 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use mc_domain::{Act, DocId, ProjectId};
+use mc_domain::{AuditAction, DocId, ProjectId};
 use mc_indexer::chunker::Limits;
 use mc_indexer::conversation;
 use mc_indexer::document::{self, Page};
 use mc_memory::Error;
-use mc_memory::consistency::{mend_dialogs, mend_records};
+use mc_memory::consistency::{repair_dialogs, repair_records};
 use mc_sanitizer::Sanitized;
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::consistency::UnfoundDoc;
+use mc_store::consistency::UnindexedDoc;
+use mc_store::doc_parts::DocKey;
 use mc_store::docs::Doc;
-use mc_store::hygiene::{Given, Outcome};
+use mc_store::hygiene::{HygieneTarget, Outcome};
 use mc_store::passages::{NewPassage, PassageSource};
-use mc_store::told::Whole;
-use mc_store::{Store, Tx, consistency, ingests, passages, policies, repositories};
+use mc_store::{Store, Tx, consistency, ingest_runs, passages, policies, repositories};
 use serde_json::json;
 
-use crate::comments;
+use crate::apply::doc_parts;
 
 /// What, and how many.
 type Counts = BTreeMap<&'static str, u64>;
@@ -28,10 +28,10 @@ type Counts = BTreeMap<&'static str, u64>;
 const PART: i64 = 500;
 /// Transactions of one job at most: what is mended and found again at once is no case for more of them.
 const PARTS: usize = 200;
-/// What the sources of documents begin with that are made of comments (`comments::source`).
+/// What the sources of documents begin with that are made of comments (`doc_parts::source`).
 const TRACKER: &str = "tracker:";
 
-pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
     let (mut outcome, mut looked_at) = (Outcome::default(), None);
     for _ in 0..PARTS {
         let mut tx = store.begin().await?;
@@ -49,7 +49,8 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
             // Dropped: nothing of it happened.
             break;
         }
-        let event = NewEvent::new(Act::SearchMended, "consistency").with(json!(mended));
+        let event =
+            NewEvent::new(AuditAction::SearchIndexRepaired, "consistency").with(json!(mended));
         audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
         tx.commit().await?;
     }
@@ -59,17 +60,17 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
 /// Mends a part of all; answers how much that was of what. Documents up to `looked_at` are passed over.
 async fn mend(
     tx: &mut Tx,
-    given: &Given,
+    given: &HygieneTarget,
     looked_at: &mut Option<DocId>,
     outcome: &mut Outcome,
 ) -> Result<Counts, Error> {
     let project = given.project;
-    let strays = consistency::remove_strays(tx, project, PART).await?;
-    let records = mend_records(tx, project, PART).await?;
+    let strays = consistency::delete_orphans(tx, project, PART).await?;
+    let records = repair_records(tx, project, PART).await?;
     let stray_dialogs = consistency::remove_stray_dialogs(tx, project, PART).await?;
-    let dialogs = mend_dialogs(tx, project, PART).await?;
+    let dialogs = repair_dialogs(tx, project, PART).await?;
     let docs = mend_docs(tx, given, looked_at, outcome).await?;
-    let relabelled = consistency::relabel_vectors(tx, project, PART).await?;
+    let relabelled = consistency::sync_vector_visibility(tx, project, PART).await?;
     let queued = consistency::queue_unembedded(tx, project, PART).await?;
     // Last: it notes runs in the audit, which nobody else can add to until the transaction ends.
     let files = mend_files(tx, given).await?;
@@ -95,14 +96,15 @@ async fn mend(
 /// each time, so it goes on from the last that was looked at.
 async fn mend_docs(
     tx: &mut Tx,
-    given: &Given,
+    given: &HygieneTarget,
     looked_at: &mut Option<DocId>,
     outcome: &mut Outcome,
 ) -> Result<u64, Error> {
     let sanitizing = policies::sanitizing(&given.policy);
     let mut mended = 0_i64;
     while mended < PART {
-        let docs = consistency::unfound_docs(tx, given.project, *looked_at, PART - mended).await?;
+        let docs =
+            consistency::list_unindexed_docs(tx, given.project, *looked_at, PART - mended).await?;
         let Some(last) = docs.last() else { break };
         *looked_at = Some(last.doc.id);
         for unfound in docs {
@@ -124,15 +126,15 @@ async fn mend_docs(
 async fn cut_anew(
     tx: &mut Tx,
     project: ProjectId,
-    UnfoundDoc { doc, turns }: UnfoundDoc,
+    UnindexedDoc { doc, message_spans: turns }: UnindexedDoc,
     sanitizing: &mc_sanitizer::Policy,
 ) -> Result<Option<Vec<NewPassage>>, Error> {
     let is_of_comments = doc.source.starts_with(TRACKER);
     let messages = match turns {
         Some(turns) => conversation::messages(&doc.content, &turns).unwrap_or_default(),
         None if is_of_comments => {
-            let whole = Whole { source: &doc.source, doc_id: &doc.doc_id };
-            comments::known(tx, project, whole, sanitizing).await?
+            let whole = DocKey { source: &doc.source, doc_id: &doc.doc_id };
+            doc_parts::find_known(tx, project, whole, sanitizing).await?
         }
         None => Vec::new(),
     };
@@ -157,9 +159,9 @@ fn page(doc: Doc) -> Page {
 }
 
 /// Has files read again of which a piece lost its place; answers how many pieces that were.
-async fn mend_files(tx: &mut Tx, given: &Given) -> Result<u64, Error> {
+async fn mend_files(tx: &mut Tx, given: &HygieneTarget) -> Result<u64, Error> {
     let pieces = consistency::remove_unplaced(tx, given.project, PART).await?;
-    let of = consistency::cut_again(tx, &pieces).await?;
+    let of = consistency::mark_for_chunking(tx, &pieces).await?;
     if given.is_dry_run || of.is_empty() {
         return Ok(pieces.len() as u64);
     }
@@ -168,7 +170,7 @@ async fn mend_files(tx: &mut Tx, given: &Given) -> Result<u64, Error> {
     // the audit.
     let mut held = Vec::new();
     for repository in known.iter().filter(|known| of.contains(&known.id)) {
-        match ingests::asked_for(tx, repository).await {
+        match ingest_runs::last_requested_ref(tx, repository).await {
             Ok(asked_for) => held.push((repository, asked_for)),
             // Removed meanwhile, and its files with it.
             Err(mc_store::Error::Gone) => {}
@@ -176,7 +178,7 @@ async fn mend_files(tx: &mut Tx, given: &Given) -> Result<u64, Error> {
         }
     }
     for (repository, asked_for) in held {
-        ingests::enqueue(tx, repository, &asked_for).await?;
+        ingest_runs::enqueue(tx, repository, &asked_for).await?;
     }
     Ok(pieces.len() as u64)
 }

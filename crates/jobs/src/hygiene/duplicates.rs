@@ -3,15 +3,15 @@
 use mc_domain::HygieneAction;
 use mc_memory::{Error, duplicates};
 use mc_store::Store;
-use mc_store::duplicates::{NewCluster, forget_decided, propose};
-use mc_store::hygiene::{Given, Outcome};
+use mc_store::duplicates::{NewCluster, delete_decided, propose};
+use mc_store::hygiene::{HygieneTarget, Outcome};
 use serde_json::{Value, json};
 
-pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let found = duplicates::find(store, given.project).await?;
     outcome.count("clusters", found.len() as u64);
-    outcome.count("records", found.iter().map(|cluster| cluster.members.len() as u64).sum());
+    outcome.count("records", found.iter().map(|cluster| cluster.record_ids.len() as u64).sum());
     for cluster in &found {
         outcome.found(finding(cluster));
     }
@@ -19,17 +19,17 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
         return Ok(outcome);
     }
     match given.policy.hygiene.duplicates {
-        HygieneAction::Apply => merge(store, given, &found, &mut outcome).await?,
-        HygieneAction::Propose => put_before_people(store, given, &found, &mut outcome).await?,
+        HygieneAction::Merge => merge(store, given, &found, &mut outcome).await?,
+        HygieneAction::Suggest => put_before_people(store, given, &found, &mut outcome).await?,
         HygieneAction::Off => put_before_people(store, given, &[], &mut outcome).await?,
     }
-    forget_decided(store, given.project).await?;
+    delete_decided(store, given.project).await?;
     Ok(outcome)
 }
 
 /// The record that would stay, and those in whose place it would be.
 fn finding(cluster: &NewCluster) -> Value {
-    let ids: Vec<_> = cluster.members.iter().map(|member| member.id).collect();
+    let ids: Vec<_> = cluster.record_ids.iter().map(|member| member.id).collect();
     json!({
         "keep": ids.first(),
         "same": ids.get(1..),
@@ -40,7 +40,7 @@ fn finding(cluster: &NewCluster) -> Value {
 /// One transaction a cluster; what changed since it was found is left for the next night.
 async fn merge(
     store: &Store,
-    given: &Given,
+    given: &HygieneTarget,
     found: &[NewCluster],
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
@@ -54,12 +54,12 @@ async fn merge(
 
 async fn put_before_people(
     store: &Store,
-    given: &Given,
+    given: &HygieneTarget,
     found: &[NewCluster],
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     // Of two runs at once the second waits, and then finds what the first has put there.
-    let mut tx = store.begin_in_memory(given.project).await?;
+    let mut tx = store.begin_with_memory_lock(given.project).await?;
     let proposed = propose(&mut tx, given.project, found).await?;
     tx.commit().await?;
     outcome.count("proposed", proposed.added);

@@ -2,8 +2,8 @@
 
 use mc_memory::Error;
 use mc_store::Store;
-use mc_store::hygiene::{FINDINGS_MAX, Given, Outcome};
-use mc_store::vectors::{self, Failing, Model, Progress};
+use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
+use mc_store::vectors::{self, FailedPassage, Model, Progress};
 use serde_json::{Value, json};
 
 /// The model in use.
@@ -17,7 +17,7 @@ pub struct Embedding {
 
 pub(super) async fn run(
     store: &Store,
-    given: &Given,
+    given: &HygieneTarget,
     Embedding { model, is_remote }: &Embedding,
 ) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
@@ -33,32 +33,33 @@ pub(super) async fn run(
     if !given.is_dry_run {
         let queued = vectors::enqueue_missing_in(store, given.project, model).await?;
         outcome.count("queued", queued);
-        outcome.count("tried_again", vectors::try_failing_again(store, given.project).await?);
+        outcome.count("retried", vectors::retry_failed(store, given.project).await?);
     }
     Ok(outcome)
 }
 
 fn count(progress: &Progress, outcome: &mut Outcome) {
-    let Progress { passages, missing, waiting, failing, of_others, may_embed } = *progress;
+    let Progress { passages, missing, waiting, failed_count: failing, of_others, may_embed } =
+        *progress;
     outcome.count("passages", passages.unsigned_abs());
-    outcome.count("vectors_of_former_models", of_others.unsigned_abs());
+    outcome.count("previous_model_vectors", of_others.unsigned_abs());
     if may_embed {
-        outcome.count("without_vector", missing.unsigned_abs());
+        outcome.count("missing_vectors", missing.unsigned_abs());
         outcome.count("waiting", waiting.unsigned_abs());
-        outcome.count("failing", failing.unsigned_abs());
+        outcome.count("failed_vectors", failing.unsigned_abs());
     } else {
         // Nobody should wait for them.
-        outcome.count("kept_from_the_model", missing.unsigned_abs());
+        outcome.count("excluded_by_policy", missing.unsigned_abs());
     }
 }
 
 /// Where it is, and why it has no vector; never what it says.
-fn finding(failing: &Failing) -> Value {
-    let error = failing.error.as_deref().unwrap_or_default();
+fn finding(failing: &FailedPassage) -> Value {
+    let error = failing.last_error.as_deref().unwrap_or_default();
     json!({
         "passage": failing.passage,
         "source": failing.source,
-        "place": failing.place,
+        "place": failing.location,
         "record": failing.record,
         "attempts": failing.attempts,
         "error": mc_sanitizer::mask(error).text.as_str(),

@@ -1,13 +1,13 @@
 //! Records whose time was over long ago are taken out; what the policy deletes for good before long is counted. Where too
 //! many would end or go at once, that waits for a person.
 
-use mc_domain::{Act, HeldEnds, RecordId};
+use mc_domain::{AuditAction, HeldEnds, RecordId};
 use mc_memory::Error;
 use mc_store::Store;
 use mc_store::audit::{self, Chain, NewEvent};
 use mc_store::hygiene::expiry::{self, Due, Expired};
 use mc_store::hygiene::mass_expiry::{self, Held};
-use mc_store::hygiene::{FINDINGS_MAX, Given, Outcome};
+use mc_store::hygiene::{FINDINGS_MAX, HygieneTarget, Outcome};
 use serde_json::json;
 
 /// Days for which an expired record, which nobody finds any more, is revived by whoever saves the same.
@@ -17,7 +17,7 @@ const AHEAD_DAYS: i32 = 7;
 /// Records of one transaction.
 const PAGE: i64 = 500;
 
-pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     hold_back(store, given, &mut outcome).await?;
     let Expired { all, long_ago } = expiry::count(store, given.project, GRACE_DAYS).await?;
@@ -26,10 +26,10 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
     if !given.is_dry_run {
         while take_out(store, given, &mut outcome).await? {}
     }
-    let Due { bundles, removed_records, holds, reports } =
+    let Due { bundles, deleted_records, quarantine_items: holds, reports } =
         expiry::due(store, given.project, AHEAD_DAYS).await?;
     outcome.count("bundles_deleted_within_7_days", bundles.unsigned_abs());
-    outcome.count("removed_records_deleted_within_7_days", removed_records.unsigned_abs());
+    outcome.count("deleted_records_purged_within_7_days", deleted_records.unsigned_abs());
     outcome.count("holds_destroyed_within_7_days", holds.unsigned_abs());
     outcome.count("reports_deleted_within_7_days", reports.unsigned_abs());
     Ok(outcome)
@@ -37,9 +37,13 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
 
 /// Does what a maintainer decided about ends that wait, has more of them wait where too many come at once, and says
 /// which do. A dry run takes it back.
-async fn hold_back(store: &Store, given: &Given, outcome: &mut Outcome) -> Result<(), Error> {
+async fn hold_back(
+    store: &Store,
+    given: &HygieneTarget,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     let mut tx = store.begin().await?;
-    match given.held_ends {
+    match given.expiry_decision {
         Some(HeldEnds::Confirm) => {
             outcome.count("ended", mass_expiry::confirm(&mut tx, given.project).await?);
         }
@@ -64,9 +68,13 @@ async fn hold_back(store: &Store, given: &Given, outcome: &mut Outcome) -> Resul
 }
 
 /// One transaction of it; `false` once nothing is left.
-async fn take_out(store: &Store, given: &Given, outcome: &mut Outcome) -> Result<bool, Error> {
+async fn take_out(
+    store: &Store,
+    given: &HygieneTarget,
+    outcome: &mut Outcome,
+) -> Result<bool, Error> {
     let mut tx = store.begin().await?;
-    let retired = expiry::retire(&mut tx, given.project, GRACE_DAYS, PAGE).await?;
+    let retired = expiry::expire_records(&mut tx, given.project, GRACE_DAYS, PAGE).await?;
     if retired.is_empty() {
         return Ok(false);
     }
@@ -74,7 +82,7 @@ async fn take_out(store: &Store, given: &Given, outcome: &mut Outcome) -> Result
     let shared = retired.iter().filter(|(_, is_shared)| *is_shared).map(|(id, _)| *id);
     let shared: Vec<RecordId> = shared.collect();
     let detail = json!({ "records": shared, "private": retired.len() - shared.len() });
-    let event = NewEvent::new(Act::RecordsRetired, "expired").with(detail);
+    let event = NewEvent::new(AuditAction::RecordsRetired, "expired").with(detail);
     audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
     tx.commit().await?;
     outcome.count("retired", retired.len() as u64);

@@ -3,9 +3,9 @@
 
 use mc_memory::{Error, export};
 use mc_store::Store;
-use mc_store::hygiene::{Given, Outcome};
+use mc_store::hygiene::{HygieneTarget, Outcome};
 
-pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
     let records = if given.is_dry_run {
         export::of_team(store, given.project).await?.len()
     } else {

@@ -1,32 +1,32 @@
 //! How the team's records stand, and which of them help nobody: listed for people, put before reviewers, or taken
 //! out, as the policy has it.
 
-use mc_domain::{Act, NoiseAction, RecordId};
+use mc_domain::{AuditAction, RecordId, UnusedAction};
 use mc_memory::Error;
-use mc_memory::quality::{self, Judged};
+use mc_memory::quality::{self, RecordQuality};
 use mc_store::audit::{self, Chain, NewEvent};
-use mc_store::hygiene::wear::{self, Against};
-use mc_store::hygiene::{Given, Outcome};
+use mc_store::hygiene::usage::{self, DemotionReason};
+use mc_store::hygiene::{HygieneTarget, Outcome};
 use mc_store::{Store, Tx};
 use serde_json::{Value, json};
 
 /// Records looked at in one go, and taken out or set aside in one transaction.
 const PAGE: i64 = 500;
 
-pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> {
+pub(super) async fn run(store: &Store, given: &HygieneTarget) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
-    let action = given.policy.hygiene.noise;
+    let action = given.policy.hygiene.unused_records;
     let mut after: Option<RecordId> = None;
     loop {
-        let days = given.policy.hygiene.unused_days;
+        let days = given.policy.hygiene.unused_after_days;
         let page = quality::judge(store, given.project, days, after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(outcome) };
-        after = Some(last.wear.id);
+        after = Some(last.usage.id);
         for judged in &page {
             outcome.count("records", 1);
-            outcome.count(level(judged.standing()), 1);
+            outcome.count(level(judged.rank_factor()), 1);
         }
-        if action == NoiseAction::Off {
+        if action == UnusedAction::Off {
             continue;
         }
         let noise: Vec<_> = page.into_iter().filter(|one| !one.noise.is_empty()).collect();
@@ -38,11 +38,11 @@ pub(super) async fn run(store: &Store, given: &Given) -> Result<Outcome, Error> 
             continue;
         }
         match action {
-            NoiseAction::Off | NoiseAction::Propose => {}
-            NoiseAction::Quarantine => {
+            UnusedAction::Off | UnusedAction::Report => {}
+            UnusedAction::Demote => {
                 outcome.count("quarantined", set_aside(store, given, &noise).await?);
             }
-            NoiseAction::Apply => outcome.count("retired", take_out(store, given, &noise).await?),
+            UnusedAction::Delete => outcome.count("retired", take_out(store, given, &noise).await?),
         }
     }
 }
@@ -57,10 +57,10 @@ fn level(standing: Option<f32>) -> &'static str {
     }
 }
 
-fn finding(judged: &Judged) -> Value {
-    let Against { standing, factors, reasons } = judged.against();
+fn finding(judged: &RecordQuality) -> Value {
+    let DemotionReason { standing, factors, reasons } = judged.against();
     json!({
-        "record": judged.wear.id,
+        "record": judged.usage.id,
         "standing": standing,
         "factors": factors,
         "reasons": reasons,
@@ -68,37 +68,44 @@ fn finding(judged: &Judged) -> Value {
 }
 
 /// Takes out those that nobody touched meanwhile; answers how many.
-async fn take_out(store: &Store, given: &Given, noise: &[Judged]) -> Result<u64, Error> {
-    let looked_at: Vec<_> = noise.iter().map(|judged| judged.wear.clone()).collect();
+async fn take_out(
+    store: &Store,
+    given: &HygieneTarget,
+    noise: &[RecordQuality],
+) -> Result<u64, Error> {
+    let looked_at: Vec<_> = noise.iter().map(|judged| judged.usage.clone()).collect();
     let mut tx = store.begin().await?;
-    let retired = wear::retire(&mut tx, given.project, &looked_at).await?;
+    let retired = usage::delete_unused(&mut tx, given.project, &looked_at).await?;
     note(tx, given, noise, &retired).await
 }
 
 /// Puts those that nobody touched meanwhile before the reviewers; answers how many.
-async fn set_aside(store: &Store, given: &Given, noise: &[Judged]) -> Result<u64, Error> {
+async fn set_aside(
+    store: &Store,
+    given: &HygieneTarget,
+    noise: &[RecordQuality],
+) -> Result<u64, Error> {
     let looked_at: Vec<_> =
-        noise.iter().map(|judged| (judged.wear.clone(), judged.against())).collect();
-    let mut tx = store.begin_in_memory(given.project).await?;
+        noise.iter().map(|judged| (judged.usage.clone(), judged.against())).collect();
+    let mut tx = store.begin_with_memory_lock(given.project).await?;
     let days = given.policy.retention_days.quarantine;
-    let waiting = wear::set_aside(&mut tx, given.project, &looked_at, days).await?;
+    let waiting = usage::demote(&mut tx, given.project, &looked_at, days).await?;
     note(tx, given, noise, &waiting).await
 }
 
 /// Says in the audit which are gone from the recall, how and why, and makes it so; answers how many they are.
 async fn note(
     mut tx: Tx,
-    given: &Given,
-    noise: &[Judged],
+    given: &HygieneTarget,
+    noise: &[RecordQuality],
     gone: &[RecordId],
 ) -> Result<u64, Error> {
-    let of_them = noise.iter().filter(|judged| gone.contains(&judged.wear.id));
-    let why =
-        |judged: &Judged| json!({ "record": judged.wear.id, "reasons": judged.against().reasons });
-    let action = given.policy.hygiene.noise.as_str();
+    let of_them = noise.iter().filter(|judged| gone.contains(&judged.usage.id));
+    let why = |judged: &RecordQuality| json!({ "record": judged.usage.id, "reasons": judged.against().reasons });
+    let action = given.policy.hygiene.unused_records.as_str();
     let detail = json!({ "action": action, "records": of_them.map(why).collect::<Vec<_>>() });
     if !gone.is_empty() {
-        let event = NewEvent::new(Act::RecordsRetired, "noise").with(detail);
+        let event = NewEvent::new(AuditAction::RecordsRetired, "noise").with(detail);
         audit::add(&mut tx, Chain::Project(given.project), None, &[event]);
     }
     tx.commit().await?;

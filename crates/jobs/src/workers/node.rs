@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use mc_store::Store;
-use mc_store::jobs::{self, Library, Swept};
+use mc_store::jobs::{self, ApalisPool, MaintenanceReport};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -26,10 +26,10 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) store: Store,
     /// What the library takes jobs off the queue with.
-    pub(super) library: Library,
+    pub(super) library: ApalisPool,
     pub(super) timing: Timing,
     /// Those who look for jobs.
-    pub(super) bells: Bells,
+    pub(super) bells: Wakeups,
 }
 
 impl Node {
@@ -40,26 +40,26 @@ impl Node {
             library: jobs::queue(&store),
             store,
             timing,
-            bells: Bells::default(),
+            bells: Wakeups::default(),
         }
     }
 }
 
 /// Those who wait for work, by its kind.
 #[derive(Default)]
-pub(super) struct Bells(Mutex<HashMap<&'static str, Arc<Bell>>>);
+pub(super) struct Wakeups(Mutex<HashMap<&'static str, Arc<Wakeup>>>);
 
-impl Bells {
+impl Wakeups {
     /// A bell for the worker of a kind instead of the former one's, and what it is heard by.
-    pub(super) fn hang(&self, kind: &'static str) -> (Arc<Bell>, mpsc::Receiver<()>) {
+    pub(super) fn subscribe(&self, kind: &'static str) -> (Arc<Wakeup>, mpsc::Receiver<()>) {
         let (sender, woken) = mpsc::channel(1);
-        let bell = Arc::new(Bell { woken: Mutex::new(sender), again: Notify::new() });
+        let bell = Arc::new(Wakeup { woken: Mutex::new(sender), again: Notify::new() });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, Arc::clone(&bell));
         (bell, woken)
     }
 
     /// Wakes the workers of a kind, or all.
-    pub(super) fn ring(&self, kind: Option<&str>) {
+    pub(super) fn wake(&self, kind: Option<&str>) {
         let bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, bell) in bells.iter().filter(|(of, _)| kind.is_none_or(|kind| kind == **of)) {
             bell.ring();
@@ -69,19 +69,19 @@ impl Bells {
 }
 
 /// Wakes the workers of one kind.
-pub(super) struct Bell {
+pub(super) struct Wakeup {
     woken: Mutex<mpsc::Sender<()>>,
     again: Notify,
 }
 
-impl Bell {
+impl Wakeup {
     fn ring(&self) {
         // One that is full wakes them already.
         let _ = self.woken.lock().unwrap_or_else(PoisonError::into_inner).try_send(());
     }
 
     /// Rings once more after each time.
-    pub(super) async fn echo(&self) -> ! {
+    pub(super) async fn wake_again(&self) -> ! {
         loop {
             self.again.notified().await;
             tokio::time::sleep(ECHO).await;
@@ -101,27 +101,27 @@ fn process_name(node: Option<String>) -> String {
 }
 
 /// Has the first sweep free what the node's former processes held.
-pub(super) async fn forget_former(store: &Store, node: &str) {
-    if let Err(error) = jobs::forget_workers(store, &format!("{node}{PROCESS}")).await {
+pub(super) async fn expire_former_workers(store: &Store, node: &str) {
+    if let Err(error) = jobs::expire_workers(store, &format!("{node}{PROCESS}")).await {
         tracing::warn!(%error, "what this node left when it ended is free when it was silent for long");
     }
 }
 
 /// Wakes the workers when jobs come. While nobody can be listened to they look by themselves.
 pub(super) async fn listen(node: Arc<Node>, stop: CancellationToken) {
-    while let Some(ended) = stop.run_until_cancelled(be_told(&node)).await {
+    while let Some(ended) = stop.run_until_cancelled(listen_for_jobs(&node)).await {
         let Err(error) = ended;
         tracing::warn!(%error, "nobody tells of new jobs; they are looked for");
         let _ = stop.run_until_cancelled(tokio::time::sleep(node.timing.look)).await;
     }
 }
 
-async fn be_told(node: &Node) -> Result<Infallible, mc_store::Error> {
+async fn listen_for_jobs(node: &Node) -> Result<Infallible, mc_store::Error> {
     let mut inserted = jobs::listen(&node.store).await?;
     // Some may have come before.
-    node.bells.ring(None);
+    node.bells.wake(None);
     loop {
-        node.bells.ring(inserted.next().await?.as_deref());
+        node.bells.wake(inserted.next().await?.as_deref());
     }
 }
 
@@ -131,12 +131,12 @@ pub(super) async fn sweep(node: Arc<Node>, stop: CancellationToken) {
     let mut due = tokio::time::interval(timing.sweep);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(due.tick()).await.is_some() {
-        match jobs::sweep(&node.store, timing.silence, timing.apart, KEPT_DAYS).await {
-            Ok(swept) if swept == Swept::default() => {}
-            Ok(Swept { freed, killed, pruned }) => {
-                tracing::info!(freed, killed, pruned, "looked after the queue");
-                if freed > 0 {
-                    node.bells.ring(None);
+        match jobs::maintain(&node.store, timing.silence, timing.apart, KEPT_DAYS).await {
+            Ok(swept) if swept == MaintenanceReport::default() => {}
+            Ok(MaintenanceReport { rescued, discarded, pruned }) => {
+                tracing::info!(rescued, discarded, pruned, "looked after the queue");
+                if rescued > 0 {
+                    node.bells.wake(None);
                 }
             }
             Err(error) => tracing::warn!(%error, "the queue could not be looked after"),

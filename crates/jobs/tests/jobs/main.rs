@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mc_domain::JobState;
-use mc_jobs::{Failure, Request, Schedule, Timing, Work, Workers};
+use mc_jobs::{BackgroundJob, Enqueue, JobError, Schedule, Timing, WorkerPool};
 use mc_store::Store;
-use mc_store::jobs::{self, Job, JobFilter, NewJob};
+use mc_store::jobs::{self, JobFilter, JobRow, NewJob};
 use mc_store::testing::{execute, text};
 use mc_testkit::TestDatabase;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ struct Note {
     n: u32,
 }
 
-impl Work for Note {
+impl BackgroundJob for Note {
     const KIND: &'static str = "note";
     const AT_ONCE: usize = 4;
     const STARTS: u16 = 3;
@@ -43,7 +43,7 @@ impl Work for Note {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Poison {}
 
-impl Work for Poison {
+impl BackgroundJob for Poison {
     const KIND: &'static str = "poison";
     const AT_ONCE: usize = 1;
     const STARTS: u16 = 3;
@@ -53,7 +53,7 @@ impl Work for Poison {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Tick {}
 
-impl Work for Tick {
+impl BackgroundJob for Tick {
     const KIND: &'static str = "tick";
     const AT_ONCE: usize = 2;
     const TIME: Duration = Duration::from_secs(30);
@@ -76,13 +76,13 @@ struct Running {
 }
 
 impl Running {
-    fn start(workers: Workers) -> Self {
+    fn start(workers: WorkerPool) -> Self {
         Self::timed(workers, quick())
     }
 
-    fn timed(workers: Workers, timing: Timing) -> Self {
+    fn timed(workers: WorkerPool, timing: Timing) -> Self {
         let stop = CancellationToken::new();
-        Self { task: tokio::spawn(workers.timed(timing).run(stop.clone())), stop }
+        Self { task: tokio::spawn(workers.with_timing(timing).run(stop.clone())), stop }
     }
 
     async fn stop(self) {
@@ -91,25 +91,25 @@ impl Running {
     }
 }
 
-async fn put<W: Work>(store: &Store, work: &W, key: Option<&str>) -> bool {
+async fn put<W: BackgroundJob>(store: &Store, work: &W, key: Option<&str>) -> bool {
     let mut tx = store.begin().await.unwrap();
-    let request = Request::new(work);
+    let request = Enqueue::new(work);
     let request = match key {
-        Some(key) => request.once(key),
+        Some(key) => request.unique(key),
         None => request,
     };
-    let is_new = request.put(&mut tx).await.unwrap();
+    let is_new = request.insert(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     is_new
 }
 
-async fn of_kind(store: &Store, kind: &str) -> Vec<Job> {
+async fn of_kind(store: &Store, kind: &str) -> Vec<JobRow> {
     let filter = JobFilter { kind: Some(kind.to_owned()), ..JobFilter::default() };
     jobs::list(store, &filter, 10_000).await.unwrap()
 }
 
 /// Returns when all jobs of a kind are in this state.
-async fn all(store: &Store, kind: &str, state: JobState) -> Vec<Job> {
+async fn all(store: &Store, kind: &str, state: JobState) -> Vec<JobRow> {
     let begun = Instant::now();
     loop {
         let jobs = of_kind(store, kind).await;
@@ -127,16 +127,16 @@ async fn each_job_is_done_by_one_of_two_nodes() {
     let (sender, mut done) = mpsc::unbounded_channel();
     let node = || {
         let sender = sender.clone();
-        Workers::new(db.store().clone()).with(move |note: Note| {
+        WorkerPool::new(db.store().clone()).register(move |note: Note| {
             let sent = sender.send(note.n);
-            async move { sent.map_err(|_| Failure::ForGood("nobody asks".into())) }
+            async move { sent.map_err(|_| JobError::ForGood("nobody asks".into())) }
         })
     };
     let nodes = [Running::start(node()), Running::start(node())];
     for n in 0..200 {
         assert!(put(db.store(), &Note { n }, None).await);
     }
-    all(db.store(), "note", JobState::Done).await;
+    all(db.store(), "note", JobState::Completed).await;
     for node in nodes {
         node.stop().await;
     }
@@ -154,7 +154,7 @@ async fn what_is_rolled_back_is_not_asked_for_and_a_key_is_asked_for_once() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let mut tx = store.begin().await.unwrap();
-    assert!(Request::new(&Note { n: 1 }).put(&mut tx).await.unwrap());
+    assert!(Enqueue::new(&Note { n: 1 }).insert(&mut tx).await.unwrap());
     drop(tx);
     assert!(of_kind(store, "note").await.is_empty());
     assert!(put(store, &Note { n: 1 }, Some("one")).await);
@@ -162,10 +162,10 @@ async fn what_is_rolled_back_is_not_asked_for_and_a_key_is_asked_for_once() {
     assert!(put(store, &Tick {}, Some("one")).await, "a key is one among its kind");
     let jobs = of_kind(store, "note").await;
     assert_eq!(jobs.len(), 1);
-    assert_eq!((jobs[0].args["n"].as_u64(), jobs[0].key.as_deref()), (Some(1), Some("one")));
+    assert_eq!((jobs[0].args["n"].as_u64(), jobs[0].unique_key.as_deref()), (Some(1), Some("one")));
     let mut tx = store.begin().await.unwrap();
-    assert!(jobs::discard(&mut tx, &jobs[0].id).await.unwrap());
-    assert!(!jobs::discard(&mut tx, &jobs[0].id).await.unwrap());
+    assert!(jobs::delete(&mut tx, &jobs[0].id).await.unwrap());
+    assert!(!jobs::delete(&mut tx, &jobs[0].id).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -175,17 +175,17 @@ async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says()
     let starts = Arc::new(Mutex::new(Vec::new()));
     let heals = Arc::new(Mutex::new(false));
     let (times, healed) = (Arc::clone(&starts), Arc::clone(&heals));
-    let workers = Workers::new(store.clone()).with(move |note: Note| {
+    let workers = WorkerPool::new(store.clone()).register(move |note: Note| {
         times.lock().unwrap().push((note.n, Instant::now()));
         let is_well = *healed.lock().unwrap();
         async move {
             match note.n {
                 _ if is_well => Ok(()),
-                0 => Err(Failure::ForNow(
+                0 => Err(JobError::ForNow(
                     "the disk is full, token ghp_16C7e42F292c6912E7710c838347Ae178B4a".into(),
                 )),
                 1 => panic!("not at all"),
-                _ => Err(Failure::ForGood("there is no such thing".into())),
+                _ => Err(JobError::ForGood("there is no such thing".into())),
             }
         }
     });
@@ -193,10 +193,10 @@ async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says()
     for n in 0..3 {
         put(&store, &Note { n }, None).await;
     }
-    let mut jobs = all(&store, "note", JobState::Dead).await;
+    let mut jobs = all(&store, "note", JobState::Discarded).await;
     jobs.reverse();
-    assert_eq!(jobs.iter().map(|job| job.starts).collect::<Vec<_>>(), [3, 3, 1]);
-    let reasons: Vec<_> = jobs.iter().map(|job| job.error.clone().unwrap()).collect();
+    assert_eq!(jobs.iter().map(|job| job.attempts).collect::<Vec<_>>(), [3, 3, 1]);
+    let reasons: Vec<_> = jobs.iter().map(|job| job.last_error.clone().unwrap()).collect();
     assert_eq!(reasons[0], "the disk is full, token [secret:github-token]");
     assert!(reasons[1].contains("panicked"), "{reasons:?}");
     assert_eq!(reasons[2], "there is no such thing");
@@ -212,7 +212,7 @@ async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says()
     }
     assert!(!jobs::retry(&mut tx, &jobs[0].id).await.unwrap(), "it is not dead any more");
     tx.commit().await.unwrap();
-    all(&store, "note", JobState::Done).await;
+    all(&store, "note", JobState::Completed).await;
     running.stop().await;
 }
 
@@ -221,11 +221,12 @@ async fn what_fails_is_begun_again_later_and_then_given_up_until_a_person_says()
 async fn without_notices_jobs_are_looked_for() {
     let db = TestDatabase::create().await;
     execute(db.url(), "drop trigger notify_workers on apalis.jobs").await.unwrap();
-    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+    let running =
+        Running::start(WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) }));
     for n in 0..3 {
         put(db.store(), &Note { n }, None).await;
         // The worker has seen it, so that it sees the next by looking again.
-        all(db.store(), "note", JobState::Done).await;
+        all(db.store(), "note", JobState::Completed).await;
         tokio::time::sleep(quick().look * 2).await;
     }
     running.stop().await;
@@ -236,7 +237,7 @@ async fn without_notices_jobs_are_looked_for() {
 async fn a_node_that_stops_gives_back_what_it_can_not_finish() {
     let db = TestDatabase::create().await;
     let (begun, mut seen) = mpsc::unbounded_channel();
-    let stuck = Workers::new(db.store().clone()).with(move |note: Note| {
+    let stuck = WorkerPool::new(db.store().clone()).register(move |note: Note| {
         let _ = begun.send(note.n);
         std::future::pending()
     });
@@ -244,10 +245,11 @@ async fn a_node_that_stops_gives_back_what_it_can_not_finish() {
     put(db.store(), &Note { n: 7 }, None).await;
     assert_eq!(tokio::time::timeout(PATIENCE, seen.recv()).await.unwrap(), Some(7));
     running.stop().await;
-    let jobs = all(db.store(), "note", JobState::Waiting).await;
-    assert_eq!(jobs[0].starts, 0);
-    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
-    assert_eq!(all(db.store(), "note", JobState::Done).await[0].starts, 1);
+    let jobs = all(db.store(), "note", JobState::Pending).await;
+    assert_eq!(jobs[0].attempts, 0);
+    let running =
+        Running::start(WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) }));
+    assert_eq!(all(db.store(), "note", JobState::Completed).await[0].attempts, 1);
     running.stop().await;
 }
 
@@ -259,14 +261,14 @@ async fn jobs_that_last_are_begun_once() {
         put(db.store(), &Note { n }, None).await;
     }
     let node = || {
-        Workers::new(db.store().clone()).with(|_: Note| async {
+        WorkerPool::new(db.store().clone()).register(|_: Note| async {
             tokio::time::sleep(quick().silence * 2).await;
             Ok(())
         })
     };
     let nodes = [Running::start(node()), Running::start(node())];
-    let jobs = all(db.store(), "note", JobState::Done).await;
-    assert!(jobs.iter().all(|job| job.starts == 1), "{jobs:?}");
+    let jobs = all(db.store(), "note", JobState::Completed).await;
+    assert!(jobs.iter().all(|job| job.attempts == 1), "{jobs:?}");
     for node in nodes {
         node.stop().await;
     }
@@ -277,27 +279,29 @@ async fn jobs_that_last_are_begun_once() {
 async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
     let db = TestDatabase::create().await;
     let args = serde_json::json!({"no": 1});
-    let odd = NewJob { kind: Note::KIND, key: None, args, delay: Duration::ZERO, starts: 3 };
+    let odd =
+        NewJob { kind: Note::KIND, unique_key: None, args, delay: Duration::ZERO, max_attempts: 3 };
     let mut tx = db.store().begin().await.unwrap();
-    assert!(jobs::enqueue(&mut tx, &NewJob { starts: 0, ..odd.clone() }).await.is_err());
+    assert!(jobs::enqueue(&mut tx, &NewJob { max_attempts: 0, ..odd.clone() }).await.is_err());
     drop(tx);
     let mut tx = db.store().begin().await.unwrap();
     assert!(jobs::enqueue(&mut tx, &odd).await.unwrap().is_some());
     tx.commit().await.unwrap();
     put(db.store(), &Note { n: 1 }, None).await;
-    let running = Running::start(Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) }));
+    let running =
+        Running::start(WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) }));
     let begun = Instant::now();
     let jobs = loop {
         let jobs = of_kind(db.store(), "note").await;
-        if jobs.iter().all(|job| job.ended_at.is_some()) {
+        if jobs.iter().all(|job| job.completed_at.is_some()) {
             break jobs;
         }
         assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     let states: Vec<_> = jobs.iter().map(|job| job.state).collect();
-    assert_eq!(states, [JobState::Done, JobState::Dead]);
-    assert!(jobs[1].error.as_deref().unwrap().contains("missing field"), "{jobs:?}");
+    assert_eq!(states, [JobState::Completed, JobState::Discarded]);
+    assert!(jobs[1].last_error.as_deref().unwrap().contains("missing field"), "{jobs:?}");
     running.stop().await;
 }
 
@@ -306,12 +310,12 @@ async fn a_job_that_can_not_be_read_is_given_up_and_holds_nobody_up() {
 async fn an_effect_is_taken_once() {
     let db = TestDatabase::create().await;
     let mut tx = db.store().begin().await.unwrap();
-    assert!(jobs::take_effect(&mut tx, "note", "one").await.unwrap());
+    assert!(jobs::claim_idempotency_key(&mut tx, "note", "one").await.unwrap());
     drop(tx);
     for is_first in [true, false] {
         let mut tx = db.store().begin().await.unwrap();
-        assert_eq!(jobs::take_effect(&mut tx, "note", "one").await.unwrap(), is_first);
-        assert_eq!(jobs::take_effect(&mut tx, "other", "one").await.unwrap(), is_first);
+        assert_eq!(jobs::claim_idempotency_key(&mut tx, "note", "one").await.unwrap(), is_first);
+        assert_eq!(jobs::claim_idempotency_key(&mut tx, "other", "one").await.unwrap(), is_first);
         tx.commit().await.unwrap();
     }
 }
@@ -322,7 +326,7 @@ async fn an_effect_is_taken_once() {
 async fn each_tick_is_one_job_on_any_number_of_nodes() {
     let db = TestDatabase::create().await;
     let wanted = std::env::var("MC_TEST_TICKS").map_or(6, |ticks| ticks.parse().unwrap());
-    let node = || Running::start(ticking(Workers::new(db.store().clone())));
+    let node = || Running::start(ticking(WorkerPool::new(db.store().clone())));
     let (first, second) = (node(), node());
     let count = "select count(*)::text from apalis.jobs where job_type = 'tick'";
     while text(db.store(), count).await.unwrap().parse::<usize>().unwrap() < wanted {
@@ -330,11 +334,11 @@ async fn each_tick_is_one_job_on_any_number_of_nodes() {
         tokio::time::sleep(Duration::from_millis(1_300)).await;
         drop(third);
     }
-    let jobs = all(db.store(), "tick", JobState::Done).await;
+    let jobs = all(db.store(), "tick", JobState::Completed).await;
     for node in [first, second] {
         node.stop().await;
     }
-    let mut ticks: Vec<_> = jobs.iter().map(|job| job.key.clone().unwrap()).collect();
+    let mut ticks: Vec<_> = jobs.iter().map(|job| job.unique_key.clone().unwrap()).collect();
     ticks.sort();
     assert_eq!(ticks.iter().collect::<HashSet<_>>().len(), jobs.len());
     let missing = "select count(*)::text from (
@@ -345,9 +349,9 @@ async fn each_tick_is_one_job_on_any_number_of_nodes() {
 }
 
 /// The same, asking for a tick each second and doing it.
-fn ticking(workers: Workers) -> Workers {
-    let workers = workers.with(|_: Tick| async { Ok(()) });
-    workers.scheduled(Schedule::new("* * * * * *", Tick {}))
+fn ticking(workers: WorkerPool) -> WorkerPool {
+    let workers = workers.register(|_: Tick| async { Ok(()) });
+    workers.schedule(Schedule::new("* * * * * *", Tick {}))
 }
 
 /// Of what a jump forward passes over the last tick alone is asked for, and after a jump back ticks go on by the time
@@ -358,9 +362,9 @@ async fn ticks_go_on_when_the_clock_jumps() {
     let ahead = Arc::new(AtomicI64::new(0));
     let seconds = Arc::clone(&ahead);
     let clock = move || Utc::now() + TimeDelta::seconds(seconds.load(Ordering::SeqCst));
-    let workers = Workers::new(db.store().clone()).with(|_: Tick| async { Ok(()) });
+    let workers = WorkerPool::new(db.store().clone()).register(|_: Tick| async { Ok(()) });
     let schedule = Schedule::new("* * * * * *", Tick {}).by(clock.clone());
-    let running = Running::start(workers.scheduled(schedule));
+    let running = Running::start(workers.schedule(schedule));
     ticks_from(&db, clock()).await;
     for (jump, to) in [(1, 1), (-1, 0), (-1, -1), (1, 0), (24, 24), (-24, 0), (-24, -24), (24, 0)] {
         let (before, now) = (clock(), clock() + TimeDelta::hours(jump));
@@ -371,8 +375,8 @@ async fn ticks_go_on_when_the_clock_jumps() {
         let has = ticks_within(&db, passed_over.0, passed_over.1).await;
         assert_eq!(has, had, "by {jump} hours to {to}");
     }
-    let jobs = all(db.store(), "tick", JobState::Done).await;
-    assert!(jobs.iter().all(|job| job.starts == 1), "{jobs:?}");
+    let jobs = all(db.store(), "tick", JobState::Completed).await;
+    assert!(jobs.iter().all(|job| job.attempts == 1), "{jobs:?}");
     running.stop().await;
 }
 
@@ -386,7 +390,7 @@ async fn ticks_from(db: &TestDatabase, from: DateTime<Utc>) {
 }
 
 async fn ticks_within(db: &TestDatabase, from: DateTime<Utc>, to: DateTime<Utc>) -> usize {
-    let ticks = of_kind(db.store(), "tick").await.into_iter().filter_map(|job| job.key);
+    let ticks = of_kind(db.store(), "tick").await.into_iter().filter_map(|job| job.unique_key);
     let at = |key: &str| key.strip_prefix("tick ")?.parse::<DateTime<Utc>>().ok();
     ticks.filter(|key| at(key).is_some_and(|at| from < at && at < to)).count()
 }
@@ -409,15 +413,15 @@ async fn a_job_that_ends_its_process_is_given_up_and_its_neighbours_are_done() {
             helper = Helper::start(&db);
         }
         let jobs = of_kind(db.store(), "poison").await;
-        if jobs[0].state == JobState::Dead {
+        if jobs[0].state == JobState::Discarded {
             break jobs;
         }
         assert!(begun.elapsed() < PATIENCE, "{jobs:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
-    assert_eq!((deaths, poisoned[0].starts), (3, 3));
-    assert!(poisoned[0].error.as_deref().unwrap().contains("died"), "{poisoned:?}");
-    let notes = all(db.store(), "note", JobState::Done).await;
+    assert_eq!((deaths, poisoned[0].attempts), (3, 3));
+    assert!(poisoned[0].last_error.as_deref().unwrap().contains("died"), "{poisoned:?}");
+    let notes = all(db.store(), "note", JobState::Completed).await;
     assert_eq!(notes.len(), 20);
 }
 
@@ -436,10 +440,10 @@ async fn a_restart_strands_nothing() {
 async fn restarted_after(wait: Duration) {
     let db = killed_at_work().await;
     tokio::time::sleep(wait).await;
-    let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
+    let workers = WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) });
     let running = Running::start(workers);
-    let jobs = all(db.store(), "note", JobState::Done).await;
-    assert!(jobs.iter().all(|job| job.starts <= 2), "{wait:?}: {jobs:?}");
+    let jobs = all(db.store(), "note", JobState::Completed).await;
+    assert!(jobs.iter().all(|job| job.attempts <= 2), "{wait:?}: {jobs:?}");
     running.stop().await;
 }
 
@@ -447,14 +451,14 @@ async fn restarted_after(wait: Duration) {
 async fn a_node_that_begins_anew_takes_up_what_it_held_however_long_others_would_wait() {
     let db = killed_at_work().await;
     let node = |name: &str| {
-        let workers = Workers::new(db.store().clone()).with(|_: Note| async { Ok(()) });
+        let workers = WorkerPool::new(db.store().clone()).register(|_: Note| async { Ok(()) });
         let patient = Timing { silence: Duration::from_hours(1), ..quick() };
-        Running::timed(workers.of_node(name), patient)
+        Running::timed(workers.node_name(name), patient)
     };
     let other = node("another");
     let same = node(NODE);
-    let jobs = all(db.store(), "note", JobState::Done).await;
-    assert!(jobs.iter().any(|job| job.starts == 2), "what was at work counts as begun: {jobs:?}");
+    let jobs = all(db.store(), "note", JobState::Completed).await;
+    assert!(jobs.iter().any(|job| job.attempts == 2), "what was at work counts as begun: {jobs:?}");
     same.stop().await;
     other.stop().await;
 }
@@ -467,7 +471,7 @@ async fn killed_at_work() -> TestDatabase {
     }
     let _helper = Helper::start(&db);
     let begun = Instant::now();
-    while of_kind(db.store(), "note").await.iter().all(|job| job.starts == 0) {
+    while of_kind(db.store(), "note").await.iter().all(|job| job.attempts == 0) {
         assert!(begun.elapsed() < PATIENCE);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -501,15 +505,15 @@ impl Drop for Helper {
 async fn a_worker_that_waits_to_be_killed() {
     let Ok(url) = std::env::var(HELPER) else { return };
     let store = Store::connect(&url, 8, mc_store::testing::chains()).await.unwrap();
-    let workers = Workers::new(store)
-        .of_node(NODE)
-        .with(|note: Note| async move {
+    let workers = WorkerPool::new(store)
+        .node_name(NODE)
+        .register(|note: Note| async move {
             // Those are held until the process is killed.
             if note.n >= 1000 {
                 std::future::pending::<()>().await;
             }
             Ok(())
         })
-        .with(|_: Poison| async { std::process::abort() });
-    ticking(workers).timed(quick()).run(CancellationToken::new()).await;
+        .register(|_: Poison| async { std::process::abort() });
+    ticking(workers).with_timing(quick()).run(CancellationToken::new()).await;
 }

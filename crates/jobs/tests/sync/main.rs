@@ -1,8 +1,8 @@
 //! Other systems, asked over real HTTP: what becomes of what they have, and of what they don't have any more.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
-mod heads;
+mod fixture;
 mod issues;
-mod links;
 mod pages;
-mod world;
+mod refs;
+mod task_comment;

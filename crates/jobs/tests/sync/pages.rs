@@ -1,9 +1,9 @@
 //! A wiki's pages as documents.
 
-use mc_connectors::client::SystemKind;
+use mc_connectors::client::Provider;
 use serde_json::{Value, json};
 
-use crate::world::{World, confluence};
+use crate::fixture::{World, confluence};
 
 const PAGES: &str =
     "select coalesce(string_agg(concat_ws(' ', doc_id, title, url, array_to_string(tags, ','),
@@ -27,7 +27,7 @@ fn page(id: &str, title: &str, text: &str, changed: &str) -> Value {
 }
 
 async fn wiki(pages: &[Value]) -> World {
-    let world = World::of(SystemKind::Confluence, confluence).await;
+    let world = World::of(Provider::Confluence, confluence).await;
     world.has(|upstream| upstream.pages = pages.to_vec());
     world
 }
@@ -42,8 +42,8 @@ async fn a_page_is_a_document_that_follows_it_until_it_is_gone() {
     .await;
     let node = world.node();
     let id = world.connect("OPS").await;
-    let connection = world.until(id, |one| one.ok_at.is_some()).await;
-    assert_eq!((connection.documents, connection.tasks), (2, 0));
+    let connection = world.until(id, |one| one.last_success_at.is_some()).await;
+    assert_eq!((connection.document_count, connection.task_count), (2, 0));
     let kept = world.text(PAGES).await;
     assert!(kept.contains("11 ADR 7 Timing http://"), "{kept}");
     assert!(kept.contains("/display/OPS/ADR+7+Timing cart,adr,accepted Home,Ops"), "{kept}");
@@ -62,7 +62,7 @@ async fn a_page_is_a_document_that_follows_it_until_it_is_gone() {
     world.has(|upstream| drop(upstream.pages.remove(0)));
     world.a_day_passes().await;
     let connection = world.synced(id).await;
-    assert_eq!(connection.documents, 1);
+    assert_eq!(connection.document_count, 1);
     let found = "select coalesce(string_agg(text, ' '), '') from passages";
     assert!(!world.text(found).await.contains("Delays have units"));
     node.stop().await;
@@ -81,17 +81,18 @@ async fn a_page_that_the_policy_holds_waits_for_a_person_and_one_that_it_refuses
     world.set_policy(json!({ "sanitizer": { "categories": { "github-token": "reject" } } })).await;
     let node = world.node();
     let id = world.connect("OPS").await;
-    let connection = world.until(id, |one| one.ok_at.is_some()).await;
-    assert_eq!(connection.documents, 1);
+    let connection = world.until(id, |one| one.last_success_at.is_some()).await;
+    assert_eq!(connection.document_count, 1);
     assert_eq!(world.text("select string_agg(doc_id, ' ') from docs").await, "23");
-    let held = "select kind || ' ' || state || ' ' || (sent_by is null)::text from quarantine";
-    assert_eq!(world.text(held).await, "document held true");
-    let noted = "select string_agg(action || ' ' || detail, ' ' order by seq) from audit_events
-                 where action in ('documents.ingested', 'quarantine.held')";
+    let held =
+        "select kind || ' ' || state || ' ' || (submitted_by is null)::text from quarantine_items";
+    assert_eq!(world.text(held).await, "document pending true");
+    let noted = "select string_agg(action || ' ' || details, ' ' order by seq) from audit_events
+                 where action in ('documents.ingested', 'quarantine_item.created')";
     let noted = world.text(noted).await;
     assert!(noted.contains(r#"{"created":1,"quarantined":1,"refused":1}"#), "{noted}");
     let chain = "select count(*)::text from audit_events
-                 where action = 'quarantine.held' and chain <> (select id from projects)";
+                 where action = 'quarantine_item.created' and chain <> (select id from projects)";
     assert_eq!(world.text(chain).await, "0", "it is of the project");
     node.stop().await;
 }

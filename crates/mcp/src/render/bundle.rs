@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::data::{Data, one_line};
+use super::untrusted_block::{Data, one_line};
 use super::{CAUTION, SENTENCE, append, cited, items, joined, lines, sentence, string};
 
 /// The bundle that `recall` answered with.
@@ -29,11 +29,11 @@ pub fn bundle(answer: &Value) -> String {
         };
         let _ = write!(text, "The team memory holds nothing for this: {reason}");
         if !changes.is_empty() {
-            let _ = write!(text, "\nSimilar past changes: {CAUTION}\n{}", data.marked());
+            let _ = write!(text, "\nSimilar past changes: {CAUTION}\n{}", data.delimited());
         }
     } else {
         let confidence = answer.get("confidence").and_then(Value::as_f64).unwrap_or_default();
-        let marked = data.marked();
+        let marked = data.delimited();
         let _ = write!(text, "Team memory, confidence {confidence:.2}: {CAUTION}\n{marked}");
     }
     if let Some(count) = answer.get("omitted").and_then(Value::as_u64) {
@@ -138,7 +138,7 @@ fn statement(data: &mut Data, item: &Value) {
     head(data, string(item, "kind"), item);
     say(data, item);
     data.field("source", string(item, "source"));
-    data.field("ci", string(item, "ci"));
+    data.field("ci", string(item, "ci_status"));
     data.field("scope", &joined(item, "scope"));
     for citation in items(item, "citations") {
         data.field("cites", &cited(citation));
@@ -151,7 +151,7 @@ fn example(data: &mut Data, item: &Value) {
     data.field("title", string(item, "title"));
     data.field("source", string(item, "source"));
     data.field("patch", string(item, "patch_ref"));
-    data.field("ci", string(item, "ci"));
+    data.field("ci", string(item, "ci_status"));
     data.field("warning", string(item, "warning"));
     say(data, item);
     for step in items(item, "steps").iter().filter_map(Value::as_str) {
@@ -183,7 +183,7 @@ fn talk(data: &mut Data, item: &Value) {
 
 fn place(data: &mut Data, item: &Value) {
     head(data, "code", item);
-    let mut at = format!("{}{}", string(item, "place"), lines(item));
+    let mut at = format!("{}{}", string(item, "location"), lines(item));
     append(&mut at, " ", string(item, "symbol"));
     data.field("at", &at);
     data.text(string(item, "summary"));
@@ -222,7 +222,7 @@ mod tests {
             "few_shots": [{"id": "s1", "handle": "m3", "title": "Fix nil delay", "steps": ["read", "patch"],
                            "patch_ref": "abc123", "source": "confirmed"}],
             "links": [{"title": "ADR Timing Rules", "url": "https://wiki.example/adr/7", "id": "d1", "handle": "d1"}],
-            "code": [{"handle": "c1", "place": "app/cart.rb", "line_start": 3, "line_end": 5,
+            "code": [{"handle": "c1", "location": "app/cart.rb", "line_start": 3, "line_end": 5,
                       "symbol": "Cart#total", "summary": "def total", "trust": "untrusted"}],
         }));
         insta::assert_snapshot!(shown(&text), @r"

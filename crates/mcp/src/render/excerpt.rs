@@ -72,7 +72,7 @@ fn begun(line: &str, most: usize) -> &str {
 
 fn before_match(result: &Value, most: usize) -> usize {
     let line = |value: &Value| value.get("line_start").and_then(Value::as_u64);
-    let place = result.get("matched").and_then(line).zip(line(result));
+    let place = result.get("matched_symbol").and_then(line).zip(line(result));
     let row = place.and_then(|(matched, first)| usize::try_from(matched.checked_sub(first)?).ok());
     row.unwrap_or(0).saturating_sub(LEAD.min(most / 2))
 }
@@ -86,7 +86,7 @@ mod tests {
     fn result(lines: usize, matched: Option<usize>) -> Value {
         let text: Vec<String> = (100..100 + lines).map(|line| format!("line {line}")).collect();
         json!({"line_start": 100, "text": text.join("\n"),
-            "matched": matched.map(|line| json!({"line_start": line}))})
+            "matched_symbol": matched.map(|line| json!({"line_start": line}))})
     }
 
     #[test]
@@ -119,10 +119,10 @@ mod tests {
     fn it_does_not_open_on_a_blank_line() {
         let text =
             format!("{}\n\n/// Note.\nstruct A;\n{}", "use a;\n".repeat(30), "b\n".repeat(30));
-        let result = json!({"line_start": 1, "text": text, "matched": {"line_start": 33}});
+        let result = json!({"line_start": 1, "text": text, "matched_symbol": {"line_start": 33}});
         let excerpt = Excerpt::of(&result, 20);
         assert_eq!(excerpt.lines[..2], ["use a;", ""]);
-        let result = json!({"line_start": 1, "text": text, "matched": {"line_start": 34}});
+        let result = json!({"line_start": 1, "text": text, "matched_symbol": {"line_start": 34}});
         let excerpt = Excerpt::of(&result, 20);
         assert_eq!((excerpt.before, excerpt.lines[0]), (32, "/// Note."));
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::data::Data;
+use super::untrusted_block::Data;
 use super::{CAUTION, append, cited, items, joined, lines, string};
 use crate::tools::{NoSection, Piece};
 
@@ -20,8 +20,8 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
     let what = Some(string(answer, "what")).filter(|what| !what.is_empty()).unwrap_or("document");
     data.item("-", &[what, string(answer, "id"), string(answer, "trust")]);
     data.field("title", string(answer, "title"));
-    let mut at = format!("{}{}", string(answer, "place"), lines(answer));
-    if string(answer, "place") == string(answer, "title") && lines(answer).is_empty() {
+    let mut at = format!("{}{}", string(answer, "location"), lines(answer));
+    if string(answer, "location") == string(answer, "title") && lines(answer).is_empty() {
         at.clear();
     }
     data.field("at", &at);
@@ -33,7 +33,7 @@ pub fn piece(answer: &Value, piece: &Piece) -> String {
     data.skipped(piece.unnamed, "more sections");
     data.field("shown", piece.section.as_deref().unwrap_or_default());
     data.text(&piece.text);
-    let mut text = format!("A {what}: {CAUTION}\n{}", data.marked());
+    let mut text = format!("A {what}: {CAUTION}\n{}", data.delimited());
     if !piece.outline.is_empty() {
         text.push_str("\nIt is long: name the section to read.");
     }
@@ -57,7 +57,7 @@ pub fn no_section(error: &NoSection) -> String {
         (true, _) => "several sections are called that; give the headings above it, too",
         (false, _) => "the document has no section of that name; it has",
     };
-    format!("section: {why}:\n{}", data.marked())
+    format!("section: {why}:\n{}", data.delimited())
 }
 
 /// Says that the document ends before `offset`.
@@ -96,11 +96,11 @@ pub fn record(answer: &Value) -> String {
     for citation in items(record, "citations") {
         data.field("cites", &cited(citation));
     }
-    data.field("ci", string(record, "ci"));
+    data.field("ci", string(record, "ci_status"));
     for source in sources(record) {
         data.field("source", &source);
     }
-    format!("A record of the team's memory: {CAUTION}\n{}", data.marked())
+    format!("A record of the team's memory: {CAUTION}\n{}", data.delimited())
 }
 
 /// What a record was taken from, and by whom, each once.

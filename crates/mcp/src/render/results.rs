@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::data::{Data, one_line};
+use super::untrusted_block::{Data, one_line};
 use super::{CAUTION, Excerpt, SENTENCE, append, items, joined, lines, string};
 use crate::tokens;
 
@@ -49,8 +49,8 @@ fn show(answer: &Value, shown: &[Value], most: usize) -> Results {
     let left = items(answer, "results").len() - shown.len();
     let mut text = match shown.len() {
         0 => "Nothing found. Try other words, an exact symbol, or fewer filters.".to_owned(),
-        1 => format!("1 result: {CAUTION}\n{}", data.marked()),
-        n => format!("{n} results, best first: {CAUTION}\n{}", data.marked()),
+        1 => format!("1 result: {CAUTION}\n{}", data.delimited()),
+        n => format!("{n} results, best first: {CAUTION}\n{}", data.delimited()),
     };
     if left > 0 {
         let _ = write!(text, "\n{left} more: narrow the search, or raise limit_tokens.");
@@ -71,7 +71,7 @@ fn show(answer: &Value, shown: &[Value], most: usize) -> Results {
 /// A result with where it comes from and a part of its text. The lines and the name are those of the definition
 /// that was asked for, where there is one.
 fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerpt<'_>) {
-    let (place, title) = (string(result, "place"), string(result, "title"));
+    let (place, title) = (string(result, "location"), string(result, "title"));
     let matched = matched(result);
     let head = [kind(result), id(result), string(result, "trust"), state(result), standing(result)];
     data.item(&format!("{number}."), &head);
@@ -96,12 +96,12 @@ fn write_result(data: &mut Data, number: usize, result: &Value, excerpt: &Excerp
 fn program(result: &Value, excerpt: &Excerpt<'_>) -> Value {
     let matched = matched(result);
     let at = matched.unwrap_or(result);
-    let title = Some(string(result, "title")).filter(|title| *title != string(result, "place"));
+    let title = Some(string(result, "title")).filter(|title| *title != string(result, "location"));
     let mut fields = Map::new();
     let texts = [
         ("kind", kind(result)),
         ("id", id(result)),
-        ("place", string(result, "place")),
+        ("location", string(result, "location")),
         ("symbol", string(at, "symbol")),
         ("title", title.filter(|_| matched.is_none()).unwrap_or_default()),
         ("url", string(result, "url")),
@@ -122,7 +122,7 @@ fn program(result: &Value, excerpt: &Excerpt<'_>) -> Value {
 }
 
 fn matched(result: &Value) -> Option<&Value> {
-    result.get("matched").filter(|matched| matched.is_object())
+    result.get("matched_symbol").filter(|matched| matched.is_object())
 }
 
 /// By which it is read whole: of a record or a document.
@@ -169,9 +169,9 @@ mod tests {
     fn results_carry_their_place_and_ids() {
         let text = told(&json!({
             "results": [
-                {"source": "code", "place": "app/cart.rb", "title": "app/cart.rb", "symbol": "Cart#total",
+                {"source": "code", "location": "app/cart.rb", "title": "app/cart.rb", "symbol": "Cart#total",
                  "line_start": 3, "line_end": 5, "text": "def total\n  1\nend"},
-                {"source": "memory", "kind": "gotcha", "place": "", "title": "Units", "state": "stale",
+                {"source": "memory", "kind": "gotcha", "location": "", "title": "Units", "state": "stale",
                  "record_id": "r1", "text": "Units must match", "linked": true},
             ],
             "degraded": ["vector"], "pending_vectors": 12,
@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn a_long_result_is_cut_and_says_so() {
         let long = "line\n".repeat(LINES[0] + 7);
-        let text = told(&json!({"results": [{"source": "code", "place": "a.rs", "text": long}]}));
+        let text =
+            told(&json!({"results": [{"source": "code", "location": "a.rs", "text": long}]}));
         assert_eq!(text.matches("| line").count(), LINES[0]);
         assert!(text.contains("\n(7 more lines)\n"), "{text}");
     }
@@ -205,9 +206,9 @@ mod tests {
     fn a_definition_that_was_asked_for_is_shown_and_named() {
         let text: String = (1..=60).map(|line| format!("line {line}\n")).collect();
         let text = told(&json!({"results": [{
-            "source": "code", "place": "core.rs", "title": "MAX", "line_start": 1, "line_end": 60,
+            "source": "code", "location": "core.rs", "title": "MAX", "line_start": 1, "line_end": 60,
             "symbols": ["MAX", "CoreClient"], "text": text,
-            "matched": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
+            "matched_symbol": {"symbol": "CoreClient", "line_start": 26, "line_end": 29},
         }]}));
         assert!(
             text.contains("1. code\nat| core.rs:26-29 CoreClient\n(22 lines above)\n"),
@@ -226,7 +227,7 @@ mod tests {
         let text = "let total = items.iter().map(|item| item.price * item.count).sum::<u64>();\n"
             .repeat(60);
         let one = |n: usize| {
-            json!({"source": "code", "place": format!("src/module_{n}/orders.rs"), "line_start": 1, "line_end": 60,
+            json!({"source": "code", "location": format!("src/module_{n}/orders.rs"), "line_start": 1, "line_end": 60,
                 "symbol": format!("Orders{n}::total"), "trust": "imported", "text": text})
         };
         json!({"results": (0..count).map(one).collect::<Vec<_>>(), "pending_vectors": 0})
@@ -251,7 +252,7 @@ mod tests {
     #[test]
     fn a_text_of_one_long_line_is_cut_and_says_so() {
         let answer = json!({"results": (0..10).map(|n| json!({"source": "memory", "kind": "fact",
-            "record_id": format!("r{n}"), "place": "", "title": "", "text": "words of it ".repeat(300)}))
+            "record_id": format!("r{n}"), "location": "", "title": "", "text": "words of it ".repeat(300)}))
             .collect::<Vec<_>>()});
         let shown = results(&answer, 1_200);
         assert_eq!(items(&shown.structured, "results").len(), 10);

@@ -41,24 +41,29 @@ impl From<CoreError> for CallError {
 }
 
 /// Words for a client. What is wrong may be told in its own, and those go into its logs.
-pub(super) fn said(error: impl Display) -> String {
+pub(super) fn client_message(error: impl Display) -> String {
     mc_sanitizer::mask(&error.to_string()).text.into_string()
 }
 
 /// A URI without a resource. The code depends on the client's revision, and rmcp knows which it is.
 pub(super) fn no_resource(message: String, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(said(message), Some(json!({ "uri": said(uri) })))
+    ErrorData::resource_not_found(
+        client_message(message),
+        Some(json!({ "uri": client_message(uri) })),
+    )
 }
 
 /// Arguments that a method can't do with.
 pub(super) fn invalid(error: &FieldError) -> ErrorData {
-    ErrorData::invalid_params(said(error), None)
+    ErrorData::invalid_params(client_message(error), None)
 }
 
 /// Resources have no error results of their own, so here the protocol carries the words.
 pub(super) fn protocol_error(error: &CoreError) -> ErrorData {
     match error.kind() {
-        ErrorKind::Invalid | ErrorKind::NotFound => ErrorData::invalid_params(said(error), None),
-        _ => ErrorData::internal_error(said(error), None),
+        ErrorKind::Invalid | ErrorKind::NotFound => {
+            ErrorData::invalid_params(client_message(error), None)
+        }
+        _ => ErrorData::internal_error(client_message(error), None),
     }
 }

@@ -95,7 +95,7 @@ async fn document_called(
     id: &str,
 ) -> Result<Option<Value>, CallError> {
     let query = vec![("project_key", project.to_owned()), ("id", id.to_owned())];
-    let found = ask.find(CoreCall::get("/documents/open", query)).await?;
+    let found = ask.find(CoreCall::get("/documents/lookup", query)).await?;
     Ok(found.map(|document| what("document", document)))
 }
 
@@ -113,7 +113,7 @@ async fn document(
         "title"
     };
     let query = vec![("project_key", project.to_owned()), (by, text.to_owned())];
-    Ok(what("document", ask.send(CoreCall::get("/documents/open", query)).await?))
+    Ok(what("document", ask.send(CoreCall::get("/documents/lookup", query)).await?))
 }
 
 async fn passage_called(

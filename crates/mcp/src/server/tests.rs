@@ -75,7 +75,7 @@ fn fake_core(script: Script) -> Router {
             "trust": "untrusted", "content": format!("asked by {query:?}")}))
     }
     async fn records() -> Json<Value> {
-        Json(json!({"records": [{"id": ID, "kind": "fact", "title": "Units"}], "next": ID}))
+        Json(json!({"items": [{"id": ID, "kind": "fact", "title": "Units"}], "next_cursor": ID}))
     }
     async fn record(Path(id): Path<String>) -> Json<Value> {
         let document = (id == STATEMENT_ID).then_some(ID);
@@ -117,7 +117,7 @@ fn fake_core(script: Script) -> Router {
         .route("/recall", post(recall))
         .route("/save", post(save))
         .route("/search", post(search))
-        .route("/documents/open", get(document))
+        .route("/documents/lookup", get(document))
         .route("/records", get(records))
         .route("/records/{id}", get(record).delete(forget))
         .route("/feedback", post(garbage))

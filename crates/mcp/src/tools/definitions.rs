@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Tool;
 use super::schemas::{input, output};
 
-pub(super) fn listed(tool: Tool) -> Listed {
+pub(super) fn definition(tool: Tool) -> Listed {
     let Words { title, description } = words(tool);
     Listed::new(tool.as_str(), description, object(input(tool)))
         .with_title(title)
@@ -103,7 +103,7 @@ mod tests {
     fn tokens(toolsets: &[Toolset]) -> (usize, usize) {
         let vocabulary = tiktoken_rs::o200k_base_singleton();
         let count = |text: String| vocabulary.encode_ordinary(&text).len();
-        let tools = Tool::ALL.iter().filter(|tool| tool.is_in(toolsets)).copied().map(listed);
+        let tools = Tool::ALL.iter().filter(|tool| tool.is_in(toolsets)).copied().map(definition);
         let tools: Vec<_> = tools.collect();
         let shown: Vec<_> = tools
             .iter()
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn every_tool_has_a_title_all_annotations_and_both_schemas() {
         for tool in Tool::ALL {
-            let listed = listed(*tool);
+            let listed = definition(*tool);
             let hints = listed.annotations.expect("annotations");
             assert!(listed.title.is_some_and(|title| !title.is_empty()), "{tool:?}");
             assert!(hints.read_only_hint.is_some() && hints.destructive_hint.is_some());
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn inputs_refuse_unknown_fields() {
         for tool in Tool::ALL {
-            assert_eq!(listed(*tool).input_schema["additionalProperties"], false, "{tool:?}");
+            assert_eq!(definition(*tool).input_schema["additionalProperties"], false, "{tool:?}");
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
         }
         let mut enums = 0;
         for tool in Tool::ALL {
-            let listed = json!(listed(*tool));
+            let listed = json!(definition(*tool));
             walk(&format!("{} input", tool.as_str()), &listed["inputSchema"], &mut enums);
             walk(&format!("{} output", tool.as_str()), &listed["outputSchema"], &mut enums);
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_list_is_as_reviewed() {
-        let tools: Vec<_> = Tool::ALL.iter().copied().map(listed).collect();
+        let tools: Vec<_> = Tool::ALL.iter().copied().map(definition).collect();
         insta::with_settings!({ sort_maps => true }, {
             insta::assert_json_snapshot!("tools_list", tools);
         });

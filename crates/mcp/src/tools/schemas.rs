@@ -10,7 +10,7 @@ use super::Tool;
 const KINDS: [&str; 6] = ["fact", "fewshot", "pattern", "adr_link", "gotcha", "rule"];
 /// Everything that can become of a save.
 const OUTCOMES: [&str; 7] =
-    ["created", "merged", "superseded", "proposed", "known", "quarantined", "rejected"];
+    ["created", "merged", "superseded", "proposed", "duplicate", "quarantined", "rejected"];
 
 /// What `tool` takes.
 pub fn input(tool: Tool) -> Value {

@@ -4,8 +4,9 @@ use mc_domain::{BundleId, BundleSection as Section, Trust};
 
 use super::render::{self, as_json};
 use super::{
-    Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, FACTS_MAX, FEW_SHOTS_MAX, FewShot, GOTCHAS_MAX,
-    LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, Talk, TaskHead, vouched_first,
+    Bundle, CODE_MAX, CodePlace, DIALOGS_MAX, DialogExcerpt, FACTS_MAX, FEW_SHOTS_MAX, FewShot,
+    GOTCHAS_MAX, LINKS_MAX, Link, LinkTarget, STATEMENT_MAX_CHARS, Statement, TaskSummary,
+    sort_by_trust,
 };
 use crate::distill::condense;
 use crate::text::cut;
@@ -23,7 +24,7 @@ pub struct Contents {
     /// Decisions and documents.
     pub links: Vec<Link>,
     /// What came out of conversations.
-    pub dialogs: Vec<Talk>,
+    pub dialogs: Vec<DialogExcerpt>,
     /// Places in the code.
     pub code: Vec<CodePlace>,
 }
@@ -40,7 +41,7 @@ pub struct Envelope {
     /// Why the bundle is empty, should it be.
     pub reason: Option<String>,
     /// The task.
-    pub task: Option<TaskHead>,
+    pub task: Option<TaskSummary>,
 }
 
 /// Why a bundle is empty although something was found.
@@ -91,7 +92,7 @@ pub fn pack(envelope: Envelope, contents: Contents, budget: TokenBudget) -> Bund
         bundle.confidence = 0.0;
         whole = size(&bundle);
     }
-    bundle.tokens = exact(whole);
+    bundle.token_count = exact(whole);
     bundle
 }
 
@@ -187,7 +188,7 @@ fn size(bundle: &Bundle) -> usize {
 }
 
 fn json_of(bundle: &Bundle) -> String {
-    let sized = Bundle { tokens: TOKENS_PLACEHOLDER, ..bundle.clone() };
+    let sized = Bundle { token_count: TOKENS_PLACEHOLDER, ..bundle.clone() };
     as_json(&sized).to_string()
 }
 
@@ -209,7 +210,7 @@ fn fit_envelope(envelope: Envelope, budget: TokenBudget) -> Bundle {
         dialogs: Vec::new(),
         code: Vec::new(),
         confidence: envelope.confidence,
-        tokens: 0,
+        token_count: 0,
         omitted: 0,
         degraded: envelope.degraded,
         reason: envelope.reason,
@@ -238,7 +239,7 @@ enum Item {
     Fact(Statement),
     FewShot(FewShot),
     Link(Link),
-    Talk(Talk),
+    Talk(DialogExcerpt),
     Code(CodePlace),
 }
 
@@ -306,7 +307,7 @@ impl Queues {
             gotchas.chain(facts).chain(shots).chain(links).chain(dialogs).chain(code).collect();
         // Stable: items of one score keep the order of the sections.
         order.sort_by(|a, b| is_record(b).cmp(&is_record(a)).then(score(b).total_cmp(&score(a))));
-        vouched_first(&mut order, trust);
+        sort_by_trust(&mut order, trust);
         Self { order: order.into_iter(), counts: [0; Section::ALL.len()] }
     }
 

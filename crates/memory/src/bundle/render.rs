@@ -4,7 +4,8 @@ use mc_domain::CiVerdict;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Bundle, CitedPlace, CodePlace, FewShot, Handles, Link, LinkTarget, Statement, Talk, handles,
+    Bundle, CitedPlace, CodePlace, DialogExcerpt, FewShot, Handles, Link, LinkTarget, Statement,
+    handles,
 };
 
 /// The bundle in the shape of `POST /recall`; what the token limit is counted on.
@@ -18,7 +19,7 @@ pub fn as_json(bundle: &Bundle) -> Value {
         "code": bundle.code.iter().map(code).collect::<Vec<_>>(),
         "confidence": rounded(bundle.confidence),
         "bundle_id": bundle.id.0,
-        "tokens": bundle.tokens,
+        "tokens": bundle.token_count,
         "degraded": bundle.degraded,
     });
     name(&mut json, &handles(bundle));
@@ -70,7 +71,7 @@ pub(super) fn statement(statement: &Statement) -> Value {
         }
         insert_some(map, "full_chars", statement.full_chars);
         insert_some(map, "source", statement.source.as_deref());
-        insert_some(map, "ci", statement.ci.map(CiVerdict::as_str));
+        insert_some(map, "ci", statement.ci_status.map(CiVerdict::as_str));
         insert_some(map, "warning", statement.warning.as_deref());
     }
     json
@@ -101,7 +102,7 @@ pub(super) fn few_shot(shot: &FewShot) -> Value {
         insert_some(map, "text", shot.text.as_deref());
         insert_some(map, "full_chars", shot.full_chars);
         insert_some(map, "source", shot.source.as_deref());
-        insert_some(map, "ci", shot.ci.map(CiVerdict::as_str));
+        insert_some(map, "ci", shot.ci_status.map(CiVerdict::as_str));
         insert_some(map, "warning", shot.warning.as_deref());
     }
     json
@@ -124,7 +125,7 @@ pub(super) fn link(link: &Link) -> Value {
     json
 }
 
-pub(super) fn talk(talk: &Talk) -> Value {
+pub(super) fn talk(talk: &DialogExcerpt) -> Value {
     json!({
         "id": talk.id.0,
         "text": talk.text,
@@ -135,7 +136,7 @@ pub(super) fn talk(talk: &Talk) -> Value {
 
 pub(super) fn code(place: &CodePlace) -> Value {
     let mut json = json!({
-        "place": place.place,
+        "place": place.location,
         "line_start": place.line_start,
         "line_end": place.line_end,
         "summary": place.summary,

@@ -16,7 +16,7 @@ fn statement(kind: RecordKind, text: &str) -> Statement {
         tags: vec!["bugfix".into(), "unit".into()],
         trust: Trust::Team,
         source: None,
-        ci: None,
+        ci_status: None,
         score: 0.812_345,
         state: RecordState::Active,
         citations: vec![],
@@ -53,7 +53,7 @@ fn contents() -> Contents {
                 scope: vec![],
                 trust: Trust::Team,
                 source: None,
-                ci: None,
+                ci_status: None,
                 score: 0.5,
                 warning: None,
             })
@@ -70,7 +70,7 @@ fn contents() -> Contents {
             trust: Trust::Imported,
             score: 0.4,
         }],
-        dialogs: vec![Talk {
+        dialogs: vec![DialogExcerpt {
             id: DialogId::generate(),
             passage: PassageId::generate(),
             text: "The delay was nil because the units differed".into(),
@@ -79,7 +79,7 @@ fn contents() -> Contents {
         }],
         code: vec![CodePlace {
             passage: PassageId::generate(),
-            place: "app/models/cart.rb".into(),
+            location: "app/models/cart.rb".into(),
             line_start: 1,
             line_end: 9,
             symbol: Some("Cart#total".into()),
@@ -103,7 +103,7 @@ fn a_roomy_budget_holds_every_section_up_to_its_limit() {
     );
     assert_eq!(sizes, (1, FACTS_MAX, FEW_SHOTS_MAX, 1, 1, 1));
     assert_eq!(bundle.facts[0].text, "fact 0 says something of the place");
-    assert_eq!(bundle.tokens, tokens::count(&as_json(&bundle).to_string()));
+    assert_eq!(bundle.token_count, tokens::count(&as_json(&bundle).to_string()));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn places_to_read_on() -> Contents {
     let full = contents();
     let trusts = [Trust::Untrusted, Trust::Imported, Trust::Untrusted, Trust::Imported];
     let link = |trust| Link { trust, ..full.links[0].clone() };
-    let talk = |trust| Talk { trust, ..full.dialogs[0].clone() };
+    let talk = |trust| DialogExcerpt { trust, ..full.dialogs[0].clone() };
     let place = |trust| CodePlace { trust, ..full.code[0].clone() };
     Contents {
         gotchas: full.gotchas.clone(),
@@ -200,14 +200,14 @@ fn a_statement_says_what_it_was_taken_from() {
         assert_eq!(json[section][0]["source"], "https://wiki.example/cart");
         assert!(json[section][1].get("source").is_none(), "nobody named any");
     }
-    assert_eq!(bundle.tokens, tokens::count(&json.to_string()), "and that is counted");
+    assert_eq!(bundle.token_count, tokens::count(&json.to_string()), "and that is counted");
 }
 
 #[test]
 fn a_small_budget_holds_the_gotcha_first() {
     let bundle = pack(envelope(), contents(), TokenBudget::new(180).unwrap());
     assert_eq!(bundle.gotchas.len(), 1);
-    assert!(bundle.facts.len() < 3 && bundle.tokens <= 180, "{}", bundle.tokens);
+    assert!(bundle.facts.len() < 3 && bundle.token_count <= 180, "{}", bundle.token_count);
 }
 
 #[test]
@@ -271,10 +271,10 @@ proptest! {
         let mut full = contents();
         full.facts = texts.iter().map(|text| statement(RecordKind::Fact, text)).collect();
         full.gotchas = texts.iter().rev().map(|text| statement(RecordKind::Rule, text)).collect();
-        let task = title.map(|title| TaskHead { external_id: "CS-214".into(), title, status: "open".into() });
+        let task = title.map(|title| TaskSummary { external_id: "CS-214".into(), title, status: "open".into() });
         let bundle = pack(Envelope { degraded, reason, task, ..envelope() }, full, TokenBudget::new(limit).unwrap());
         prop_assert!(tokens::count(&as_json(&bundle).to_string()) <= limit);
-        prop_assert!(bundle.tokens <= limit);
+        prop_assert!(bundle.token_count <= limit);
     }
 }
 
@@ -283,7 +283,7 @@ proptest! {
 fn what_an_envelope_leaves_no_room_to_count_is_not_counted() {
     let said = |words: &str| Some(words.repeat(12));
     for limit in TokenBudget::MIN..400 {
-        let task = said("заголовок задачи ").map(|title| TaskHead {
+        let task = said("заголовок задачи ").map(|title| TaskSummary {
             external_id: "CS-214".into(),
             title,
             status: "open".into(),
@@ -301,8 +301,8 @@ fn an_empty_bundle_fits_the_smallest_limit_whatever_its_id() {
     let budget = TokenBudget::new(TokenBudget::MIN).unwrap();
     let sizes = (0..5_000).map(|_| {
         let bundle = pack(envelope(), Contents::default(), budget);
-        assert_eq!(bundle.tokens, tokens::count(&as_json(&bundle).to_string()));
-        bundle.tokens
+        assert_eq!(bundle.token_count, tokens::count(&as_json(&bundle).to_string()));
+        bundle.token_count
     });
     let largest = sizes.max().unwrap();
     assert!(largest <= TokenBudget::MIN, "{largest}");

@@ -21,7 +21,7 @@ pub fn admits(kind: RecordKind, trust: Trust) -> bool {
 
 /// Puts what nobody vouches for behind everything else, which keeps its order: however well it matches,
 /// it comes after each confirmed item, and takes only the room that the others leave.
-pub fn vouched_first<T>(items: &mut [T], trust: impl Fn(&T) -> Trust) {
+pub fn sort_by_trust<T>(items: &mut [T], trust: impl Fn(&T) -> Trust) {
     items.sort_by_key(|item| trust(item) == Trust::Untrusted);
 }
 
@@ -48,7 +48,7 @@ mod tests {
             let mut items: Vec<(usize, Trust)> = trusts.into_iter().enumerate().collect();
             let mut others: Vec<_> = items.clone();
             others.retain(|(_, trust)| *trust > Trust::Untrusted);
-            vouched_first(&mut items, |(_, trust)| *trust);
+            sort_by_trust(&mut items, |(_, trust)| *trust);
             prop_assert_eq!(&items[..others.len()], &others[..], "the others keep their order");
             prop_assert!(items[others.len()..].iter().all(|(_, trust)| *trust == Trust::Untrusted));
         }

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::filler::{is_chatter, strip_lead};
 use crate::text::sentences;
+use crate::text::stop_phrases::{is_chatter, strip_lead};
 
 /// A sentence, list item or block of code.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::markdown::Unit;
-use crate::judge::Note;
+use crate::judge::ParsedNote;
 use crate::text::cut;
 
 static TELLING: LazyLock<Regex> = LazyLock::new(|| {
@@ -59,7 +59,7 @@ pub fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
 /// How much a unit tells per character: names and numbers, words of cause and decision, and a
 /// bonus for standing at the top.
 fn score(at: usize, unit: &Unit) -> f32 {
-    let note = Note::read(&unit.text);
+    let note = ParsedNote::read(&unit.text);
     let said = small(note.words.len()) + 3.0 * small(note.marks.len());
     let telling = 4.0 * small(TELLING.find_iter(&unit.text).count());
     let top = if at < 2 { 6.0 } else { 0.0 };

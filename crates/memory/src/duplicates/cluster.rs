@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use mc_store::duplicates::{Member, Noted};
+use mc_store::duplicates::{DuplicateCandidate, Member};
 
 use super::minhash;
-use crate::judge::{Note, compare, mergeable};
+use crate::judge::{ParsedNote, compare, mergeable};
 
 /// So many notes are one cluster at most; what more there are is found when these are one.
 pub const MEMBERS_MAX: usize = 32;
@@ -26,8 +26,8 @@ impl Decided {
         Self(decided)
     }
 
-    fn about(&self, a: &Noted, b: &Noted) -> bool {
-        let decisions = |note: &Noted| self.0.get(&member(note));
+    fn about(&self, a: &DuplicateCandidate, b: &DuplicateCandidate) -> bool {
+        let decisions = |note: &DuplicateCandidate| self.0.get(&member(note));
         match (decisions(a), decisions(b)) {
             (Some(a), Some(b)) => a.iter().any(|decision| b.contains(decision)),
             _ => false,
@@ -37,7 +37,7 @@ impl Decided {
 
 /// A note, and those that say the same as it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Alike {
+pub struct ClusterMatch {
     /// The index of the note that would stay.
     pub keeper: usize,
     /// The indices of the others, each with the share of words that it and the keeper have in common.
@@ -47,11 +47,11 @@ pub struct Alike {
 /// Puts together the notes that say the same: who stays is vouched for by more, then more used, then older, and
 /// each of the others says the same as it by the judge's own comparison, so that no chain of small differences
 /// leads from one to another that says something else. Busy for seconds where there are many.
-pub fn clusters(notes: &[Noted], decided: &Decided) -> Vec<Alike> {
+pub fn clusters(notes: &[DuplicateCandidate], decided: &Decided) -> Vec<ClusterMatch> {
     let order = best_first(notes);
     let bands: Vec<_> =
-        order.iter().map(|at| minhash::bands(&Note::read(&notes[*at].content))).collect();
-    let pairs = minhash::meeting(&bands);
+        order.iter().map(|at| minhash::bands(&ParsedNote::read(&notes[*at].content))).collect();
+    let pairs = minhash::candidate_pairs(&bands);
     let mut is_taken = vec![false; notes.len()];
     let mut clusters = Vec::new();
     for near in pairs.chunk_by(|a, b| a.0 == b.0) {
@@ -70,15 +70,15 @@ pub fn clusters(notes: &[Noted], decided: &Decided) -> Vec<Alike> {
         for (other, _) in &others {
             is_taken[*other] = true;
         }
-        clusters.push(Alike { keeper, others });
+        clusters.push(ClusterMatch { keeper, others });
     }
     clusters
 }
 
 /// The indices of the notes, that which would stay among alike ones first.
-fn best_first(notes: &[Noted]) -> Vec<usize> {
+fn best_first(notes: &[DuplicateCandidate]) -> Vec<usize> {
     let mut order: Vec<_> = (0..notes.len()).collect();
-    let standing = |note: &Noted| (note.trust, note.used, note.hits);
+    let standing = |note: &DuplicateCandidate| (note.trust, note.use_count, note.recall_count);
     order.sort_by(|a, b| {
         let (a, b) = (&notes[*a], &notes[*b]);
         standing(b).cmp(&standing(a)).then(a.id.cmp(&b.id))
@@ -87,24 +87,24 @@ fn best_first(notes: &[Noted]) -> Vec<usize> {
 }
 
 fn same_as(
-    keeper: &Noted,
+    keeper: &DuplicateCandidate,
     candidates: Vec<usize>,
-    notes: &[Noted],
+    notes: &[DuplicateCandidate],
     decided: &Decided,
 ) -> Vec<(usize, f32)> {
-    let said = Note::read(&keeper.content);
+    let said = ParsedNote::read(&keeper.content);
     let same = |at: usize| {
         let other = &notes[at];
         if !mergeable(keeper.kind, other.kind) || decided.about(keeper, other) {
             return None;
         }
-        let comparison = compare(&said, &Note::read(&other.content));
+        let comparison = compare(&said, &ParsedNote::read(&other.content));
         comparison.difference.is_none().then_some((at, comparison.jaccard))
     };
     candidates.into_iter().filter_map(same).collect()
 }
 
-pub(super) fn member(note: &Noted) -> Member {
+pub(super) fn member(note: &DuplicateCandidate) -> Member {
     Member { id: note.id, content_hash: note.content_hash.clone() }
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use mc_domain::{RecordId, RecordKind, Trust};
 
     use super::*;
-    use crate::normalise::content_hash;
+    use crate::normalize::content_hash;
 
     const RETRY: &str =
         "The payments worker retries a failed charge 3 times with jitter before it gives up";
@@ -121,19 +121,19 @@ mod tests {
     const OTHER: &str =
         "Cart sessions expire after the delay that the shop owner sets in the panel";
 
-    fn note(content: &str) -> Noted {
-        Noted {
+    fn note(content: &str) -> DuplicateCandidate {
+        DuplicateCandidate {
             id: RecordId::generate(),
             kind: RecordKind::Fact,
             content: content.to_owned(),
             content_hash: content_hash(content).to_vec(),
             trust: Trust::Team,
-            used: 0,
-            hits: 0,
+            use_count: 0,
+            recall_count: 0,
         }
     }
 
-    fn found(notes: &[Noted]) -> Vec<(usize, Vec<usize>)> {
+    fn found(notes: &[DuplicateCandidate]) -> Vec<(usize, Vec<usize>)> {
         let clusters = clusters(notes, &Decided::default()).into_iter();
         clusters
             .map(|one| (one.keeper, one.others.iter().map(|(other, _)| *other).collect()))
@@ -145,9 +145,9 @@ mod tests {
         let (first, second) = (note(RETRY), note(RETOLD));
         let notes = [first.clone(), note(OTHER), second.clone()];
         assert_eq!(found(&notes), [(0, vec![2])]);
-        let used = Noted { used: 1, ..second.clone() };
+        let used = DuplicateCandidate { use_count: 1, ..second.clone() };
         assert_eq!(found(&[first.clone(), used.clone()]), [(1, vec![0])]);
-        let confirmed = Noted { trust: Trust::Confirmed, ..first };
+        let confirmed = DuplicateCandidate { trust: Trust::Confirmed, ..first };
         assert_eq!(found(&[confirmed, used]), [(0, vec![1])]);
     }
 
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn an_example_is_no_duplicate_of_a_fact() {
-        let example = Noted { kind: RecordKind::Fewshot, ..note(RETOLD) };
+        let example = DuplicateCandidate { kind: RecordKind::Fewshot, ..note(RETOLD) };
         assert_eq!(found(&[note(RETRY), example]), []);
-        let rule = Noted { kind: RecordKind::Rule, ..note(RETOLD) };
+        let rule = DuplicateCandidate { kind: RecordKind::Rule, ..note(RETOLD) };
         assert_eq!(found(&[note(RETRY), rule]).len(), 1);
     }
 
@@ -187,7 +187,11 @@ mod tests {
         let decided = Decided::new(vec![vec![member(&a), member(&b)]]);
         assert_eq!(clusters(&[a.clone(), b.clone()], &decided), []);
         let retold = RETOLD.replace("jitter", "some jitter");
-        let changed = Noted { content_hash: content_hash(&retold).to_vec(), content: retold, ..b };
+        let changed = DuplicateCandidate {
+            content_hash: content_hash(&retold).to_vec(),
+            content: retold,
+            ..b
+        };
         assert_eq!(clusters(&[a, changed], &decided).len(), 1);
     }
 

@@ -4,11 +4,11 @@ use mc_domain::{ProjectId, Visibility};
 use mc_store::citations::{self, Citation};
 use mc_store::duplicates::Member;
 use mc_store::passages::{self, PassageSource};
-use mc_store::records::{self, Change, Record, RecordBody};
+use mc_store::records::{self, Record, RecordBody, RecordUpdate};
 use mc_store::{Tx, docs};
 
 use crate::Error;
-use crate::normalise::content_hash;
+use crate::normalize::content_hash;
 use crate::review::{body_of, index, is_live};
 use crate::save::{CITATIONS_MAX, is_same_place, merged_kind, united};
 
@@ -34,7 +34,7 @@ pub(super) async fn held(
 
 fn is_as_found(record: &Record, project: ProjectId, member: &Member) -> bool {
     record.project == project
-        && record.standing.visibility == Visibility::Team
+        && record.access.visibility == Visibility::Team
         && is_live(record)
         && content_hash(&record.content)[..] == member.content_hash
 }
@@ -43,14 +43,13 @@ fn is_as_found(record: &Record, project: ProjectId, member: &Member) -> bool {
 /// for it, and gathers what they are tagged with, cite and are linked to. Where no person says so it gathers that
 /// from none that is vouched for by less: what was confirmed of it would be what nobody confirmed. All of it stays
 /// in the histories.
-pub(super) async fn into_first(
+pub(super) async fn merge_into(
     tx: &mut Tx,
     all: &[Record],
     reviewer: Option<&str>,
 ) -> Result<(), Error> {
     let Some((kept, replaced)) = all.split_first() else { return Ok(()) };
-    let is_heard =
-        |other: &Record| reviewer.is_some() || other.standing.trust >= kept.standing.trust;
+    let is_heard = |other: &Record| reviewer.is_some() || other.access.trust >= kept.access.trust;
     let mut origins = Vec::new();
     let known = citations::of_record_in(tx, kept.id).await?;
     let mut cited = known.clone();
@@ -62,7 +61,7 @@ pub(super) async fn into_first(
         // Before the other is changed: two live ones never say the same with the same words.
         records::supersede(tx, record.project, record.id, kept.id).await?;
         passages::remove(tx, PassageSource::Record(record.id)).await?;
-        docs::hand_on(tx, record.id, kept.id).await?;
+        docs::transfer_superseded(tx, record.id, kept.id).await?;
     }
     let heard = replaced.iter().filter(|other| is_heard(other));
     let mut body = heard.fold(body_of(kept), gathered);
@@ -74,10 +73,10 @@ pub(super) async fn into_first(
     if replaced.iter().any(is_body) || records::same(tx, kept, &body).await?.is_some() {
         body.kind = kept.kind;
     }
-    let change = Change {
+    let change = RecordUpdate {
         body: &body,
         citations: (cited.len() > known.len()).then_some(cited.as_slice()),
-        trust: kept.standing.trust,
+        trust: kept.access.trust,
         origins: &origins,
         reason: &format!("took the place of {}", listed(replaced)),
         changed_by: reviewer.or(Some("hygiene")),
@@ -105,7 +104,7 @@ fn gathered(mut body: RecordBody, other: &Record) -> RecordBody {
     body.owner = body.owner.or_else(|| other.owner.clone());
     // It lives for as long as any of them would have, and an end is named only where each has one.
     body.ttl = body.ttl.max(other.ttl);
-    body.ttl_given &= other.ttl_given;
+    body.is_ttl_explicit &= other.is_ttl_explicit;
     body.task = body.task.or(other.task);
     body.dialog = body.dialog.or(other.dialog);
     if let (Some(own), Some(theirs)) = (body.meta.as_object_mut(), other.meta.as_object()) {

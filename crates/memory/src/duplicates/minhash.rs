@@ -13,7 +13,7 @@
 //! either changes. Unrelated notes share about 0.1: of the five thousand million pairs of 100,000 notes a million
 //! would meet, were they not kept apart by their numbers and denials besides ([`stamp`]). Who meets is compared exactly.
 
-use crate::judge::Note;
+use crate::judge::ParsedNote;
 
 /// Bands of a signature.
 const BANDS: usize = 24;
@@ -28,7 +28,7 @@ pub type Bands = [u64; BANDS];
 
 /// The bands of a note. Notes that differ in what they are told apart by never meet, however much else they
 /// share.
-pub fn bands(note: &Note) -> Bands {
+pub fn bands(note: &ParsedNote) -> Bands {
     let apart = stamp(note);
     let signature = signature(&features(note));
     let mut bands = [0; BANDS];
@@ -39,7 +39,7 @@ pub fn bands(note: &Note) -> Bands {
 }
 
 /// The pairs that meet in some band, the smaller index first, sorted.
-pub fn meeting(notes: &[Bands]) -> Vec<(u32, u32)> {
+pub fn candidate_pairs(notes: &[Bands]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     for band in 0..BANDS {
         let mut order: Vec<_> = (0_u32..).zip(notes).map(|(at, bands)| (bands[band], at)).collect();
@@ -58,7 +58,7 @@ pub fn meeting(notes: &[Bands]) -> Vec<(u32, u32)> {
 
 /// What notes that say the same have in common without exception: every mark with a digit, every operator, and
 /// which denials and relations there are. The judge tells apart what differs in these.
-fn stamp(note: &Note) -> u64 {
+fn stamp(note: &ParsedNote) -> u64 {
     let numbers = note.marks.iter().filter(|mark| mark.contains(|c: char| c.is_ascii_digit()));
     let mut operators: Vec<_> = note.frames.iter().map(|frame| frame.operator).collect();
     operators.sort_unstable();
@@ -68,7 +68,7 @@ fn stamp(note: &Note) -> u64 {
 }
 
 /// The features of a note, as numbers.
-fn features(note: &Note) -> Vec<u64> {
+fn features(note: &ParsedNote) -> Vec<u64> {
     let mut features = Vec::new();
     for word in &note.words {
         // Its ends tell more of a word than its middle.
@@ -123,11 +123,11 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Bands {
-        bands(&Note::read(text))
+        bands(&ParsedNote::read(text))
     }
 
     fn meet(a: &str, b: &str) -> bool {
-        !meeting(&[of(a), of(b)]).is_empty()
+        !candidate_pairs(&[of(a), of(b)]).is_empty()
     }
 
     /// As far as two signatures of 120 rows can tell: the standard deviation is at most 0.046.
@@ -171,6 +171,6 @@ mod tests {
     #[test]
     fn many_alike_are_not_each_compared_with_each() {
         let alike = vec![of("Retries are enabled in staging"); 1_000];
-        assert!(meeting(&alike).len() <= 1_000 * NEAREST);
+        assert!(candidate_pairs(&alike).len() <= 1_000 * NEAREST);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::note::{Frame, Note, Word};
+use super::note::{Frame, ParsedNote, Word};
 use crate::tokens;
 
 /// A near duplicate may say this share of words more than the other.
@@ -58,7 +58,7 @@ pub struct Comparison {
 }
 
 /// Compares two notes.
-pub fn compare(a: &Note, b: &Note) -> Comparison {
+pub fn compare(a: &ParsedNote, b: &ParsedNote) -> Comparison {
     let alignment = align(a, b);
     let shared_marks = a.marks.intersection(&b.marks).count();
     let all_marks = a.marks.union(&b.marks).count();
@@ -86,9 +86,9 @@ struct Alignment<'a> {
     only_b: Vec<&'a Word>,
 }
 
-fn align<'a>(a: &'a Note, b: &'a Note) -> Alignment<'a> {
+fn align<'a>(a: &'a ParsedNote, b: &'a ParsedNote) -> Alignment<'a> {
     // A word counts as known to the other note when that spells it inside a mark or another way.
-    let missing = |word: &&Word, note: &Note| {
+    let missing = |word: &&Word, note: &ParsedNote| {
         !note.stems.contains(&word.stem) && !note.spelled.contains(&word.written)
     };
     let mut only_a: Vec<_> = a.words.iter().filter(|w| missing(w, b)).collect();
@@ -108,10 +108,11 @@ fn align<'a>(a: &'a Note, b: &'a Note) -> Alignment<'a> {
     Alignment { shared, typos, only_a, only_b }
 }
 
-fn marks_differ(a: &Note, b: &Note) -> Option<Difference> {
-    let missing =
-        |from: &Note, to: &Note| from.marks.iter().find(|m| !to.spelled.contains(*m)).cloned();
-    let unquoted = |from: &Note, to: &Note| {
+fn marks_differ(a: &ParsedNote, b: &ParsedNote) -> Option<Difference> {
+    let missing = |from: &ParsedNote, to: &ParsedNote| {
+        from.marks.iter().find(|m| !to.spelled.contains(*m)).cloned()
+    };
+    let unquoted = |from: &ParsedNote, to: &ParsedNote| {
         let quoted = from.quoted();
         let text = if quoted.is_empty() { String::new() } else { to.normalised() };
         quoted.into_iter().find(|quote| !text.contains(quote))
@@ -125,7 +126,7 @@ fn marks_differ(a: &Note, b: &Note) -> Option<Difference> {
         })
 }
 
-fn frames_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Difference> {
+fn frames_differ(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Option<Difference> {
     let same = |x: &Frame, y: &Frame| {
         x.operator == y.operator
             && (x.object == y.object
@@ -134,7 +135,7 @@ fn frames_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Differ
                         || (left.stem == y.object && right.stem == x.object)
                 }))
     };
-    let missing = |from: &Note, to: &Note| {
+    let missing = |from: &ParsedNote, to: &ParsedNote| {
         from.frames.iter().find(|x| !to.frames.iter().any(|y| same(x, y))).cloned()
     };
     missing(a, b).or_else(|| missing(b, a)).map(|frame| {
@@ -142,7 +143,7 @@ fn frames_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Differ
     })
 }
 
-fn words_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Difference> {
+fn words_differ(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Option<Difference> {
     let longer = a.weight().max(b.weight());
     let allowed =
         |share: f32| (f32::from(u16::try_from(longer).unwrap_or(u16::MAX)) * share).floor();
@@ -158,8 +159,8 @@ fn words_differ(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Differe
 }
 
 /// Two words that changed places over something that stayed: who does what to whom.
-fn roles_swapped(a: &Note, b: &Note, alignment: &Alignment<'_>) -> Option<Difference> {
-    let order = |note: &Note| -> Vec<String> {
+fn roles_swapped(a: &ParsedNote, b: &ParsedNote, alignment: &Alignment<'_>) -> Option<Difference> {
+    let order = |note: &ParsedNote| -> Vec<String> {
         let left = |stem: &str| {
             alignment
                 .typos
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
 
     fn difference(a: &str, b: &str) -> Option<Difference> {
-        compare(&Note::read(a), &Note::read(b)).difference
+        compare(&ParsedNote::read(a), &ParsedNote::read(b)).difference
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::normalise::normalise;
+use crate::normalize::normalise;
 use crate::text::{Token, fold, tokenize};
 
 /// What of a note decides whether another note says the same.
 #[derive(Debug, Clone)]
-pub struct Note {
+pub struct ParsedNote {
     /// Content words in order, each by its stem; a repeated word stands once.
     pub words: Vec<Word>,
     /// The stems of the words.
@@ -41,7 +41,7 @@ pub struct Frame {
     pub object: String,
 }
 
-impl Note {
+impl ParsedNote {
     /// Takes `text` apart.
     pub fn read(text: &str) -> Self {
         let tokens = tokenize(text);

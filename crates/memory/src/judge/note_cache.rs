@@ -7,7 +7,7 @@ use std::time::Duration;
 use mc_domain::RecordId;
 use moka::sync::Cache;
 
-use super::Note;
+use super::ParsedNote;
 
 /// Bytes of the texts that are remembered; taken apart they are some thirty times as large.
 const TEXTS_MAX: u64 = 512 * 1024;
@@ -16,29 +16,30 @@ const IDLE_MAX: Duration = Duration::from_mins(10);
 
 /// Notes by the record that says them; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct NoteCache(Cache<RecordId, Arc<Note>>);
+pub(crate) struct NoteCache(Cache<RecordId, Arc<ParsedNote>>);
 
 impl NoteCache {
     /// An empty one.
     pub(crate) fn new() -> Self {
-        let size =
-            |_: &RecordId, note: &Arc<Note>| u32::try_from(note.text().len()).unwrap_or(u32::MAX);
+        let size = |_: &RecordId, note: &Arc<ParsedNote>| {
+            u32::try_from(note.text().len()).unwrap_or(u32::MAX)
+        };
         Self(Cache::builder().max_capacity(TEXTS_MAX).weigher(size).time_to_idle(IDLE_MAX).build())
     }
 
     /// What the record says, taken apart. By the record and not by the text: how long it takes must not tell of what
     /// others hold.
-    pub(crate) fn read(&self, record: RecordId, content: &str) -> Arc<Note> {
+    pub(crate) fn read(&self, record: RecordId, content: &str) -> Arc<ParsedNote> {
         if let Some(known) = self.0.get(&record).filter(|known| known.text() == content) {
             return known;
         }
-        let note = Arc::new(Note::read(content));
+        let note = Arc::new(ParsedNote::read(content));
         self.keep(record, Arc::clone(&note));
         note
     }
 
     /// Remembers what a record says, where it was taken apart before it was a record.
-    pub(crate) fn keep(&self, record: RecordId, note: Arc<Note>) {
+    pub(crate) fn keep(&self, record: RecordId, note: Arc<ParsedNote>) {
         self.0.insert(record, note);
     }
 }

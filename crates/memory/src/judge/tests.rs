@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::normalise::content_hash;
+use crate::normalize::content_hash;
 
 /// Notes with holes; `{c}` a component, `{o}` another, `{n}` a number, `{i}` an issue key.
 const TEMPLATES: &[&str] = &[
@@ -102,16 +102,16 @@ fn known(content: &str, cosine: Option<f32>) -> Known {
     Known {
         id: RecordId::generate(),
         kind: RecordKind::Fact,
-        note: Arc::new(Note::read(content)),
+        note: Arc::new(ParsedNote::read(content)),
         content_hash: content_hash(content).to_vec(),
         cosine,
     }
 }
 
-fn incoming(content: &str) -> Incoming {
-    Incoming {
+fn incoming(content: &str) -> Candidate {
+    Candidate {
         kind: RecordKind::Fact,
-        note: Arc::new(Note::read(content)),
+        note: Arc::new(ParsedNote::read(content)),
         content_hash: content_hash(content),
         contradicts: false,
         supersedes: None,
@@ -140,7 +140,7 @@ fn retellings_are_recognised() {
 
 #[test]
 fn distinct_notes_of_one_template_stay_apart_however_near_their_vectors() {
-    let notes: Vec<_> = notes().iter().map(|note| Note::read(note)).collect();
+    let notes: Vec<_> = notes().iter().map(|note| ParsedNote::read(note)).collect();
     let mut pairs = 0_u32;
     let mut wrong = Vec::new();
     for (at, a) in notes.iter().enumerate() {
@@ -199,7 +199,7 @@ fn a_near_duplicate_of_another_kind_merges_only_among_statements() {
     ));
     note.kind = RecordKind::Fewshot;
     let content = "Thanks, the payments queue is FIFO per shops";
-    note.note = Arc::new(Note::read(content));
+    note.note = Arc::new(ParsedNote::read(content));
     note.content_hash = content_hash(content);
     assert_eq!(judge(&note, std::slice::from_ref(&record)).action, Action::Create);
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use mc_store::passages::IndexedPassage;
 use regex::Regex;
 
-use crate::confidence::Question;
+use crate::confidence::QueryFeatures;
 
 /// What such a file keeps of its evidence, unless it is asked for.
 const FACTOR: f32 = 0.6;
@@ -43,17 +43,17 @@ static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {
 });
 
 /// What is left of a place's evidence.
-pub fn factor(question: &Question, passage: &IndexedPassage) -> f32 {
+pub fn factor(question: &QueryFeatures, passage: &IndexedPassage) -> f32 {
     let is_asked_path = question
         .path
         .as_ref()
-        .is_some_and(|path| passage.place.starts_with(path.trim_matches('/')));
+        .is_some_and(|path| passage.location.starts_with(path.trim_matches('/')));
     let is_aside =
-        SORTS.iter().any(|sort| sort.path.is_match(&passage.place) && !asks_for(question, sort));
+        SORTS.iter().any(|sort| sort.path.is_match(&passage.location) && !asks_for(question, sort));
     if is_aside && !is_asked_path { FACTOR } else { 1.0 }
 }
 
-fn asks_for(question: &Question, sort: &Sort) -> bool {
+fn asks_for(question: &QueryFeatures, sort: &Sort) -> bool {
     let words = question.texts.iter().flat_map(|text| &text.words);
     words.into_iter().any(|word| sort.words.iter().any(|asked| word.stem.starts_with(asked)))
 }

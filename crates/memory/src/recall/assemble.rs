@@ -12,10 +12,10 @@ use super::aside;
 use super::excerpt::{Excerpt, excerpt, stems};
 use super::relevance::Note;
 use crate::bundle::{
-    CitedPlace, CodePlace, Contents, DIALOGS_MAX, FewShot, Link, LinkTarget, SOURCE_MAX_CHARS,
-    STATEMENT_MAX_CHARS, Statement, Talk, admits, staleness_warning, trust,
+    CitedPlace, CodePlace, Contents, DIALOGS_MAX, DialogExcerpt, FewShot, Link, LinkTarget,
+    SOURCE_MAX_CHARS, STATEMENT_MAX_CHARS, Statement, admits, staleness_warning, trust,
 };
-use crate::confidence::{self, Question, evidence, names_symbol};
+use crate::confidence::{self, QueryFeatures, evidence, names_symbol};
 use crate::text::cut;
 use crate::tied::Linked;
 
@@ -52,7 +52,7 @@ pub struct Place {
 }
 
 impl Place {
-    fn new(question: &Question, hit: Hit, linked: &Linked) -> Self {
+    fn new(question: &QueryFeatures, hit: Hit, linked: &Linked) -> Self {
         let indexed = &hit.passage.indexed;
         let is_linked = linked.passages.contains(&indexed.id);
         let is_named = hit.passage.code.is_some() && names_symbol(question, indexed);
@@ -99,7 +99,12 @@ pub fn part(hits: Vec<Hit>, linked: &Linked) -> (Vec<Note>, Vec<Hit>) {
 /// Of the rest what is good enough beside the records, best first. A place that is named and a dialog that is linked
 /// to the task are shown whatever else is, and places that are sought stand in the order of the search, which knows
 /// code best; for the others, the surer the records answer, the less room there is.
-pub fn others(question: &Question, hits: Vec<Hit>, notes: &[Note], linked: &Linked) -> Vec<Place> {
+pub fn others(
+    question: &QueryFeatures,
+    hits: Vec<Hit>,
+    notes: &[Note],
+    linked: &Linked,
+) -> Vec<Place> {
     let answer = notes.first().map_or(0.0, |note| note.relevance);
     let (floor, most) = match answer {
         _ if question.seeks_places => (SOUGHT_FLOOR, SOUGHT_MAX),
@@ -146,7 +151,7 @@ pub fn confidence(notes: &[Note], others: &[Place]) -> f32 {
 /// Sorts notes and places into the sections of a bundle, each best first. What is fresh comes before
 /// what is stale. Warnings that lead stand before the statements; one that is less to the point stands
 /// where it ranks.
-pub fn contents(question: &Question, mut notes: Vec<Note>, others: &[Place]) -> Contents {
+pub fn contents(question: &QueryFeatures, mut notes: Vec<Note>, others: &[Place]) -> Contents {
     notes.sort_by_key(|note| note.state == RecordState::Stale);
     let mut contents = Contents::default();
     for note in &notes {
@@ -184,7 +189,7 @@ fn add_doc(contents: &mut Contents, place: &Place, doc: &DocFacet) {
     }
     let indexed = &place.hit.passage.indexed;
     // A file of a repository that has no web address is named by its path.
-    let url = if doc.url.is_empty() { &indexed.place } else { &doc.url };
+    let url = if doc.url.is_empty() { &indexed.location } else { &doc.url };
     contents.links.push(Link {
         title: doc.title.clone(),
         url: url.clone(),
@@ -223,7 +228,7 @@ fn statement(note: &Note) -> Statement {
         tags: indexed.tags.clone(),
         trust: trust(&note.hit.passage),
         source: source(&note.record),
-        ci: note.record.ci,
+        ci_status: note.record.ci_status,
         score: note.rank.min(1.0),
         state: note.state,
         citations: note.citations.clone(),
@@ -248,7 +253,7 @@ fn few_shot(note: &Note) -> FewShot {
         scope: indexed.scope.clone(),
         trust: trust(&note.hit.passage),
         source: source(&note.record),
-        ci: note.record.ci,
+        ci_status: note.record.ci_status,
         score: note.rank.min(1.0),
         warning: warning(note),
     }
@@ -289,9 +294,9 @@ fn decision(note: &Note, url: &str) -> Link {
     }
 }
 
-fn talk(place: &Place, id: DialogId) -> Talk {
+fn talk(place: &Place, id: DialogId) -> DialogExcerpt {
     let indexed = &place.hit.passage.indexed;
-    Talk {
+    DialogExcerpt {
         id,
         passage: indexed.id,
         text: cut(&indexed.text, STATEMENT_MAX_CHARS),
@@ -300,7 +305,7 @@ fn talk(place: &Place, id: DialogId) -> Talk {
     }
 }
 
-fn code_place(question: &Question, place: &Place, code: &CodeFacet) -> CodePlace {
+fn code_place(question: &QueryFeatures, place: &Place, code: &CodeFacet) -> CodePlace {
     let indexed = &place.hit.passage.indexed;
     let asked = indexed.symbols.iter().find(|own| question.symbols.contains(&own.to_lowercase()));
     let said = question.texts.iter().chain(&question.signals).flat_map(|note| stems(note.text()));
@@ -309,7 +314,7 @@ fn code_place(question: &Question, place: &Place, code: &CodeFacet) -> CodePlace
     let owner = || code.parent_symbol.clone().or_else(|| indexed.symbols.first().cloned());
     CodePlace {
         passage: indexed.id,
-        place: indexed.place.clone(),
+        location: indexed.location.clone(),
         line_start: code.line_start,
         line_end: code.line_end,
         summary: text,

@@ -9,7 +9,7 @@ use mc_store::passages::PassageFilter;
 use mc_store::{history, tasks};
 use tokio::time::{Instant, timeout_at};
 
-use super::{RecallRequest, question};
+use super::{RecallRequest, query};
 use crate::{Error, MemoryContext};
 
 /// Most changes of a section. In two of three cases one of the three nearest touched a file that has to change.
@@ -68,7 +68,7 @@ async fn find(
     };
     let mut filter = PassageFilter::project(request.project);
     filter.sources = vec![SourceKind::Change];
-    let asked = question::read(request, task.as_ref(), &ctx.search.sanitizing);
+    let asked = query::read(request, task.as_ref(), &ctx.search.sanitizing);
     let Some(asked) = asked else { return Ok(PastChanges::default()) };
     let query = asked.of_changes(filter);
     if query.is_empty() {

@@ -7,7 +7,7 @@ use mc_store::Store;
 use mc_store::bundles::{self, BundleItem, NewBundle};
 
 use super::RecallRequest;
-use super::question::Asked;
+use super::query::RecallQuery;
 use crate::bundle::{Bundle, LinkTarget, Statement, handles};
 use crate::groups::Work;
 use crate::{Error, MemoryContext};
@@ -24,14 +24,19 @@ pub(crate) struct HandedOut {
 
 /// Keeps what was answered, after the answer. Tried again when the database is away for a
 /// moment; what can't be kept at last is logged as an error with the bundle's id.
-pub(super) fn keep(ctx: &MemoryContext, request: &RecallRequest, asked: &Asked, bundle: &Bundle) {
+pub(super) fn keep(
+    ctx: &MemoryContext,
+    request: &RecallRequest,
+    asked: &RecallQuery,
+    bundle: &Bundle,
+) {
     let new = NewBundle {
         id: bundle.id,
         project: request.project,
         principal: request.principal.clone(),
         request: asked.as_json(),
         confidence: bundle.confidence,
-        tokens: i32::try_from(bundle.tokens).unwrap_or(i32::MAX),
+        token_count: i32::try_from(bundle.token_count).unwrap_or(i32::MAX),
         degraded: bundle.degraded.clone(),
         items: items(bundle),
         handles: handles(bundle).in_order(),

@@ -8,7 +8,7 @@ use mc_store::passages::RecordFacet;
 
 use crate::bundle::CitedPlace;
 use crate::citations::is_stale;
-use crate::confidence::{Question, is_latin, names_issue, names_symbol};
+use crate::confidence::{QueryFeatures, is_latin, names_issue, names_symbol};
 
 /// What the share of the question's words counts that the record has, beside the cosine similarity of
 /// both: docs/retrieval.md has what was tried.
@@ -103,7 +103,7 @@ impl Note {
 }
 
 /// Judges all notes and sorts them, best first.
-pub fn judge(question: &Question, notes: &mut [Note]) {
+pub fn judge(question: &QueryFeatures, notes: &mut [Note]) {
     let ties: Vec<_> = notes.iter().map(|note| Ties::of(question, note)).collect();
     let scope_worth = if question.path.is_some() { TIE_SCOPE } else { TIE_SCOPE_OF_SYMBOL };
     let shared = Shared::of(&ties, scope_worth);
@@ -118,7 +118,7 @@ pub fn judge(question: &Question, notes: &mut [Note]) {
 }
 
 /// How much of what is asked the record says.
-fn similarity(question: &Question, hit: &Hit) -> f32 {
+fn similarity(question: &QueryFeatures, hit: &Hit) -> f32 {
     let coverage = hit.coverage.unwrap_or_default();
     let is_foreign = !question.is_latin || !is_latin(&hit.passage.indexed.text);
     let is_prose = !question.texts.is_empty() || !question.signals.is_empty();
@@ -161,7 +161,7 @@ struct Ties {
 }
 
 impl Ties {
-    fn of(question: &Question, note: &Note) -> Self {
+    fn of(question: &QueryFeatures, note: &Note) -> Self {
         let indexed = &note.hit.passage.indexed;
         let cited = note.citations.iter().filter_map(|place| place.symbol.as_deref());
         let cited: Vec<_> = cited
@@ -176,7 +176,7 @@ impl Ties {
             .citations
             .iter()
             .map(|place| place.file.as_str())
-            .chain([indexed.place.as_str()])
+            .chain([indexed.location.as_str()])
             .filter_map(path_key)
             .collect();
         let path = question.path.as_deref().and_then(path_key);

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use mc_domain::{PassageId, RecordKind};
 
 use super::relevance::Note;
-use crate::confidence::{Question, is_latin};
+use crate::confidence::{QueryFeatures, is_latin};
 
 /// Relevance below which a record is left out: nothing is better than a guess.
 const LEAST: f32 = 0.335;
@@ -57,7 +57,7 @@ pub struct Choice {
 
 impl Choice {
     /// Those that are good enough by themselves, or belong to the best one by what both name.
-    pub fn of(question: &Question, notes: Vec<Note>) -> Self {
+    pub fn of(question: &QueryFeatures, notes: Vec<Note>) -> Self {
         let bare_words = question.bare_words().unwrap_or(usize::MAX);
         let least = if question.seeks_places { LEAST_BESIDE_PLACES } else { LEAST };
         let is_about_it = |note: &Note| {

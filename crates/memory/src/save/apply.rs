@@ -8,17 +8,19 @@ use mc_sanitizer::Sanitized;
 use mc_store::Tx;
 use mc_store::citations::{self, Citation};
 use mc_store::passages::{self, NewPassage, PassageSource};
-use mc_store::records::{self, Change, NewRecord, Origin, Record, RecordBody, Standing};
+use mc_store::records::{
+    self, NewRecord, Record, RecordAccess, RecordBody, RecordSource, RecordUpdate,
+};
 use mc_store::vectors::{self, Model};
 use serde_json::{Value, json};
 
-use super::clean::Clean;
 use super::report::{Kept, Report};
+use super::sanitize::SanitizedRequest;
 use super::{Embedded, Prepared, SaveRequest};
 use crate::Error;
 use crate::distill::Distilled;
-use crate::judge::{Judgement, Scores};
-use crate::normalise::content_hash;
+use crate::judge::{Judgment, Scores};
+use crate::normalize::content_hash;
 use crate::simhash::simhash;
 
 /// A near duplicate's text replaces the record's own unless it is shorter than this share of it:
@@ -39,7 +41,7 @@ pub(super) struct Links {
 
 /// The record that says the same.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Twin {
+pub(super) struct ExactDuplicate {
     pub id: RecordId,
     pub exact: bool,
 }
@@ -56,9 +58,9 @@ pub(super) struct Applied {
 pub(super) struct New<'a> {
     id: RecordId,
     body: RecordBody,
-    standing: Standing,
-    amends: Option<RecordId>,
-    origin: Origin,
+    access: RecordAccess,
+    amends_record_id: Option<RecordId>,
+    origin: RecordSource,
     passage: &'a NewPassage,
     vector: Option<(&'a Model, &'a [f32])>,
 }
@@ -79,7 +81,7 @@ impl<'a> New<'a> {
             tags: prepared.distilled.tags.clone(),
             owner: prepared.clean.owner.clone(),
             ttl: prepared.ttl,
-            ttl_given: request.ttl.is_some(),
+            is_ttl_explicit: request.ttl.is_some(),
             quality: quality(scores),
             meta: Value::Object(prepared.clean.meta.clone()),
             task: links.task,
@@ -90,12 +92,12 @@ impl<'a> New<'a> {
         Self {
             id: RecordId::generate(),
             body,
-            standing: Standing {
+            access: RecordAccess {
                 visibility: request.visibility,
                 private_to: super::write::private_to(request),
                 trust: prepared.trust,
             },
-            amends: None,
+            amends_record_id: None,
             origin: origin(request, prepared),
             passage: &prepared.passage,
             vector: prepared.vector.as_ref().map(Embedded::of_model),
@@ -104,12 +106,12 @@ impl<'a> New<'a> {
 
     /// The same before the reviewers, perhaps for a change of the record `amends`.
     fn proposed(self, amends: Option<RecordId>) -> Self {
-        let standing = Standing {
+        let standing = RecordAccess {
             visibility: Visibility::Proposed,
             private_to: None,
             trust: Trust::Untrusted,
         };
-        Self { standing, amends, ..self }
+        Self { access: standing, amends_record_id: amends, ..self }
     }
 
     pub(super) fn id(&self) -> RecordId {
@@ -120,8 +122,8 @@ impl<'a> New<'a> {
         NewRecord {
             id: self.id,
             body: &self.body,
-            standing: self.standing,
-            amends: self.amends,
+            access: self.access,
+            amends_record_id: self.amends_record_id,
             origin: &self.origin,
             passage: self.passage,
             vector: self.vector,
@@ -205,8 +207,8 @@ pub(super) async fn merge(
     request: &SaveRequest,
     prepared: &Prepared,
     links: Links,
-    twin: Twin,
-    judgement: &Judgement,
+    twin: ExactDuplicate,
+    judgement: &Judgment,
 ) -> Result<Applied, Error> {
     let old = records::find_in(tx, twin.id).await?.ok_or(Error::UnknownRecord(twin.id))?;
     let (title, content) = merged_text(&old, prepared, twin.exact, request.title.is_some());
@@ -217,7 +219,7 @@ pub(super) async fn merge(
     report.moved(&old, request);
     let scope = gathered(&old.scope, &prepared.distilled.scope, "scopes", &mut report);
     let tags = gathered(&old.tags, &prepared.distilled.tags, "tags", &mut report);
-    let (ttl, ttl_given) = merged_end(&old, request, prepared);
+    let (ttl, is_ttl_explicit) = merged_end(&old, request, prepared);
     // Of a text that stands whole in a document, all is what the same is known by.
     let is_ours = prepared.whole.is_some() && content == prepared.content;
     let hash =
@@ -232,7 +234,7 @@ pub(super) async fn merge(
         tags,
         owner: prepared.clean.owner.clone().or_else(|| old.owner.clone()),
         ttl,
-        ttl_given,
+        is_ttl_explicit,
         quality: merged_quality(&old.quality, judgement.scores),
         meta: merged_meta(&old.meta, prepared),
         task: links.task,
@@ -242,7 +244,7 @@ pub(super) async fn merge(
     let known = citations::of_record_in(tx, old.id).await?;
     let (citations, gone) = united_citations(known, &prepared.citations);
     report.left_out(gone, "of the oldest citations", CITATIONS_MAX);
-    let change = Change {
+    let change = RecordUpdate {
         body: &body,
         citations: (!prepared.citations.is_empty()).then_some(citations.as_slice()),
         trust,
@@ -281,7 +283,7 @@ async fn index(
 ) -> Result<bool, Error> {
     let passage = passage_of(body, citations);
     // It may have none: one that had expired was taken out of the search.
-    let (source, private_to) = (PassageSource::Record(record.id), record.standing.private_to);
+    let (source, private_to) = (PassageSource::Record(record.id), record.access.private_to);
     let passage_id =
         passages::put_only_for(tx, record.project, source, &passage, private_to).await?;
     let text_hash = vectors::text_hash(&passage);
@@ -304,12 +306,12 @@ fn merged_trust(old: &Record, body: &RecordBody, new: Trust) -> Trust {
         && old.title == body.title.as_str()
         && (old.kind, &old.scope, &old.tags, &old.meta)
             == (body.kind, &body.scope, &body.tags, &body.meta);
-    if is_the_same { old.standing.trust.max(new) } else { new.min(Trust::Team) }
+    if is_the_same { old.access.trust.max(new) } else { new.min(Trust::Team) }
 }
 
 /// Where what is saved comes from.
-pub(super) fn origin(request: &SaveRequest, prepared: &Prepared) -> Origin {
-    Origin { saved_by: request.saved_by, source: prepared.clean.source.clone() }
+pub(super) fn origin(request: &SaveRequest, prepared: &Prepared) -> RecordSource {
+    RecordSource { saved_by: request.saved_by, source: prepared.clean.source.clone() }
 }
 
 /// What search will see of a new record.
@@ -317,14 +319,14 @@ pub(super) fn passage(
     kind: RecordKind,
     title: &Sanitized,
     content: &Sanitized,
-    clean: &Clean,
+    clean: &SanitizedRequest,
     distilled: &Distilled,
     citations: &[Citation],
 ) -> NewPassage {
     NewPassage {
         record_kind: Some(kind),
         title: title.as_str().to_owned(),
-        place: place(clean.url.as_deref(), citations),
+        location: place(clean.url.as_deref(), citations),
         symbols: cited_symbols(citations),
         scope: distilled.scope.clone(),
         tags: distilled.tags.clone(),
@@ -341,7 +343,7 @@ pub(crate) fn passage_of(body: &RecordBody, citations: &[Citation]) -> NewPassag
     NewPassage {
         record_kind: Some(body.kind),
         title: body.title.as_str().to_owned(),
-        place: place(body.meta.get("url").and_then(Value::as_str), citations),
+        location: place(body.meta.get("url").and_then(Value::as_str), citations),
         symbols: cited_symbols(citations),
         scope: body.scope.clone(),
         tags: body.tags.clone(),
@@ -378,7 +380,7 @@ fn merged_end(old: &Record, request: &SaveRequest, new: &Prepared) -> (DateTime<
     if request.ttl.is_some() {
         return (new.ttl, true);
     }
-    let stays = old.ttl_given && old.ttl > Utc::now();
+    let stays = old.is_ttl_explicit && old.ttl > Utc::now();
     (if stays { old.ttl } else { old.ttl.max(new.ttl) }, stays)
 }
 

@@ -8,8 +8,8 @@ use super::apply::{self, Links, New};
 use super::report::{Contradicted, Kept, Report};
 use super::write::{self, Audience, Save, Written, known_to};
 use crate::Error;
-use crate::gate::Looked;
-use crate::judge::{Action, Judgement, Known, judge};
+use crate::content_filter::ReviewStatus;
+use crate::judge::{Action, Judgment, Known, judge};
 
 /// Fewer than these are written one by one.
 const TOGETHER_MIN: usize = 2;
@@ -26,7 +26,7 @@ pub(super) async fn write_new(tx: &mut Tx, saves: &[Save]) -> Result<Vec<Option<
         return Ok(written);
     }
     let known = known_to(tx, &alike.iter().map(|(_, save)| *save).collect::<Vec<_>>()).await?;
-    let mut new: Vec<(usize, New<'_>, Judgement)> = Vec::new();
+    let mut new: Vec<(usize, New<'_>, Judgment)> = Vec::new();
     for ((at, save), mut known) in alike.into_iter().zip(known) {
         // What is about to be written is known, too.
         known.extend(new.iter().map(|(other, new, _)| as_known(&saves[*other], new, save)));
@@ -59,7 +59,7 @@ pub(super) async fn write_new(tx: &mut Tx, saves: &[Save]) -> Result<Vec<Option<
 /// Whether a save of this audience can't but become a new record, or be merged into one.
 fn is_plain(save: &Save, audience: &Audience) -> bool {
     let Save { request, prepared, .. } = save;
-    prepared.looked == Looked::Nobody
+    prepared.looked == ReviewStatus::Nobody
         && request.visibility != Visibility::Proposed
         && request.task_external_id.is_none()
         && !request.contradicts

@@ -10,7 +10,7 @@ use mc_store::{Error, Tx};
 use sha2::{Digest, Sha256};
 
 use super::SaveRequest;
-use super::clean::Clean;
+use super::sanitize::SanitizedRequest;
 use crate::distill::Distilled;
 
 /// What such a document comes from, unless the save says what it was taken from.
@@ -30,7 +30,7 @@ pub(crate) struct Whole {
 impl Whole {
     /// Of the whole text of a request, masked: as it was said, with its markup; `title` is the record's.
     pub fn of(
-        clean: &Clean,
+        clean: &SanitizedRequest,
         distilled: &Distilled,
         kind: RecordKind,
         title: &Sanitized,

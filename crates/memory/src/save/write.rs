@@ -1,7 +1,7 @@
 //! A save that is ready, judged and written.
 
 use chrono::{TimeDelta, Utc};
-use mc_domain::{Act, DialogId, ProjectId, RecordId, UserId, Visibility};
+use mc_domain::{AuditAction, DialogId, ProjectId, RecordId, UserId, Visibility};
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::Citation;
 use mc_store::records::{self, Fingerprint, Nearness, PROPOSAL_DAYS, Record};
@@ -12,10 +12,10 @@ use serde_json::json;
 use super::report::{Contradicted, Kept, Report};
 use super::together::write_new;
 use super::{Decision, Prepared, SaveRequest, apply};
-use crate::gate::Looked;
+use crate::content_filter::ReviewStatus;
 use crate::groups::Work;
 use crate::judge::{
-    self, Action, CANDIDATE_DISTANCE_MAX, Incoming, Known, NoteCache, Scores, judge,
+    self, Action, CANDIDATE_DISTANCE_MAX, Candidate, Known, NoteCache, Scores, judge,
 };
 use crate::{Error, quarantine};
 
@@ -58,8 +58,8 @@ impl Save {
         }
     }
 
-    pub(super) fn incoming(&self) -> Incoming {
-        Incoming {
+    pub(super) fn incoming(&self) -> Candidate {
+        Candidate {
             kind: self.request.kind,
             note: self.prepared.note.clone(),
             content_hash: self.prepared.content_hash,
@@ -97,7 +97,7 @@ impl Work for Save {
     }
 
     async fn alone(&mut self) -> Result<Written, Error> {
-        let mut tx = self.store.begin_in_memory(self.request.project).await?;
+        let mut tx = self.store.begin_with_memory_lock(self.request.project).await?;
         let written = judge_and_write(&mut tx, self).await?;
         tx.commit().await?;
         self.remember(&written);
@@ -106,7 +106,7 @@ impl Work for Save {
 
     async fn together(group: &mut [Self]) -> Result<Vec<Result<Written, Error>>, Error> {
         let Some(first) = group.first() else { return Ok(Vec::new()) };
-        let mut tx = first.store.begin_in_memory(first.request.project).await?;
+        let mut tx = first.store.begin_with_memory_lock(first.request.project).await?;
         let new = write_new(&mut tx, group).await?;
         let mut written = Vec::with_capacity(group.len());
         for (save, new) in group.iter_mut().zip(new) {
@@ -148,8 +148,8 @@ async fn judge_and_write(tx: &mut Tx, save: &mut Save) -> Result<Written, Error>
     let (request, prepared) = (&save.request, &mut save.prepared);
     // What was held may be older than what would be changed: a person decides with both before them.
     let is_overtaken = match prepared.looked {
-        Looked::Released(hold) => {
-            mc_store::quarantine::is_overtaken(tx, hold, &judgement.touches()).await?
+        ReviewStatus::Released(hold) => {
+            mc_store::quarantine::is_outdated(tx, hold, &judgement.touches()).await?
         }
         _ => false,
     };
@@ -164,8 +164,15 @@ async fn judge_and_write(tx: &mut Tx, save: &mut Save) -> Result<Written, Error>
     let applied = match judgement.action {
         Action::Create => apply::create(tx, request, prepared, links, judgement.scores).await?,
         Action::Merge { into, exact } => {
-            apply::merge(tx, request, prepared, links, apply::Twin { id: into, exact }, &judgement)
-                .await?
+            apply::merge(
+                tx,
+                request,
+                prepared,
+                links,
+                apply::ExactDuplicate { id: into, exact },
+                &judgement,
+            )
+            .await?
         }
     };
     let id = applied.record.id;
@@ -224,7 +231,7 @@ async fn propose(
     request: &SaveRequest,
     prepared: &mut Prepared,
     links: apply::Links,
-    judgement: judge::Judgement,
+    judgement: judge::Judgment,
 ) -> Result<Written, Error> {
     if request.ttl.is_none() {
         // One that nobody decides about ends in any case.
@@ -236,7 +243,7 @@ async fn propose(
             let record = records::find_in(tx, into).await?.ok_or(Error::UnknownRecord(into))?;
             quarantine::settle(tx, prepared.looked).await?;
             let reason = "the team knows this already".to_owned();
-            return Ok(unchanged(record, Decision::Known(into), reason, judgement.scores));
+            return Ok(unchanged(record, Decision::Duplicate(into), reason, judgement.scores));
         }
         Action::Merge { into, exact: false } => Some(into),
         Action::Create => None,
@@ -244,11 +251,12 @@ async fn propose(
     let hash = &prepared.content_hash;
     if let Some(same) = records::same_proposal(tx, request.project, request.kind, hash).await? {
         // One that expired unread is before the reviewers again: that is what the caller is told.
-        records::prolong(tx, same, prepared.ttl).await?;
+        records::extend_ttl(tx, same, prepared.ttl).await?;
         let record = records::find_in(tx, same).await?.ok_or(Error::UnknownRecord(same))?;
         let decision = Decision::Proposed(same);
         // It is theirs as well, and stays when those are forgotten who proposed it before.
-        let is_noted = records::seconded(tx, same, &apply::origin(request, prepared)).await?;
+        let is_noted =
+            records::add_contribution(tx, same, &apply::origin(request, prepared)).await?;
         quarantine::settle(tx, prepared.looked).await?;
         if is_noted {
             note(tx, request, &decision, same);
@@ -303,5 +311,5 @@ pub(super) fn note(tx: &mut Tx, request: &SaveRequest, decision: &Decision, id: 
         "visibility": request.visibility,
         "replaced": replaced,
     });
-    audit::note(tx, NewEvent::new(Act::RecordSaved, id).with(detail));
+    audit::record(tx, NewEvent::new(AuditAction::RecordSaved, id).with(detail));
 }

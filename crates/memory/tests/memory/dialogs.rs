@@ -1,7 +1,7 @@
 //! Dialogs and links.
 
 use mc_domain::SourceKind;
-use mc_memory::consistency::mend_dialogs;
+use mc_memory::consistency::repair_dialogs;
 use mc_memory::{LinkIssue, SaveDialog, link_issue};
 use mc_search::{Options, Query, search};
 use mc_store::passages::PassageFilter;
@@ -60,14 +60,14 @@ async fn a_passage_that_was_lost_is_made_again_as_it_was_and_none_for_what_is_no
     let world = World::new().await;
     let said = [("user", "Which unit is trigger_delay in? The units of both delays differ.")];
     world.kept(&dialog(&world, &said)).await;
-    world.kept(&SaveDialog { is_found: false, ..dialog(&world, &said) }).await;
+    world.kept(&SaveDialog { is_searchable: false, ..dialog(&world, &said) }).await;
     world.kept(&dialog(&world, &[("user", "thanks!")])).await;
-    let passages = "select json_agg(row(dialog_id, title, place, tags, text, content_hash))::text from passages";
+    let passages = "select json_agg(row(dialog_id, title, location, tags, text, content_hash))::text from passages";
     let before = testing::text(world.store(), passages).await.unwrap();
     testing::execute(world.url(), "delete from passages").await.unwrap();
     for expected in [1, 0] {
         let mut tx = world.store().begin().await.unwrap();
-        let mended = mend_dialogs(&mut tx, world.project, 10).await.unwrap();
+        let mended = repair_dialogs(&mut tx, world.project, 10).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(mended.len(), expected);
     }

@@ -1,8 +1,8 @@
 //! Records that say the same though both were kept: found, made one, and taken apart again.
 
-use mc_domain::{ClusterId, RecordId, RecordKind, RecordState, Trust, UserId};
+use mc_domain::{DuplicateClusterId, RecordId, RecordKind, RecordState, Trust, UserId};
 use mc_memory::duplicates::{accept, dismiss, find, merge_by_policy};
-use mc_memory::normalise::content_hash;
+use mc_memory::normalize::content_hash;
 use mc_memory::review::roll_back;
 use mc_memory::{Error, NewCitation, SaveRequest};
 use mc_store::duplicates::{self, Cluster, NewCluster};
@@ -64,7 +64,7 @@ async fn found(world: &World) -> Vec<NewCluster> {
 }
 
 fn ids(cluster: &NewCluster) -> Vec<RecordId> {
-    cluster.members.iter().map(|member| member.id).collect()
+    cluster.record_ids.iter().map(|member| member.id).collect()
 }
 
 /// Puts what is found before people.
@@ -76,7 +76,7 @@ async fn proposed(world: &World) -> Vec<Cluster> {
     duplicates::waiting(world.store(), world.project, None, 10).await.unwrap()
 }
 
-async fn only(world: &World) -> ClusterId {
+async fn only(world: &World) -> DuplicateClusterId {
     let clusters = proposed(world).await;
     assert_eq!(clusters.len(), 1, "{clusters:?}");
     clusters[0].id
@@ -174,7 +174,7 @@ async fn nothing_is_merged_that_changed_since_it_was_looked_at() {
 async fn the_policy_merges_what_a_person_would_and_prefers_what_is_used() {
     let world = World::new().await;
     let [first, second] = pair(&world).await;
-    let used = format!("update memory_records set used = 3 where id = '{second}'");
+    let used = format!("update memory_records set use_count = 3 where id = '{second}'");
     testing::execute(world.url(), &used).await.unwrap();
     let found = found(&world).await;
     assert_eq!(ids(&found[0]), [second, first]);
@@ -232,7 +232,7 @@ async fn no_merge_makes_a_second_rule_of_what_people_keep_apart() {
     let retold = told(&world, &retold).await;
     testing::execute(
         world.url(),
-        &format!("update memory_records set used = 9 where id = '{fact}'"),
+        &format!("update memory_records set use_count = 9 where id = '{fact}'"),
     )
     .await
     .unwrap();
@@ -254,7 +254,7 @@ async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
     assert_eq!(ids(&found[0]), [kept, gone]);
     assert!(merge_by_policy(world.store(), world.project, &found[0]).await.unwrap());
     let now = record(&world, kept).await;
-    assert_eq!(now.standing.trust, Trust::Confirmed);
+    assert_eq!(now.access.trust, Trust::Confirmed);
     assert_eq!(
         (now.kind, &now.tags, &now.scope, &now.owner, &now.meta),
         (before.kind, &before.tags, &before.scope, &before.owner, &before.meta)
@@ -267,7 +267,7 @@ async fn the_policy_makes_nothing_confirmed_that_nobody_confirmed() {
 /// Names the end of a record, so many days from now.
 async fn ends(world: &World, id: RecordId, days: u8) {
     let sql = format!(
-        "update memory_records set ttl = now() + interval '{days} days', ttl_given = true where id = '{id}'"
+        "update memory_records set ttl = now() + interval '{days} days', is_ttl_explicit = true where id = '{id}'"
     );
     testing::execute(world.url(), &sql).await.unwrap();
 }
@@ -286,7 +286,7 @@ async fn what_is_kept_ends_no_earlier_than_what_it_took_the_place_of() {
         assert_eq!(ids(&found[0]), [kept, gone]);
         assert!(merge_by_policy(world.store(), world.project, &found[0]).await.unwrap());
         let now = record(&world, kept).await;
-        assert_eq!((now.ttl, now.ttl_given), (last, others_end.is_some()), "{others_end:?}");
+        assert_eq!((now.ttl, now.is_ttl_explicit), (last, others_end.is_some()), "{others_end:?}");
     }
 }
 
@@ -296,7 +296,7 @@ async fn a_rule_with_the_same_words_can_be_brought_back() {
     let fact = told(&world, &tagged(&world, RETRY, "charges")).await;
     let rule = SaveRequest { kind: RecordKind::Rule, ..tagged(&world, RETRY, "rules") };
     let rule = told(&world, &rule).await;
-    let used = format!("update memory_records set used = 9 where id = '{fact}'");
+    let used = format!("update memory_records set use_count = 9 where id = '{fact}'");
     testing::execute(world.url(), &used).await.unwrap();
     let cluster = found(&world).await.remove(0);
     assert_eq!(ids(&cluster), [fact, rule]);

@@ -88,7 +88,7 @@ async fn an_example_says_its_steps_once_and_what_has_no_room_is_counted() {
     assert!(shot.steps.len() < 8 && shot.full_chars.is_some_and(|chars| chars > 2_000), "{shot:?}");
     let bundle = world.recall(&limited(260)).await;
     assert!(bundle.omitted > 0 || bundle.reason.is_some(), "{bundle:?}");
-    assert!(bundle.tokens <= 260);
+    assert!(bundle.token_count <= 260);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

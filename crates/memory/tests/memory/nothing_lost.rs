@@ -2,7 +2,7 @@
 
 use chrono::{TimeDelta, Utc};
 use mc_domain::{Classified, DocId, ErrorKind, RecordId, RecordKind, Visibility};
-use mc_memory::review::{Edit, Seen, accept, reject};
+use mc_memory::review::{Edit, ReviewedVersions, accept, reject};
 use mc_memory::uses::{Opened, note_opened};
 use mc_memory::{
     Decision, Kept, MemoryContext, NewCitation, RecallRequest, SaveOutcome, SaveRequest, export,
@@ -152,7 +152,7 @@ async fn a_proposal_has_a_document_of_its_own_and_leaves_the_team_its() {
 
     let (accepted, _) = proposed().await;
     let target = records::find(world.store(), id).await.unwrap().unwrap();
-    let seen = Seen { version: 1, amends_version: Some(target.version) };
+    let seen = ReviewedVersions { version: 1, amends_version: Some(target.version) };
     accept(&world.ctx, accepted, seen, &Edit::default(), "ann").await.unwrap();
     assert_eq!(times_behind(&world, id, behind).await, "1", "the same text stands there once");
 }
@@ -329,7 +329,7 @@ async fn of_too_many_alike_none_is_taken_to_be_the_only_one() {
         "insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
          select id, project_id, 'Row' || n || '#total', 'method', 1, 1, '' from files, generate_series(1, 200) n
          where path = 'lib/totals.rb'",
-        "insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+        "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)
          select gen_random_uuid(), repository_id, project_id, 'lib/cart' || n || '.rb', '', 0, 'ruby', 0, 1
          from files, generate_series(1, 200) n where path = 'lib/totals.rb'",
     ] {
@@ -411,7 +411,7 @@ async fn what_does_not_age_has_no_end_unless_somebody_names_one() {
         ..world.note("Until the release freeze nobody merges migrations into main")
     };
     let record = world.save(&named).await.record.unwrap();
-    assert!(record.ttl_given && record.ttl < Utc::now() + TimeDelta::days(4));
+    assert!(record.is_ttl_explicit && record.ttl < Utc::now() + TimeDelta::days(4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -424,7 +424,8 @@ async fn a_proposal_that_nobody_decides_about_ends_and_what_is_accepted_does_not
     };
     let record = world.save(&proposal).await.record.unwrap();
     assert!(record.ttl < Utc::now() + TimeDelta::days(181));
-    let seen = mc_memory::review::Seen { version: record.version, amends_version: None };
+    let seen =
+        mc_memory::review::ReviewedVersions { version: record.version, amends_version: None };
     let edit = mc_memory::review::Edit::default();
     let accepted =
         mc_memory::review::accept(&world.ctx, record.id, seen, &edit, "ann").await.unwrap();
@@ -434,13 +435,13 @@ async fn a_proposal_that_nobody_decides_about_ends_and_what_is_accepted_does_not
 async fn counts(world: &World, id: RecordId) -> String {
     world.ctx.finish().await;
     let sql = format!(
-        "select concat_ws(' ', opened, cited, merged, passed_over) from memory_records where id = '{id}'"
+        "select concat_ws(' ', open_count, cite_count, pull_request_count, skip_count) from memory_records where id = '{id}'"
     );
     testing::text(world.store(), &sql).await.unwrap()
 }
 
 /// Has somebody ask about carts, in the name of somebody else.
-async fn asked_by(world: &World, who: &MemoryContext, name: &str) {
+async fn requested_by(world: &World, who: &MemoryContext, name: &str) {
     let question = world.question("total of a cart in cents, coupons and taxes of a cart");
     recall(who, &RecallRequest { principal: name.to_owned(), ..question }).await.unwrap();
 }
@@ -458,7 +459,7 @@ async fn what_was_opened_or_cited_after_a_recall_was_of_use_once_for_each_bundle
     let [cited, named] = of_carts(&world).await;
     let (bob, eve) = (world.member().await, world.member().await);
     // Whose a bundle is nobody says of themselves.
-    asked_by(&world, &bob, "eve").await;
+    requested_by(&world, &bob, "eve").await;
     for _ in 0..2 {
         note_opened(&bob, world.project, Opened::Record(named));
     }
@@ -487,7 +488,7 @@ async fn a_record_that_a_save_replaces_was_of_no_use_to_it() {
     let world = indexed().await;
     let [cited, named] = of_carts(&world).await;
     let bob = world.member().await;
-    asked_by(&world, &bob, "bob").await;
+    requested_by(&world, &bob, "bob").await;
     let better = SaveRequest {
         supersedes: Some(cited),
         meta: json!({ "instead_of": cited, "beside": named }).as_object().cloned().unwrap(),
@@ -532,25 +533,25 @@ async fn a_merged_change_that_touches_what_a_recalled_record_cites_was_its_use()
         "update code_chunks set source_ref = '{sha}' from files f where f.id = file_id and f.path like '%cart.rb'"
     );
     testing::execute(world.url(), &read).await.unwrap();
-    let change = |state| mc_store::changes::NewChange {
+    let change = |state| mc_store::pull_requests::NewPullRequest {
         external_id: "acme/shop!7".into(),
         title: mc_sanitizer::mask("Sum in cents").text,
         state,
         author: None,
         head_sha: None,
         merge_sha: Some(sha.clone()),
-        base: None,
+        base_ref: None,
         url: String::new(),
         tasks: Vec::new(),
-        said_at: Utc::now(),
+        source_updated_at: Utc::now(),
     };
     for (state, expected) in [
-        (mc_domain::ChangeState::Open, "0 0 0 0"),
-        (mc_domain::ChangeState::Merged, "0 0 1 0"),
-        (mc_domain::ChangeState::Merged, "0 0 1 0"),
+        (mc_domain::PullRequestState::Open, "0 0 0 0"),
+        (mc_domain::PullRequestState::Merged, "0 0 1 0"),
+        (mc_domain::PullRequestState::Merged, "0 0 1 0"),
     ] {
         let mut tx = world.store().begin().await.unwrap();
-        mc_store::changes::upsert(&mut tx, world.project, &change(state)).await.unwrap();
+        mc_store::pull_requests::upsert(&mut tx, world.project, &change(state)).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(counts(&world, id).await, expected, "{state}");
     }

@@ -190,7 +190,7 @@ async fn code_that_nobody_vouches_for_comes_last_and_says_so() {
     world.index_file("app/cart.rb", cart, Some(("Cart#total_in_cents", 2, 4))).await;
     world.index_file("app/basket.rb", basket, Some(("Basket#total_in_cents", 2, 4))).await;
     let turned = "update code_chunks set trust = 'untrusted'
-        from passages p where p.id = passage_id and p.place = 'app/cart.rb'";
+        from passages p where p.id = passage_id and p.location = 'app/cart.rb'";
     testing::execute(world.url(), turned).await.unwrap();
     let request = RecallRequest {
         symbols: vec!["Cart#total_in_cents".into()],
@@ -198,7 +198,7 @@ async fn code_that_nobody_vouches_for_comes_last_and_says_so() {
     };
     let bundle = world.recall(&request).await;
     let places: Vec<_> =
-        bundle.code.iter().map(|place| (place.place.as_str(), place.trust)).collect();
+        bundle.code.iter().map(|place| (place.location.as_str(), place.trust)).collect();
     let expected = [("app/basket.rb", Trust::Imported), ("app/cart.rb", Trust::Untrusted)];
     assert_eq!(places, expected, "however well it matches");
 }
@@ -220,7 +220,7 @@ async fn the_token_limit_is_kept_and_what_does_not_fit_whole_says_so() {
         };
         let bundle = world.recall(&request).await;
         let size = tokens::count(&as_json(&bundle).to_string());
-        assert!(size <= limit && bundle.tokens <= limit, "{size} of {limit}");
+        assert!(size <= limit && bundle.token_count <= limit, "{size} of {limit}");
         let is_short = |fact: &Statement| fact.text.chars().count() <= STATEMENT_MAX_CHARS;
         assert!(bundle.facts.iter().all(|fact| fact.full_chars.is_none() || is_short(fact)));
         assert!(limit < 4_000 || bundle.facts.iter().all(|fact| fact.full_chars.is_none()));
@@ -242,7 +242,7 @@ async fn the_title_of_a_synced_task_is_part_of_the_question() {
         labels: vec![],
         links: vec![],
         is_whole: true,
-        said_at: None,
+        source_updated_at: None,
     };
     tasks::upsert(&mut tx, world.project, &task).await.unwrap();
     tx.commit().await.unwrap();
@@ -307,7 +307,7 @@ async fn feedback_marks_what_was_used_once_and_names_what_it_does_not_know() {
     }
     world.ctx.finish().await;
     let record = records::find(world.store(), id).await.unwrap().unwrap();
-    assert_eq!((record.hits, record.used), (1, 1));
+    assert_eq!((record.recall_count, record.use_count), (1, 1));
     let unknown = BundleId::generate();
     let error = feedback(&world.ctx, unknown, &[id.0]).await.unwrap_err();
     assert!(matches!(error, Error::UnknownBundle(bundle) if bundle == unknown));
@@ -325,7 +325,7 @@ async fn what_is_recalled_lives_on_unless_its_end_was_named() {
     let other =
         world.created(&world.note("The payments worker logs a failed charge to Loki")).await;
     let two_days_ago =
-        "update memory_records set ttl = ttl - interval '2 days' where not ttl_given";
+        "update memory_records set ttl = ttl - interval '2 days' where not is_ttl_explicit";
     testing::execute(world.url(), two_days_ago).await.unwrap();
     let first = records::find(world.store(), other).await.unwrap().unwrap().ttl;
     let recalled = world.recalled("what does the payments worker do with a failed charge").await;
@@ -377,7 +377,7 @@ async fn what_was_recalled_is_on_record_when_the_service_stops() {
         world.recalled("how often does the payments worker retry").await;
     }
     world.ctx.finish().await;
-    assert_eq!(records::find(world.store(), id).await.unwrap().unwrap().hits, 5);
+    assert_eq!(records::find(world.store(), id).await.unwrap().unwrap().recall_count, 5);
     assert_eq!(vectors::queue_length(world.store(), Some(world.project), false).await.unwrap(), 0);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{TimeDelta, Utc};
 use mc_domain::{RecordId, RecordKind, RecordState, Trust, UserId, Verdict, Visibility};
 use mc_memory::review::{
-    Edit, Forgotten, Seen, accept, confirm, forget, proposals, roll_back, share,
+    Edit, ErasureReport, ReviewedVersions, accept, confirm, forget, proposals, roll_back, share,
 };
 use mc_memory::{Decision, NewCitation, RecallRequest, SaveRequest, recall, recheck_files, save};
 use mc_store::citations::{self, Citation};
@@ -54,12 +54,12 @@ async fn cited(world: &World, id: RecordId) -> Vec<Citation> {
 
 /// What search sees of the only record.
 async fn passage(world: &World) -> String {
-    let sql = "select concat_ws('|', record_kind, author, place, symbols::text)
+    let sql = "select concat_ws('|', record_kind, author, location, symbols::text)
                from passages where record_id is not null";
     testing::text(world.store(), sql).await.unwrap()
 }
 
-async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> Forgotten {
+async fn forgetting(world: &World, whose: UserId, dry_run: bool) -> ErasureReport {
     forget(&world.ctx, world.project, &Contributor::User(whose), dry_run).await.unwrap()
 }
 
@@ -143,7 +143,7 @@ async fn forgetting_restores_kind_owner_end_and_citations() {
     let left = forgotten(&world, eve, id).await;
     assert_eq!((left.kind, left.state), (RecordKind::Fact, RecordState::Active));
     assert_eq!((left.content.as_str(), left.owner.as_deref()), (RETRY, Some("billing")));
-    assert_eq!((left.ttl.timestamp(), left.ttl_given), (end.timestamp(), true));
+    assert_eq!((left.ttl.timestamp(), left.is_ttl_explicit), (end.timestamp(), true));
     let paths: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.file_path).collect();
     assert_eq!(paths, [WORKER]);
     assert_eq!(passage(&world).await, format!("fact|billing|{WORKER}|{{}}"));
@@ -168,8 +168,8 @@ async fn what_somebody_adds_to_the_same_words_is_forgotten_too() {
     ] {
         assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
         let left = forgotten(&world, eve, id).await;
-        assert_eq!((left.owner, left.standing.trust), (None, Trust::Untrusted), "{hers:?}");
-        assert!(!left.ttl_given && left.ttl > Utc::now() + TimeDelta::days(100), "{hers:?}");
+        assert_eq!((left.owner, left.access.trust), (None, Trust::Untrusted), "{hers:?}");
+        assert!(!left.is_ttl_explicit && left.ttl > Utc::now() + TimeDelta::days(100), "{hers:?}");
         let lines: Vec<_> = cited(&world, id).await.into_iter().map(|one| one.lines).collect();
         assert_eq!(lines, [None], "{hers:?}");
     }
@@ -200,7 +200,7 @@ async fn what_somebody_replaced_is_there_again_once_they_are_forgotten() {
     execute(&world, "update memory_records set ttl = now() - interval '1 day'").await;
 
     let announced = forgetting(&world, eve, true).await;
-    assert_eq!((&announced.removed, &announced.restored), (&vec![hers, hers_too], &vec![id]));
+    assert_eq!((&announced.deleted, &announced.restored), (&vec![hers, hers_too], &vec![id]));
     assert_eq!(record(&world, id).await.superseded_by, Some(hers), "nothing has happened");
 
     assert_eq!(forgetting(&world, eve, false).await, announced);
@@ -209,7 +209,7 @@ async fn what_somebody_replaced_is_there_again_once_they_are_forgotten() {
     assert!(back.ttl > Utc::now() + TimeDelta::days(29));
     assert_eq!(passage(&world).await, format!("fact||{PATH}|{{Cart#total}}"));
     assert_eq!(world.recalled("when does the nightly export run").await, [id]);
-    assert_eq!(forgetting(&world, eve, false).await, Forgotten::default());
+    assert_eq!(forgetting(&world, eve, false).await, ErasureReport::default());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -220,7 +220,7 @@ async fn what_somebody_else_replaced_in_turn_stays_replaced() {
     let hers = replaced(&world, eve, "The nightly export runs at 4:30", id).await;
     let his = replaced(&world, bob, "The nightly export runs at 5:45", hers).await;
     let gone = forgetting(&world, eve, false).await;
-    assert_eq!((gone.removed, gone.restored), (vec![hers], vec![]));
+    assert_eq!((gone.deleted, gone.restored), (vec![hers], vec![]));
     let ours = record(&world, id).await;
     assert_eq!((ours.state, ours.superseded_by), (RecordState::Superseded, Some(his)));
     assert_eq!(forgetting(&world, bob, false).await.restored, [id]);
@@ -257,7 +257,7 @@ async fn what_others_know_does_not_end_by_forgetting_or_rolling_back() {
                 ..world.note(RETRY)
             };
             assert_eq!(world.save(&hers).await.decision, Decision::Merged(id));
-            execute(&world, "update memory_versions set ttl = now() - interval '20 days'").await;
+            execute(&world, "update record_versions set ttl = now() - interval '20 days'").await;
             let left = if rolls_back {
                 roll_back(&world.ctx, id, None, "ann").await.unwrap()
             } else {
@@ -267,7 +267,7 @@ async fn what_others_know_does_not_end_by_forgetting_or_rolling_back() {
             // One that somebody named, and that is over, is no end to go back to.
             let least = if named { days(1_499) } else { days(29) };
             let most = if named { days(1_501) } else { days(31) };
-            assert_eq!(left.ttl_given, named, "{rolls_back}");
+            assert_eq!(left.is_ttl_explicit, named, "{rolls_back}");
             assert!(least < left.ttl && left.ttl < most, "{} {rolls_back}", left.ttl);
             assert_eq!(world.recalled("payments worker retries failed charge").await, [id]);
         }
@@ -295,7 +295,7 @@ async fn citing_the_same_again_makes_no_version() {
     let cites: Vec<_> =
         cites.iter().map(|one| (one.file_path.as_str(), one.commit.as_deref())).collect();
     assert_eq!(cites, [(WORKER, Some("5d41402")), (PATH, Some("7d79303"))]);
-    assert_eq!(confirm(&world.ctx, id, 1).await.unwrap().standing.trust, Trust::Confirmed);
+    assert_eq!(confirm(&world.ctx, id, 1).await.unwrap().access.trust, Trust::Confirmed);
 
     let elsewhere = NewCitation { lines: Some((1, 2)), ..file(PATH) };
     assert_eq!(world.save(&citing(vec![elsewhere])).await.record.unwrap().version, 2);
@@ -343,12 +343,12 @@ async fn what_two_propose_stays_the_seconds_when_the_first_is_forgotten() {
     assert_eq!(contributors(&world, id).await, [eve, bob], "each is noted once");
 
     let gone = forgetting(&world, eve, false).await;
-    assert_eq!((gone.removed, gone.kept), (vec![], vec![id]));
+    assert_eq!((gone.deleted, gone.reattributed), (vec![], vec![id]));
     let left = record(&world, id).await;
     assert_eq!((left.content.as_str(), left.state), (EXPORT, RecordState::Active));
-    assert_eq!(left.standing.visibility, Visibility::Proposed);
+    assert_eq!(left.access.visibility, Visibility::Proposed);
     assert_eq!(contributors(&world, id).await, [bob]);
-    assert_eq!(forgetting(&world, bob, false).await.removed, [id]);
+    assert_eq!(forgetting(&world, bob, false).await.deleted, [id]);
 }
 
 /// What a person is shown to decide about.
@@ -387,16 +387,16 @@ async fn what_would_change_a_record_that_was_set_aside_counts_by_itself() {
     let ours = world.created(&world.note(RETRY)).await;
     let amending = proposed(&world, eve, RETOLD).await;
     let shown = async || proposals(&world.ctx, vec![record(&world, amending).await]).await.unwrap();
-    assert!(shown().await[0].amends.is_some());
+    assert!(shown().await[0].amends_record_id.is_some());
     let aside = format!("update memory_records set visibility = 'proposed' where id = '{ours}'");
     execute(&world, &aside).await;
-    assert!(shown().await[0].amends.is_none());
+    assert!(shown().await[0].amends_record_id.is_none());
 
-    let seen = Seen { version: 1, amends_version: None };
+    let seen = ReviewedVersions { version: 1, amends_version: None };
     let counts = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
-    assert_eq!((counts.id, counts.standing.visibility), (amending, Visibility::Team));
+    assert_eq!((counts.id, counts.access.visibility), (amending, Visibility::Team));
     let left = record(&world, ours).await;
-    assert_eq!((left.version, left.standing.visibility), (1, Visibility::Proposed));
+    assert_eq!((left.version, left.access.visibility), (1, Visibility::Proposed));
     assert_eq!(waiting(&world).await, [ours]);
 }
 
@@ -410,16 +410,16 @@ async fn what_two_proposed_and_a_person_accepted_is_both_of_theirs() {
     let own = proposed(&world, eve, EXPORT).await;
     assert_eq!(proposed(&world, bob, EXPORT).await, own);
 
-    let seen = Seen { version: 1, amends_version: Some(1) };
+    let seen = ReviewedVersions { version: 1, amends_version: Some(1) };
     let amended = accept(&world.ctx, amending, seen, &Edit::default(), "ann").await.unwrap();
     assert_eq!((amended.id, amended.version), (ours, 2));
     let edit = Edit { content: Some(format!("{EXPORT}, but not on Sundays")), title: None };
-    let seen = Seen { version: 1, amends_version: None };
+    let seen = ReviewedVersions { version: 1, amends_version: None };
     let edited = accept(&world.ctx, own, seen, &edit, "ann").await.unwrap();
     assert_eq!((edited.id, edited.version), (own, 2));
 
     let gone = forgetting(&world, eve, false).await;
-    assert!(gone.removed.is_empty() && gone.rolled_back.is_empty(), "{gone:?}");
+    assert!(gone.deleted.is_empty() && gone.rolled_back.is_empty(), "{gone:?}");
     assert_eq!(record(&world, ours).await.content, amended.content);
     assert_eq!(record(&world, own).await.content, edited.content);
     assert_eq!(forgetting(&world, bob, false).await.rolled_back, [ours]);
@@ -451,10 +451,10 @@ async fn a_long_text_that_two_saved_stays_until_both_are_forgotten() {
         assert_eq!(world.save(&again).await.decision, Decision::Merged(id));
     }
     let gone = forgetting(&world, ann, false).await;
-    assert_eq!((gone.docs, gone.removed.len()), (0, 0), "{gone:?}");
+    assert_eq!((gone.docs, gone.deleted.len()), (0, 0), "{gone:?}");
     assert_eq!(whole_texts(&world).await, format!("under load {ben}"));
     let gone = forgetting(&world, ben, false).await;
-    assert_eq!(gone.removed, [id]);
+    assert_eq!(gone.deleted, [id]);
     assert_eq!(whole_texts(&world).await, "");
 }
 
@@ -478,7 +478,7 @@ async fn a_long_text_that_two_proposed_and_a_person_accepted_stays_the_others() 
     let retold = long_text(RETOLD);
     let id = proposed(&world, ann, &retold).await;
     assert_eq!(proposed(&world, ben, &retold).await, id);
-    let seen = Seen { version: 1, amends_version: Some(1) };
+    let seen = ReviewedVersions { version: 1, amends_version: Some(1) };
     accept(&world.ctx, id, seen, &Edit::default(), "carol").await.unwrap();
     let gone = forgetting(&world, ann, false).await;
     assert_eq!(gone.docs, 0, "{gone:?}");
@@ -511,7 +511,7 @@ async fn a_note_is_shared_as_it_is_once_the_save_before_is_through() {
 
     assert_eq!(saved.await.unwrap().unwrap().decision, Decision::Merged(id));
     let shared = shared.await.unwrap().unwrap();
-    assert_eq!(shared.standing.trust, Trust::Untrusted);
+    assert_eq!(shared.access.trust, Trust::Untrusted);
     let found = "select text from passages where record_id is not null";
     assert_eq!(testing::text(world.store(), found).await.unwrap(), shared.content);
 }
@@ -549,8 +549,8 @@ async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_
         ..world.question("")
     };
     let as_one = |user| {
-        let store = world.store().enter(user, world.project);
-        world.ctx.over(store, Arc::clone(&world.ctx.policy))
+        let store = world.store().for_project(user, world.project);
+        world.ctx.with_store(store, Arc::clone(&world.ctx.policy))
     };
     let bundle = recall(&as_one(robot), &question).await.unwrap();
     let mut found: Vec<_> = bundle.facts.iter().map(|fact| fact.id).collect();
@@ -562,7 +562,7 @@ async fn who_proposed_something_for_a_task_meets_it_again_there_and_nobody_else_
         assert!(warning.contains("you proposed this"), "{warning}");
     }
     assert!(bundle.gotchas.is_empty(), "{bundle:?}");
-    world.ctx.bundle_is_written(bundle.id).await;
+    world.ctx.wait_until_stored(bundle.id).await;
     assert_eq!(record(&world, id).await.ttl, ends, "it waits no longer for being recalled");
 
     assert!(recall(&as_one(other), &question).await.unwrap().is_empty());

@@ -43,7 +43,7 @@ async fn a_long_note_is_masked_beside_the_others() {
     let world = World::new().await;
     let refusing = json!({"sanitizer": {"categories": {"github-token": "reject"}}});
     let policy = Arc::new(serde_json::from_value(refusing).unwrap());
-    let ctx = world.ctx.over(world.store().clone(), policy);
+    let ctx = world.ctx.with_store(world.store().clone(), policy);
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let steps = vec!["restart the payments worker ".repeat(50); 32];
     let request = SaveRequest { steps, ..world.note(&format!("{RETRY}; it uses {token}")) };
@@ -193,7 +193,7 @@ async fn secrets_are_masked_before_anything_is_stored() {
     let record = outcome.record.unwrap();
     assert!(record.content.contains("[secret:github-token]"), "{}", record.content);
     assert!(!format!("{record:?}").contains(&token));
-    assert_eq!((outcome.masked[0].category, outcome.masked[0].count), ("github-token", 2));
+    assert_eq!((outcome.redactions[0].category, outcome.redactions[0].count), ("github-token", 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -237,7 +237,7 @@ async fn a_named_end_stays_until_another_is_named() {
     let named = SaveRequest { ttl: end(30), ..world.note(RETRY) };
     let id = world.created(&named).await;
     let again = world.save(&world.note(RETRY)).await.record.unwrap();
-    assert_eq!((again.id, again.ttl_given), (id, true));
+    assert_eq!((again.id, again.is_ttl_explicit), (id, true));
     assert!(again.ttl < Utc::now() + TimeDelta::days(31));
     let nearer = world.save(&SaveRequest { ttl: end(3), ..named }).await.record.unwrap();
     assert!(nearer.ttl < Utc::now() + TimeDelta::days(4));
@@ -287,7 +287,7 @@ async fn without_the_embedding_provider_a_note_is_kept_judged_and_found_by_its_w
     let world = World::with(Arc::new(Away::failing())).await;
     let outcome = world.save(&world.note(RETRY)).await;
     let id = outcome.decision.record().unwrap();
-    assert!(outcome.vector_pending.unwrap().contains("follows from the queue"));
+    assert!(outcome.vector_pending_reason.unwrap().contains("follows from the queue"));
     let pending =
         mc_store::vectors::queue_length(world.store(), Some(world.project), false).await.unwrap();
     assert_eq!(pending, 1);
@@ -351,7 +351,7 @@ async fn saves_that_are_written_together_know_of_each_other() {
     ];
     let world = World::new().await;
     // Whoever holds the project's memory lets the saves gather.
-    let held = world.store().begin_in_memory(world.project).await.unwrap();
+    let held = world.store().begin_with_memory_lock(world.project).await.unwrap();
     let said = |text: &str, number: &str| world.note(&text.replace("{}", number));
     let requests: Vec<_> =
         SAID.iter().flat_map(|text| ["10", "10", "45"].map(|number| said(text, number))).collect();

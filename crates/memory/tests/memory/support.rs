@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
-use mc_crypto::{Sealer, SealingKey};
+use mc_crypto::{EncryptionKey, Encryptor};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, UserId};
 use mc_embed::{Embedder, ModelId, Purpose};
 use mc_memory::citations::hash_lines;
 use mc_memory::{
-    Bundle, Decision, DialogKept, Looked, MemoryContext, RecallRequest, SaveDialog, SaveOutcome,
-    SaveRequest, recall, save, save_dialog,
+    Bundle, Decision, MemoryContext, RecallRequest, ReviewStatus, SaveDialog, SaveDialogOutcome,
+    SaveOutcome, SaveRequest, recall, save, save_dialog,
 };
 use mc_sanitizer::{Sanitized, mask};
 use mc_search::{ActiveModel, ActiveModels, SearchContext};
@@ -29,8 +29,8 @@ use tokio_util::sync::CancellationToken;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A key that nobody else has.
-fn sealer() -> Arc<Sealer> {
-    Arc::new(Sealer::new(SealingKey::generate(), Vec::new()))
+fn sealer() -> Arc<Encryptor> {
+    Arc::new(Encryptor::new(EncryptionKey::generate(), Vec::new()))
 }
 
 pub struct World {
@@ -85,7 +85,7 @@ impl World {
              insert into project_members (project_id, user_id, role) values ('{project}', '{user}', 'member')"
         );
         testing::execute(self.url(), &joined).await.unwrap();
-        self.ctx.over(self.database.service().enter(user, project), Arc::default())
+        self.ctx.with_store(self.database.service().for_project(user, project), Arc::default())
     }
 
     pub fn note(&self, content: &str) -> SaveRequest {
@@ -108,7 +108,7 @@ impl World {
     pub fn dialog(&self, task: Option<&str>, said: &str) -> SaveDialog {
         SaveDialog {
             saved_by: None,
-            is_found: true,
+            is_searchable: true,
             replaces_any: true,
             project: self.project,
             id: None,
@@ -121,9 +121,9 @@ impl World {
 
     /// Saves a dialog that nothing holds back.
     pub async fn kept(&self, dialog: &SaveDialog) -> DialogId {
-        match save_dialog(&self.ctx, dialog, Looked::Nobody).await.unwrap() {
-            DialogKept::Kept(id) => id,
-            DialogKept::Quarantined(id) => panic!("held as {id}"),
+        match save_dialog(&self.ctx, dialog, ReviewStatus::Nobody).await.unwrap() {
+            SaveDialogOutcome::Kept(id) => id,
+            SaveDialogOutcome::Quarantined(id) => panic!("held as {id}"),
         }
     }
 
@@ -168,16 +168,16 @@ impl World {
         let file = NewFile {
             path: path.to_owned(),
             content_hash: hash_lines(&lines),
-            size: i64::try_from(text.len()).unwrap(),
+            size_bytes: i64::try_from(text.len()).unwrap(),
             language: "ruby".to_owned(),
             line_count: line(lines.len()),
-            chunker: 1,
-            masked_by: 0,
+            chunker_version: 1,
+            masking_fingerprint: 0,
         };
         let chunk = NewChunk {
             trust: mc_domain::Trust::Imported,
             passage: NewPassage {
-                place: path.to_owned(),
+                location: path.to_owned(),
                 symbols: symbol.iter().map(|s| s.0.to_owned()).collect(),
                 scope: Vec::new(),
                 tags: Vec::new(),

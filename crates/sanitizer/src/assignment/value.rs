@@ -1,7 +1,7 @@
 //! Where a value ends, and what in it may be the secret.
 
 use super::cursor::{Cursor, is_quote};
-use super::link::{Kind, Link};
+use super::operator::{Kind, Link};
 use std::ops::Range;
 
 /// A value, or a part of one.

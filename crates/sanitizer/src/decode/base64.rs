@@ -5,7 +5,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::{Kind, Origin, View};
-use crate::reading::Reading;
+use crate::keyword_scan::KeywordScan;
 
 /// Characters of the shortest run that is decoded: a secret takes eighteen bytes.
 const SHORTEST: usize = 24;
@@ -14,7 +14,7 @@ const SHORTEST: usize = 24;
 const PROBE: usize = 64;
 
 /// Each run of base64 that holds text.
-pub(super) fn views<'r>(reading: &'r Reading<'_>) -> impl Iterator<Item = View> + 'r {
+pub(super) fn views<'r>(reading: &'r KeywordScan<'_>) -> impl Iterator<Item = View> + 'r {
     let text = reading.text;
     let long = reading.runs.iter().filter(|run| run.len() >= SHORTEST);
     long.filter_map(move |run| {
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn only_text_is_decoded() {
-        assert_eq!(views(&Reading::of("dG9rZW4gPSAiYWJjIiBldGM")).count(), 0);
-        assert_eq!(views(&Reading::of("dG9rZW4gPSAiYWJjIiBldGMu")).count(), 1);
-        assert_eq!(views(&Reading::of("getElementsByClassNameAndTagName")).count(), 0);
+        assert_eq!(views(&KeywordScan::of("dG9rZW4gPSAiYWJjIiBldGM")).count(), 0);
+        assert_eq!(views(&KeywordScan::of("dG9rZW4gPSAiYWJjIiBldGMu")).count(), 1);
+        assert_eq!(views(&KeywordScan::of("getElementsByClassNameAndTagName")).count(), 0);
     }
 }

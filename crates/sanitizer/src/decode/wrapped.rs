@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::joined::put_together;
-use crate::reading::Reading;
+use super::concatenated::put_together;
+use crate::keyword_scan::KeywordScan;
 use crate::rules::Rules;
 use crate::scan::{self, Ranked};
 
 /// The secrets that begin with a keyword on one line and end on another.
 pub(super) fn secrets<'r>(
     rules: &'r Rules,
-    reading: &'r Reading<'_>,
+    reading: &'r KeywordScan<'_>,
 ) -> impl Iterator<Item = Ranked> + 'r {
     let text = reading.text;
     reading.wraps.iter().flat_map(move |(rank, line)| {

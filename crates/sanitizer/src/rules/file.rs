@@ -6,10 +6,10 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::Rule;
-use crate::allow::Allowed;
+use crate::allowlist::Allowed;
 use crate::assignment::{Names, Strength};
-use crate::check::Check;
-use crate::find::category;
+use crate::finding::category;
+use crate::validators::Check;
 
 /// Why a rule file was refused.
 #[derive(Debug, thiserror::Error)]

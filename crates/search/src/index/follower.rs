@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mc_store::feed::FeedCursor;
-use mc_store::{Store, feed, passages, server};
+use mc_store::change_feed::FeedCursor;
+use mc_store::{Store, change_feed, passages, server_version};
 use tantivy::TantivyError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::folder::Folder;
+use super::directory::Folder;
 use super::generation::{Generation, Unusable};
 use super::position::{Position, place};
 use super::rebuild::rebuild;
@@ -250,7 +250,7 @@ impl<'a> Passes<'a> {
         let mut from = self.position.cursor();
         let mut horizon = None;
         loop {
-            let page = feed::since(self.store, from, i64::from(PAGE)).await?;
+            let page = change_feed::read_after(self.store, from, i64::from(PAGE)).await?;
             let horizon = *horizon.get_or_insert(page.horizon);
             let Some(last) = page.entries.last() else { break };
             from = place(last);
@@ -326,7 +326,7 @@ async fn open_current(
         tracing::info!("no keyword index yet, building it");
         return Ok(None);
     };
-    let database = server::identity(store).await?;
+    let database = server_version::identity(store).await?;
     let opened = tokio::task::spawn_blocking(move || Generation::open(&path, &database)).await;
     // tantivy asserts its way through files; a panic on a broken one is damage like any other.
     let opened = opened.unwrap_or_else(|panic| Err(Unusable::Damaged(panic.to_string())));
@@ -338,11 +338,11 @@ async fn open_current(
         }
     };
     // A copy of the files put back in place keeps its name.
-    if cursor.txid > feed::start(store).await?.txid {
+    if cursor.txid > change_feed::safe_position(store).await?.txid {
         tracing::warn!("keyword index is ahead of the database (restored?), rebuilding it");
         return Ok(None);
     }
-    if cursor.txid <= feed::pruned(store).await? {
+    if cursor.txid <= change_feed::pruned(store).await? {
         tracing::info!("keyword index was not followed for long, rebuilding it");
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mc_domain::PassageId;
-use mc_store::feed::FeedCursor;
+use mc_store::change_feed::FeedCursor;
 use mc_store::passages::IndexedPassage;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::error::OpenReadError;
@@ -11,9 +11,9 @@ use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyError};
 use uuid::Uuid;
 
+use super::nosync_directory::NoSyncDirectory;
 use super::schema::{self, FORMAT, Fields};
 use super::statistics::Statistics;
-use super::unsynced::Unsynced;
 
 /// What the writer may hold in memory before it writes a segment.
 const WRITER_BYTES: usize = 32 << 20;
@@ -29,7 +29,7 @@ const MOST_DELETED: f32 = 0.3;
 
 /// What searches need; cheap to clone.
 #[derive(Clone)]
-pub struct View {
+pub struct IndexSnapshot {
     /// Names the opened generation, so that a report about it is not taken for one about the next.
     pub id: Uuid,
     /// Gives a searcher over what was last committed.
@@ -45,7 +45,7 @@ pub struct Generation {
     /// The database that it is derived from, by [`mc_store::server::identity`].
     database: String,
     writer: IndexWriter,
-    view: View,
+    view: IndexSnapshot,
 }
 
 /// What a commit carries, so that contents and position move together.
@@ -75,14 +75,15 @@ impl Generation {
     /// An empty index in an empty folder.
     pub fn create(folder: &Path, database: &str) -> Result<Self, TantivyError> {
         let (schema, fields) = schema::schema();
-        let index = Index::create(Unsynced::open(folder)?, schema, IndexSettings::default())?;
+        let index =
+            Index::create(NoSyncDirectory::open(folder)?, schema, IndexSettings::default())?;
         Self::over(&index, fields, database)
     }
 
     /// The index in a folder and the position up to which it holds the feed of `database`. Reads
     /// every file to compare checksums: a damaged file is found now, and not by a search.
     pub fn open(folder: &Path, database: &str) -> Result<(Self, FeedCursor), Unusable> {
-        let index = Unsynced::open(folder).and_then(Index::open).map_err(unusable)?;
+        let index = NoSyncDirectory::open(folder).and_then(Index::open).map_err(unusable)?;
         let payload = index.load_metas().map_err(unusable)?.payload.unwrap_or_default();
         let payload: Payload = serde_json::from_str(&payload).map_err(|_| Unusable::Format)?;
         let (schema, fields) = schema::schema();
@@ -104,13 +105,14 @@ impl Generation {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
         writer.set_merge_policy(Box::new(merge_policy()));
-        let view = View { id: Uuid::now_v7(), reader, fields, statistics: Statistics::default() };
+        let view =
+            IndexSnapshot { id: Uuid::now_v7(), reader, fields, statistics: Statistics::default() };
         let database = database.to_owned();
         Ok(Self { database, writer, view })
     }
 
     /// What searches need.
-    pub fn view(&self) -> View {
+    pub fn view(&self) -> IndexSnapshot {
         self.view.clone()
     }
 

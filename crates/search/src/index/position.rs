@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use mc_domain::PassageId;
-use mc_store::feed::{FeedCursor, FeedEntry};
+use mc_store::change_feed::{FeedCursor, FeedEntry};
 
 /// A position in the feed. Entries up to the cursor are applied and final. Beyond it lie entries
 /// that are applied already but have to be read past again, since an older transaction that still

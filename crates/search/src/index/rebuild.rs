@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use mc_store::feed::FeedCursor;
-use mc_store::{Store, feed, passages, server};
+use mc_store::change_feed::FeedCursor;
+use mc_store::{Store, change_feed, passages, server_version};
 
-use super::folder::Folder;
+use super::directory::Folder;
 use super::follower::{SharedGeneration, blocking};
 use super::generation::Generation;
 use super::{Phase, Shared, Status};
@@ -38,8 +38,8 @@ async fn build(
     shared: &Shared,
 ) -> Result<(SharedGeneration, FeedCursor), Error> {
     // Taken first: what changes while the passages are read is in the feed behind this.
-    let cursor = feed::start(store).await?;
-    let database = server::identity(store).await?;
+    let cursor = change_feed::safe_position(store).await?;
+    let database = server_version::identity(store).await?;
     let home = Arc::clone(folder);
     let (path, generation) = tokio::task::spawn_blocking(move || {
         let path = home.fresh()?;

@@ -46,7 +46,7 @@ pub struct Fields {
     /// Language.
     pub language: Field,
     /// The place as it is, for globs.
-    pub place: Field,
+    pub location: Field,
     /// Tails of the place ([`names::path_key`]).
     pub path_key: Field,
     /// Tails of the symbols ([`names::symbol_key`]).
@@ -81,7 +81,7 @@ pub fn schema() -> (Schema, Fields) {
         scope: builder.add_text_field("scope", exact()),
         tags: builder.add_text_field("tags", exact()),
         language: builder.add_text_field("language", exact()),
-        place: builder.add_text_field("place", exact()),
+        location: builder.add_text_field("place", exact()),
         path_key: builder.add_text_field("path_key", exact()),
         symbol_key: builder.add_text_field("symbol_key", exact()),
         path: builder.add_text_field("path", words()),
@@ -230,10 +230,10 @@ impl Fields {
         add(self.source, passage.source.as_str());
         add(self.record_kind, &passage.record_kind);
         add(self.language, &passage.language);
-        add(self.place, &passage.place);
+        add(self.location, &passage.location);
         passage.scope.iter().for_each(|scope| add(self.scope, scope));
         passage.tags.iter().for_each(|tag| add(self.tags, tag));
-        if let Some(key) = names::path_key(&passage.place) {
+        if let Some(key) = names::path_key(&passage.location) {
             names::tails(&key, '/').for_each(|tail| add(self.path_key, tail));
         }
         for symbol in &passage.symbols {
@@ -247,7 +247,8 @@ impl Fields {
 
     fn add_words(&self, document: &mut TantivyDocument, scope: &Scope, passage: &IndexedPassage) {
         let [place, title, context, text] =
-            [&passage.place, &passage.title, &passage.context, &passage.text].map(|s| analyse(s));
+            [&passage.location, &passage.title, &passage.context, &passage.text]
+                .map(|s| analyse(s));
         document.add_pre_tokenized_text(self.path, scope.tokens(&place));
         document.add_pre_tokenized_text(self.body, scope.tokens(&text));
         let window = place.iter().chain(&title).chain(&context).chain(&text);

@@ -1,6 +1,6 @@
 //! What the keyword index says of itself.
 
-use mc_store::feed::FeedCursor;
+use mc_store::change_feed::FeedCursor;
 
 /// A look at the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,17 +8,17 @@ use std::collections::HashMap;
 use mc_domain::PassageId;
 
 use super::LegRank;
-use crate::retrievers::{Leg, Ranked};
+use crate::retrievers::{RankedList, Retriever};
 
 /// What the best hit of a leg counts.
-pub const fn leg_weight(leg: Leg) -> f32 {
+pub const fn leg_weight(leg: Retriever) -> f32 {
     match leg {
-        Leg::Keyword => 1.0,
-        Leg::Vector => 0.5,
+        Retriever::Keyword => 1.0,
+        Retriever::Vector => 0.5,
         // A name in passing; for one that is meant the rerank sees to its place.
-        Leg::Exact => 0.3,
+        Retriever::Exact => 0.3,
         // Of the best score that the others give together.
-        Leg::History => 0.4,
+        Retriever::History => 0.4,
     }
 }
 
@@ -32,21 +32,26 @@ pub struct Fused {
     /// The passage.
     pub id: PassageId,
     /// In the order of the legs given.
-    pub legs: Vec<LegRank>,
+    pub retrievers: Vec<LegRank>,
     /// Sum of what the legs give.
     pub score: f32,
 }
 
 /// Merges the lists, best first; equal scores are ordered by id, newest first.
-pub fn fuse(lists: &[(Leg, Ranked)]) -> Vec<Fused> {
+pub fn fuse(lists: &[(Retriever, RankedList)]) -> Vec<Fused> {
     let mut fused: HashMap<PassageId, Fused> = HashMap::new();
     for (leg, list) in lists {
         let scale = Scale::of(*leg, list);
         for (index, &(id, score)) in list.iter().enumerate() {
             let share = leg_weight(*leg) * scale.share(score);
             let entry =
-                fused.entry(id).or_insert_with(|| Fused { id, legs: Vec::new(), score: 0.0 });
-            entry.legs.push(LegRank { leg: *leg, rank: index + 1, score, share });
+                fused.entry(id).or_insert_with(|| Fused { id, retrievers: Vec::new(), score: 0.0 });
+            entry.retrievers.push(LegRank {
+                retriever: *leg,
+                rank: index + 1,
+                score,
+                contribution: share,
+            });
             entry.score += share;
         }
     }
@@ -71,15 +76,15 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(leg: Leg, list: &Ranked) -> Self {
+    fn of(leg: Retriever, list: &RankedList) -> Self {
         let scores = || list.iter().map(|(_, score)| *score);
         let best = scores().fold(f32::NEG_INFINITY, f32::max);
         let (zero, least) = match leg {
             // No word in common is 0.
-            Leg::Keyword | Leg::History => (0.0, 0.0),
+            Retriever::Keyword | Retriever::History => (0.0, 0.0),
             // Where unlike texts lie depends on the model: the farthest of the list are it.
-            Leg::Vector => (scores().fold(f32::INFINITY, f32::min), 0.0),
-            Leg::Exact => (0.0, LEAST_EXACT),
+            Retriever::Vector => (scores().fold(f32::INFINITY, f32::min), 0.0),
+            Retriever::Exact => (0.0, LEAST_EXACT),
         };
         Self { zero, best, least }
     }
@@ -107,31 +112,34 @@ mod tests {
     fn how_much_better_a_hit_is_counts() {
         let keyword = vec![(id(1), 20.0), (id(2), 18.0), (id(3), 2.0)];
         let vector = vec![(id(3), 0.9), (id(2), 0.8), (id(1), 0.1)];
-        let fused = fuse(&[(Leg::Keyword, keyword), (Leg::Vector, vector)]);
+        let fused = fuse(&[(Retriever::Keyword, keyword), (Retriever::Vector, vector)]);
         let order: Vec<_> = fused.iter().map(|f| f.id).collect();
         assert_eq!(order, [id(2), id(1), id(3)], "close to the first in both");
         assert!(near(fused[0].score, 0.9 + 0.5 * 0.875));
-        assert_eq!((fused[0].legs[1].rank, fused[0].legs[1].score), (2, 0.8));
-        assert!(near(fused[0].legs.iter().map(|found| found.share).sum(), fused[0].score));
+        assert_eq!((fused[0].retrievers[1].rank, fused[0].retrievers[1].score), (2, 0.8));
+        assert!(near(
+            fused[0].retrievers.iter().map(|found| found.contribution).sum(),
+            fused[0].score
+        ));
     }
 
     #[test]
     fn a_missing_leg_leaves_the_other_ones_order() {
-        let keyword: Ranked = (1..=9).map(|n| (id(n), 10.0 - n as f32)).collect();
-        let fused = fuse(&[(Leg::Keyword, keyword.clone())]);
+        let keyword: RankedList = (1..=9).map(|n| (id(n), 10.0 - n as f32)).collect();
+        let fused = fuse(&[(Retriever::Keyword, keyword.clone())]);
         let given: Vec<_> = keyword.iter().map(|(id, _)| *id).collect();
         assert_eq!(fused.iter().map(|f| f.id).collect::<Vec<_>>(), given);
     }
 
     #[test]
     fn a_list_of_equals_counts_whole() {
-        let fused = fuse(&[(Leg::Vector, vec![(id(1), 0.4), (id(2), 0.4)])]);
-        assert!(fused.iter().all(|f| near(f.score, leg_weight(Leg::Vector))));
+        let fused = fuse(&[(Retriever::Vector, vec![(id(1), 0.4), (id(2), 0.4)])]);
+        assert!(fused.iter().all(|f| near(f.score, leg_weight(Retriever::Vector))));
     }
 
     #[test]
     fn the_last_that_a_name_points_at_still_counts() {
-        let fused = fuse(&[(Leg::Exact, vec![(id(1), 10_000.0), (id(2), 1.0)])]);
-        assert!(fused[1].score >= leg_weight(Leg::Exact) * LEAST_EXACT);
+        let fused = fuse(&[(Retriever::Exact, vec![(id(1), 10_000.0), (id(2), 1.0)])]);
+        assert!(fused[1].score >= leg_weight(Retriever::Exact) * LEAST_EXACT);
     }
 }

@@ -111,16 +111,16 @@ impl std::fmt::Display for Step {
 
 /// The steps that a ranking does without.
 #[derive(Debug, Clone, Default)]
-pub struct Without(Vec<Step>);
+pub struct DisabledSteps(Vec<Step>);
 
-impl Without {
+impl DisabledSteps {
     /// Whether this one is taken.
     pub fn takes(&self, step: Step) -> bool {
         !self.0.contains(&step)
     }
 }
 
-impl FromIterator<Step> for Without {
+impl FromIterator<Step> for DisabledSteps {
     fn from_iter<T: IntoIterator<Item = Step>>(steps: T) -> Self {
         Self(steps.into_iter().collect())
     }

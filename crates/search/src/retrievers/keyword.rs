@@ -15,13 +15,13 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyError, Term};
 use uuid::Uuid;
 
-use super::Ranked;
+use super::RankedList;
 use crate::analyzer::is_stop_word;
-use crate::index::generation::View;
+use crate::index::generation::IndexSnapshot;
 use crate::index::schema::{Corpus, Fields, ID_HIGH, ID_LOW, Scope};
 use crate::index::statistics::ProjectStatistics;
-use crate::query::{QueryTerm, Understood, is_of_stop_words, telling_terms, word_term};
-use crate::rank::step::{Step, Without};
+use crate::query::{ParsedQuery, QueryTerm, is_of_stop_words, telling_terms, word_term};
+use crate::rank::step::{DisabledSteps, Step};
 
 /// What a match counts in the text alone, in the text with what it is read with, and in the words
 /// of its place: docs/retrieval.md has what was tried.
@@ -42,14 +42,14 @@ const MAX_TERMS: usize = 48;
 
 /// What both look-ups found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct KeywordHits {
     /// Passages that a name of the query points at.
-    pub exact: Ranked,
+    pub exact: RankedList,
     /// Passages by BM25.
-    pub keyword: Ranked,
+    pub keyword: RankedList,
     /// The share of the query's words that a record has, each counted by its rarity among records; empty where not
     /// only records were sought.
-    pub covered: Ranked,
+    pub covered: RankedList,
 }
 
 /// What to look up.
@@ -62,7 +62,7 @@ pub struct Wanted {
     /// What those of another script may be called in English ([`crate::query::gloss`]).
     pub gloss: Vec<Vec<String>>,
     /// Names.
-    pub names: Understood,
+    pub names: ParsedQuery,
     /// Where.
     pub filter: PassageFilter,
     /// Who asks: what only others may find is left out.
@@ -70,12 +70,13 @@ pub struct Wanted {
     /// Most hits of each list.
     pub limit: usize,
     /// Steps to leave out: fields.
-    pub without: Without,
+    pub disabled_steps: DisabledSteps,
 }
 
 /// Searches; blocks.
-pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
-    let Wanted { terms, ids, gloss, names, filter, reader, limit, without } = wanted;
+pub fn search(view: &IndexSnapshot, wanted: Wanted) -> Result<KeywordHits, TantivyError> {
+    let Wanted { terms, ids, gloss, names, filter, reader, limit, disabled_steps: without } =
+        wanted;
     let searcher = view.reader.searcher();
     let corpus = corpus(&filter, &without);
     let statistics = view.statistics.of(&searcher, &view.fields, filter.project, corpus)?;
@@ -86,10 +87,11 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
     let mut filters = filter::clauses(&filter, &scope, &view.fields)?;
     filters.extend(filter::others_private(&searcher, &scope, reader, &view.fields)?);
     let has_words = corpus == Corpus::Records && without.takes(Step::Keyword) && !terms.is_empty();
-    let covered = if has_words { lookup.covered(&scope, &terms, &filters)? } else { Ranked::new() };
+    let covered =
+        if has_words { lookup.covered(&scope, &terms, &filters)? } else { RankedList::new() };
     let words = lookup.words(&scope, terms, &without)?;
     let exact = match exact::names(&scope, &view.fields, &names) {
-        None => Ranked::new(),
+        None => RankedList::new(),
         Some(names) => {
             // The words settle the order among passages that share a name.
             let mut clauses = within(&filters, names);
@@ -98,7 +100,7 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         }
     };
     let keyword = if words.is_empty() {
-        Ranked::new()
+        RankedList::new()
     } else if filters.is_empty() {
         // A bare union of terms: passages that can't come first any more are skipped unscored.
         lookup.top(&BooleanQuery::union(words))?
@@ -106,7 +108,7 @@ pub fn search(view: &View, wanted: Wanted) -> Result<Found, TantivyError> {
         let words = Box::new(BooleanQuery::union(words));
         lookup.top(&BooleanQuery::new(within(&filters, words)))?
     };
-    Ok(Found { exact, keyword, covered })
+    Ok(KeywordHits { exact, keyword, covered })
 }
 
 /// Those that a filter lets through are few, beside the vectors in a graph, up to this number, and up to a share of all
@@ -127,13 +129,13 @@ pub fn few(
 }
 
 /// How many texts a filter chooses from.
-pub fn size(view: &View, filter: &PassageFilter) -> Result<u64, TantivyError> {
+pub fn size(view: &IndexSnapshot, filter: &PassageFilter) -> Result<u64, TantivyError> {
     view.reader.searcher().doc_freq(&all_of(&view.fields, filter))
 }
 
 /// The term of all that a filter chooses from.
 fn all_of(fields: &Fields, filter: &PassageFilter) -> Term {
-    fields.corpus_term(filter.project, corpus(filter, &Without::default()))
+    fields.corpus_term(filter.project, corpus(filter, &DisabledSteps::default()))
 }
 
 /// The passages that a filter lets through.
@@ -188,7 +190,7 @@ pub struct Telling {
 /// The text without the words that many of the project's records have (its own name, above all): those say what the
 /// project is about, not what the question is. `None` where that leaves all of it, or next to nothing.
 pub fn telling(
-    view: &View,
+    view: &IndexSnapshot,
     project: ProjectId,
     text: &str,
 ) -> Result<Option<Telling>, TantivyError> {
@@ -217,7 +219,7 @@ pub fn telling(
 }
 
 /// What is searched: commits or records where they are asked for alone.
-pub fn corpus(filter: &PassageFilter, without: &Without) -> Corpus {
+pub fn corpus(filter: &PassageFilter, without: &DisabledSteps) -> Corpus {
     match filter.sources.as_slice() {
         [SourceKind::Change] => Corpus::Changes,
         [SourceKind::Memory] if without.takes(Step::Record) => Corpus::Records,
@@ -240,7 +242,7 @@ impl Lookup<'_> {
         &self,
         scope: &Scope,
         terms: Vec<QueryTerm>,
-        without: &Without,
+        without: &DisabledSteps,
     ) -> Result<Vec<Box<dyn Query>>, TantivyError> {
         let terms = if terms.len() > MAX_TERMS { self.rarest(scope, terms)? } else { terms };
         let of_passages = [
@@ -321,7 +323,7 @@ impl Lookup<'_> {
         scope: &Scope,
         terms: &[QueryTerm],
         filters: &[(Occur, Box<dyn Query>)],
-    ) -> Result<Ranked, TantivyError> {
+    ) -> Result<RankedList, TantivyError> {
         let (mut all, mut words): (f32, Vec<Box<dyn Query>>) = (0.0, Vec::new());
         for term in terms {
             let own = scope.term(self.fields.record, &term.text);
@@ -351,7 +353,7 @@ impl Lookup<'_> {
         Ok(weighed.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect())
     }
 
-    fn top(&self, query: &dyn Query) -> Result<Ranked, TantivyError> {
+    fn top(&self, query: &dyn Query) -> Result<RankedList, TantivyError> {
         let best = TopDocs::with_limit(self.limit.max(1)).order_by_score();
         let found =
             self.searcher.search_with_statistics_provider(query, &best, &self.statistics)?;

@@ -8,9 +8,9 @@ use mc_embed::Purpose;
 use mc_sanitizer::Sanitized;
 use mc_store::Store;
 use mc_store::passages::PassageFilter;
-use mc_store::vectors::{self, Extent};
+use mc_store::vectors::{self, VectorPlacement};
 
-use super::Ranked;
+use super::RankedList;
 use super::keyword::{self, Passing};
 use crate::Error;
 use crate::index::UpToDate;
@@ -35,13 +35,13 @@ impl Sought {
 }
 
 /// The leg over one project.
-pub struct VectorLeg<'a> {
+pub struct VectorRetriever<'a> {
     store: &'a Store,
     project: ProjectId,
     models: Vec<ActiveModel>,
 }
 
-impl<'a> VectorLeg<'a> {
+impl<'a> VectorRetriever<'a> {
     /// The leg under the models that answer now.
     pub fn new(store: &'a Store, models: &ActiveModels, project: ProjectId) -> Self {
         Self { store, project, models: models.all() }
@@ -55,9 +55,9 @@ impl<'a> VectorLeg<'a> {
         filter: &PassageFilter,
         limit: usize,
         index: &UpToDate<'_>,
-    ) -> Result<Ranked, Error> {
+    ) -> Result<RankedList, Error> {
         if sought.texts.is_empty() {
-            return Ok(Ranked::new());
+            return Ok(RankedList::new());
         }
         let nearest = self
             .models
@@ -73,7 +73,7 @@ impl<'a> VectorLeg<'a> {
         filter: &PassageFilter,
         limit: usize,
         index: &UpToDate<'_>,
-    ) -> Result<Ranked, Error> {
+    ) -> Result<RankedList, Error> {
         let ActiveModel { model, embedder, is_remote } = active;
         let purpose = Purpose::Query(self.project);
         let embedded = async { Ok::<_, Error>(embedder.embed(texts, purpose).await?) };
@@ -87,17 +87,17 @@ impl<'a> VectorLeg<'a> {
         } else {
             tokio::try_join!(embedded, looked_up)?
         };
-        let Some(query) = mean(embedded) else { return Ok(Ranked::new()) };
+        let Some(query) = mean(embedded) else { return Ok(RankedList::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let passing = match extent {
-            Extent::Graph if !filter.is_plain() => self.passing(index, filter).await,
+            VectorPlacement::Graph if !filter.is_plain() => self.passing(index, filter).await,
             _ => None,
         };
         let extent = match passing {
             Some(Passing::Few(ids)) => {
                 return Ok(vectors::nearest_of(self.store, model, &query, &ids, limit).await?);
             }
-            Some(Passing::Many) => Extent::GraphOfMany,
+            Some(Passing::Many) => VectorPlacement::GraphOfMany,
             None => extent,
         };
         Ok(vectors::nearest_in(self.store, model, &query, filter, limit, extent).await?)
@@ -128,7 +128,7 @@ fn mean(vectors: Vec<Vec<f32>>) -> Option<Vec<f32>> {
 
 /// Merges lists of several models by rank, for similarities of different models don't compare. A
 /// passage keeps the similarity under the first list that has it.
-fn merge(lists: Vec<Ranked>, limit: usize) -> Ranked {
+fn merge(lists: Vec<RankedList>, limit: usize) -> RankedList {
     let mut best: HashMap<PassageId, (usize, usize, f32)> = HashMap::new();
     for (list_index, list) in lists.into_iter().enumerate() {
         for (rank, (id, similarity)) in list.into_iter().enumerate() {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn one_model_keeps_its_order() {
-        let list: Ranked = (1..=5_u8)
+        let list: RankedList = (1..=5_u8)
             .map(|n| (PassageId(uuid::Uuid::from_u128(n.into())), 1.0 / f32::from(n)))
             .collect();
         assert_eq!(merge(vec![list.clone()], 3), list[..3]);

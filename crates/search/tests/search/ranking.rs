@@ -139,7 +139,7 @@ async fn a_glob_means_the_same_to_the_index_and_to_postgresql() {
             vectors::nearest(world.store(), &model, &[1.0, 0.0, 0.0], &query.filter, 100).await;
         let ids: Vec<_> = nearest.expect(pattern).into_iter().map(|(id, _)| id).collect();
         let loaded = passages::indexed(world.store(), &ids).await.expect("passages");
-        let by_postgresql: BTreeSet<String> = loaded.into_iter().map(|p| p.place).collect();
+        let by_postgresql: BTreeSet<String> = loaded.into_iter().map(|p| p.location).collect();
         assert_eq!(by_index, by_postgresql, "{pattern}");
         assert_eq!(by_index.len(), count, "{pattern}: {by_index:?}");
     }
@@ -192,7 +192,8 @@ async fn a_hit_says_why_it_stands_there() {
     let node = world.node().await.ready().await;
     let hit = node.find(&world.query(SYMBOL)).await.hits.into_iter().next().expect("a hit");
     let explain = hit.explain.expect("an explanation");
-    let legs: Vec<_> = explain.legs.iter().map(|found| (found.leg.as_str(), found.rank)).collect();
+    let legs: Vec<_> =
+        explain.retrievers.iter().map(|found| (found.retriever.as_str(), found.rank)).collect();
     assert_eq!(legs[0], ("exact", 1));
     assert!(
         explain
@@ -201,7 +202,7 @@ async fn a_hit_says_why_it_stands_there() {
             .any(|a| a.step == mc_search::Step::ExactSymbol && a.factor > 1.0)
     );
     let product: f32 = explain.adjustments.iter().map(|a| a.factor).product();
-    assert!((explain.fused * product - explain.product).abs() < 1e-2);
+    assert!((explain.fused_score * product - explain.adjusted_score).abs() < 1e-2);
     assert!(hit.score > 0.9 && hit.score < 1.0);
     node.stop().await;
 }

@@ -106,11 +106,12 @@ async fn what_could_not_be_written_is_caught_up_with_and_nothing_is_rebuilt_for_
     until(&node, Phase::Stuck).await;
 
     let found = node.find(&world.query("kestrel")).await;
-    let places: Vec<_> = found.hits.iter().map(|hit| hit.passage.indexed.place.as_str()).collect();
+    let places: Vec<_> =
+        found.hits.iter().map(|hit| hit.passage.indexed.location.as_str()).collect();
     assert_eq!(places, ["a.md"], "what was in before is found");
     let notes = found.degraded.join("; ");
     assert!(notes.contains("keyword index can't be written"), "{notes}");
-    let mended = node.index().mend(world.store()).await.expect("a look");
+    let mended = node.index().repair(world.store()).await.expect("a look");
     assert_eq!(mended, None, "nobody knows what it lacks");
 
     fs::remove_dir(&obstacle).expect("there is room again");

@@ -21,7 +21,7 @@ async fn a_leg_that_never_answers_is_left_out_and_named() {
         .await
         .expect("a search");
     assert_eq!(outcome.degraded, ["vector: late"]);
-    assert_eq!(outcome.hits[0].passage.indexed.place, "a.md");
+    assert_eq!(outcome.hits[0].passage.indexed.location, "a.md");
     assert!(outcome.hits[0].keyword.is_some_and(|score| score > 0.0));
     assert_eq!(outcome.hits[0].similarity, None);
     node.stop().await;
@@ -55,7 +55,7 @@ async fn meaning_finds_what_shares_no_word() {
     let outcome = node.find(&world.query("kestrel")).await;
     assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
     let first = &outcome.hits[0];
-    assert_eq!(first.passage.indexed.place, "near.md");
+    assert_eq!(first.passage.indexed.location, "near.md");
     assert!((first.similarity.expect("a cosine") - 0.8).abs() < 1e-4);
     assert_eq!(first.keyword, None);
     node.stop().await;
@@ -122,8 +122,8 @@ async fn a_search_can_do_without_a_step() {
     let node = world.node().await.ready().await;
     world.write("a", &[passage("a.md", "the kestrel hovers")]).await;
     let found = async |without: &[Step]| {
-        let without = without.iter().copied().collect();
-        let options = Options { time_budget: PATIENCE, without, ..Options::default() };
+        let disabled_steps = without.iter().copied().collect();
+        let options = Options { time_budget: PATIENCE, disabled_steps, ..Options::default() };
         mc_search::search(&node.context, &world.query("kestrel"), &options).await
     };
     assert_eq!(found(&[]).await.expect("a search").hits.len(), 1);
@@ -160,16 +160,17 @@ async fn meaning_finds_what_passes_a_filter_among_vectors_in_the_graph() {
     .await;
     let store = world.store();
     let model = &vectors::models(store).await.expect("models")[0];
-    for heap in vectors::heaps(store, model, 0).await.expect("heaps") {
-        vectors::make_graph(store, model, &heap).await.expect("a graph");
-        vectors::move_into_graph(store, model, &heap, i64::MAX).await.expect("a move");
+    for heap in vectors::list_flat_vectors(store, model, 0).await.expect("heaps") {
+        vectors::create_hnsw_index(store, model, &heap).await.expect("a graph");
+        vectors::move_into_hnsw(store, model, &heap, i64::MAX).await.expect("a move");
     }
     world.write("gone", &[]).await;
     let tags = vec!["animals".to_owned()];
     let animals = PassageFilter { tags, ..world.filter() };
     let outcome = node.find(&Query::text("kestrel", animals)).await;
     assert!(outcome.degraded.is_empty(), "{:?}", outcome.degraded);
-    let found: Vec<_> = outcome.hits.iter().map(|hit| hit.passage.indexed.place.as_str()).collect();
+    let found: Vec<_> =
+        outcome.hits.iter().map(|hit| hit.passage.indexed.location.as_str()).collect();
     assert_eq!(found, ["near.md", "far.md"]);
     node.stop().await;
 }

@@ -54,7 +54,7 @@ async fn ranks(world: &World, node: &Node) -> Vec<(String, Option<usize>)> {
         let outcome = node.find(&world.query(&text)).await;
         assert_eq!(outcome.degraded, ["vector: embedding provider unavailable"], "{text}");
         let expected = relevant[id.as_str()];
-        let at = outcome.hits.iter().position(|hit| hit.passage.indexed.place == expected);
+        let at = outcome.hits.iter().position(|hit| hit.passage.indexed.location == expected);
         ranks.push((text, at.map(|at| at + 1)));
     }
     ranks

@@ -10,7 +10,8 @@ use mc_domain::{PassageId, ProjectId};
 use mc_embed::{Embedder, ModelId, Purpose};
 use mc_sanitizer::{Sanitized, mask};
 use mc_search::{
-    ActiveModel, ActiveModels, Freshness, KeywordIndex, Options, Outcome, Query, SearchContext,
+    ActiveModel, ActiveModels, Freshness, KeywordIndex, Options, Query, SearchContext,
+    SearchResponse,
 };
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
@@ -109,7 +110,7 @@ impl World {
 }
 
 impl Node {
-    pub async fn find(&self, query: &Query) -> Outcome {
+    pub async fn find(&self, query: &Query) -> SearchResponse {
         let options = Options { time_budget: PATIENCE, explain: true, ..Options::default() };
         mc_search::search(&self.context, query, &options).await.expect("a search")
     }
@@ -117,7 +118,7 @@ impl Node {
     /// The places found, best first.
     pub async fn places(&self, query: &Query) -> Vec<String> {
         let hits = self.find(query).await.hits;
-        hits.into_iter().map(|hit| hit.passage.indexed.place).collect()
+        hits.into_iter().map(|hit| hit.passage.indexed.location).collect()
     }
 
     pub fn index(&self) -> &KeywordIndex {
@@ -138,7 +139,7 @@ impl Node {
 
 pub fn passage(place: &str, text: &str) -> NewPassage {
     NewPassage {
-        place: place.into(),
+        location: place.into(),
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),

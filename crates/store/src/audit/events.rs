@@ -1,7 +1,7 @@
 //! Reading a chain: the newest events first, or all of them in order.
 
 use chrono::{DateTime, Utc};
-use mc_domain::{Act, UserId};
+use mc_domain::{AuditAction, UserId};
 use serde_json::Value;
 
 use super::Chain;
@@ -13,7 +13,7 @@ pub struct Event {
     /// Its place in the chain, from 1.
     pub seq: i64,
     /// When it was added.
-    pub at: DateTime<Utc>,
+    pub occurred_at: DateTime<Utc>,
     /// Who did it; `None` for strangers and the service itself.
     pub actor: Option<UserId>,
     /// The actor's login, as it is now.
@@ -21,9 +21,9 @@ pub struct Event {
     /// What was done.
     pub action: String,
     /// To what.
-    pub subject: String,
+    pub target: String,
     /// What else is known.
-    pub detail: Value,
+    pub details: Value,
     /// Covers all of it, and the one before.
     pub mac: Vec<u8>,
 }
@@ -34,9 +34,9 @@ pub struct EventFilter {
     /// Of this actor.
     pub actor: Option<UserId>,
     /// Of this action.
-    pub act: Option<Act>,
+    pub act: Option<AuditAction>,
     /// Done to this.
-    pub subject: Option<String>,
+    pub target: Option<String>,
     /// Not before.
     pub since: Option<DateTime<Utc>>,
     /// Before.
@@ -54,17 +54,17 @@ pub async fn newest(
 ) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select e.seq, e.at, e.actor, u.login as \"login?\", e.action, e.subject, e.detail, e.mac
+        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target, e.details, e.mac
          from audit_events e left join users u on u.id = e.actor
          where e.chain = $1 and e.seq < $2 and ($3::uuid is null or e.actor = $3)
-           and ($4::text is null or e.action = $4) and ($5::text is null or e.subject = $5)
-           and ($6::timestamptz is null or e.at >= $6) and ($7::timestamptz is null or e.at < $7)
+           and ($4::text is null or e.action = $4) and ($5::text is null or e.target = $5)
+           and ($6::timestamptz is null or e.occurred_at >= $6) and ($7::timestamptz is null or e.occurred_at < $7)
          order by e.seq desc limit $8",
         chain.id(),
         before.unwrap_or(i64::MAX),
         filter.actor.map(|actor| actor.0),
-        filter.act.map(Act::as_str),
-        filter.subject,
+        filter.act.map(AuditAction::as_str),
+        filter.target,
         filter.since,
         filter.until,
         limit
@@ -78,7 +78,7 @@ pub async fn newest(
 /// that had some when this service last added to it.
 pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
     let may_read = sqlx::query_scalar!(
-        r#"select mc.curates() is not distinct from $1 as "may_read!""#,
+        r#"select mc.project_as_maintainer() is not distinct from $1 as "may_read!""#,
         chain.id()
     )
     .fetch_one(&mut *store.read().await?)
@@ -91,7 +91,7 @@ pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
 pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select e.seq, e.at, e.actor, u.login as \"login?\", e.action, e.subject, e.detail, e.mac
+        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target, e.details, e.mac
          from audit_events e left join users u on u.id = e.actor
          where e.chain = $1 and e.seq > $2 order by e.seq limit $3",
         chain.id(),
@@ -105,12 +105,12 @@ pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<
 
 struct Row {
     seq: i64,
-    at: DateTime<Utc>,
+    occurred_at: DateTime<Utc>,
     actor: Option<uuid::Uuid>,
     login: Option<String>,
     action: String,
-    subject: String,
-    detail: String,
+    target: String,
+    details: String,
     mac: Vec<u8>,
 }
 
@@ -118,13 +118,13 @@ impl Row {
     fn into_event(self) -> Event {
         Event {
             seq: self.seq,
-            at: self.at,
+            occurred_at: self.occurred_at,
             actor: self.actor.map(UserId),
             login: self.login,
             action: self.action,
-            subject: self.subject,
+            target: self.target,
             // Somebody may have written anything into it: shown as it stands, found by `verify`.
-            detail: serde_json::from_str(&self.detail).unwrap_or(Value::String(self.detail)),
+            details: serde_json::from_str(&self.details).unwrap_or(Value::String(self.details)),
             mac: self.mac,
         }
     }

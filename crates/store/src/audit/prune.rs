@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mc_crypto::Mac;
-use mc_domain::Act;
+use mc_domain::AuditAction;
 use serde_json::json;
 
 use super::{Chain, NewEvent, add};
@@ -28,7 +28,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
            where chain = $1
              and seq < coalesce(
                  (select min(seq) from audit_events
-                  where chain = $1 and at >= now() - make_interval(days => $2)),
+                  where chain = $1 and occurred_at >= now() - make_interval(days => $2)),
                  (select max(seq) from audit_events where chain = $1))
            order by seq desc limit 1"#,
         chain.id(),
@@ -41,7 +41,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     let keys = Arc::clone(&tx.1.chains.keys);
     let (key_id, seal) = sealed(chain, last.seq, &mac, |parts| keys.sign(parts));
     sqlx::query!(
-        "insert into audit_checkpoints (chain, seq, mac, key_id, seal) values ($1, $2, $3, $4, $5)
+        "insert into audit_checkpoints (chain, seq, mac, key_id, checkpoint_mac) values ($1, $2, $3, $4, $5)
          on conflict do nothing",
         chain.id(),
         last.seq,
@@ -56,7 +56,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
         .await?
         .unwrap_or(0);
     if dropped > 0 {
-        let event = NewEvent::new(Act::AuditPruned, chain.id())
+        let event = NewEvent::new(AuditAction::AuditPruned, chain.id())
             .with(json!({ "events": dropped, "upto": last.seq }));
         add(tx, chain, None, &[event]);
     }

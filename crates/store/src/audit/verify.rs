@@ -16,16 +16,16 @@ pub struct Report {
     /// Events that hold.
     pub events: i64,
     /// The first of them; higher than 1 where older ones were dropped as the policy has it.
-    pub first: Option<i64>,
+    pub first_seq: Option<i64>,
     /// The last of them.
-    pub last: Option<i64>,
+    pub last_seq: Option<i64>,
     /// What is wrong, and where it begins.
-    pub fault: Option<Fault>,
+    pub error: Option<Fault>,
 }
 
 impl Report {
     fn with(self, fault: Fault) -> Self {
-        Self { fault: Some(fault), ..self }
+        Self { error: Some(fault), ..self }
     }
 }
 
@@ -73,14 +73,14 @@ pub enum Fault {
 pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
     // Before the events are read: more may be added meanwhile.
     let known = store.chains.known(chain);
-    let mut report = Report { events: 0, first: None, last: None, fault: None };
+    let mut report = Report { events: 0, first_seq: None, last_seq: None, error: None };
     let mut at = Head { seq: 0, mac: [0; MAC_LEN] };
     let mut meets_known = known.is_none();
     loop {
         let rows = page(store, chain, at.seq).await?;
         let full = i64::try_from(rows.len()) == Ok(PAGE);
         for row in rows {
-            if report.first.is_none() && row.seq > 1 {
+            if report.first_seq.is_none() && row.seq > 1 {
                 match beginning(store, chain, row.seq).await? {
                     Some(mac) => at = Head { seq: row.seq - 1, mac },
                     None => return Ok(report.with(Fault::Beheaded { seq: row.seq })),
@@ -92,8 +92,8 @@ pub async fn verify(store: &Store, chain: Chain) -> Result<Report, Error> {
             at = Head { seq: row.seq, mac: super::mac(&row.mac)? };
             meets_known |= known == Some(at);
             report.events += 1;
-            report.first = report.first.or(Some(row.seq));
-            report.last = Some(row.seq);
+            report.first_seq = report.first_seq.or(Some(row.seq));
+            report.last_seq = Some(row.seq);
         }
         if !full {
             break;
@@ -115,11 +115,11 @@ fn fault(store: &Store, chain: Chain, before: Head, row: &Row) -> Option<Fault> 
     let link = Link {
         chain: chain.id(),
         seq: row.seq,
-        at: row.at,
+        occurred_at: row.occurred_at,
         actor: row.actor,
         action: &row.action,
-        subject: &row.subject,
-        detail: &row.detail,
+        target: &row.target,
+        details: &row.details,
     };
     match link.is_genuine(&store.chains.keys, &before.mac, &row.key_id, &row.mac) {
         Some(true) => None,
@@ -130,11 +130,11 @@ fn fault(store: &Store, chain: Chain, before: Head, row: &Row) -> Option<Fault> 
 
 struct Row {
     seq: i64,
-    at: DateTime<Utc>,
+    occurred_at: DateTime<Utc>,
     actor: Option<uuid::Uuid>,
     action: String,
-    subject: String,
-    detail: String,
+    target: String,
+    details: String,
     key_id: Vec<u8>,
     mac: Vec<u8>,
 }
@@ -158,7 +158,7 @@ pub(crate) async fn newest_key(connection: &mut PgConnection) -> Result<Option<V
 async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error> {
     Ok(sqlx::query_as!(
         Row,
-        "select seq, at, actor, action, subject, detail, key_id, mac from audit_events
+        "select seq, occurred_at, actor, action, target, details, key_id, mac from audit_events
          where chain = $1 and seq > $2 order by seq limit $3",
         chain.id(),
         after,
@@ -180,7 +180,7 @@ async fn was_pruned(store: &Store, chain: Chain, known: Head) -> Result<bool, Er
 
 async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>, Error> {
     let row = sqlx::query!(
-        "select mac, key_id, seal from audit_checkpoints where chain = $1 and seq = $2",
+        "select mac, key_id, checkpoint_mac from audit_checkpoints where chain = $1 and seq = $2",
         chain.id(),
         seq
     )
@@ -189,7 +189,7 @@ async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>
     let Some(row) = row else { return Ok(None) };
     let mac = super::mac(&row.mac)?;
     let genuine = super::prune::sealed(chain, seq, &mac, |parts| {
-        store.chains.keys.is_genuine(&row.key_id, parts, &row.seal)
+        store.chains.keys.is_genuine(&row.key_id, parts, &row.checkpoint_mac)
     });
     Ok((genuine == Some(true)).then_some(mac))
 }

@@ -8,7 +8,7 @@ use super::BackupError;
 
 /// Tables whose rows are left out: the feed goes by numbers of transactions, which mean nothing in another
 /// cluster. Who follows it reads everything anew there.
-pub(super) const LEFT_OUT: [&str; 2] = ["public.feed", "public.feed_pruned"];
+pub(super) const LEFT_OUT: [&str; 2] = ["public.change_feed", "public.change_feed_watermark"];
 
 /// How values are written as text, whatever the server's and the role's settings are.
 pub(super) const AS_TEXT: &str = "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD';

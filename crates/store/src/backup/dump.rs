@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use mc_crypto::{ChainKeys, Sealer};
+use mc_crypto::{AuditMacKeys, Encryptor};
 use sqlx::postgres::PgConnection;
 use tokio::process::ChildStdout;
 use tokio_util::sync::CancellationToken;
@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 use super::archive::{self, Writer};
 use super::digest::LEFT_OUT;
-use super::programs::{self, Programs};
+use super::pg_tools::{self, Programs};
 use super::{BackupError, Manifest, Progress, digest, snapshot};
 use crate::audit::{self, Head};
-use crate::server;
+use crate::server_version;
 
 /// How long a table may be locked by somebody who changes the schema.
 const LOCKED_FOR: &str = "60s";
@@ -27,7 +27,7 @@ pub struct Source<'a> {
     /// Where to look for the programs first.
     pub install_dirs: &'a [PathBuf],
     /// The key of the service; its fingerprint is written down.
-    pub sealer: &'a Sealer,
+    pub sealer: &'a Encryptor,
     /// Where the chains of the audit end, as far as the service knows.
     pub heads: HashMap<Uuid, Head>,
 }
@@ -50,7 +50,7 @@ async fn dump(
     path: &Path,
     progress: Progress,
 ) -> Result<Manifest, BackupError> {
-    let mut connection = server::connect(source.url).await?;
+    let mut connection = server_version::connect(source.url).await?;
     let snapshot = snapshot::export(&mut connection).await?;
     ensure_known_key(&mut connection, source.sealer).await?;
     let fingerprint = hex::encode(source.sealer.key_id());
@@ -58,9 +58,9 @@ async fn dump(
     let programs = Programs::find(source.install_dirs, manifest.major()).await?;
     let (child, output) = begin(&programs, source.url, &snapshot)?;
 
-    let modified = u64::try_from(manifest.made_at.timestamp()).unwrap_or_default();
+    let modified = u64::try_from(manifest.created_at.timestamp()).unwrap_or_default();
     let writing = write_dump(Writer::new(file, modified), output, path, progress);
-    let ending = programs::finish("pg_dump", child);
+    let ending = pg_tools::finish("pg_dump", child);
     let reading = read_through(&mut connection, source.heads.clone());
     // In this order: where the file can't be written, that is why pg_dump ended as well.
     let (writer, (), (tables, heads)) = tokio::try_join!(writing, ending, reading)?;
@@ -72,10 +72,10 @@ async fn dump(
 /// What was signed with another key nobody could verify, nor open.
 async fn ensure_known_key(
     connection: &mut PgConnection,
-    sealer: &Sealer,
+    sealer: &Encryptor,
 ) -> Result<(), BackupError> {
     match audit::newest_key(connection).await? {
-        Some(key) if !ChainKeys::of(sealer).has(&key) => Err(BackupError::OtherKey),
+        Some(key) if !AuditMacKeys::of(sealer).has(&key) => Err(BackupError::OtherKey),
         _ => Ok(()),
     }
 }

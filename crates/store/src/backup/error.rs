@@ -57,7 +57,7 @@ pub enum BackupError {
     /// The database is not signed with the key that would be named in the backup.
     #[error(
         "the configured sealing key is not the one that this database's service signs and seals with; copy that \
-         one here, to sign_in.sealing_key_file"
+         one here, to encryption.key_file"
     )]
     OtherKey,
     /// The file is no backup, or not a whole one.

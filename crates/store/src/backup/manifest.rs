@@ -8,7 +8,7 @@ use sqlx::migrate::{AppliedMigration, Migrate as _};
 use sqlx::postgres::PgConnection;
 
 use super::{BackupError, Table};
-use crate::{Error, MIGRATIONS, server};
+use crate::{Error, MIGRATIONS, server_version};
 
 /// The form of the file; a program refuses one that is higher than its own.
 pub(super) const FORMAT: u32 = 1;
@@ -21,7 +21,7 @@ pub struct Manifest {
     /// The version of the program that made it.
     pub program: String,
     /// When.
-    pub made_at: DateTime<Utc>,
+    pub created_at: DateTime<Utc>,
     /// Of which database, among all ([`server::identity`]).
     pub database: String,
     /// The server's version.
@@ -53,12 +53,12 @@ impl Manifest {
         connection: &mut PgConnection,
         sealing_key: String,
     ) -> Result<Self, BackupError> {
-        let versions = server::versions_of(connection).await?;
+        let versions = server_version::versions_of(connection).await?;
         Ok(Self {
             format: FORMAT,
             program: env!("CARGO_PKG_VERSION").to_owned(),
-            made_at: Utc::now(),
-            database: server::identity_of(connection).await?,
+            created_at: Utc::now(),
+            database: server_version::identity_of(connection).await?,
             postgres: versions.postgres,
             pgvector: versions.pgvector,
             sealing_key,
@@ -95,7 +95,7 @@ impl Manifest {
 
     /// The server's major version.
     pub(super) fn major(&self) -> u32 {
-        server::leading_number(&self.postgres)
+        server_version::leading_number(&self.postgres)
     }
 }
 

@@ -11,10 +11,10 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
-use super::programs::{self, Programs};
+use super::pg_tools::{self, Programs};
 use super::{Archive, BackupError, Progress, Step, digest, snapshot, target};
-use crate::logins::{self, Logins};
-use crate::server;
+use crate::db_roles::{self, DbRoles};
+use crate::server_version;
 
 /// What is restored into.
 pub struct Target<'a> {
@@ -33,8 +33,8 @@ pub async fn restore(
     target: &Target<'_>,
     progress: Progress,
     cancel: &CancellationToken,
-) -> Result<Logins, BackupError> {
-    let mut connection = server::connect(target.url).await?;
+) -> Result<DbRoles, BackupError> {
+    let mut connection = server_version::connect(target.url).await?;
     let programs = programs_for(&mut connection, archive, target).await?;
     target::claim(&mut connection).await?;
     let filling = fill(&mut connection, archive, target, &programs, progress);
@@ -42,7 +42,7 @@ pub async fn restore(
     if filled.is_err() {
         // The connection may have been left in the middle of a statement.
         drop(connection);
-        target::clear(&mut server::connect(target.url).await?).await?;
+        target::clear(&mut server_version::connect(target.url).await?).await?;
     }
     filled
 }
@@ -53,9 +53,9 @@ async fn programs_for(
     archive: &Archive,
     target: &Target<'_>,
 ) -> Result<Programs, BackupError> {
-    server::check(connection).await?;
-    let server = server::versions_of(connection).await?.postgres;
-    let major: u32 = server::leading_number(&server);
+    server_version::check(connection).await?;
+    let server = server_version::versions_of(connection).await?.postgres;
+    let major: u32 = server_version::leading_number(&server);
     if major < archive.manifest.major() {
         return Err(BackupError::OlderServer { of: archive.manifest.postgres.clone(), server });
     }
@@ -68,8 +68,8 @@ async fn fill(
     target: &Target<'_>,
     programs: &Programs,
     progress: Progress,
-) -> Result<Logins, BackupError> {
-    logins::make_groups(connection).await?;
+) -> Result<DbRoles, BackupError> {
+    db_roles::make_groups(connection).await?;
     load(archive, target, programs, progress.clone()).await?;
     finish_schema(connection, &archive.manifest.run_as_worker).await?;
     progress(Step::Comparing, 0);
@@ -83,7 +83,7 @@ async fn fill(
     // The dump has no statistics, without which the first searches would read whole tables.
     // An owner may not look at the catalogs that all databases share, and is warned of each.
     raw_sql("set client_min_messages = error; analyze").execute(&mut *connection).await?;
-    let logins = logins::bring_up_to_date(target.url, connection).await?;
+    let logins = db_roles::migrate(target.url, connection).await?;
     target::release(connection).await?;
     Ok(logins)
 }
@@ -100,9 +100,9 @@ async fn load(
     command.args(["--single-transaction", "--no-owner", "--no-tablespaces", "--use-list"]);
     command.arg(list.path());
     // Without the name of a database it prints what it would do. The name is no secret.
-    command.arg("--dbname").arg(programs::database(target.url)?).stdout(Stdio::null());
+    command.arg("--dbname").arg(pg_tools::database(target.url)?).stdout(Stdio::null());
     let child = fed(command, archive, progress)?;
-    programs::finish("pg_restore", child).await
+    pg_tools::finish("pg_restore", child).await
 }
 
 /// What is to be restored of the dump, as a list that `pg_restore` takes: all but the policies that name the role
@@ -119,7 +119,7 @@ async fn contents(
     if let Some(mut output) = child.stdout.take() {
         output.read_to_string(&mut list).await.map_err(|error| failed(&error))?;
     }
-    programs::finish("pg_restore", child).await?;
+    pg_tools::finish("pg_restore", child).await?;
     let kept: String = list
         .lines()
         .filter(|line| !is_owner_policy(line))
@@ -130,11 +130,11 @@ async fn contents(
     Ok(file)
 }
 
-/// Such as `4385; 3256 17102 POLICY public projects owner memory_copilot`: number, ids, kind, schema, table and
+/// Such as `4385; 3256 17102 POLICY public projects owner_all memory_copilot`: number, ids, kind, schema, table and
 /// name of the policy, role.
 fn is_owner_policy(line: &str) -> bool {
     let mut words = line.split_whitespace().skip(3);
-    words.next() == Some("POLICY") && words.nth(2) == Some("owner")
+    words.next() == Some("POLICY") && words.nth(2) == Some("owner_all")
 }
 
 /// Starts a program with the dump on its standard input.
@@ -170,10 +170,10 @@ async fn finish_schema(
 ) -> Result<(), BackupError> {
     let mut tx = connection.begin().await?;
     let mut statements: Vec<String> = sqlx::query_scalar(
-        "select format('create policy owner on %s to current_user using (true) with check (true)', c.oid::regclass)
+        "select format('create policy owner_all on %s to current_user using (true) with check (true)', c.oid::regclass)
          from pg_class c
          where c.relforcerowsecurity
-             and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'owner')
+             and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'owner_all')
          union all
          select format('alter routine %s owner to memory_copilot_worker', to_regprocedure(f)) from unnest($1) f",
     )
@@ -183,7 +183,9 @@ async fn finish_schema(
     // Whoever owns a function may make one in its schema.
     statements.insert(0, "grant create on schema mc to memory_copilot_worker".into());
     statements.push("revoke create on schema mc from memory_copilot_worker".into());
-    statements.push("insert into feed_pruned (txid) values ('0') on conflict do nothing".into());
+    statements.push(
+        "insert into change_feed_watermark (txid) values ('0') on conflict do nothing".into(),
+    );
     for statement in statements {
         raw_sql(AssertSqlSafe(statement)).execute(&mut *tx).await?;
     }
@@ -202,7 +204,9 @@ mod tests {
 
     #[test]
     fn policies_of_the_former_owner_are_told_from_all_else() {
-        assert!(is_owner_policy("4385; 3256 17102 POLICY public projects owner memory_copilot"));
+        assert!(is_owner_policy(
+            "4385; 3256 17102 POLICY public projects owner_all memory_copilot"
+        ));
         for other in [
             "4386; 3256 17103 POLICY public projects read memory_copilot",
             "4387; 0 16999 ROW SECURITY public projects memory_copilot",

@@ -7,7 +7,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
 
 use super::BackupError;
-use super::programs::SESSION;
+use super::pg_tools::SESSION;
 use crate::Error;
 
 /// What is there that does not belong to an extension.

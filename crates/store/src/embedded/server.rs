@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::cluster::{Cluster, NAME};
-use super::{EmbeddedError, leftovers};
+use super::{EmbeddedError, stale_server};
 
 /// How long a start may take; a server that recovers from a crash has this long to replay.
 const READY_WITHIN: Duration = Duration::from_mins(5);
@@ -69,7 +69,7 @@ pub(super) struct Server {
 
 /// Launches the server and waits until it takes connections.
 pub(super) async fn start(cluster: &Cluster) -> Result<Server, EmbeddedError> {
-    leftovers::clear(&cluster.places.cluster()).await?;
+    stale_server::clear(&cluster.places.cluster()).await?;
     forget_old_logs(cluster);
     let began = Instant::now();
     let mut server = Server { child: launch(cluster)? };

@@ -8,9 +8,9 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::cluster::Cluster;
-use super::leftovers;
 use super::lock::DataDirLock;
 use super::server::{self, Server};
+use super::stale_server;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -64,7 +64,7 @@ pub(super) async fn supervise(
 
 /// Ends a server whose start was interrupted.
 pub(super) async fn abandon(cluster: &Cluster) {
-    if let Err(error) = leftovers::clear(&cluster.places.cluster()).await {
+    if let Err(error) = stale_server::clear(&cluster.places.cluster()).await {
         tracing::error!(%error, "the private PostgreSQL can't be ended");
     }
 }

@@ -28,21 +28,21 @@ impl ServerUser {
             return Ok(None);
         }
         if let Some(name) = configured {
-            let user = Self::named(name)?;
+            let user = Self::find_by_name(name)?;
             return user.map(Some).ok_or_else(|| EmbeddedError::UnknownUser(name.to_owned()));
         }
         if let Some(owner) = Self::owner_of(cluster) {
             return Ok(Some(owner));
         }
         for name in DEFAULTS {
-            if let Some(user) = Self::named(name)? {
+            if let Some(user) = Self::find_by_name(name)? {
                 return Ok(Some(user));
             }
         }
         Err(EmbeddedError::UnknownUser(DEFAULTS.join("\" or \"")))
     }
 
-    fn named(name: &str) -> Result<Option<Self>, EmbeddedError> {
+    fn find_by_name(name: &str) -> Result<Option<Self>, EmbeddedError> {
         let user = User::from_name(name).map_err(|error| {
             EmbeddedError::io("look up users in", Path::new("/etc/passwd"))(error.into())
         })?;

@@ -3,7 +3,7 @@
 use mc_domain::policy::RetentionDays;
 use mc_domain::{ProjectId, RecordId};
 
-use super::wear::out_of_search;
+use super::usage::delete_passages;
 use crate::{Error, Store, Tx};
 
 /// How many records are expired.
@@ -21,9 +21,9 @@ pub struct Due {
     /// Bundles.
     pub bundles: i64,
     /// Records that were removed or replaced: for good.
-    pub removed_records: i64,
+    pub deleted_records: i64,
     /// Texts in quarantine that nobody decided about.
-    pub holds: i64,
+    pub quarantine_items: i64,
     /// Reports of hygiene.
     pub reports: i64,
 }
@@ -45,7 +45,7 @@ pub async fn count(store: &Store, project: ProjectId, grace: i32) -> Result<Expi
 
 /// Takes out records that expired more than `grace` days ago, at most `limit`; answers which, and whether each was
 /// for others than its owner. Each can be brought back ([`restore`](crate::records::restore)).
-pub async fn retire(
+pub async fn expire_records(
     tx: &mut Tx,
     project: ProjectId,
     grace: i32,
@@ -67,7 +67,7 @@ pub async fn retire(
     .fetch_all(&mut *tx.0)
     .await?;
     let ids: Vec<_> = retired.iter().map(|row| row.id).collect();
-    out_of_search(tx, &ids).await?;
+    delete_passages(tx, &ids).await?;
     Ok(retired.into_iter().map(|row| (row.id.into(), row.is_shared)).collect())
 }
 
@@ -79,23 +79,23 @@ pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due, 
         r#"with kept as (
                select now() + make_interval(days => $2) as until,
                       coalesce((policy #>> '{retention_days,bundles}')::int, $3) as bundles,
-                      coalesce((policy #>> '{retention_days,removed_records}')::int, $4) as records,
+                      coalesce((policy #>> '{retention_days,deleted_records}')::int, $4) as records,
                       coalesce((policy #>> '{retention_days,hygiene}')::int, $5) as reports
                from projects where id = $1)
            select (select count(*) from bundles b where b.project_id = $1
                      and b.created_at < k.until - make_interval(days => k.bundles)) as "bundles!",
                   (select count(*) from memory_records r where r.project_id = $1
                      and r.state in ('superseded', 'deleted')
-                     and r.updated_at < k.until - make_interval(days => k.records)) as "removed_records!",
-                  (select count(*) from quarantine q where q.project_id = $1 and q.state = 'held'
-                     and q.expires_at < k.until) as "holds!",
-                  (select count(*) from hygiene_reports h where h.project_id = $1
-                     and h.asked_at < k.until - make_interval(days => k.reports)) as "reports!"
+                     and r.updated_at < k.until - make_interval(days => k.records)) as "deleted_records!",
+                  (select count(*) from quarantine_items q where q.project_id = $1 and q.state = 'pending'
+                     and q.expires_at < k.until) as "quarantine_items!",
+                  (select count(*) from hygiene_runs h where h.project_id = $1
+                     and h.requested_at < k.until - make_interval(days => k.reports)) as "reports!"
            from kept k"#,
         project.0,
         within,
         i32::from(kept.bundles),
-        i32::from(kept.removed_records),
+        i32::from(kept.deleted_records),
         i32::from(kept.hygiene)
     )
     .fetch_optional(&mut *store.read().await?)

@@ -29,8 +29,8 @@ pub async fn hold(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error> {
     let held = sqlx::query!(
         "with ending as (
              select project_id, id from memory_records
-             where state in ('active', 'stale') and visibility <> 'proposed' and not ttl_given
-                 and end_held_at is null and ($1::uuid is null or project_id = $1)
+             where state in ('active', 'stale') and visibility <> 'proposed' and not is_ttl_explicit
+                 and expiry_suspended_at is null and ($1::uuid is null or project_id = $1)
                  and ttl between now() - make_interval(hours => $2) and now() + make_interval(hours => $2)),
          too_many as (
              select e.project_id from ending e group by e.project_id
@@ -42,7 +42,7 @@ pub async fn hold(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error> {
              select r.id from memory_records r
              where r.id in (select id from ending join too_many using (project_id))
              order by r.id for no key update)
-         update memory_records r set end_held_at = now(), ttl = $5 from chosen where r.id = chosen.id",
+         update memory_records r set expiry_suspended_at = now(), ttl = $5 from chosen where r.id = chosen.id",
         only.map(|project| project.0),
         AT_ONCE_HOURS,
         RECORDS_MAX,
@@ -60,14 +60,14 @@ pub async fn hold_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Result
     let held = sqlx::query!(
         "with going as (
              select id from memory_records
-             where project_id = $1 and state in ('active', 'stale') and visibility <> 'proposed' and not ttl_given
+             where project_id = $1 and state in ('active', 'stale') and visibility <> 'proposed' and not is_ttl_explicit
                  and ttl < now() - make_interval(days => $2)
              order by id for no key update),
          amount as (
              select (select count(*) from going) as going,
                     (select count(*) from memory_records
                      where project_id = $1 and state in ('active', 'stale') and visibility <> 'proposed') as live)
-         update memory_records r set end_held_at = now(), ttl = $5
+         update memory_records r set expiry_suspended_at = now(), ttl = $5
          from going, amount a where r.id = going.id and a.going > $3 and a.going * $4 > a.live",
         project.0,
         grace,
@@ -86,10 +86,10 @@ pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let ended = sqlx::query!(
         "with held as (
              select id from memory_records
-             where project_id = $1 and end_held_at is not null
-                 and coalesce(last_hit_at <= end_held_at, true) and updated_at <= end_held_at
+             where project_id = $1 and expiry_suspended_at is not null
+                 and coalesce(last_recalled_at <= expiry_suspended_at, true) and updated_at <= expiry_suspended_at
              order by id for no key update)
-         update memory_records r set ttl = now(), ttl_given = true, end_held_at = null
+         update memory_records r set ttl = now(), is_ttl_explicit = true, expiry_suspended_at = null
          from held where r.id = held.id",
         project.0
     )
@@ -106,10 +106,10 @@ pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
              select r.id, coalesce((p.policy #>> array['ttl_days', r.kind])::int,
                                    case when r.kind in ('fact', 'fewshot') then $2::int end) as days
              from memory_records r join projects p on p.id = r.project_id
-             where r.project_id = $1 and r.end_held_at is not null
+             where r.project_id = $1 and r.expiry_suspended_at is not null
              order by r.id for no key update of r)
-         update memory_records r set end_held_at = null,
-             ttl = case when r.ttl_given then r.ttl
+         update memory_records r set expiry_suspended_at = null,
+             ttl = case when r.is_ttl_explicit then r.ttl
                    else coalesce(now() + make_interval(days => held.days), $3) end
          from held where r.id = held.id",
         project.0,
@@ -126,11 +126,11 @@ pub async fn held(store: &Store, project: ProjectId, limit: i64) -> Result<Held,
     let row = sqlx::query!(
         r#"select count(*) as "count!",
                   array(select id from memory_records
-                        where project_id = $1 and end_held_at is not null and private_to is null
+                        where project_id = $1 and expiry_suspended_at is not null and private_to is null
                             and state in ('active', 'stale')
                         order by id limit $2) as "shared!: Vec<uuid::Uuid>"
            from memory_records
-           where project_id = $1 and end_held_at is not null and state in ('active', 'stale')"#,
+           where project_id = $1 and expiry_suspended_at is not null and state in ('active', 'stale')"#,
         project.0,
         limit
     )

@@ -4,9 +4,9 @@ use mc_domain::{ProjectId, RecordId, RecordKind, UserId, Visibility};
 use sqlx::{AssertSqlSafe, FromRow, raw_sql};
 use uuid::Uuid;
 
-use crate::access::Planning;
 use crate::error::word;
-use crate::vectors::{Extent, Model};
+use crate::rls::Planning;
+use crate::vectors::{Model, VectorPlacement};
 use crate::{Error, Tx};
 
 /// A live record that may say the same as a new one.
@@ -56,7 +56,7 @@ pub async fn candidates(
     tx: &mut Tx,
     project: ProjectId,
     private_to: Option<UserId>,
-    model: Option<(&Model, Extent)>,
+    model: Option<(&Model, VectorPlacement)>,
     texts: &[Fingerprint<'_>],
     nearness: Nearness,
 ) -> Result<Vec<Vec<Candidate>>, Error> {
@@ -67,7 +67,8 @@ pub async fn candidates(
     let asked = model.zip(vectors);
     let (model, dimensions) =
         asked.as_ref().map_or((None, 0), |((m, _), _)| (Some(m.id), m.dimensions));
-    let is_in_graph = asked.as_ref().is_some_and(|((_, extent), _)| *extent != Extent::Heap);
+    let is_in_graph =
+        asked.as_ref().is_some_and(|((_, extent), _)| *extent != VectorPlacement::Heap);
     // One array, since arrays of arrays can't be unnested by one level.
     let numbers = asked.map(|(_, vectors)| vectors.concat());
     if is_in_graph {
@@ -138,11 +139,11 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
             "{}
              union all
              (select passage_id from embeddings
-              where model_id = $5 and project_id = $1 and source_kind = 'memory' and in_graph
+              where model_id = $5 and project_id = $1 and source_kind = 'memory' and in_hnsw
                 and $9::uuid is null
               order by embedding::halfvec({dimensions}) <=> asked.vector::halfvec({dimensions})
               limit $7)",
-            compared("and not in_graph")
+            compared("and not in_hnsw")
         ),
     };
     // Fingerprints come from the index alone and vectors from their own table; only the few that

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{NO_END, Origin, Record, RecordBody, Row, Standing};
+use super::{NO_END, Record, RecordAccess, RecordBody, RecordSource, Row};
 use crate::passages::{NewPassage, content_hash};
 use crate::vectors::Model;
 use crate::{Error, Tx};
@@ -20,11 +20,11 @@ pub struct NewRecord<'a> {
     /// What it says.
     pub body: &'a RecordBody,
     /// Who it is for. A proposal has no passage: nobody recalls it until it was accepted.
-    pub standing: Standing,
+    pub access: RecordAccess,
     /// The record that it would change, where it is a proposal for one.
-    pub amends: Option<RecordId>,
+    pub amends_record_id: Option<RecordId>,
     /// Where it came from.
-    pub origin: &'a Origin,
+    pub origin: &'a RecordSource,
     /// What search sees of it.
     pub passage: &'a NewPassage,
     /// The vector of the passage's text.
@@ -35,15 +35,15 @@ impl<'a> NewRecord<'a> {
     /// A record for the team, of which it is not known where it came from.
     pub fn of_the_team(
         body: &'a RecordBody,
-        origin: &'a Origin,
+        origin: &'a RecordSource,
         passage: &'a NewPassage,
         vector: Option<(&'a Model, &'a [f32])>,
     ) -> Self {
         Self {
             id: RecordId::generate(),
             body,
-            standing: Standing::TEAM,
-            amends: None,
+            access: RecordAccess::TEAM,
+            amends_record_id: None,
             origin,
             passage,
             vector,
@@ -77,41 +77,41 @@ pub async fn create_all(
         r#"with new as materialized (
                select * from jsonb_to_recordset($2) as new (
                    n int, id uuid, task_id uuid, dialog_id uuid, kind text, title text, content text,
-                   scope text[], tags text[], owner text, ttl timestamptz, ttl_given bool, quality jsonb,
+                   scope text[], tags text[], owner text, ttl timestamptz, is_ttl_explicit bool, quality jsonb,
                    meta jsonb, content_hash bytea, simhash bigint, visibility text, private_to uuid,
-                   trust text, amends uuid, saved_by uuid, source text, passage_id uuid,
-                   passage_kind text, passage_title text, place text, symbols text[],
+                   trust text, amends_record_id uuid, saved_by uuid, source text, passage_id uuid,
+                   passage_kind text, passage_title text, location text, symbols text[],
                    passage_scope text[], passage_tags text[], language text, author text, context text,
-                   passage_text text, text_hash bytea, is_found bool)),
+                   passage_text text, text_hash bytea, is_searchable bool)),
            record as (
                insert into memory_records (id, project_id, task_id, dialog_id, kind, title, content,
-                   scope, tags, owner, ttl, ttl_given, quality, meta, content_hash, simhash,
-                   visibility, private_to, trust, amends)
+                   scope, tags, owner, ttl, is_ttl_explicit, quality, meta, content_hash, simhash,
+                   visibility, private_to, trust, amends_record_id)
                select id, $1, task_id, dialog_id, kind, title, content, scope, tags, owner, ttl,
-                   ttl_given, quality, meta, content_hash, simhash, visibility, private_to, trust, amends
+                   is_ttl_explicit, quality, meta, content_hash, simhash, visibility, private_to, trust, amends_record_id
                from new
                returning *),
            origin as (
-               insert into record_sources (project_id, record_id, version, saved_by, source, private_to)
+               insert into record_contributions (project_id, record_id, version, saved_by, source, private_to)
                select $1, id, 1, saved_by, source, private_to from new),
            passage as (
-               insert into passages (id, project_id, record_id, record_kind, title, place, symbols,
+               insert into passages (id, project_id, record_id, record_kind, title, location, symbols,
                    scope, tags, language, author, context, text, content_hash, private_to)
-               select passage_id, $1, id, passage_kind, passage_title, place, symbols, passage_scope,
+               select passage_id, $1, id, passage_kind, passage_title, location, symbols, passage_scope,
                    passage_tags, language, author, context, passage_text, text_hash, private_to
-               from new where is_found),
+               from new where is_searchable),
            vector as (
                insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash,
                    embedding, private_to)
                select $3, passage_id, $1, 'memory', text_hash,
                    ($4::real[])[(n - 1) * $5 + 1 : n * $5]::halfvec, private_to
-               from new where $3::smallint is not null and is_found)
+               from new where $3::smallint is not null and is_searchable)
            select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl,
-                  r.ttl_given, r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust,
-                  r.amends, r.superseded_by, r.version, r.hits, r.used, r.created_at, r.updated_at,
-                  case when r.patch_sha is not null then mc.ci_of_patch(r.project_id, r.patch_sha) end as ci
+                  r.is_ttl_explicit, r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust,
+                  r.amends_record_id, r.superseded_by, r.version, r.recall_count, r.use_count, r.created_at, r.updated_at,
+                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id, r.patch_sha) end as ci_status
            from record r join new on new.id = r.id order by new.n"#,
         project.0,
         Json(rows) as Json<Vec<Values<'_>>>,
@@ -138,7 +138,7 @@ struct Values<'a> {
     tags: &'a [String],
     owner: Option<&'a str>,
     ttl: DateTime<Utc>,
-    ttl_given: bool,
+    is_ttl_explicit: bool,
     quality: &'a Value,
     meta: &'a Value,
     content_hash: String,
@@ -146,13 +146,13 @@ struct Values<'a> {
     visibility: &'static str,
     private_to: Option<Uuid>,
     trust: &'static str,
-    amends: Option<Uuid>,
+    amends_record_id: Option<Uuid>,
     saved_by: Option<Uuid>,
     source: &'a str,
     passage_id: Uuid,
     passage_kind: &'static str,
     passage_title: &'a str,
-    place: &'a str,
+    location: &'a str,
     symbols: &'a [String],
     passage_scope: &'a [String],
     passage_tags: &'a [String],
@@ -161,12 +161,14 @@ struct Values<'a> {
     context: &'a str,
     passage_text: &'a str,
     text_hash: String,
-    is_found: bool,
+    is_searchable: bool,
 }
 
 impl<'a> Values<'a> {
     fn of(n: i32, new: &NewRecord<'a>) -> Self {
-        let NewRecord { id, body, standing, amends, origin, passage, .. } = *new;
+        let NewRecord {
+            id, body, access: standing, amends_record_id: amends, origin, passage, ..
+        } = *new;
         Self {
             n,
             id: id.0,
@@ -180,7 +182,7 @@ impl<'a> Values<'a> {
             owner: body.owner.as_deref(),
             // No later year can be written in JSON.
             ttl: body.ttl.min(NO_END),
-            ttl_given: body.ttl_given,
+            is_ttl_explicit: body.is_ttl_explicit,
             quality: &body.quality,
             meta: &body.meta,
             content_hash: bytes(&body.content_hash),
@@ -188,13 +190,13 @@ impl<'a> Values<'a> {
             visibility: standing.visibility.as_str(),
             private_to: standing.private_to.map(|user| user.0),
             trust: standing.trust.as_str(),
-            amends: amends.map(|record| record.0),
+            amends_record_id: amends.map(|record| record.0),
             saved_by: origin.saved_by.map(|user| user.0),
             source: &origin.source,
             passage_id: PassageId::generate().0,
             passage_kind: passage.record_kind.map_or("", RecordKind::as_str),
             passage_title: &passage.title,
-            place: &passage.place,
+            location: &passage.location,
             symbols: &passage.symbols,
             passage_scope: &passage.scope,
             passage_tags: &passage.tags,
@@ -203,7 +205,7 @@ impl<'a> Values<'a> {
             context: passage.context.as_str(),
             passage_text: passage.text.as_str(),
             text_hash: bytes(&content_hash(passage)),
-            is_found: standing.visibility != Visibility::Proposed,
+            is_searchable: standing.visibility != Visibility::Proposed,
         }
     }
 }

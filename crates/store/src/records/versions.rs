@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use mc_domain::{RecordId, RecordKind, Trust};
 
-use super::{Change, Record};
+use super::{Record, RecordUpdate};
 use crate::error::word;
 use crate::{Error, Store, Tx, citations};
 
@@ -28,7 +28,7 @@ pub struct Version {
     /// When it was to expire.
     pub ttl: DateTime<Utc>,
     /// Whether that end was named by a person.
-    pub ttl_given: bool,
+    pub is_ttl_explicit: bool,
     /// Who vouched for it then.
     pub trust: Trust,
     /// What came beside the content then.
@@ -43,26 +43,30 @@ pub struct Version {
 
 /// Keeps a record as it is under its version number, unless the change leaves it so; answers whether it
 /// was kept. An end that nobody named is no part of that: every save and recall moves it.
-pub(super) async fn keep(tx: &mut Tx, record: &Record, change: &Change<'_>) -> Result<bool, Error> {
-    let Change { body, trust, .. } = *change;
+pub(super) async fn keep(
+    tx: &mut Tx,
+    record: &Record,
+    change: &RecordUpdate<'_>,
+) -> Result<bool, Error> {
+    let RecordUpdate { body, trust, .. } = *change;
     let cites_otherwise = match change.citations {
         Some(cited) => citations::differ(tx, record.id, cited).await?,
         None => false,
     };
     let kept = sqlx::query!(
-        "insert into memory_versions (record_id, project_id, version, kind, title, content, scope, tags,
-             owner, ttl, ttl_given, trust, meta, citations, reason, changed_by)
+        "insert into record_versions (record_id, project_id, version, kind, title, content, scope, tags,
+             owner, ttl, is_ttl_explicit, trust, meta, citations, reason, changed_by)
          select r.id, r.project_id, r.version, r.kind, r.title, r.content, r.scope, r.tags,
-                r.owner, r.ttl, r.ttl_given, r.trust, r.meta,
+                r.owner, r.ttl, r.is_ttl_explicit, r.trust, r.meta,
                 (select coalesce(jsonb_agg(to_jsonb(c) - '{record_id,project_id,private_to}'::text[]
                                            order by c.id), '[]')
-                 from memory_citations c where c.record_id = r.id),
+                 from record_citations c where c.record_id = r.id),
                 $2, $3
          from memory_records r
          where r.id = $1
              and ($4::boolean
                   or (r.kind, r.title, r.content, r.scope, r.tags, r.meta, r.owner, r.trust,
-                      case when r.ttl_given then r.ttl end)
+                      case when r.is_ttl_explicit then r.ttl end)
                   is distinct from ($5, $6, $7, $8::text[], $9::text[], $10::jsonb, $11, $12,
                                     $13::timestamptz))",
         record.id.0,
@@ -77,7 +81,7 @@ pub(super) async fn keep(tx: &mut Tx, record: &Record, change: &Change<'_>) -> R
         body.meta,
         body.owner,
         trust.as_str(),
-        body.ttl_given.then_some(body.ttl)
+        body.is_ttl_explicit.then_some(body.ttl)
     )
     .execute(&mut *tx.0)
     .await?;
@@ -108,9 +112,9 @@ async fn fetch(
 ) -> Result<Vec<Version>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select version, kind, title, content, tags, scope, owner, ttl, ttl_given, trust, meta, reason,
+        "select version, kind, title, content, tags, scope, owner, ttl, is_ttl_explicit, trust, meta, reason,
                 changed_by, changed_at
-         from memory_versions where record_id = $1 and ($2::int is null or version = $2)
+         from record_versions where record_id = $1 and ($2::int is null or version = $2)
          order by version desc limit $3",
         id.0,
         version,
@@ -131,7 +135,7 @@ struct Row {
     scope: Vec<String>,
     owner: Option<String>,
     ttl: DateTime<Utc>,
-    ttl_given: bool,
+    is_ttl_explicit: bool,
     trust: String,
     meta: serde_json::Value,
     reason: String,
@@ -150,7 +154,7 @@ impl Row {
             scope: self.scope,
             owner: self.owner,
             ttl: self.ttl,
-            ttl_given: self.ttl_given,
+            is_ttl_explicit: self.is_ttl_explicit,
             trust: word(&self.trust)?,
             meta: self.meta,
             reason: self.reason,

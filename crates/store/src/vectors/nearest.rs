@@ -5,9 +5,9 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::Model;
-use super::graph::graphed;
-use crate::access::Planning;
+use super::hnsw::graphed;
 use crate::passages::PassageFilter;
+use crate::rls::Planning;
 use crate::{Error, Store};
 
 /// As many as pass a filter are compared one by one, wherever they are: that takes some 20 ms, misses
@@ -28,7 +28,7 @@ pub async fn nearest(
 
 /// Where the vectors are that a filter may let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum VectorPlacement {
     /// All outside the graph, where each is compared.
     Heap,
     /// Some in the graph, and perhaps some outside. The statement finds out whether few pass the filter, for which it
@@ -39,10 +39,18 @@ pub enum Extent {
 }
 
 /// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is embedded.
-pub async fn extent(store: &Store, model: &Model, filter: &PassageFilter) -> Result<Extent, Error> {
+pub async fn extent(
+    store: &Store,
+    model: &Model,
+    filter: &PassageFilter,
+) -> Result<VectorPlacement, Error> {
     let in_graph = graphed(store, model, filter.project).await?;
     let mut asked = filter.searched_sources().iter();
-    Ok(if asked.any(|source| in_graph.contains(source)) { Extent::Graph } else { Extent::Heap })
+    Ok(if asked.any(|source| in_graph.contains(source)) {
+        VectorPlacement::Graph
+    } else {
+        VectorPlacement::Heap
+    })
 }
 
 /// Like [`nearest`], where the extent is known.
@@ -52,7 +60,7 @@ pub async fn nearest_in(
     query: &[f32],
     filter: &PassageFilter,
     limit: i64,
-    extent: Extent,
+    extent: VectorPlacement,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
     // Always some: the index on model, project and source is read where the sources are known.
     let sources: Vec<&str> = filter.searched_sources().iter().map(|s| s.as_str()).collect();
@@ -68,9 +76,9 @@ pub async fn nearest_in(
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
     let planning = match extent {
-        Extent::Graph | Extent::GraphOfMany => Planning::Graph,
-        Extent::Heap if filter.is_plain() => Planning::Once,
-        Extent::Heap => Planning::Anew,
+        VectorPlacement::Graph | VectorPlacement::GraphOfMany => Planning::Graph,
+        VectorPlacement::Heap if filter.is_plain() => Planning::Once,
+        VectorPlacement::Heap => Planning::Anew,
     };
     let found = statement.fetch_one(&mut *store.read_planned(planning).await?).await?;
     passages_and_similarities(&found)
@@ -134,7 +142,7 @@ pub async fn near_to(
 
 /// The statement over one model's vectors. The model's id and dimensions are written into it so that
 /// the planner can match the model's own partial index.
-fn nearest_sql(model: &Model, filter: &PassageFilter, extent: Extent) -> String {
+fn nearest_sql(model: &Model, filter: &PassageFilter, extent: VectorPlacement) -> String {
     let asked =
         format!("e.model_id = {} and e.project_id = $1 and e.source_kind = any($4)", model.id);
     let (with, parts) = if filter.is_plain() {
@@ -158,7 +166,7 @@ fn in_order(with: &str, parts: &str) -> String {
 }
 
 /// The parts of a search that only asks for a project and sources.
-fn plain(model: &Model, asked: &str, extent: Extent) -> String {
+fn plain(model: &Model, asked: &str, extent: VectorPlacement) -> String {
     // Bound all the same: the statement's parameters must not depend on the filter.
     let all = format!(
         "from embeddings e
@@ -167,18 +175,18 @@ fn plain(model: &Model, asked: &str, extent: Extent) -> String {
     );
     match extent {
         // All of them, whatever has begun to move since that was found.
-        Extent::Heap => compared(model, &all),
-        Extent::Graph | Extent::GraphOfMany => heap_and_graph(model, &all),
+        VectorPlacement::Heap => compared(model, &all),
+        VectorPlacement::Graph | VectorPlacement::GraphOfMany => heap_and_graph(model, &all),
     }
 }
 
 /// What passes the filter, and the parts of a search under it.
-fn filtered(model: &Model, asked: &str, extent: Extent) -> (String, String) {
+fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, String) {
     let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
          and (cardinality($6::text[]) = 0 or p.scope && $6)
          and (cardinality($7::text[]) = 0 or p.tags && $7)
          and (cardinality($8::text[]) = 0 or p.language = any($8))
-         and ($9::text is null or p.place ~ $9)";
+         and ($9::text is null or p.location ~ $9)";
     let passing = format!(
         "select p.id from passages p
          where p.project_id = $1 and p.source_kind = any($4) and {passes}"
@@ -191,10 +199,10 @@ fn filtered(model: &Model, asked: &str, extent: Extent) -> (String, String) {
         "from embeddings e join passages p on p.id = e.passage_id where {asked} and {passes}"
     );
     match extent {
-        Extent::Heap => {
+        VectorPlacement::Heap => {
             (format!("with passing as materialized ({passing})"), compared(model, &each))
         }
-        Extent::Graph => {
+        VectorPlacement::Graph => {
             let with = format!(
                 "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
                  few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
@@ -203,7 +211,7 @@ fn filtered(model: &Model, asked: &str, extent: Extent) -> (String, String) {
             let many = heap_and_graph(model, &format!("{many} and not (select they_are from few)"));
             (with, format!("{few} union all {many}"))
         }
-        Extent::GraphOfMany => (String::new(), heap_and_graph(model, &many)),
+        VectorPlacement::GraphOfMany => (String::new(), heap_and_graph(model, &many)),
     }
 }
 
@@ -223,13 +231,13 @@ fn compared(model: &Model, candidates: &str) -> String {
 /// The nearest of the candidates on the heap, and those of the graph; both at one moment, since a
 /// vector may just be moving from one to the other.
 fn heap_and_graph(model: &Model, candidates: &str) -> String {
-    let heap = compared(model, &format!("{candidates} and not e.in_graph"));
+    let heap = compared(model, &format!("{candidates} and not e.in_hnsw"));
     let dim = model.dimensions;
     let distance = format!("e.embedding::halfvec({dim}) <=> $2::real[]::halfvec({dim})");
     format!(
         "{heap}
          union all
-         (select e.passage_id, {distance} as distance {candidates} and e.in_graph
+         (select e.passage_id, {distance} as distance {candidates} and e.in_hnsw
           order by {distance} limit $3)"
     )
 }

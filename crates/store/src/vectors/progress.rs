@@ -16,7 +16,7 @@ pub struct Progress {
     /// Those in the queue whose vector is to come.
     pub waiting: i64,
     /// Those in the queue that failed again and again.
-    pub failing: i64,
+    pub failed_count: i64,
     /// Vectors of other models, which are kept.
     pub of_others: i64,
     /// Whether the project's policy lets the model see its texts.
@@ -25,19 +25,19 @@ pub struct Progress {
 
 /// A passage that failed again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failing {
+pub struct FailedPassage {
     /// Which passage.
     pub passage: PassageId,
     /// What it was cut from.
     pub source: SourceKind,
     /// Where that is.
-    pub place: String,
+    pub location: String,
     /// The record, where it is one's.
     pub record: Option<RecordId>,
     /// How often it failed.
     pub attempts: i32,
     /// What the model said last.
-    pub error: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// How far a project is with the vectors of a model (on another machine: `is_remote`).
@@ -57,11 +57,11 @@ pub async fn progress(
                   (select count(*) from embedding_queue q
                    where q.project_id = o.id and q.attempts < $3) as "waiting!",
                   (select count(*) from embedding_queue q
-                   where q.project_id = o.id and q.attempts >= $3) as "failing!",
+                   where q.project_id = o.id and q.attempts >= $3) as "failed_count!",
                   (select count(*) from embedding_models m
                    join embeddings e on e.model_id = m.id and e.project_id = o.id
                    where m.id <> $2) as "of_others!",
-                  mc.may_embed(o.embedding_providers, $4) as "may_embed!"
+                  mc.is_embedding_allowed(o.allowed_embedding_models, $4) as "may_embed!"
            from projects o where o.id = $1"#,
         project.0,
         model.id,
@@ -74,9 +74,13 @@ pub async fn progress(
 }
 
 /// The passages of a project that failed most often, of nobody's alone.
-pub async fn failing(store: &Store, project: ProjectId, limit: i64) -> Result<Vec<Failing>, Error> {
+pub async fn failing(
+    store: &Store,
+    project: ProjectId,
+    limit: i64,
+) -> Result<Vec<FailedPassage>, Error> {
     let rows = sqlx::query!(
-        r#"select q.passage_id, p.source_kind as "source_kind!", p.place, p.record_id, q.attempts, q.last_error
+        r#"select q.passage_id, p.source_kind as "source_kind!", p.location, p.record_id, q.attempts, q.last_error
            from embedding_queue q join passages p on p.id = q.passage_id
            where q.project_id = $1 and q.attempts >= $2 and p.private_to is null
            order by q.attempts desc, q.passage_id limit $3"#,
@@ -88,13 +92,13 @@ pub async fn failing(store: &Store, project: ProjectId, limit: i64) -> Result<Ve
     .await?;
     rows.into_iter()
         .map(|row| {
-            Ok(Failing {
+            Ok(FailedPassage {
                 passage: row.passage_id.into(),
                 source: word(&row.source_kind)?,
-                place: row.place,
+                location: row.location,
                 record: row.record_id.map(RecordId::from),
                 attempts: row.attempts,
-                error: row.last_error,
+                last_error: row.last_error,
             })
         })
         .collect()
@@ -102,10 +106,10 @@ pub async fn failing(store: &Store, project: ProjectId, limit: i64) -> Result<Ve
 
 /// Makes the passages of a project due that failed again and again; answers how many. Those that somebody has in hand,
 /// or that are due within the minute, are left alone.
-pub async fn try_failing_again(store: &Store, project: ProjectId) -> Result<u64, Error> {
+pub async fn retry_failed(store: &Store, project: ProjectId) -> Result<u64, Error> {
     let done = sqlx::query!(
-        "update embedding_queue set run_at = now()
-         where project_id = $1 and attempts >= $2 and run_at > now() + interval '1 minute'",
+        "update embedding_queue set scheduled_at = now()
+         where project_id = $1 and attempts >= $2 and scheduled_at > now() + interval '1 minute'",
         project.0,
         FAILING_AFTER
     )

@@ -4,13 +4,13 @@ insert into tasks (id, project_id, external_id, title) values (gen_random_uuid()
 insert into dialogs (id, project_id) values (gen_random_uuid(), :project);
 insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash)
 values (gen_random_uuid(), :project, 'fact', 'secret fact', now() + interval '1 day', '\x:n0', 1);
-insert into memory_versions (record_id, project_id, version, kind, title, content, scope, tags, ttl, ttl_given, trust, meta, citations, reason)
+insert into record_versions (record_id, project_id, version, kind, title, content, scope, tags, ttl, is_ttl_explicit, trust, meta, citations, reason)
 select id, project_id, 1, kind, '', 'older fact', '{}', '{}', ttl, false, trust, '{}', '[]', 'merged' from memory_records where project_id = :project;
-insert into memory_citations (id, record_id, project_id, file_path)
+insert into record_citations (id, record_id, project_id, file_path)
 select gen_random_uuid(), id, project_id, 'a.rs' from memory_records where project_id = :project;
 insert into repositories (id, project_id, owner, name, location)
 values (gen_random_uuid(), :project, 'o', 'n', '/tmp/n');
-insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker)
+insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version)
 select gen_random_uuid(), id, project_id, 'a.rs', '\x00', 1, 'rust', 1, 1 from repositories where project_id = :project;
 insert into history_commits (id, project_id, repository_id, sha, subject, committed_at)
 select gen_random_uuid(), project_id, id, 'a', 'secret commit', now() from repositories where project_id = :project;
@@ -29,44 +29,44 @@ insert into embedding_models (name, dimensions, provider) values ('rows', 2, '{}
 insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding)
 select m.id, p.id, p.project_id, p.source_kind, p.content_hash, '[1,0]'
 from passages p, embedding_models m where p.project_id = :project and m.name = 'rows';
-insert into graphed_sources (model_id, project_id, source_kind)
+insert into hnsw_sources (model_id, project_id, source_kind)
 select distinct model_id, project_id, source_kind from embeddings where project_id = :project;
-insert into bundles (id, project_id, principal, request, confidence, tokens)
+insert into bundles (id, project_id, principal, request, confidence, token_count)
 values (gen_random_uuid(), :project, 'x', '{}', 1, 1);
 insert into bundle_items (bundle_id, project_id, position, section, score)
 select id, project_id, 0, 'facts', 1 from bundles where project_id = :project;
-insert into uses (project_id, bundle_id, record_id, kind)
+insert into bundle_uses (project_id, bundle_id, record_id, kind)
 select b.project_id, b.id, r.id, 'opened' from bundles b join memory_records r using (project_id)
 where b.project_id = :project limit 1;
 insert into ingest_runs (id, project_id, repository_id) select gen_random_uuid(), project_id, id
 from repositories where project_id = :project;
 insert into policy_versions (project_id, version, policy) values (:project, 1, '{}');
-insert into quarantine (id, project_id, kind, reasons, summary, sealed, expires_at)
+insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, expires_at)
 values (gen_random_uuid(), :project, 'save', '{jwt}', 'secret', '\x00', now() + interval '1 day');
-insert into hooks (id, project_id, source, secret) values (gen_random_uuid(), :project, 'github', '\x00');
-insert into deliveries (id, project_id, hook_id, sender_id, name, event)
-select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from hooks where project_id = :project;
-insert into connections (id, project_id, system, what, ability, every_minutes, with_comments)
+insert into webhooks (id, project_id, provider, secret) values (gen_random_uuid(), :project, 'github', '\x00');
+insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event)
+select gen_random_uuid(), project_id, id, 'd', 'ping', '{}' from webhooks where project_id = :project;
+insert into integrations (id, project_id, connector, resource, capability, interval_minutes, include_comments)
 values (gen_random_uuid(), :project, 'our-jira', 'CS', 'issues', 15, true);
 insert into task_comments (task_id, project_id, digest) select id, project_id, 'secret sum' from tasks
 where project_id = :project;
-insert into unlisted (project_id, connection_id, external_id)
-select project_id, id, 'CS-1' from connections where project_id = :project;
-insert into changes (id, project_id, external_id, title, state, said_at)
+insert into deletion_candidates (project_id, integration_id, external_id)
+select project_id, id, 'CS-1' from integrations where project_id = :project;
+insert into pull_requests (id, project_id, external_id, title, state, source_updated_at)
 values (gen_random_uuid(), :project, 'a/b!1', 'secret change', 'open', now());
-insert into change_commits (project_id, sha, change_id) select project_id, 'a', id from changes where project_id = :project;
-insert into change_tasks (project_id, external_id, change_id) select project_id, 'T-1', id from changes where project_id = :project;
-insert into pushed_commits (project_id, sha, head) values (:project, 'b', 'a');
-insert into ci_results (project_id, repository, sha, name, conclusion, said_at)
+insert into pull_request_commits (project_id, sha, pull_request_id) select project_id, 'a', id from pull_requests where project_id = :project;
+insert into pull_request_tasks (project_id, external_id, pull_request_id) select project_id, 'T-1', id from pull_requests where project_id = :project;
+insert into pushed_commits (project_id, sha, head_sha) values (:project, 'b', 'a');
+insert into ci_results (project_id, repository, sha, name, conclusion, source_updated_at)
 values (:project, 'a/b', 'a', 'secret check', 'success', now());
-insert into told_texts (project_id, source, doc_id, part, text, said_at)
+insert into doc_parts (project_id, source, doc_id, part_id, text, source_updated_at)
 values (:project, 'tracker:github', 'a/b#1', '1', 'secret comment', now());
-insert into hygiene_reports (id, project_id, task, is_dry_run)
+insert into hygiene_runs (id, project_id, task, is_dry_run)
 values (gen_random_uuid(), :project, 'duplicates', false);
-insert into duplicate_clusters (id, project_id, members, contents, similarity)
+insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity)
 values (gen_random_uuid(), :project, array[gen_random_uuid(), gen_random_uuid()], array['\x00', '\x01']::bytea[], 1);
-insert into exports (id, project_id, records, bytes, document) values (gen_random_uuid(), :project, 1, 1, '\x00');
-insert into record_sources (project_id, record_id, version) select project_id, id, 1
+insert into exports (id, project_id, record_count, size_bytes, document) values (gen_random_uuid(), :project, 1, 1, '\x00');
+insert into record_contributions (project_id, record_id, version) select project_id, id, 1
 from memory_records where project_id = :project;
 insert into teams (id, key, name) values (gen_random_uuid(), 'team-:n', '');
 insert into project_teams (project_id, team_id, role) select :project, id, 'viewer' from teams where key = 'team-:n';

@@ -29,13 +29,13 @@ select pg_temp.id(4, n), pg_temp.project(n), pg_temp.id(2, 1 + n % 5000),
        (array['fact', 'pattern', 'gotcha', 'rule'])[1 + n % 4], n || pg_temp.prose(), now() + interval '100 days',
        case when n % 10 = 0 then 'superseded' else 'active' end, sha256(n::text::bytea), n * 7919
 from generate_series(1, 30000) n;
-insert into record_sources (project_id, record_id, version, source)
+insert into record_contributions (project_id, record_id, version, source)
 select project_id, id, version, 'https://wiki/' || id from memory_records;
 
 insert into repositories (id, project_id, owner, name, location)
 select pg_temp.id(5, n), pg_temp.id(1, n), 'local', 'repository', '/srv' from generate_series(1, 20) n;
 
-insert into files (id, repository_id, project_id, path, content_hash, size, language, line_count, chunker,
+insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language, line_count, chunker_version,
                    updated_at)
 select pg_temp.id(6, n), r.id, r.project_id, 'src/file_' || n || '.rb', sha256(n::text::bytea), 1000,
        'ruby', 100, 1, now() - interval '1 day'
@@ -49,7 +49,7 @@ insert into passages (id, project_id, record_id, record_kind, tags, text, conten
 select pg_temp.id(8, n), project_id, id, kind, array['tag-' || n % 10], content, sha256(n::text::bytea)
 from memory_records, lateral (select ('x' || right(id::text, 8))::bit(32)::bigint as n) as number
 where state = 'active';
-insert into passages (id, project_id, file_id, ordinal, place, language, text, content_hash)
+insert into passages (id, project_id, file_id, ordinal, location, language, text, content_hash)
 select pg_temp.id(8, 100000 + n), project_id, id, n % 2, path, 'ruby', 'code ' || n || pg_temp.prose(), sha256(n::text::bytea)
 from generate_series(0, 29999) n join files on id = pg_temp.id(6, 1 + n / 2);
 insert into passages (id, project_id, doc_id, text, content_hash)
@@ -66,22 +66,22 @@ from passages p join files f on f.id = p.file_id;
 insert into code_symbols (file_id, project_id, name, kind, line_start, line_end, span_hash)
 select p.file_id, p.project_id, 'Shop::Cart#code_' || substring(p.text from '\d+'), 'method', 1 + 10 * p.ordinal, 9 + 10 * p.ordinal, ''
 from passages p where p.file_id is not null;
-insert into memory_citations (id, record_id, project_id, file_path, symbol, verdict)
+insert into record_citations (id, record_id, project_id, file_path, symbol, verdict)
 select pg_temp.id(9, n), pg_temp.id(4, n), pg_temp.project(n), 'src/file_' || 1 + n % 15000 || '.rb',
        'Shop::Cart#code_' || n, 'fresh'
 from generate_series(1, 30000) n;
 
 insert into embedding_models (name, dimensions, provider) values ('plans', 32, '{}');
-insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, in_graph)
+insert into embeddings (model_id, passage_id, project_id, source_kind, text_hash, embedding, in_hnsw)
 select 1, id, project_id, source_kind, content_hash,
        (select array_agg(random() - 0.5)::vector from generate_series(1, 32) where p.id is not null),
        project_id = pg_temp.id(1, 1)
 from passages p;
-perform mc.make_graph(1::smallint, pg_temp.id(1, 1), source)
+perform mc.create_hnsw_index(1::smallint, pg_temp.id(1, 1), source)
 from unnest(array['memory', 'dialog', 'doc', 'code']) as source;
 delete from embedding_queue where passage_id < pg_temp.id(8, 120000);
 
-insert into bundles (id, project_id, principal, request, confidence, tokens, created_at)
+insert into bundles (id, project_id, principal, request, confidence, token_count, created_at)
 select pg_temp.id(10, n), pg_temp.project(n), 'dev', '{}', 0.5, 100,
        now() - interval '1 hour' * (20000 - n)
 from generate_series(1, 20000) n;

@@ -66,7 +66,7 @@ impl Watched {
 
     /// From now on under the policies, in a project.
     pub fn enter(&mut self, project: ProjectId) {
-        self.store = self.service.enter(UserId::LOCAL, project);
+        self.store = self.service.for_project(UserId::LOCAL, project);
     }
 
     /// From now on as the background.

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::set::{Corpus, Document, EvalSet, Meta};
+use crate::api_client::ApiClient;
 use crate::commands::ingest;
 use crate::output::{Format, list, number, text};
-use crate::remote::Remote;
 
 /// Documents a call.
 const BATCH: usize = 100;
@@ -37,7 +37,7 @@ pub async fn prepare(
     set: &EvalSet,
     project: &str,
     repo_dir: Option<&Path>,
-    remote: &Remote,
+    remote: &ApiClient,
     format: Format,
 ) -> Result<DocumentIds> {
     remote.ensure_project(project).await?;
@@ -59,7 +59,7 @@ pub async fn prepare(
 async fn add_documents(
     documents: &[Document],
     project: &str,
-    remote: &Remote,
+    remote: &ApiClient,
 ) -> Result<DocumentIds> {
     let mut entries: Vec<Entry> = documents.chunk_by(same_session).flat_map(entries).collect();
     let mut ids = DocumentIds::default();
@@ -133,7 +133,7 @@ async fn index(
     meta: &Meta,
     clone: &Path,
     project: &str,
-    remote: &Remote,
+    remote: &ApiClient,
     format: Format,
 ) -> Result<()> {
     let (owner, name) = meta.repository.split_once('/').context("repository is owner/name")?;

@@ -264,7 +264,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 /// Arguments whose names are mostly those of `tool`.
 fn any_arguments(tool: Tool) -> impl Strategy<Value = JsonObject> {
-    let listed = tool.listed();
+    let listed = tool.definition();
     let properties = listed.input_schema["properties"].as_object().expect("properties");
     let names: Vec<String> = properties.keys().cloned().collect();
     let name = prop_oneof![9 => prop::sample::select(names), 1 => any::<String>()];

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mc_domain::{IngestStatus, ProjectId};
 use mc_indexer::index::{Context, FilesObserver};
-use mc_indexer::{chunker, history, walk, worker};
+use mc_indexer::{chunker, history, run, walk};
 use mc_memory::recheck_files;
-use mc_store::{Store, ingests, repositories};
+use mc_store::{Store, ingest_runs, repositories};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -76,10 +76,10 @@ impl Checkout {
         let mut tx = store.begin().await.unwrap();
         let repository = repositories::ensure(&mut tx, self.project, "acme", "ledger", location);
         let repository = repository.await.unwrap();
-        let run = ingests::enqueue(&mut tx, &repository, BRANCH).await.unwrap();
+        let run = ingest_runs::enqueue(&mut tx, &repository, BRANCH).await.unwrap();
         tx.commit().await.unwrap();
-        worker::work(&self.context, run.id, &CancellationToken::new()).await.unwrap();
-        let run = ingests::find(store, run.id).await.unwrap().unwrap();
+        run::work(&self.context, run.id, &CancellationToken::new()).await.unwrap();
+        let run = ingest_runs::find(store, run.id).await.unwrap().unwrap();
         assert_eq!(run.status, IngestStatus::Succeeded, "{:?}", run.last_error);
         assert_eq!(usize::try_from(run.counts.files_total).unwrap(), tree.files.len());
     }

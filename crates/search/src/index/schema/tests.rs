@@ -1,7 +1,7 @@
 use tantivy::Searcher;
 
 use super::*;
-use crate::index::samples::{full, index_of};
+use crate::index::fixtures::{full, index_of};
 
 /// Fields with terms of no project. By `id` the follower takes out a passage that is gone, of which
 /// it knows nothing else; no search looks an id up. (`id_high` and `id_low` are columns and have no
@@ -52,7 +52,7 @@ fn projects_share_no_term() {
             (fields.scope, "wages"),
             (fields.tags, "billing"),
             (fields.language, "ruby"),
-            (fields.place, "app/payroll/run.rb"),
+            (fields.location, "app/payroll/run.rb"),
             (fields.path_key, "run.rb"),
             (fields.symbol_key, "total"),
         ] {

@@ -2,7 +2,7 @@
 
 use mc_domain::SourceKind;
 
-use super::Situation;
+use super::RankContext;
 use crate::names;
 use crate::query::{Certainty, Name};
 use crate::rank::Candidate;
@@ -20,7 +20,7 @@ const IDENTIFIER_GAIN: f32 = 1.5;
 const WHOLE_NAME: f32 = 1.3;
 const SAME_SPELLING: f32 = 1.1;
 
-pub(super) fn symbol(candidate: &Candidate, situation: &Situation) -> Option<f32> {
+pub(super) fn symbol(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
     let symbols = &candidate.passage.indexed.symbols;
     let matches = situation.names.symbols.iter().flat_map(|name| {
         symbols.iter().filter_map(|symbol| {
@@ -31,14 +31,14 @@ pub(super) fn symbol(candidate: &Candidate, situation: &Situation) -> Option<f32
     matches.max_by(f32::total_cmp)
 }
 
-pub(super) fn path(candidate: &Candidate, situation: &Situation) -> Option<f32> {
-    let place = &candidate.passage.indexed.place;
+pub(super) fn path(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
+    let place = &candidate.passage.indexed.location;
     let key = names::path_key(place)?;
     let matches = situation.names.paths.iter().filter_map(|name| factor(name, &key, place, '/'));
     matches.max_by(f32::total_cmp)
 }
 
-pub(super) fn identifier(candidate: &Candidate, situation: &Situation) -> Option<f32> {
+pub(super) fn identifier(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
     let passage = &candidate.passage.indexed;
     // Code repeats the names that it uses; only where one is defined says something.
     if passage.source == SourceKind::Code {

@@ -15,8 +15,8 @@ pub(super) fn factors(candidates: &[Candidate]) -> Vec<Option<f32>> {
         .iter()
         .map(|candidate| {
             let support = SUPPORT * second.get(&group(candidate)?)?.1;
-            let counts = support > 0.0 && candidate.fused > 0.0;
-            counts.then_some(1.0 + support / candidate.fused)
+            let counts = support > 0.0 && candidate.fused_score > 0.0;
+            counts.then_some(1.0 + support / candidate.fused_score)
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use mc_domain::{CiVerdict, RecordState};
 use mc_store::passages::RecordFacet;
 
-use super::Situation;
+use super::RankContext;
 use crate::names;
 use crate::rank::Candidate;
 
@@ -29,7 +29,7 @@ const AUTHOR_FACTOR: f32 = 1.2;
 const STALE_FACTOR: f32 = 0.6;
 
 /// What people remember fades unless it is used; code and documents are as true as they are.
-pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<f32> {
+pub(super) fn recency(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
     let passage = &candidate.passage;
     let changed = match &passage.record {
         Some(record) => {
@@ -44,11 +44,11 @@ pub(super) fn recency(candidate: &Candidate, situation: &Situation) -> Option<f3
 }
 
 /// How often a record was of use when it was recalled, and what CI says of the patch that it is about.
-pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<f32> {
+pub(super) fn usefulness(candidate: &Candidate, _: &RankContext) -> Option<f32> {
     let record = candidate.passage.record.as_ref()?;
-    let proof = record.ci.map(|ci| match ci {
-        CiVerdict::Proven => CI_WEIGHT,
-        CiVerdict::Disproven => -CI_WEIGHT,
+    let proof = record.ci_status.map(|ci| match ci {
+        CiVerdict::Passed => CI_WEIGHT,
+        CiVerdict::Failed => -CI_WEIGHT,
     });
     let said = [of_use(record), proof];
     said.iter().any(Option::is_some).then(|| 1.0 + said.into_iter().flatten().sum::<f32>())
@@ -58,11 +58,11 @@ pub(super) fn usefulness(candidate: &Candidate, _: &Situation) -> Option<f32> {
 /// nothing is known counts neither way.
 fn of_use(record: &RecordFacet) -> Option<f32> {
     let count = |times: i32| times.max(0) as f32;
-    let speaks_for = count(record.used)
-        + CITED_WEIGHT * count(record.cited)
-        + MERGED_WEIGHT * count(record.merged)
-        + OPENED_WEIGHT * count(record.opened);
-    let known = speaks_for + count(record.passed_over);
+    let speaks_for = count(record.use_count)
+        + CITED_WEIGHT * count(record.cite_count)
+        + MERGED_WEIGHT * count(record.pull_request_count)
+        + OPENED_WEIGHT * count(record.open_count);
+    let known = speaks_for + count(record.skip_count);
     if known <= 0.0 {
         return None;
     }
@@ -73,7 +73,7 @@ fn of_use(record: &RecordFacet) -> Option<f32> {
 
 /// A scope (`checkout`, `app/models`, `app/models/**`) that holds a path of the query or is a word
 /// of its text.
-pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<f32> {
+pub(super) fn scope(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
     let holds = |scope: &String| {
         let scope = scope.trim_end_matches(['*', '/']).trim_start_matches("./").to_lowercase();
         !scope.is_empty()
@@ -85,14 +85,14 @@ pub(super) fn scope(candidate: &Candidate, situation: &Situation) -> Option<f32>
 }
 
 /// What "Maria" said, for a question about Maria; any part of a longer name will do.
-pub(super) fn author(candidate: &Candidate, situation: &Situation) -> Option<f32> {
+pub(super) fn author(candidate: &Candidate, situation: &RankContext) -> Option<f32> {
     let author = candidate.passage.indexed.author.to_lowercase();
     let mut names = author.split(|c: char| !c.is_alphanumeric()).filter(|name| name.len() > 1);
     let is_named = names.any(|name| names::has_name(&situation.text, name));
     is_named.then_some(AUTHOR_FACTOR)
 }
 
-pub(super) fn stale(candidate: &Candidate, _: &Situation) -> Option<f32> {
+pub(super) fn stale(candidate: &Candidate, _: &RankContext) -> Option<f32> {
     let stale = candidate.passage.record.as_ref()?.state == RecordState::Stale;
     stale.then_some(STALE_FACTOR)
 }

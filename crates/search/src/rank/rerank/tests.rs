@@ -3,16 +3,16 @@ use mc_domain::{CiVerdict, RecordState};
 use super::*;
 use crate::query::{Certainty, Name};
 use crate::rank::LegRank;
+use crate::rank::fixtures::{chunk, doc, fact, now};
 use crate::rank::fusion::{LEAST_EXACT, leg_weight};
-use crate::rank::samples::{chunk, doc, fact, now};
-use crate::retrievers::Leg;
+use crate::retrievers::Retriever;
 
-fn situation() -> Situation {
-    Situation {
-        names: Understood::default(),
+fn situation() -> RankContext {
+    RankContext {
+        names: ParsedQuery::default(),
         text: String::new(),
         now: now(),
-        without: Without::default(),
+        disabled_steps: DisabledSteps::default(),
     }
 }
 
@@ -21,7 +21,7 @@ fn name(written: &str, key: &str, certainty: Certainty) -> Name {
 }
 
 /// The texts in the order that the rerank gives them.
-fn order(mut candidates: Vec<Candidate>, situation: &Situation) -> Vec<String> {
+fn order(mut candidates: Vec<Candidate>, situation: &RankContext) -> Vec<String> {
     rerank(&mut candidates, situation);
     candidates.into_iter().map(|candidate| candidate.passage.indexed.text).collect()
 }
@@ -38,10 +38,10 @@ fn record(candidate: &mut Candidate) -> &mut mc_store::passages::RecordFacet {
 #[test]
 fn stale_old_and_useless_memories_sink() {
     let stale = changed(fact("stale", 0), |c| record(c).state = RecordState::Stale);
-    let useless = changed(fact("useless", 0), |c| record(c).passed_over = 40);
+    let useless = changed(fact("useless", 0), |c| record(c).skip_count = 40);
     let useful = changed(fact("useful", 0), |c| {
-        record(c).passed_over = 10;
-        record(c).used = 30;
+        record(c).skip_count = 10;
+        record(c).use_count = 30;
     });
     let candidates = vec![stale, fact("old", 700), fact("new", 0), useless, useful];
     assert_eq!(order(candidates, &situation()), ["useful", "new", "old", "useless", "stale"]);
@@ -49,7 +49,7 @@ fn stale_old_and_useless_memories_sink() {
 
 #[test]
 fn a_recall_of_which_nothing_is_known_counts_neither_way() {
-    let mut recalled = [changed(fact("recalled", 0), |c| record(c).hits = 400)];
+    let mut recalled = [changed(fact("recalled", 0), |c| record(c).recall_count = 400)];
     rerank(&mut recalled, &situation());
     assert!(recalled[0].adjustments.is_empty(), "{:?}", recalled[0].adjustments);
 }
@@ -62,11 +62,13 @@ fn what_is_in_use_does_not_fade() {
 
 #[test]
 fn a_word_of_feedback_counts_more_than_use_that_was_only_seen() {
-    let used = changed(fact("used", 0), |c| record(c).used = 4);
-    let cited = changed(fact("cited", 0), |c| record(c).cited = 4);
-    let merged = changed(fact("merged", 0), |c| (record(c).merged, record(c).opened) = (4, 1));
-    let opened = changed(fact("opened", 0), |c| record(c).opened = 4);
-    let passed_over = changed(fact("passed over", 0), |c| record(c).passed_over = 4);
+    let used = changed(fact("used", 0), |c| record(c).use_count = 4);
+    let cited = changed(fact("cited", 0), |c| record(c).cite_count = 4);
+    let merged = changed(fact("merged", 0), |c| {
+        (record(c).pull_request_count, record(c).open_count) = (4, 1);
+    });
+    let opened = changed(fact("opened", 0), |c| record(c).open_count = 4);
+    let passed_over = changed(fact("passed over", 0), |c| record(c).skip_count = 4);
     let candidates = vec![passed_over, opened, fact("new", 0), cited, merged, used];
     let expected = ["used", "merged", "cited", "opened", "new", "passed over"];
     assert_eq!(order(candidates, &situation()), expected);
@@ -74,17 +76,17 @@ fn a_word_of_feedback_counts_more_than_use_that_was_only_seen() {
 
 #[test]
 fn what_ci_says_counts_less_than_that_people_used_it() {
-    let said = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci = Some(ci));
+    let said = |text: &str, ci| changed(fact(text, 0), |c| record(c).ci_status = Some(ci));
     let useful = changed(fact("useful", 0), |c| {
-        record(c).passed_over = 10;
-        record(c).used = 30;
+        record(c).skip_count = 10;
+        record(c).use_count = 30;
     });
-    let proven = said("proven", CiVerdict::Proven);
-    let candidates = vec![said("disproven", CiVerdict::Disproven), proven, fact("new", 0), useful];
+    let proven = said("proven", CiVerdict::Passed);
+    let candidates = vec![said("disproven", CiVerdict::Failed), proven, fact("new", 0), useful];
     assert_eq!(order(candidates, &situation()), ["useful", "proven", "new", "disproven"]);
-    let both = changed(said("both", CiVerdict::Disproven), |c| {
-        record(c).passed_over = 10;
-        record(c).used = 30;
+    let both = changed(said("both", CiVerdict::Failed), |c| {
+        record(c).skip_count = 10;
+        record(c).use_count = 30;
     });
     assert_eq!(order(vec![fact("new", 0), both], &situation()), ["both", "new"]);
 }
@@ -102,10 +104,10 @@ fn a_scope_that_holds_the_path_or_stands_in_the_text_lifts() {
     let scoped = |text: &str, scope: &str| {
         changed(fact(text, 0), |c| c.passage.indexed.scope = vec![scope.into()])
     };
-    let at = Situation {
-        names: Understood {
+    let at = RankContext {
+        names: ParsedQuery {
             paths: vec![name("app/cart/x.rb", "app/cart/x.rb", Certainty::Named)],
-            ..Understood::default()
+            ..ParsedQuery::default()
         },
         text: "why is the checkout slow".into(),
         ..situation()
@@ -132,9 +134,9 @@ fn the_whole_name_stands_before_a_tail_of_it_and_the_same_capitals_before_others
     let defines = |text: &str, symbol: &str| {
         changed(doc(text), |c| c.passage.indexed.symbols = vec![symbol.into()])
     };
-    let names = Understood {
+    let names = ParsedQuery {
         symbols: vec![name("Setting#delay", "setting.delay", Certainty::Named)],
-        ..Understood::default()
+        ..ParsedQuery::default()
     };
     let candidates = vec![
         defines("other", "Other#delay"),
@@ -142,47 +144,53 @@ fn the_whole_name_stands_before_a_tail_of_it_and_the_same_capitals_before_others
         defines("capitals", "SETTING#delay"),
         defines("whole", "Setting#delay"),
     ];
-    let found = order(candidates, &Situation { names, ..situation() });
+    let found = order(candidates, &RankContext { names, ..situation() });
     assert_eq!(found, ["whole", "capitals", "tail", "other"]);
 }
 
 /// The bound that [`NAMED_FACTOR`] promises.
 #[test]
 fn the_weakest_named_hit_beats_the_strongest_other() {
-    let names = Understood {
+    let names = ParsedQuery {
         symbols: vec![
             name("delay", "delay", Certainty::Named),
             name("Cart#total", "cart.total", Certainty::Mentioned),
         ],
         paths: vec![name("a/b.rb", "a/b.rb", Certainty::Mentioned)],
-        ..Understood::default()
+        ..ParsedQuery::default()
     };
     let weakest = changed(fact("named", 9999), |c| {
         c.passage.indexed.symbols = vec!["X#Delay".into()];
-        c.fused = leg_weight(Leg::Exact) * LEAST_EXACT;
-        c.legs = vec![LegRank { leg: Leg::Exact, rank: 200, score: 1.0, share: c.fused }];
+        c.fused_score = leg_weight(Retriever::Exact) * LEAST_EXACT;
+        c.retrievers = vec![LegRank {
+            retriever: Retriever::Exact,
+            rank: 200,
+            score: 1.0,
+            contribution: c.fused_score,
+        }];
         let record = record(c);
         record.state = RecordState::Stale;
-        record.passed_over = 100_000;
+        record.skip_count = 100_000;
     });
     let strongest = changed(fact("other", 0), |c| {
         c.passage.indexed.symbols = vec!["Cart#total".into()];
-        c.passage.indexed.place = "a/b.rb".into();
+        c.passage.indexed.location = "a/b.rb".into();
         c.passage.indexed.scope = vec!["checkout".into()];
         c.passage.indexed.author = "Checkout".into();
-        let text: f32 = [Leg::Exact, Leg::Keyword, Leg::Vector].map(leg_weight).iter().sum();
-        c.fused = text * (1.0 + leg_weight(Leg::History));
+        let text: f32 =
+            [Retriever::Exact, Retriever::Keyword, Retriever::Vector].map(leg_weight).iter().sum();
+        c.fused_score = text * (1.0 + leg_weight(Retriever::History));
         let record = record(c);
-        record.used = 100_000;
+        record.use_count = 100_000;
     });
-    let at = Situation { names, text: "checkout".into(), ..situation() };
+    let at = RankContext { names, text: "checkout".into(), ..situation() };
     assert_eq!(order(vec![strongest, weakest], &at), ["named", "other"]);
 }
 
 #[test]
 fn a_file_of_which_two_passages_answer_comes_before_one_that_speaks_of_it_once() {
     let (twice, once) = (mc_domain::FileId::generate(), mc_domain::FileId::generate());
-    let scored = |text: &str, file, fused| changed(chunk(text, file), |c| c.fused = fused);
+    let scored = |text: &str, file, fused| changed(chunk(text, file), |c| c.fused_score = fused);
     let candidates =
         vec![scored("alone", once, 1.0), scored("a", twice, 0.95), scored("b", twice, 0.9)];
     assert_eq!(order(candidates, &situation()), ["a", "b", "alone"]);
@@ -192,10 +200,11 @@ fn a_file_of_which_two_passages_answer_comes_before_one_that_speaks_of_it_once()
 fn what_history_gives_to_one_passage_supports_no_other_of_its_file() {
     let file = mc_domain::FileId::generate();
     let lifted = changed(chunk("a", file), |c| {
-        c.fused = 1.4;
-        c.legs = vec![LegRank { leg: Leg::History, rank: 1, score: 1.0, share: 0.4 }];
+        c.fused_score = 1.4;
+        c.retrievers =
+            vec![LegRank { retriever: Retriever::History, rank: 1, score: 1.0, contribution: 0.4 }];
     });
-    let mut candidates = vec![lifted, changed(chunk("b", file), |c| c.fused = 0.5)];
+    let mut candidates = vec![lifted, changed(chunk("b", file), |c| c.fused_score = 0.5)];
     rerank(&mut candidates, &situation());
     let scores: Vec<_> = candidates.iter().map(|c| c.score).collect();
     assert!((scores[0] - (1.4 + 0.15 * 0.5)).abs() < 1e-5, "{scores:?}");
@@ -203,12 +212,13 @@ fn what_history_gives_to_one_passage_supports_no_other_of_its_file() {
 
 #[test]
 fn code_of_the_part_that_the_query_names_is_lifted_and_notes_are_not() {
-    let at =
-        |place: &str, candidate| changed(candidate, |c| c.passage.indexed.place = place.to_owned());
+    let at = |place: &str, candidate| {
+        changed(candidate, |c| c.passage.indexed.location = place.to_owned())
+    };
     let file = mc_domain::FileId::generate;
     let names =
-        Understood { scope_prefix: vec!["dom".into(), "jsx".into()], ..Understood::default() };
-    let situation = Situation { names, ..situation() };
+        ParsedQuery { scope_prefix: vec!["dom".into(), "jsx".into()], ..ParsedQuery::default() };
+    let situation = RankContext { names, ..situation() };
     let mut candidates = vec![
         at("src/jsx/dom/render.ts", chunk("inside", file())),
         at("src/jsx/base.ts", chunk("beside", file())),
@@ -225,10 +235,10 @@ fn code_of_the_part_that_the_query_names_is_lifted_and_notes_are_not() {
 fn what_the_named_person_said_comes_first() {
     let said =
         |text: &str, author: &str| changed(doc(text), |c| c.passage.indexed.author = author.into());
-    let at = Situation { text: "what did maria decide?".into(), ..situation() };
+    let at = RankContext { text: "what did maria decide?".into(), ..situation() };
     let candidates = vec![said("he", "Mario Rossi"), said("she", "Maria Rossi"), said("it", "")];
     assert_eq!(order(candidates, &at)[0], "she");
-    let at = Situation { text: "what was decided?".into(), ..situation() };
+    let at = RankContext { text: "what was decided?".into(), ..situation() };
     let mut candidates = vec![said("she", "Maria Rossi")];
     rerank(&mut candidates, &at);
     assert!(candidates[0].adjustments.is_empty());
@@ -243,7 +253,7 @@ fn how_a_record_stands_is_what_the_ranking_makes_of_it_by_itself() {
     assert!((standing_of(&doc("a document")) - 1.0).abs() < f32::EPSILON);
     let mut worn = fact("old", 90);
     let record = worn.passage.record.as_mut().expect("a record");
-    (record.state, record.passed_over) = (RecordState::Stale, 20);
+    (record.state, record.skip_count) = (RecordState::Stale, 20);
     let mut ranked = [worn.clone()];
     rerank(&mut ranked, &situation());
     assert!((ranked[0].score - standing_of(&worn)).abs() < 1e-6 && ranked[0].score < 0.6);

@@ -34,7 +34,7 @@ pub(super) fn clauses(
         .map(|(field, values)| any_of(scope, field, values))
         .collect();
     if let Some(regex) = &filter.path_regex {
-        clauses.push(silent(RegexQuery::from_pattern(&scope.regex(regex), fields.place)?));
+        clauses.push(silent(RegexQuery::from_pattern(&scope.regex(regex), fields.location)?));
     }
     Ok(clauses)
 }

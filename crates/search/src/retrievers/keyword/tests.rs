@@ -4,7 +4,7 @@ use tantivy::query::ConstScoreQuery;
 
 use super::*;
 use crate::glob;
-use crate::index::samples::{full, index_of};
+use crate::index::fixtures::{full, index_of};
 use crate::index::statistics::Statistics;
 use crate::query;
 
@@ -94,7 +94,7 @@ fn a_name_finds_the_projects_own_and_nothing_of_another_that_has_it() {
         query::Query { symbols: vec!["Payroll::Run#total".into()], ..asked.clone() },
         query::Query { paths: vec!["payroll/run.rb".into()], ..asked.clone() },
     ] {
-        let names = query::understand(&asked);
+        let names = query::parse(&asked);
         let query = exact::names(&twins.scope(), &twins.fields, &names).expect("a name");
         assert_eq!(twins.found(query.as_ref()), [twins.ours.id], "{asked:?}");
     }

@@ -14,7 +14,7 @@ fn manifest() -> Manifest {
     Manifest {
         format: FORMAT,
         program: "9.9.9".into(),
-        made_at: Utc::now(),
+        created_at: Utc::now(),
         database: "7-1-5".into(),
         postgres: "18.1".into(),
         pgvector: "0.8.5".into(),

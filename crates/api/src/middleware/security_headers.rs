@@ -1,0 +1,43 @@
+//! What browsers are told about every answer: it is data, for nobody but who asked.
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderName, HeaderValue, header};
+
+/// An answer of the API shows nothing and loads nothing.
+const API_POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The API's page loads its own scripts and styles and calls this service. Its icons are `data:`
+/// images, and its library sets styles in the markup that it makes.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                           img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+                           form-action 'none'; frame-ancestors 'none'";
+
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-resource-policy");
+
+/// Adds the headers, also to refusals. Caches keep nothing: answers hold what a team knows.
+pub async fn set_security_headers(request: Request, next: Next) -> Response {
+    let is_page = is_page(request.uri().path());
+    let mut response = next.run(request).await;
+    let policy = if is_page { PAGE_POLICY } else { API_POLICY };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        // A page that brings rules of its own knows better.
+        headers.entry(name).or_insert_with(|| HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn is_page(path: &str) -> bool {
+    path == "/docs" || path.starts_with("/docs/")
+}

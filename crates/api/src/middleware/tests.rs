@@ -1,0 +1,462 @@
+//! Claims about everything around the handlers, held against a few tiny ones: no database needed.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::response::Response;
+use axum::routing::{get, post};
+use futures::future::BoxFuture;
+use http::{HeaderMap, Request, StatusCode, header};
+use mc_domain::{Classified, ErrorKind, Scopes, TokenId, UserId};
+use mc_store::accounts::{CredentialKind, TokenOwner};
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+use uuid::Uuid;
+
+use crate::ApiSettings;
+use crate::authenticate::{Authenticate, Authenticator, Principal};
+use crate::denials::DenialCounter;
+use crate::extract::{ValidJson, ValidPath, ValidQuery};
+use crate::limits::{BODY_BYTES, JSON_DEPTH, MESSAGE_BYTES};
+use crate::middleware::{Admission, common_layers, with_auth, with_auth_streaming};
+use crate::problem::{PROBLEM_JSON, Problem};
+use crate::validate::{self, Validate, ValidationError};
+
+const SECRET: &str = "a-local-token";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    title: String,
+    #[serde(default)]
+    parts: Vec<Part>,
+    limit: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    id: Uuid,
+    label: String,
+}
+
+impl Validate for Note {
+    type Checked = String;
+
+    fn check(self) -> Result<String, ValidationError> {
+        validate::optional("limit", self.limit, |f, n| validate::range::<u8>(f, n, &(1..=100)))?;
+        validate::records("parts", self.parts, 4)?;
+        validate::line("title", &self.title, 20)
+    }
+}
+
+impl Validate for Part {
+    type Checked = Uuid;
+
+    fn check(self) -> Result<Uuid, ValidationError> {
+        validate::line("label", &self.label, 10)?;
+        Ok(self.id)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ById {
+    id: Uuid,
+}
+
+impl Validate for ById {
+    type Checked = Uuid;
+
+    fn check(self) -> Result<Uuid, ValidationError> {
+        Ok(self.id)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("connection to postgres://user:hunter2@db failed")]
+struct Broken;
+
+impl Classified for Broken {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Internal
+    }
+}
+
+/// Lets one token in.
+#[derive(Default)]
+struct OneToken(DenialCounter);
+
+impl Authenticate for OneToken {
+    fn principal<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Principal>, Problem>> {
+        let holder = TokenOwner {
+            user: UserId::LOCAL,
+            login: "local".to_owned(),
+            is_admin: true,
+            token: TokenId(Uuid::nil()),
+            by: CredentialKind::Local,
+            scopes: Scopes::ALL,
+        };
+        let principal = (token == SECRET).then(|| holder.into());
+        Box::pin(async move { Ok(principal) })
+    }
+
+    fn refusals(&self) -> &DenialCounter {
+        &self.0
+    }
+}
+
+fn one_token() -> Authenticator {
+    Arc::new(OneToken::default())
+}
+
+fn app_within(limit: Duration) -> Router {
+    let protected = Router::new()
+        .route("/notes", post(async |ValidJson(title): ValidJson<Note>| title))
+        .route("/notes/{id}", get(async |ValidPath(id): ValidPath<ById>| id.to_string()))
+        .route("/find", get(async |ValidQuery(id): ValidQuery<ById>| id.to_string()))
+        .route("/who", get(async |principal: Principal| principal.name().to_owned()))
+        .route("/never", get(std::future::pending::<()>))
+        .route("/broken", get(async || Problem::from(Broken)))
+        .route("/panic", get(async || -> () { panic!("hunter2") }));
+    let public = Router::new().route("/open", get(async || "open"));
+    let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
+    let admission = Admission::new(&settings, None);
+    let app = with_auth(protected, one_token(), &settings, &admission).merge(public);
+    common_layers(app.fallback(async || Problem::unknown_path()))
+}
+
+fn app() -> Router {
+    app_within(Duration::from_mins(1))
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Answer {
+    async fn of(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Self { status: parts.status, headers: parts.headers, text }
+    }
+
+    /// The problem document, after checking what all of them must have.
+    fn problem(&self) -> Value {
+        assert_eq!(self.headers[header::CONTENT_TYPE], PROBLEM_JSON, "{}", self.text);
+        let problem: Value = serde_json::from_str(&self.text).unwrap();
+        assert_eq!(problem["status"], self.status.as_u16());
+        assert_eq!(problem["request_id"], self.headers["x-request-id"].to_str().unwrap());
+        assert!(problem["type"].as_str().unwrap().starts_with("urn:memory-copilot:problem:"));
+        problem
+    }
+}
+
+fn request(method: &str, path: &str) -> http::request::Builder {
+    let token = format!("Bearer {SECRET}");
+    Request::builder().method(method).uri(path).header(header::AUTHORIZATION, token)
+}
+
+async fn send(app: Router, request: Request<Body>) -> Answer {
+    Answer::of(app.oneshot(request).await.unwrap()).await
+}
+
+async fn get_path(path: &str) -> Answer {
+    send(app(), request("GET", path).body(Body::empty()).unwrap()).await
+}
+
+async fn post_json(body: impl Into<Body>) -> Answer {
+    let request = request("POST", "/notes").header(header::CONTENT_TYPE, "application/json");
+    send(app(), request.body(body.into()).unwrap()).await
+}
+
+#[tokio::test]
+async fn only_the_right_token_opens_a_protected_route() {
+    for credential in
+        ["", "Bearer", "Bearer ", "Bearer wrong", "Basic a-local-token", "a-local-token"]
+    {
+        let request = Request::get("/who").header(header::AUTHORIZATION, credential);
+        let answer = send(app(), request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{credential}");
+        assert_eq!(answer.headers[header::WWW_AUTHENTICATE], "Bearer");
+        assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:unauthenticated");
+    }
+    let without = send(app(), Request::get("/who").body(Body::empty()).unwrap()).await;
+    assert_eq!(without.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(get_path("/who").await.text, "local");
+}
+
+#[tokio::test]
+async fn a_strangers_body_is_read_before_it_is_refused() {
+    let pieces = futures::stream::iter(["{", "}"].map(Ok::<_, std::convert::Infallible>));
+    let (read, was_read) = tokio::sync::oneshot::channel::<()>();
+    // Runs when the body is asked for what comes after its last piece.
+    let end = futures::stream::once(async move {
+        let _ = read.send(());
+        Ok("")
+    });
+    let body = Body::from_stream(futures::StreamExt::chain(pieces, end));
+    let answer = send(app(), Request::post("/who").body(body).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    assert!(was_read.await.is_ok(), "the body was dropped unread");
+}
+
+#[tokio::test]
+async fn a_stranger_who_never_sends_the_body_is_refused_all_the_same() {
+    let body = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
+    let answer = send(app(), Request::post("/who").body(body).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_public_route_needs_no_token() {
+    let answer = send(app(), Request::get("/open").body(Body::empty()).unwrap()).await;
+    assert_eq!((answer.status, answer.text.as_str()), (StatusCode::OK, "open"));
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_problems() {
+    let unknown = get_path("/nowhere").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    assert_eq!(unknown.problem()["title"], "Not found");
+    let method = get_path("/notes").await;
+    assert_eq!(method.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(method.headers[header::ALLOW], "POST");
+    assert_eq!(method.problem()["type"], "urn:memory-copilot:problem:method-not-allowed");
+}
+
+#[tokio::test]
+async fn a_request_id_is_kept_when_it_is_one_and_made_when_not() {
+    let with = async |id: &str| {
+        let request = Request::get("/open").header("x-request-id", id);
+        let answer = send(app(), request.body(Body::empty()).unwrap()).await;
+        answer.headers["x-request-id"].to_str().unwrap().parse::<Uuid>().unwrap()
+    };
+    let id = Uuid::now_v7();
+    assert_eq!(with(&id.to_string()).await, id);
+    assert_eq!(with("not-a-uuid").await.get_version_num(), 7);
+    assert_ne!(with("").await, with("").await);
+}
+
+#[tokio::test]
+async fn every_answer_is_data_for_nobody_but_who_asked() {
+    for path in ["/who", "/open", "/nowhere", "/panic", "/docs/nowhere"] {
+        let headers = get_path(path).await.headers;
+        assert_eq!(headers[header::CACHE_CONTROL], "no-store", "{path}");
+        assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
+        assert_eq!(headers[header::X_FRAME_OPTIONS], "DENY", "{path}");
+        assert_eq!(headers[header::REFERRER_POLICY], "no-referrer", "{path}");
+        assert_eq!(headers["cross-origin-resource-policy"], "same-origin", "{path}");
+        let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!(policy.contains("script-src"), path.starts_with("/docs"), "{path}: {policy}");
+    }
+}
+
+#[tokio::test]
+async fn faults_and_panics_answer_without_their_cause() {
+    for path in ["/broken", "/panic"] {
+        let answer = get_path(path).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:internal");
+        assert!(!answer.text.contains("hunter2"), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_given_up() {
+    let request = request("GET", "/never").body(Body::empty()).unwrap();
+    let answer = send(app_within(Duration::from_millis(1)), request).await;
+    assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
+    assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:timeout");
+}
+
+#[tokio::test]
+async fn a_body_above_the_limit_is_refused_declared_or_not() {
+    let large = format!(r#"{{"title":"{}"}}"#, "x".repeat(BODY_BYTES));
+    let declared = request("POST", "/notes")
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::CONTENT_LENGTH, large.len());
+    let answer = send(app(), declared.body(Body::from("{}")).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let answer = post_json(large).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(answer.problem()["type"], "urn:memory-copilot:problem:too-large");
+}
+
+#[tokio::test]
+async fn a_body_must_be_declared_as_json() {
+    for (declared, expected) in [
+        ("application/json", 200),
+        ("application/json; charset=utf-8", 200),
+        ("application/vnd.note+json", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("", 415),
+    ] {
+        let request = request("POST", "/notes").header(header::CONTENT_TYPE, declared);
+        let answer = send(app(), request.body(Body::from(r#"{"title":"x"}"#)).unwrap()).await;
+        assert_eq!(answer.status, expected, "{declared:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_body_is_refused_with_its_field() {
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let label = json!({"title": "x", "parts": [{"id": id, "label": "x\u{0}"}]}).to_string();
+    for (body, field) in [
+        ("", "body"),
+        ("{", "body"),
+        ("[]", "body"),
+        ("null", "body"),
+        (r#"{"title":"x"} {}"#, "body"),
+        (r#"{"title":"\ud800"}"#, "body"),
+        ("{}", "title"),
+        (r#"{"title":7}"#, "title"),
+        (r#"{"title":null}"#, "title"),
+        (r#"{"title":" "}"#, "title"),
+        (r#"{"title":"x","title":"y"}"#, "title"),
+        (r#"{"title":"x","colour":1}"#, "colour"),
+        (r#"{"title":"x","limit":-1}"#, "limit"),
+        (r#"{"title":"x","limit":1.5}"#, "limit"),
+        (r#"{"title":"x","limit":99999999999999999999}"#, "limit"),
+        (r#"{"title":"x","parts":[{"id":"7","label":"x"}]}"#, "parts[0].id"),
+        (r#"{"title":"x","parts":[{"label":"x"}]}"#, "parts[0].id"),
+        (r#"{"title":"x","parts":{}}"#, "parts"),
+        (&label, "parts[0].label"),
+    ] {
+        let answer = post_json(body.to_owned()).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{body}");
+        assert_eq!(answer.problem()["field"], field, "{body}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_path_or_query_is_refused_with_its_field() {
+    for path in ["/notes/7", "/notes/%00", "/notes/%ff", "/find", "/find?id=7", "/find?id="] {
+        let answer = get_path(path).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+        assert_eq!(answer.problem()["field"], "id", "{path}: {}", answer.text);
+    }
+    let id = Uuid::now_v7();
+    let unknown = get_path(&format!("/find?id={id}&limit=1")).await;
+    assert_eq!(unknown.problem()["field"], "limit");
+    assert_eq!(get_path(&format!("/find?id={id}")).await.text, id.to_string());
+}
+
+/// What stands at `/mcp`, within `limit` for a message to arrive.
+fn streams_within(limit: Duration) -> Router {
+    let settings = ApiSettings { request_timeout: limit, ..ApiSettings::default() };
+    let streams = Router::new().route("/mcp", post(async |body: String| body));
+    let admission = Admission::new(&settings, None);
+    common_layers(with_auth_streaming(streams, one_token(), &settings, &admission))
+}
+
+#[tokio::test]
+async fn another_edge_is_guarded_alike() {
+    let streams = streams_within(Duration::from_mins(1));
+    let without = Request::post("/mcp").body(Body::empty()).unwrap();
+    assert_eq!(send(streams.clone(), without).await.problem()["status"], 401);
+    let with = request("POST", "/mcp").body(Body::from("hello")).unwrap();
+    assert_eq!(send(streams, with).await.text, "hello");
+}
+
+#[tokio::test]
+async fn a_message_of_another_edge_must_arrive_in_time_and_in_size() {
+    let never = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
+    let slow = request("POST", "/mcp").body(never).unwrap();
+    let answer = send(streams_within(Duration::from_millis(1)), slow).await;
+    assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
+
+    let streams = streams_within(Duration::from_mins(1));
+    let pieces = std::iter::repeat_n("x".repeat(MESSAGE_BYTES / 2), 3);
+    let pieces = futures::stream::iter(pieces.map(Ok::<_, std::convert::Infallible>));
+    let undeclared = request("POST", "/mcp").body(Body::from_stream(pieces)).unwrap();
+    let answer = send(streams.clone(), undeclared).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE, "{}", answer.text);
+    let declared = request("POST", "/mcp").header(header::CONTENT_LENGTH, MESSAGE_BYTES + 1);
+    let answer = send(streams, declared.body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn json_that_nests_too_deep_is_refused_by_both_edges() {
+    let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
+    let rule = format!("deeper than {JSON_DEPTH} levels");
+    let note = post_json(format!(r#"{{"title":{}}}"#, nested(JSON_DEPTH))).await;
+    assert_eq!(note.status, StatusCode::BAD_REQUEST);
+    assert!(note.problem()["detail"].as_str().unwrap().contains(&rule), "{}", note.text);
+    let message = |levels| request("POST", "/mcp").body(Body::from(nested(levels))).unwrap();
+    let streams = streams_within(Duration::from_mins(1));
+    assert_eq!(send(streams.clone(), message(JSON_DEPTH)).await.status, StatusCode::OK);
+    let answer = send(streams, message(JSON_DEPTH + 1)).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(answer.problem()["detail"].as_str().unwrap().contains(&rule), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn costly_requests_use_an_allowance_up_sooner() {
+    let settings = ApiSettings { units_per_caller: 17, ..ApiSettings::default() };
+    let routes = Router::new()
+        .route("/ingest/docs", post(async || "done"))
+        .route("/recall", post(async || "done"))
+        .route("/status", get(async || "done"));
+    let admission = Admission::new(&settings, None);
+    let app = with_auth(routes, one_token(), &settings, &admission);
+    let app = common_layers(app);
+    let ask = async |method: &str, path: &str| {
+        send(app.clone(), request(method, path).body(Body::empty()).unwrap()).await
+    };
+    assert_eq!(ask("POST", "/ingest/docs").await.status, StatusCode::OK);
+    let refused = ask("POST", "/recall").await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.problem()["type"], "urn:memory-copilot:problem:rate-limited");
+    let wait: u64 = refused.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert_eq!(ask("GET", "/status").await.status, StatusCode::OK, "one unit is left");
+    assert_eq!(ask("GET", "/status").await.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map("title|parts|id|label|limit|.*", inner, 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_json_makes_a_server_error(body in any_json()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let answer = runtime.block_on(post_json(body.to_string()));
+        if !answer.status.is_success() {
+            prop_assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+            prop_assert!(answer.problem()["field"].is_string());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The parts of the OpenAPI document that belong to no single route.
+
+mod constraints;
+pub(crate) mod schemas;
+
+use utoipa::openapi::header::{Header, HeaderBuilder};
+use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
+use utoipa::{Modify, OpenApi as DeriveOpenApi};
+
+use crate::openapi::constraints::add_alternatives;
+use crate::openapi::schemas::MetaValue;
+use crate::problem::{PROBLEM_JSON, ProblemDocument};
+use crate::routes::is_probe;
+
+/// Title, tags, security and the schema of problems.
+#[derive(DeriveOpenApi)]
+#[openapi(
+    info(
+        title = "Memory Copilot",
+        description = "A team's long-term memory for people who code with an assistant: recall what \
+                       is known about a place before a change, save what was learnt after it.",
+    ),
+    components(schemas(ProblemDocument, MetaValue)),
+    modifiers(&Bearer),
+    security(("bearer" = [])),
+    tags(
+        (name = "memory", description = "Recall, save, search, feedback, dialogs, records"),
+        (name = "tasks", description = "A tracker's issues and what belongs to them"),
+        (name = "changes", description = "Pull and merge requests, and what CI says of them"),
+        (name = "ingest", description = "Repositories and documents to index"),
+        (name = "review", description = "What a person decides about records"),
+        (name = "hygiene", description = "What keeps the memory in order by the clock, and what it found"),
+        (name = "quarantine", description = "What a policy holds back until a maintainer has decided"),
+        (name = "audit", description = "Who did what"),
+        (name = "documents", description = "Documents, whole"),
+        (name = "projects", description = "The unit of isolation"),
+        (name = "accounts", description = "Users, teams and tokens"),
+        (name = "webhooks", description = "What other systems tell of what happens there"),
+        (name = "connectors", description = "Other systems that are asked what is new there"),
+        (name = "jobs", description = "Background work"),
+        (name = "service", description = "How the service is"),
+    )
+)]
+pub struct ApiDocument;
+
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, document: &mut OpenApi) {
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some(
+                "A personal access token, such as the local one that the service makes.",
+            ))
+            .build();
+        if let Some(components) = &mut document.components {
+            components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
+        }
+    }
+}
+
+/// Status, name and reason of the answers that say "not now".
+const REFUSALS: [(&str, &str, &str); 2] = [
+    ("429", "TooManyRequests", "Too many requests of this caller or from this address"),
+    ("503", "Overloaded", "More requests than the service takes on, or its database is away"),
+];
+
+/// Every operation has a name of its own, may answer a problem, and but for the probes be refused for
+/// now; said once here instead of at each of them.
+pub fn add_problems(mut document: OpenApi) -> OpenApi {
+    add_alternatives(&mut document);
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(operation_id(method, path));
+            for parameter in operation.parameters.iter_mut().flatten() {
+                if let RefOr::T(parameter) = parameter {
+                    without_null(parameter);
+                }
+            }
+            let responses = &mut operation.responses.responses;
+            let any = problem("What is wrong, as RFC 9457 has it").build();
+            responses.insert("default".to_owned(), any.into());
+            // Senders of webhooks are never told to come less often: some would not come again.
+            let is_refused = |status: &str| {
+                !is_probe(path) && (status != "429" || !path.starts_with("/webhooks/"))
+            };
+            let refusals = REFUSALS.into_iter().filter(|(status, ..)| is_refused(status));
+            responses.extend(refusals.map(|(status, name, _)| {
+                (status.to_owned(), Ref::from_response_name(name).into())
+            }));
+        }
+    }
+    if let Some(components) = &mut document.components {
+        components.responses.extend(REFUSALS.map(|(_, name, reason)| {
+            let refusal = problem(reason).header("Retry-After", seconds_to_wait());
+            (name.to_owned(), refusal.build().into())
+        }));
+    }
+    document
+}
+
+/// A parameter that is optional may be left out; there is no way to send it as null.
+fn without_null(parameter: &mut Parameter) {
+    match &mut parameter.schema {
+        Some(RefOr::T(Schema::Object(object))) => {
+            if let SchemaType::Array(types) = &mut object.schema_type {
+                types.retain(|one| *one != Type::Null);
+            }
+        }
+        Some(RefOr::T(Schema::OneOf(choice))) => {
+            let is_null = |item: &RefOr<Schema>| matches!(item, RefOr::T(Schema::Object(object)) if object.schema_type == Type::Null.into());
+            choice.items.retain(|item| !is_null(item));
+            if let [only] = choice.items.as_slice() {
+                parameter.schema = Some(only.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn problem(description: &str) -> ResponseBuilder {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    ResponseBuilder::new().description(description).content(PROBLEM_JSON, content)
+}
+
+fn seconds_to_wait() -> Header {
+    let schema = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
+    HeaderBuilder::new()
+        .schema(Some(schema))
+        .description(Some("Seconds after which the same request is worth another try"))
+        .build()
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let PathItem { get, post, put, patch, delete, .. } = item;
+    [("get", get), ("post", post), ("put", put), ("patch", patch), ("delete", delete)]
+        .into_iter()
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// Such as `get_projects_key_members`: handlers of several resources bear the same names, and the ids of
+/// operations must differ.
+fn operation_id(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
+}

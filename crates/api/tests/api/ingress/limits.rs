@@ -1,0 +1,258 @@
+//! Rates, places, and the probes that neither touches.
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::get;
+use mc_api::{ApiSettings, Ingress, IngressConfig, Serving};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::wire::{Answer, Service};
+use crate::accounts::newcomer;
+use crate::client::{SECRET, TestApi};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: localhost";
+
+#[track_caller]
+fn assert_refused_for_now(answer: &Answer, status: u16) {
+    assert_eq!(answer.status, status, "{answer:?}");
+    let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    let problem = answer.problem();
+    assert!(problem["detail"].as_str().unwrap().contains(&format!("try again in {wait} s")));
+    assert!(problem["hint"].is_string(), "{answer:?}");
+    assert!((1..=60).contains(&wait), "{answer:?}");
+}
+
+#[tokio::test]
+async fn an_address_that_asks_too_often_waits_and_its_probes_do_not() {
+    let door = IngressConfig { requests_per_address: 2, ..IngressConfig::default() };
+    let service = Service::behind(door).await;
+    for _ in 0..2 {
+        assert_eq!(service.get("/").await.status, 200);
+    }
+    assert_refused_for_now(&service.get("/").await, 429);
+    let mcp = service.ask("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0").await;
+    assert_refused_for_now(&mcp, 429);
+    assert_eq!(service.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn none_is_no_limit() {
+    let door = IngressConfig {
+        requests_per_address: 0,
+        failures_per_address: 0,
+        ..IngressConfig::default()
+    };
+    let service = Service::behind(door).await;
+    for _ in 0..100 {
+        assert_eq!(service.get("/closed").await.status, 401);
+    }
+}
+
+#[tokio::test]
+async fn proxies_are_told_apart_from_their_clients_only_where_they_are_trusted() {
+    let limited = |trusted: &[&str]| IngressConfig {
+        requests_per_address: 1,
+        trusted_proxies: trusted.iter().map(|network| network.parse().unwrap()).collect(),
+        ..IngressConfig::default()
+    };
+    let as_client = |address| format!("{GET}\r\nX-Forwarded-For: {address}");
+
+    let trusting = Service::behind(limited(&["127.0.0.0/8"])).await;
+    assert_eq!(trusting.ask(&as_client("192.0.2.1")).await.status, 200);
+    assert_eq!(trusting.ask(&as_client("192.0.2.1")).await.status, 429);
+    assert_eq!(trusting.ask(&as_client("192.0.2.2")).await.status, 200);
+    assert_eq!(trusting.ask(&as_client("2001:db8::1")).await.status, 200);
+    assert_eq!(trusting.ask(&as_client("2001:db8::2")).await.status, 429, "one /64");
+
+    let wary = Service::behind(limited(&[])).await;
+    assert_eq!(wary.ask(&as_client("192.0.2.1")).await.status, 200);
+    assert_eq!(wary.ask(&as_client("192.0.2.2")).await.status, 429);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_guesses_tokens_is_not_told_when_one_is_right() {
+    let api = TestApi::start().await;
+    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    for path in ["/status", "/mcp", "/status"] {
+        let answer = service.ask(&with_token(path, "wrong")).await;
+        assert_eq!(answer.status, 401, "{path}: {answer:?}");
+    }
+    for (path, token) in [("/status", "wrong"), ("/status", SECRET), ("/mcp", SECRET)] {
+        assert_refused_for_now(&service.ask(&with_token(path, token)).await, 429);
+    }
+    assert_eq!(service.get("/healthz").await.status, 200);
+    assert_eq!(service.get("/readyz").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_grant_is_a_guess_like_a_wrong_token() {
+    let api = TestApi::start().await;
+    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    let wrong = "grant_type=refresh_token&refresh_token=wrong";
+    for _ in 0..3 {
+        let answer = service.ask(&form("/auth/token", wrong)).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+    }
+    assert_refused_for_now(&service.ask(&form("/auth/token", wrong)).await, 429);
+    assert_refused_for_now(&service.ask(&with_token("/status", SECRET)).await, 429);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_begins_only_so_many_logins_in_a_minute() {
+    let api = TestApi::start().await;
+    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    for _ in 0..2 {
+        assert_eq!(service.ask(&form("/auth/device", "")).await.status, 200);
+    }
+    assert_refused_for_now(&service.ask(&form("/auth/device", "")).await, 429);
+    assert_refused_for_now(&service.get("/auth/oauth/any/start").await, 429);
+    assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
+    assert_eq!(api.text("select count(*)::text from device_grants").await, "2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forged_deliveries_shut_nobody_out() {
+    let api = TestApi::start().await;
+    let hook = api.post("/projects/shop/webhooks", json!({ "provider": "confluence" })).await.ok();
+    let (path, secret) = (hook["url_path"].as_str().unwrap(), hook["secret"].as_str().unwrap());
+    let door = IngressConfig { failures_per_address: 2, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    let body = r#"{"event":"page_updated","timestamp":1,"page":{"id":1}}"#;
+    let deliver = |token: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    for _ in 0..5 {
+        let answer = service.ask(&deliver("wrong")).await;
+        assert_eq!(answer.status, 403, "{answer:?}");
+    }
+    // Nor do others who guess tokens there.
+    for _ in 0..4 {
+        service.ask(&with_token("/status", "wrong")).await;
+    }
+    assert_refused_for_now(&service.ask(&with_token("/status", SECRET)).await, 429);
+    let answer = service.ask(&deliver(secret)).await;
+    assert_eq!(answer.status, 202, "{answer:?}");
+
+    // Some give a receiver up for good that says that the fault is theirs.
+    let door = IngressConfig { requests_per_address: 1, ..IngressConfig::default() };
+    let service = served(&api, ApiSettings::default(), door).await;
+    service.ask(&deliver(secret)).await;
+    assert_refused_for_now(&service.ask(&deliver(secret)).await, 503);
+}
+
+/// A request with a form as its body.
+fn form(path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_has_one_allowance_for_rest_and_mcp() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings { units_per_caller: 2, ..ApiSettings::default() };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    assert_eq!(service.ask(&with_token("/status", SECRET)).await.status, 200);
+    assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200);
+    for path in ["/status", "/mcp"] {
+        assert_refused_for_now(&service.ask(&with_token(path, SECRET)).await, 429);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_asks_too_often_leaves_its_owners_others_their_share() {
+    let api = TestApi::start().await;
+    let mut tokens = Vec::new();
+    for name in ["runaway", "b", "c", "d", "e"] {
+        let made = json!({"name": name, "scopes": ["memory:read"]});
+        let made = api.post("/tokens", made).await.ok();
+        tokens.push(made["token"].as_str().unwrap().to_owned());
+    }
+    let ann = newcomer(&api, "ann").await;
+    let settings = ApiSettings { units_per_caller: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    let [runaway, others @ .., last] = tokens.as_slice() else { unreachable!("five") };
+    assert_eq!(service.ask(&with_token("/whoami", runaway)).await.status, 200);
+    for _ in 0..8 {
+        assert_refused_for_now(&service.ask(&with_token("/whoami", runaway)).await, 429);
+    }
+    for token in others {
+        assert_eq!(service.ask(&with_token("/whoami", token)).await.status, 200);
+    }
+    // All that one user comes in by has four times as much, however many there are.
+    assert_refused_for_now(&service.ask(&with_token("/whoami", last)).await, 429);
+    assert_eq!(service.ask(&with_token("/whoami", &ann)).await.status, 200, "somebody else");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_service_turns_requests_away_and_answers_its_probes() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings { requests_at_once: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    // Inside, waiting for the rest of its body. That it is inside shows when another is refused.
+    let mut slow = service.connect().await;
+    let head = format!(
+        "POST /recall HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRET}\r\n\
+         Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{"
+    );
+    slow.write_all(head.as_bytes()).await.unwrap();
+    let refused = loop {
+        let answer = service.ask(&with_token("/projects", SECRET)).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_refused_for_now(&refused, 503);
+    for probe in ["/healthz", "/readyz"] {
+        assert_eq!(service.get(probe).await.status, 200, "{probe}");
+    }
+    assert_eq!(service.ask(&with_token("/mcp", SECRET)).await.status, 200, "its own places");
+    slow.write_all(b"}").await.unwrap();
+    let mut status = [0; 12];
+    slow.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 400");
+    assert_eq!(service.ask(&with_token("/projects", SECRET)).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_stream_keeps_its_place_until_its_client_is_gone() {
+    let api = TestApi::start().await;
+    let settings = ApiSettings { streams_at_once: 1, ..ApiSettings::default() };
+    let service = served(&api, settings, IngressConfig::default()).await;
+    let mut stream = service.connect().await;
+    let head = format!("{}\r\n\r\n", with_token("/mcp/stream", SECRET));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    assert_refused_for_now(&service.ask(&with_token("/mcp", SECRET)).await, 503);
+    assert_eq!(service.ask(&with_token("/projects", SECRET)).await.status, 200, "its own places");
+    drop(stream);
+    while service.ask(&with_token("/mcp", SECRET)).await.status != 200 {}
+}
+
+/// `api` for the network, with a stand-in for what is mounted at `/mcp`.
+pub async fn served(api: &TestApi, settings: ApiSettings, door: IngressConfig) -> Service {
+    let endless =
+        async || Body::from_stream(futures::stream::pending::<Result<&str, axum::Error>>());
+    let mcp = Router::new()
+        .route("/", get(async || "listed").post(async |body: String| body))
+        .route("/stream", get(endless));
+    let state = api.state.clone().with_settings(settings);
+    let router = mc_api::public_router(state, mcp, &Ingress::new(door));
+    Service::of(router, Serving::default()).await
+}
+
+fn with_token(path: &str, token: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}")
+}

@@ -1,0 +1,206 @@
+//! Connections to other systems: who makes them, what can be said of them, and what becomes of what came by them.
+
+use serde_json::{Value, json};
+
+use crate::accounts::newcomer;
+use crate::client::{SYSTEM, TRACKER_TOKEN, TestApi};
+
+const CONNECTIONS: &str = "/projects/shop/integrations";
+
+async fn connected(api: &TestApi, what: &str) -> Value {
+    api.post(CONNECTIONS, json!({ "connector": SYSTEM, "resource": what })).await.ok()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_is_made_changed_paused_and_removed() {
+    let api = TestApi::start().await;
+    let made = connected(&api, "carts").await;
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    assert_eq!((&made["capability"], &made["interval_minutes"]), (&json!("issues"), &json!(15)));
+    assert_eq!((&made["include_comments"], &made["created_by"]), (&json!(true), &json!("local")));
+    let jobs = api.get("/jobs?kind=sync_integration").await.ok();
+    assert_eq!(jobs["items"].as_array().unwrap().len(), 1, "its first sync is asked for");
+
+    let twice = api.post(CONNECTIONS, json!({ "connector": SYSTEM, "resource": "carts" })).await;
+    assert_eq!(twice.status, 409, "{}", twice.body);
+    let change = json!({ "interval_minutes": 60, "is_paused": true });
+    let changed = api.patch(&path, change).await.ok();
+    assert_eq!((&changed["interval_minutes"], &changed["is_paused"]), (&json!(60), &json!(true)));
+    assert_eq!(changed["include_comments"], true, "what is absent stays");
+    let paused = api.post(&format!("{path}/sync"), json!({})).await;
+    assert_eq!(paused.status, 409);
+    api.patch(&path, json!({ "is_paused": false })).await.ok();
+    let asked = api.post(&format!("{path}/sync"), json!({})).await;
+    assert_eq!(asked.status, 202, "{}", asked.body);
+    let all = api.get(CONNECTIONS).await.ok();
+    assert_eq!(all["items"].as_array().unwrap().len(), 1);
+
+    assert_eq!(api.delete(&path).await.status, 204);
+    assert_eq!(api.get(&path).await.fault(404), "id");
+    let events = api.get("/audit?project_key=shop&action=integration.changed").await.ok();
+    let said: Vec<_> = events["items"].as_array().unwrap().iter().rev().collect();
+    let said: Vec<_> = said.iter().map(|event| &event["details"]["change"]).collect();
+    assert_eq!(said, ["created", "changed", "changed", "removed"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_the_operator_named_for_the_project_can_be_connected() {
+    let api = TestApi::start().await;
+    api.post("/projects", json!({ "key": "other" })).await.ok();
+    for (key, body, field, status) in [
+        ("shop", json!({ "connector": "https://evil.example", "resource": "x" }), "connector", 404),
+        ("other", json!({ "connector": SYSTEM, "resource": "carts" }), "connector", 404),
+        (
+            "shop",
+            json!({ "connector": SYSTEM, "resource": "carts", "capability": "pages" }),
+            "capability",
+            400,
+        ),
+        (
+            "shop",
+            json!({ "connector": SYSTEM, "resource": "carts", "interval_minutes": 4 }),
+            "interval_minutes",
+            400,
+        ),
+        ("shop", json!({ "connector": SYSTEM, "resource": "../admin" }), "resource", 400),
+    ] {
+        let answer = api.post(&format!("/projects/{key}/integrations"), body.clone()).await;
+        assert_eq!(answer.fault(status), field, "{body}");
+    }
+    assert_eq!(api.text("select count(*)::text from integrations").await, "0");
+    let usable = api.get("/connectors?project_key=shop").await.ok();
+    assert_eq!(usable["items"][0]["name"], SYSTEM);
+    let usable = api.get("/connectors?project_key=other").await.ok();
+    let names: Vec<_> =
+        usable["items"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["git"], "which needs no operator");
+    assert_eq!(api.get("/connectors").await.ok()["items"][0]["integration_count"], 0);
+}
+
+/// Where it is, and how far git may go, whoever has it indexed says; so a connection leads nowhere else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn git_is_asked_of_a_repository_that_the_project_has_indexed_and_of_no_other() {
+    let api = TestApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().to_str().unwrap();
+    let git = json!({ "project_key": "shop", "location": location, "name": "notes" });
+    api.post("/ingest/git", git).await.ok();
+    for (what, status) in [("file:///srv/notes", 400), ("notes", 400), ("local/other", 404)] {
+        let answer = api.post(CONNECTIONS, json!({ "connector": "git", "resource": what })).await;
+        assert_eq!(answer.fault(status), "resource", "{what}");
+    }
+    let issues = json!({ "connector": "git", "resource": "local/notes", "capability": "issues" });
+    assert_eq!(api.post(CONNECTIONS, issues).await.fault(400), "capability");
+    api.post("/projects", json!({ "key": "other" })).await.ok();
+    let there = json!({ "connector": "git", "resource": "local/notes" });
+    let answer = api.post("/projects/other/integrations", there.clone()).await;
+    assert_eq!(answer.fault(404), "resource", "it is another project's");
+    let made = api.post(CONNECTIONS, there).await.ok();
+    assert_eq!((&made["connector"], &made["capability"]), (&json!("git"), &json!("refs")));
+    let systems = api.get("/connectors?project_key=shop").await.ok();
+    let git = systems["items"].as_array().unwrap().last().unwrap();
+    assert_eq!((&git["provider"], &git["integration_count"]), (&json!("git"), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_shows_how_far_it_is_and_what_came_last() {
+    let api = TestApi::start().await;
+    let made = connected(&api, "carts").await;
+    assert!(made["current_run"].is_null() && made["last_run"].is_null(), "{made}");
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    api.execute("update integrations set run_started_at = now(), run_pages = 2, run_items = 90")
+        .await;
+    let at_work = api.get(&path).await.ok();
+    assert_eq!(
+        (&at_work["current_run"]["pages_fetched"], &at_work["current_run"]["items_synced"]),
+        (&json!(2), &json!(90))
+    );
+    assert!(at_work["current_run"]["started_at"].is_string() && at_work["last_run"].is_null());
+    api.execute(
+        "update integrations set run_started_at = null, last_run_completed_at = now(), last_run_pages = 3, last_run_items = 120,
+             last_error = 'it was away', consecutive_failures = 1",
+    )
+    .await;
+    let all = api.get(CONNECTIONS).await.ok();
+    let failed = &all["items"][0];
+    let last = &failed["last_run"];
+    assert!(failed["current_run"].is_null() && last["completed_at"].is_string(), "{failed}");
+    assert_eq!((&last["pages_fetched"], &last["items_synced"]), (&json!(3), &json!(120)));
+    assert_eq!((&last["has_failed"], &failed["last_error"]), (&json!(true), &json!("it was away")));
+    assert!(failed["next_sync_at"].is_string(), "when it is tried again");
+}
+
+/// Nothing listens where the system is: the connection says so, and what it is asked with is nowhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_system_that_is_away_is_seen_and_its_credential_is_not() {
+    let api = TestApi::start().await;
+    // Only then: the first sync may otherwise have failed before the answer is made of the row.
+    let made = connected(&api, "carts").await;
+    let _work = api.work();
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    let failed = loop {
+        let view = api.get(&path).await.ok();
+        if view["consecutive_failures"] == 1 {
+            break view;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert!(failed["last_error"].as_str().unwrap().contains(SYSTEM), "{failed}");
+    assert!(failed["next_sync_at"].as_str() > made["next_sync_at"].as_str(), "{failed}");
+    assert_eq!(failed["last_run"]["has_failed"], true, "{failed}");
+    assert!(failed["current_run"].is_null(), "{failed}");
+    let systems = api.get("/connectors?project_key=shop").await.ok();
+    assert_eq!(
+        (&systems["items"][0]["failing_count"], &systems["items"][0]["integration_count"]),
+        (&json!(1), &json!(1))
+    );
+    let jobs = api.get("/jobs?limit=200").await.ok();
+    let rows = "select string_agg(c::text, '') from integrations c";
+    for said in [failed.to_string(), systems.to_string(), jobs.to_string(), api.text(rows).await] {
+        assert!(!said.contains(TRACKER_TOKEN), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_are_for_maintainers() {
+    let api = TestApi::start().await;
+    let made = connected(&api, "carts").await;
+    let path = format!("{CONNECTIONS}/{}", made["id"].as_str().unwrap());
+    let token = newcomer(&api, "mo").await;
+    api.put("/projects/shop/members/mo", json!({ "role": "member" })).await.ok();
+    let member = api.with(&token);
+    let body = json!({ "connector": SYSTEM, "resource": "more" });
+    assert_eq!(member.post(CONNECTIONS, body.clone()).await.status, 403);
+    for path in [CONNECTIONS, path.as_str(), "/connectors?project_key=shop"] {
+        assert_eq!(member.get(path).await.status, 403, "{path}");
+    }
+    assert_eq!(member.get("/connectors").await.status, 403);
+    assert_eq!(member.delete(&path).await.status, 403);
+    api.put("/projects/shop/members/mo", json!({ "role": "maintainer" })).await.ok();
+    assert_eq!(member.post(CONNECTIONS, body).await.status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_came_by_a_connection_stays_or_goes_with_it() {
+    let api = TestApi::start().await;
+    for (forget, title, left) in [(false, "Carts hang", "1"), (true, "", "0")] {
+        let made = connected(&api, "carts").await;
+        let id = made["id"].as_str().unwrap();
+        api.execute("delete from tasks").await;
+        api.execute("delete from docs").await;
+        let came = format!(
+            "insert into tasks (id, project_id, external_id, title, status, integration_id)
+             select gen_random_uuid(), p.id, 'SHOP-1', 'Carts hang', 'open', '{id}' from projects p;
+             insert into docs (id, project_id, source, doc_id, title, content, integration_id)
+             select gen_random_uuid(), p.id, 'tracker:redmine', 'SHOP-1', 'T', 'said', '{id}' from projects p"
+        );
+        for statement in came.split(';') {
+            api.execute(statement).await;
+        }
+        assert_eq!(api.get(&format!("{CONNECTIONS}/{id}")).await.ok()["task_count"], 1);
+        let removed = api.delete(&format!("{CONNECTIONS}/{id}?forget={forget}")).await;
+        assert_eq!(removed.status, 204, "{}", removed.body);
+        assert_eq!(api.text("select title from tasks").await, title);
+        assert_eq!(api.text("select count(*)::text from docs").await, left);
+    }
+}

@@ -1,0 +1,288 @@
+//! The database with one check less. Whoever takes it away by mistake must hear of it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use mc_store::testing::{execute, text};
+
+use crate::probes;
+use crate::probes::policies::{CHANGED_ONLY, READ_ONLY};
+use crate::run::{attempts, seed, setting};
+use crate::world::World;
+
+/// Tables whose rows belong to records, and are as private.
+const OF_RECORDS: [&str; 3] = ["record_versions", "record_citations", "record_contributions"];
+/// Attempts that must do to notice that a function decides less, unless `ISOLATION_MUTANT_ATTEMPTS` says so.
+const ENOUGH: u64 = 3_000;
+
+/// A change of the database that takes a check away.
+struct Mutant {
+    name: String,
+    sql: String,
+    /// Which takes it back.
+    undo: String,
+    /// Whether what belongs to others' private records is shown besides: the policy that hides it hides
+    /// what other projects have, too.
+    lifted: bool,
+}
+
+/// A function, what of its text is replaced, and by what.
+const FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("effective_role", "u.disabled_at is null and ", ""),
+    (
+        "effective_role",
+        "case when u.is_agent and granted.role > 'agent' then 'agent' else granted.role end",
+        "granted.role",
+    ),
+    ("effective_role", "least(t.role, m.role)", "m.role"),
+    ("effective_role", "least(t.role, m.role)", "t.role"),
+    ("effective_role", "where u.is_admin", "where true"),
+    ("effective_role", "m.project_id = p.id and m.user_id = u.id", "m.project_id = p.id"),
+    ("effective_role", "m.project_id = p.id and m.user_id = u.id", "m.user_id = u.id"),
+    ("effective_role", "m.team_id = t.team_id and m.user_id = u.id", "m.team_id = t.team_id"),
+    ("effective_role", "m.team_id = t.team_id and m.user_id = u.id", "m.user_id = u.id"),
+    ("effective_role", "where t.project_id = p.id", "where true"),
+    (
+        "set_project_context",
+        "case when role is null then '' else project::text end",
+        "project::text",
+    ),
+    ("set_project_context", "role >= 'agent'", "role is not null"),
+    ("set_project_context", "role >= 'admin'", "role >= 'member'"),
+    ("find_project_by_key", "r.role, p.policy", "coalesce(r.role, 'viewer'), p.policy"),
+    ("list_projects", "r.role, p.policy", "coalesce(r.role, 'viewer'), p.policy"),
+    ("find_project", "r.role, p.policy", "coalesce(r.role, 'admin'), p.policy"),
+    ("find_project_of_record", "select p.*", AS_ADMIN),
+    (
+        "find_project_of_record",
+        "(r.private_to is null or r.private_to = find_project_of_record.principal)",
+        "true",
+    ),
+    ("find_project_of_bundle", "select p.*", AS_ADMIN),
+    ("find_project_of_ingest_run", "select p.*", AS_ADMIN),
+    ("find_project_of_quarantine_item", "p.role >= 'maintainer'", "true"),
+    ("find_project_of_quarantine_item", "p.role >= 'maintainer'", "p.role >= 'member'"),
+    ("set_project_context", "role >= 'member'", "role is not null"),
+    ("set_project_context", "role >= 'maintainer'", "role >= 'member'"),
+    ("set_audit_context", "u.is_admin and ", ""),
+    (
+        "set_audit_context",
+        "not exists (select from projects p where p.id = set_audit_context.chain)",
+        "true",
+    ),
+    ("set_policy", "mc.effective_role(principal, project) >= 'maintainer'", "true"),
+    ("set_policy", ">= 'maintainer'", ">= 'member'"),
+    ("set_policy", " and (expected_version is null or p.policy_version = expected_version)", ""),
+    ("lock_audit_head", "lock_audit_head.chain is distinct from mc.project_as_viewer()", "false"),
+    (
+        "require_member_for_team_records",
+        "mc.project_as_member() is distinct from coalesce(new.project_id, old.project_id)",
+        "false",
+    ),
+    ("create_project", " and u.disabled_at is null", ""),
+    ("create_project", " and not u.is_agent", ""),
+];
+
+const AS_ADMIN: &str =
+    "select p.id, p.key, p.name, p.created_at, 'admin'::mc.role, p.policy, p.policy_version";
+
+/// Functions whose other check goes with it: without the role nobody would come past it.
+const BESIDES: &[(&str, &str, &str)] = &[
+    ("find_project_by_key", " and r.role is not null", ""),
+    ("list_projects", "where r.role is not null", ""),
+    ("find_project", " and r.role is not null", ""),
+    (
+        "find_project_of_record",
+        "lateral mc.find_project(find_project_of_record.principal, r.project_id) p",
+        "projects p",
+    ),
+    ("find_project_of_record", "where ", "where p.id = r.project_id and "),
+    (
+        "find_project_of_bundle",
+        "lateral mc.find_project(find_project_of_bundle.principal, b.project_id) p",
+        "projects p",
+    ),
+    ("find_project_of_bundle", "where ", "where p.id = b.project_id and "),
+    (
+        "find_project_of_ingest_run",
+        "lateral mc.find_project(find_project_of_ingest_run.principal, i.project_id) p",
+        "projects p",
+    ),
+    ("find_project_of_ingest_run", "where ", "where p.id = i.project_id and "),
+];
+
+async fn of_functions(world: &World) -> Vec<Mutant> {
+    let mut mutants = Vec::new();
+    for (function, check, instead) in FUNCTIONS {
+        let sql = format!(
+            "select pg_get_functiondef(oid) from pg_proc where proname = '{function}' and pronamespace = 'mc'::regnamespace"
+        );
+        let undo = text(world.database.store(), &sql).await.unwrap();
+        let mut sql = replaced(&undo, function, check, instead);
+        let besides = BESIDES.iter().filter(|(name, ..)| name == function && *instead != "true");
+        for (_, check, instead) in besides {
+            sql = replaced(&sql, function, check, instead);
+        }
+        mutants.push(Mutant {
+            name: format!("mc.{function} without {check:?}"),
+            sql,
+            undo,
+            lifted: false,
+        });
+    }
+    mutants
+}
+
+fn replaced(text: &str, function: &str, check: &str, instead: &str) -> String {
+    assert!(
+        text.contains(check),
+        "mc.{function} no longer says {check:?}; mend the mutants:\n{text}"
+    );
+    text.replacen(check, instead, 1)
+}
+
+/// For each policy of each table one that lets everything through, and for each table one without any.
+async fn of_policies(world: &World) -> Vec<Mutant> {
+    let sql = "select string_agg(concat_ws(chr(31), tablename, policyname, coalesce(qual, ''), coalesce(with_check, '')), chr(30) order by tablename, policyname)
+               from pg_policies where 'memory_copilot_service' = any(roles)";
+    let policies = text(world.database.store(), sql).await.unwrap();
+    let mut mutants = Vec::new();
+    for policy in policies.split('\u{1e}') {
+        let [table, name, using, check] = policy.split('\u{1f}').collect::<Vec<_>>()[..] else {
+            panic!("{policy}")
+        };
+        for (clause, own) in [("using", using), ("with check", check)] {
+            // One that lets everything through can't be weaker; what may only be read, or only be changed,
+            // is not written to otherwise whatever the policies say.
+            let is_idle = match name {
+                "project_select" => false,
+                "project_insert" | "project_delete" if CHANGED_ONLY.contains(&table) => true,
+                _ => READ_ONLY.contains(&table),
+            };
+            if own.is_empty() || own == "true" || is_idle {
+                continue;
+            }
+            mutants.push(Mutant {
+                name: format!("policy {name} on {table}, {clause}"),
+                sql: format!("alter policy {name} on {table} {clause} (true)"),
+                undo: format!("alter policy {name} on {table} {clause} ({own})"),
+                lifted: clause == "using" && name != "private_all" && OF_RECORDS.contains(&table),
+            });
+        }
+        if name == "project_select" {
+            mutants.push(Mutant {
+                name: format!("{table} without row-level security"),
+                sql: format!("alter table {table} disable row level security"),
+                undo: format!("alter table {table} enable row level security"),
+                lifted: false,
+            });
+            mutants.push(Mutant {
+                name: format!("{table}'s policies not forced"),
+                sql: format!("alter table {table} no force row level security"),
+                undo: format!("alter table {table} force row level security"),
+                lifted: false,
+            });
+        }
+    }
+    for (trigger, event) in
+        [("memory_records_before_insert", "inserted"), ("memory_records_before_update", "changed")]
+    {
+        mutants.push(Mutant {
+            name: format!("records that count {event} by anybody"),
+            sql: format!("alter table memory_records disable trigger {trigger}"),
+            undo: format!("alter table memory_records enable trigger {trigger}"),
+            lifted: false,
+        });
+    }
+    mutants.push(Mutant {
+        name: "the feed readable".into(),
+        sql: "grant select on change_feed to memory_copilot_service".into(),
+        undo: "revoke select on change_feed from memory_copilot_service".into(),
+        lifted: false,
+    });
+    mutants
+}
+
+/// What notices the mutant; `None` where nothing does. Where there is time, attempts go first.
+async fn noticed(world: &Arc<World>, mutant: &Mutant, with_attempts: bool) -> Option<&'static str> {
+    if mutant.lifted {
+        return lifted(world, mutant).await;
+    }
+    change(world, &mutant.name, &mutant.sql).await;
+    let goes_first = with_attempts && every() == 1;
+    let noticed = if goes_first && attempts(world, seed(), 0, enough()).await.is_err() {
+        Some("an attempt")
+    } else if probes::of_the_database(world).await.is_err() {
+        Some("a probe")
+    } else {
+        None
+    };
+    change(world, &mutant.name, &mutant.undo).await;
+    noticed
+}
+
+async fn lifted(world: &World, mutant: &Mutant) -> Option<&'static str> {
+    let hidden = "private_to is null or private_to = (select mc.principal())";
+    for table in OF_RECORDS {
+        let lift = format!("alter policy private_all on {table} using (true) with check (true)");
+        change(world, table, &lift).await;
+    }
+    probes::without_the_policy_of_records(world).await.unwrap();
+    change(world, &mutant.name, &mutant.sql).await;
+    let is_noticed = probes::without_the_policy_of_records(world).await.is_err();
+    change(world, &mutant.name, &mutant.undo).await;
+    for table in OF_RECORDS {
+        let hide =
+            format!("alter policy private_all on {table} using ({hidden}) with check ({hidden})");
+        change(world, table, &hide).await;
+    }
+    is_noticed.then_some("a probe")
+}
+
+async fn change(world: &World, name: &str, sql: &str) {
+    execute(world.url(), sql).await.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+}
+
+fn enough() -> u64 {
+    setting("ISOLATION_MUTANT_ATTEMPTS", ENOUGH)
+}
+
+/// Every n-th mutant of the policies, and of the functions; each when n is 1.
+fn every() -> usize {
+    usize::try_from(setting("ISOLATION_MUTANTS_EVERY", 12)).unwrap().max(1)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_is_taken_away_is_noticed() {
+    let world = Arc::new(World::build(seed()).await);
+    let mutants = of_policies(&world).await;
+    assert!(mutants.len() > 90, "{} mutants", mutants.len());
+    let (mut report, mut missed) = (String::new(), Vec::new());
+    for mutant in mutants.iter().step_by(every()) {
+        match noticed(&world, mutant, false).await {
+            Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
+            None => missed.push(mutant.name.clone()),
+        }
+    }
+    assert!(missed.is_empty(), "nothing notices this: {missed:?}");
+    // Taking them back has put everything in order again.
+    probes::of_the_database(&world).await.unwrap();
+    println!("{report}{} mutants of policies, all noticed", mutants.len().div_ceil(every()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_that_decides_less_is_noticed() {
+    let count = FUNCTIONS.len();
+    let (mut report, mut missed) = (String::new(), Vec::new());
+    for n in (0..count).step_by(every()) {
+        // What a mutant's attempts have written would be found by the next one's.
+        let world = Arc::new(World::build(seed()).await);
+        let mutant = of_functions(&world).await.swap_remove(n);
+        match noticed(&world, &mutant, true).await {
+            Some(by) => writeln!(report, "{}: noticed by {by}", mutant.name).unwrap(),
+            None => missed.push(mutant.name.clone()),
+        }
+    }
+    assert!(missed.is_empty(), "nothing notices this: {missed:?}");
+    println!("{report}{} mutants of functions, all noticed", count.div_ceil(every()));
+}

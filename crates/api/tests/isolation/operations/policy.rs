@@ -1,0 +1,57 @@
+//! A project's policy, and what belongs to it.
+
+use http::Method;
+use serde_json::json;
+
+use super::draw::refused;
+use super::{Draw, Target};
+use crate::attempt::Attempt;
+use crate::oracle::{OVERSEE, READ};
+use crate::world;
+
+pub fn show(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let attempt = Attempt::get(format!("/projects/{}/policy", d.key(target)));
+    let attempt = d.in_project(attempt, READ, target);
+    match target {
+        Target::Of(project) => attempt.shows(&project.policy_mark),
+        Target::Missing => attempt,
+    }
+}
+
+/// Set to what it is: the others are told by it what they may.
+pub fn set(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let path = format!("/projects/{}/policy", d.key(target));
+    let policy = match target {
+        Target::Of(project) => world::policy(project),
+        Target::Missing => json!({}),
+    };
+    let tag = d.pick(&["*", "*", "\"999999\"", ""]);
+    let request = Attempt::new(Method::PUT, path).json(&policy);
+    let request = if tag.is_empty() { request } else { request.header("if-match", tag) };
+    let attempt = d.in_project(request, OVERSEE, target);
+    match tag {
+        _ if !attempt.is_allowed() => attempt,
+        // Somebody else may have been faster.
+        "*" => attempt.or(412),
+        "" => refused(attempt, 428),
+        _ => refused(attempt, 412),
+    }
+}
+
+pub fn versions(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let attempt = Attempt::get(format!("/projects/{}/policy/versions?limit=20", d.key(target)));
+    let attempt = d.in_project(attempt, OVERSEE, target);
+    match target {
+        Target::Of(project) => attempt.shows(&project.policy_mark),
+        Target::Missing => attempt,
+    }
+}
+
+pub fn notices(d: &mut Draw<'_>) -> Attempt {
+    let target = d.project();
+    let attempt = Attempt::get(format!("/projects/{}/notification-settings", d.key(target)));
+    d.in_project(attempt, OVERSEE, target)
+}

@@ -1,0 +1,99 @@
+//! What the functions of the database decide, for everybody in every project, beside the oracle.
+
+use mc_store::testing::text;
+
+use crate::oracle::{self, Rank};
+use crate::run::Fault;
+use crate::world::{Person, Post, World, policy};
+
+pub async fn decisions(world: &World) -> Result<(), Fault> {
+    let is_root = |one: &&Person| one.post == Post::Root;
+    let root = world.people.iter().find(is_root).expect("an administrator").id;
+    for person in &world.people {
+        let mut asked = Vec::new();
+        let mut expected = Vec::new();
+        let mut seen = Vec::new();
+        for project in &world.projects {
+            let (who, id) = (person.id, project.id);
+            let role = oracle::role(person, project).map_or("-", name);
+            for call in [
+                format!("mc.effective_role('{who}', '{id}')"),
+                format!("(select role from mc.find_project_by_key('{who}', '{}'))", project.key),
+                format!("(select role from mc.find_project('{who}', '{id}'))"),
+                format!(
+                    "(select role from mc.find_project_of_record('{who}', '{}'))",
+                    project.records[0].id
+                ),
+                format!(
+                    "(select role from mc.find_project_of_bundle('{who}', '{}'))",
+                    project.bundles[0].id
+                ),
+                format!(
+                    "(select role from mc.find_project_of_ingest_run('{who}', '{}'))",
+                    project.runs[0].id
+                ),
+            ] {
+                asked.push(format!("coalesce({call}::text, '-')"));
+                expected.push(role);
+            }
+            let curates = oracle::role(person, project) >= Some(Rank::Maintainer);
+            let hold = project.holds[0].id;
+            asked.push(format!(
+                "coalesce((select role from mc.find_project_of_quarantine_item('{who}', '{hold}'))::text, '-')"
+            ));
+            expected.push(if curates { role } else { "-" });
+            for private in &project.privates {
+                let record = private.records[0].id;
+                asked.push(format!("coalesce((select role from mc.find_project_of_record('{who}', '{record}'))::text, '-')"));
+                expected.push(if private.owner == who { role } else { "-" });
+            }
+            // The version in force, for who may not; one that never was, for who may.
+            let version = if curates {
+                "-1".to_owned()
+            } else {
+                format!("(select policy_version from mc.find_project('{root}', '{id}'))")
+            };
+            let policy = policy(project);
+            asked.push(format!(
+                "coalesce(mc.set_policy('{who}', '{id}', {version}, '{policy}')::text, '-')"
+            ));
+            expected.push("-");
+            if role != "-" {
+                seen.push(project.key.clone());
+            }
+        }
+        seen.sort();
+        asked.push(format!(
+            "(select coalesce(string_agg(key, ',' order by key), '') from mc.list_projects('{}'))",
+            person.id
+        ));
+        let seen = seen.join(",");
+        expected.push(&seen);
+        // Somebody who is shut out makes nothing, and no program does; others are not asked to.
+        if person.post == Post::Disabled || !oracle::makes_projects(person) {
+            asked.push(format!("coalesce(mc.create_project('{}', gen_random_uuid(), 'shut-out-{0}', '')::text, '-')", person.id));
+            expected.push("-");
+        }
+        let sql = format!("select concat_ws(' ', {})", asked.join(", "));
+        // Not entered: the functions alone decide. In a transaction of the worker's, who may write.
+        let decided = text(world.database.service(), &sql).await.map_err(|e| e.to_string())?;
+        let expected = expected.join(" ");
+        if decided != expected {
+            return Err(format!(
+                "for the {:?} of {:?} the database decides\n{decided}\nand the oracle\n{expected}",
+                person.post, person.tenant
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub fn name(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Viewer => "viewer",
+        Rank::Agent => "agent",
+        Rank::Member => "member",
+        Rank::Maintainer => "maintainer",
+        Rank::Admin => "admin",
+    }
+}

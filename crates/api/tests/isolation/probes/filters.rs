@@ -1,0 +1,303 @@
+//! The code's filters without PostgreSQL's policies: what the store and the search answer about a
+//! project when the role behind them sees all.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use mc_domain::{
+    DeliveryId, DialogId, DocId, DuplicateClusterId, ExportId, HygieneRunId, IntegrationId,
+    PassageId, ProjectId, PullRequestId, SourceKind, UserId, WebhookId,
+};
+use mc_search::{Options, Query, SearchContext};
+use mc_store::hygiene::ReportFilter;
+use mc_store::passages::PassageFilter;
+use mc_store::pull_requests::PullRequestFilter;
+use mc_store::records::RecordFilter;
+use mc_store::webhooks::DeliveryFilter;
+use mc_store::{
+    ci_results, dialogs, docs, duplicates, exports, hygiene, integrations, passages, projects,
+    pull_requests, records, repositories, tasks, vectors, webhooks,
+};
+
+use crate::marks::{Places, ids_in, marks_in};
+use crate::run::Fault;
+use crate::world::{Person, Project, Thing, World, vector};
+
+pub async fn filters(world: &World) -> Result<(), Fault> {
+    let [ours, theirs] = [0, 1].map(|tenant| {
+        world.projects.iter().find(|one| one.is_main && one.tenant == tenant).expect("two tenants")
+    });
+    own_only(world, ours, theirs).await?;
+    own_hooks(world, ours, theirs).await?;
+    own_changes(world, ours, theirs).await?;
+    own_hygiene(world, ours, theirs).await?;
+    others_hooks_stay(world, ours, theirs).await?;
+    own_connections(world, ours, theirs).await?;
+    counts(world, ours).await?;
+    searched(world, ours, theirs).await?;
+    private_words(world, ours).await
+}
+
+async fn own_only(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let foreign: Vec<PassageId> = theirs.passages.iter().map(|thing| thing.id.into()).collect();
+    look.at("passages::load", passages::load(store, here, &foreign).await)?;
+    for Named { doc, task, repository, dialog } in names(theirs).into_iter().chain(names(ours)) {
+        look.at("docs::by_id", docs::by_id(store, here, doc.0).await)?;
+        look.at("docs::by_title", docs::by_title(store, here, &doc.1).await)?;
+        look.at("docs::titles_like", docs::titles_like(store, here, &doc.1, 50).await)?;
+        look.at("docs::by_url", docs::by_url(store, here, &doc.2).await)?;
+        look.at("tasks::find", tasks::find(store, here, &task).await)?;
+        look.at("repositories::find", repositories::find(store, here, "team", &repository).await)?;
+        let exists =
+            dialogs::exists(store, here, dialog).await.map_err(|error| error.to_string())?;
+        if exists != ours.dialogs.iter().any(|one| one.id == dialog.0) {
+            return Err(format!("dialogs::exists says {exists} of {dialog}"));
+        }
+    }
+    look.at("docs::list", docs::list(store, here, None, 200).await)?;
+    look.at(
+        "records::list",
+        records::list(store, here, &RecordFilter::default(), None, 200).await,
+    )?;
+    look.at("repositories::list", repositories::list(store, here).await)
+}
+
+/// Hooks and what came through them, asked for by others' ids as well.
+async fn own_hooks(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    look.at("hooks::list", webhooks::list(store, here).await)?;
+    let all = DeliveryFilter::default();
+    look.at("hooks::deliveries", webhooks::deliveries(store, here, all, 200).await)?;
+    for hook in ours.hooks.iter().chain(&theirs.hooks) {
+        let filter = DeliveryFilter { webhook_id: Some(WebhookId(hook.id)), ..all };
+        look.at("hooks::deliveries", webhooks::deliveries(store, here, filter, 200).await)?;
+    }
+    for one in ours.deliveries.iter().chain(&theirs.deliveries) {
+        look.at("hooks::delivery", webhooks::delivery(store, here, DeliveryId(one.id)).await)?;
+    }
+    Ok(())
+}
+
+/// Pull requests and what CI says of them, asked for by others' names as well.
+async fn own_changes(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let all = PullRequestFilter::default();
+    look.at("changes::list", pull_requests::list(store, here, &all, 200).await)?;
+    for one in ours.changes.iter().chain(&theirs.changes) {
+        let id = PullRequestId(one.id);
+        look.at("changes::find", pull_requests::find(store, here, id).await)?;
+        look.at("changes::records", pull_requests::records(store, here, id).await)?;
+        let head = format!("head {}", one.mark);
+        look.at("ci::of_commit", ci_results::of_commit(store, here, &head).await)?;
+    }
+    for task in ours.tasks.iter().chain(&theirs.tasks) {
+        let filter = PullRequestFilter { task: Some(task.name.clone()), ..all.clone() };
+        look.at("changes::list", pull_requests::list(store, here, &filter, 200).await)?;
+    }
+    Ok(())
+}
+
+/// Reports of hygiene and what it found, asked for by others' ids as well.
+async fn own_hygiene(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    let all = ReportFilter::default();
+    look.at("hygiene::list", hygiene::list(store, here, all, 200).await)?;
+    look.at("duplicates::waiting", duplicates::waiting(store, here, None, 200).await)?;
+    look.at("duplicates::notes", duplicates::notes(store, here, None, 200).await)?;
+    for one in ours.reports.iter().chain(&theirs.reports) {
+        look.at("hygiene::find", hygiene::find(store, here, HygieneRunId(one.id)).await)?;
+    }
+    look.at("exports::list", exports::list(store, here).await)?;
+    for one in &theirs.exports {
+        nothing("exports::document", exports::document(store, here, ExportId(one.id)).await)?;
+    }
+    let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
+    for one in &theirs.clusters {
+        nothing("duplicates::hold", duplicates::hold(tx, here, DuplicateClusterId(one.id)).await)?;
+    }
+    Ok(())
+}
+
+/// What changes hooks and deliveries, told to do so with others'; all is taken back.
+async fn others_hooks_stay(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let here = ProjectId(ours.id);
+    let tx = &mut world.database.store().begin().await.map_err(|error| error.to_string())?;
+    for id in theirs.hooks.iter().map(|hook| WebhookId(hook.id)) {
+        let changed = webhooks::rotate_secret(tx, here, id, b"none", Duration::ZERO).await;
+        nothing("hooks::change_secret", changed)?;
+        nothing("hooks::remove", webhooks::remove(tx, here, id).await)?;
+    }
+    for id in theirs.deliveries.iter().map(|one| DeliveryId(one.id)) {
+        nothing("hooks::replay", webhooks::replay(tx, here, id).await)?;
+    }
+    Ok(())
+}
+
+/// Connections, asked for by others' ids as well; what changes them changes no other's, and is taken back.
+async fn own_connections(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let look = Look { world, ours };
+    look.at("connections::list", integrations::list(store, here).await)?;
+    look.at("connections::health", integrations::health(store, Some(here)).await)?;
+    for id in theirs.connections.iter().map(|one| IntegrationId(one.id)) {
+        look.at("connections::find", integrations::find(store, here, id).await)?;
+        let tx = &mut store.begin().await.map_err(|error| error.to_string())?;
+        let change =
+            integrations::IntegrationUpdate { is_paused: Some(true), ..Default::default() };
+        let changed = integrations::change(tx, here, id, &change).await;
+        nothing("connections::change", changed.map(|is_there| is_there.then_some(())))?;
+        let asked = integrations::request_sync(tx, here, id).await;
+        nothing("connections::ask", asked.map(|is_there| is_there.then_some(())))?;
+        nothing("connections::remove", integrations::remove(tx, here, id).await)?;
+    }
+    Ok(())
+}
+
+fn nothing<T: Debug, E: Debug>(what: &str, done: Result<Option<T>, E>) -> Result<(), Fault> {
+    match done {
+        Ok(None) => Ok(()),
+        other => Err(format!("{what} comes to what is another's: {other:?}")),
+    }
+}
+
+struct Named {
+    doc: (DocId, String, String),
+    task: String,
+    repository: String,
+    dialog: DialogId,
+}
+
+fn names(of: &Project) -> Vec<Named> {
+    let docs = of
+        .docs
+        .iter()
+        .enumerate()
+        .map(|(n, doc)| (DocId(doc.id), doc.name.clone(), format!("https://wiki.example/{n}")));
+    let repositories = of.repositories.iter().cycle();
+    docs.zip(&of.tasks)
+        .zip(repositories)
+        .zip(&of.dialogs)
+        .map(|(((doc, task), repository), dialog)| Named {
+            doc,
+            task: task.name.clone(),
+            repository: repository.name.clone(),
+            dialog: DialogId(dialog.id),
+        })
+        .collect()
+}
+
+async fn counts(world: &World, ours: &Project) -> Result<(), Fault> {
+    let (store, here) = (world.database.store(), ProjectId(ours.id));
+    let held = projects::overview(store, here).await.map_err(|error| error.to_string())?;
+    // The role sees what people keep to themselves, too.
+    let private: usize = ours.privates.iter().map(|private| private.records.len()).sum();
+    let seeded = [
+        ours.records.len() + ours.proposals.len() + private,
+        ours.docs.len(),
+        ours.dialogs.len(),
+        ours.tasks.len(),
+        ours.files.len(),
+        ours.passages.len() + ours.commit_passages.len() + private,
+    ];
+    let counted = [held.records, held.docs, held.dialogs, held.tasks, held.files, held.passages];
+    if counted.map(|count| usize::try_from(count).unwrap_or(usize::MAX)) != seeded {
+        return Err(format!("projects::overview counts {held:?}"));
+    }
+    let waiting =
+        vectors::queue_length(store, Some(here), false).await.map_err(|error| error.to_string())?;
+    if usize::try_from(waiting) == Ok(2 + private) {
+        Ok(())
+    } else {
+        Err(format!("vectors::queue_length counts {waiting}"))
+    }
+}
+
+/// The search by marks and words of another tenant.
+async fn searched(world: &World, ours: &Project, theirs: &Project) -> Result<(), Fault> {
+    let look = Look { world, ours };
+    let context = SearchContext { store: world.database.store().clone(), ..world.search.clone() };
+    let filter = PassageFilter::project(ProjectId(ours.id));
+    let model = context.models.current().model;
+    for thing in theirs.passages.iter().take(8) {
+        let query = Query::text(
+            format!("Timer#{} delay of the gateway {}", thing.mark, thing.mark),
+            filter.clone(),
+        );
+        let options = Options { limit: 100, ..Options::default() };
+        look.at(
+            "search",
+            mc_search::search(&context, &query, &options).await.map(|found| found.hits),
+        )?;
+        let filter = PassageFilter { sources: SourceKind::ALL.to_vec(), ..filter.clone() };
+        look.at(
+            "vectors::nearest",
+            vectors::nearest(&context.store, &model, &vector(&thing.mark), &filter, 50).await,
+        )?;
+    }
+    Ok(())
+}
+
+/// The search by words: what others keep to themselves is left out before anything is ranked.
+async fn private_words(world: &World, ours: &Project) -> Result<(), Fault> {
+    let reader = world.people.iter().find(|one| ours.private_of(one).is_some()).expect("a keeper");
+    let store = world.database.store().for_project(UserId(reader.id), ProjectId(ours.id));
+    let context = SearchContext { store, ..world.search.clone() };
+    let mut found_own = false;
+    for private in &ours.privates {
+        let thing = &private.passages[0];
+        let text = format!("Timer#{} gateway {}", thing.mark, thing.mark);
+        let query = Query::text(text, PassageFilter::project(ProjectId(ours.id)));
+        let options = Options { limit: 200, ..Options::default() };
+        let found = mc_search::search(&context, &query, &options).await;
+        let found = found.map_err(|error| format!("search failed: {error:?}"))?;
+        let is_in = |thing: &Thing| {
+            // By meaning it is found here, where the role sees all.
+            found
+                .hits
+                .iter()
+                .any(|hit| hit.passage.indexed.id.0 == thing.id && hit.keyword.is_some())
+        };
+        found_own |= private.owner == reader.id && is_in(thing);
+        let others = ours.privates.iter().filter(|one| one.owner != reader.id);
+        if others.flat_map(|one| &one.passages).any(is_in) {
+            return Err("the words find what others keep to themselves".to_owned());
+        }
+    }
+    if found_own { Ok(()) } else { Err("their own is not found: the probe is blind".to_owned()) }
+}
+
+/// Looks at what came back for marks and ids that are not the project's.
+struct Look<'a> {
+    world: &'a World,
+    ours: &'a Project,
+}
+
+impl Look<'_> {
+    fn at<T: Debug, E: Debug>(&self, what: &str, found: Result<T, E>) -> Result<(), Fault> {
+        let found = found.map_err(|error| format!("{what} failed: {error:?}"))?;
+        let bytes = format!("{found:?}").into_bytes();
+        // The role sees what people keep to themselves, too.
+        let keepers = self.world.people.iter().filter(|one| self.ours.private_of(one).is_some());
+        let keepers = Places::all(keepers.map(Person::place));
+        let own = Places::one(self.ours.place) | self.ours.private_places() | keepers;
+        let mark = marks_in(&bytes, b"").into_iter().find(|(place, _)| !own.holds(*place));
+        let ids = ids_in(&bytes, b"").into_iter();
+        let id = ids
+            .filter_map(|id| Some((id, self.world.owner(id)?)))
+            .find(|(_, place)| !own.holds(*place));
+        match (mark, id) {
+            (None, None) => Ok(()),
+            (Some((place, mark)), _) => {
+                Err(format!("{what} answers {mark} of {}", self.world.describe(place)))
+            }
+            (_, Some((id, place))) => {
+                Err(format!("{what} answers {id} of {}", self.world.describe(place)))
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The service as it is composed when it serves: REST and `/mcp` behind the door, each with the role of
+//! the database that sees only what somebody has entered.
+
+use std::sync::Arc;
+
+use axum::Router;
+use mc_api::{ApiSettings, ApiState, Ingress, IngressConfig, SignIn, SignInSettings};
+use mc_crypto::{EncryptionKey, Encryptor};
+use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
+use mc_memory::MemoryContext;
+use mc_search::{ActiveModel, ActiveModels, SearchContext};
+use mc_store::vectors;
+use mc_testkit::TestDatabase;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::embedder::{DIMENSIONS, WordCounts};
+
+pub struct Service {
+    pub router: Router,
+    pub search: SearchContext,
+    pub sealer: Encryptor,
+    /// The model's id in the database.
+    pub model: i16,
+    pub index: TempDir,
+    pub stop: DropGuard,
+}
+
+pub async fn served(database: &TestDatabase) -> Service {
+    let background = database.store().clone();
+    let (index, stop) = (TempDir::new().expect("a folder"), CancellationToken::new());
+    let (keyword, _follower) =
+        mc_search::index::start(&background, index.path(), stop.clone()).await.expect("an index");
+    keyword.ready().await.expect("a ready index");
+    let provider = json!({});
+    let model = vectors::register_model(&background, "word-counts", DIMENSIONS, &provider);
+    let model = model.await.expect("a model");
+    let number = model.id;
+    let embedder = Arc::new(WordCounts::new());
+    let models = ActiveModels::new(ActiveModel { model, embedder, is_remote: false }, None);
+    let store = database.service().clone();
+    let search =
+        SearchContext { store: store.clone(), keyword, models, sanitizing: Arc::default() };
+    let sealer = Encryptor::new(EncryptionKey::generate(), Vec::new());
+    let memory = MemoryContext::new(search.clone(), Arc::new(sealer.clone()));
+    let state = ApiState::new(memory, background, sign_in(store, sealer.clone()).await)
+        .with_systems(super::integrations::systems());
+    // How often somebody may ask is tested elsewhere.
+    let state = state.with_settings(ApiSettings { units_per_caller: 0, ..ApiSettings::default() });
+    let door = IngressConfig {
+        requests_per_address: 0,
+        failures_per_address: 0,
+        ..IngressConfig::default()
+    };
+    let core = CoreClient::in_process(mc_api::router(state.clone()));
+    let mcp = MemoryServer::new(core, ServerSettings::default());
+    let mcp = mc_mcp::http_router(mcp, stop.clone());
+    let router = mc_api::public_router(state, mcp, &Ingress::new(door));
+    Service { router, search, sealer, model: number, index, stop: stop.drop_guard() }
+}
+
+async fn sign_in(store: mc_store::Store, sealer: Encryptor) -> SignIn {
+    let public_url = "http://127.0.0.1:7391".parse().expect("a URL");
+    let settings = SignInSettings { public_url, providers: Vec::new(), sealer };
+    SignIn::open(store, settings).await.expect("keys")
+}

@@ -1,0 +1,224 @@
+//! `memory-copilot integrations` and `memory-copilot connectors`.
+
+use anyhow::{Context, Result};
+use comfy_table::{Table, presets};
+use mc_domain::ProjectKey;
+use serde_json::{Value, json};
+
+use crate::api_client::ApiClient;
+use crate::cli::{ConnectorsCommand, IntegrationsCommand, ProjectArg};
+use crate::output::{self, Format, list, number, text, time};
+
+/// Manages a project's integrations.
+pub async fn run(command: IntegrationsCommand, remote: &ApiClient, format: Format) -> Result<()> {
+    match command {
+        IntegrationsCommand::Create {
+            connector,
+            resource,
+            project,
+            capability,
+            interval_minutes,
+            no_comments,
+        } => {
+            let request = json!({
+                "connector": connector, "resource": resource, "capability": capability, "interval_minutes": interval_minutes,
+                "include_comments": !no_comments,
+            });
+            let made = remote.post(&path(&project, "")?, request).await?;
+            format.print(&made, |made: &Value| {
+                format!("Created: {}\nIts first sync is queued.", text(made, "id"))
+            });
+        }
+        IntegrationsCommand::List { project } => {
+            let found = remote.get(&path(&project, "")?, &[]).await?;
+            format.print(&found, table);
+        }
+        IntegrationsCommand::Sync { id, project } => {
+            let asked = remote.post(&path(&project, &format!("/{id}/sync"))?, json!({})).await?;
+            format.print(&asked, |_: &Value| "The sync is queued.".to_owned());
+        }
+        IntegrationsCommand::Pause { id, project } => {
+            let change = json!({ "is_paused": true });
+            let paused = remote.patch(&path(&project, &format!("/{id}"))?, change).await?;
+            format.print(&paused, |_: &Value| "Paused.".to_owned());
+        }
+        IntegrationsCommand::Resume { id, project } => {
+            let change = json!({ "is_paused": false });
+            let resumed = remote.patch(&path(&project, &format!("/{id}"))?, change).await?;
+            format.print(&resumed, |resumed: &Value| {
+                format!("Resumed; next sync at {}.", time(resumed, "next_sync_at", 19))
+            });
+        }
+        IntegrationsCommand::Delete { id, project, purge } => {
+            let query = [("purge", if purge { "true" } else { "false" })];
+            remote.delete_with(&path(&project, &format!("/{id}"))?, &query).await?;
+            output::line(if purge { "Deleted, with the data that it synced." } else { "Deleted." });
+        }
+    }
+    Ok(())
+}
+
+/// Shows the connectors that a project may use.
+pub async fn connectors(
+    command: ConnectorsCommand,
+    remote: &ApiClient,
+    format: Format,
+) -> Result<()> {
+    let ConnectorsCommand::List { project } = command;
+    let key = key(&project)?;
+    let found = remote.get("/connectors", &[("project_key", key.as_str())]).await?;
+    format.print(&found, connectors_table);
+    Ok(())
+}
+
+fn key(project: &ProjectArg) -> Result<ProjectKey> {
+    let key = &project.project;
+    ProjectKey::parse(key).with_context(|| format!("--project {key}"))
+}
+
+fn path(project: &ProjectArg, rest: &str) -> Result<String> {
+    Ok(format!("/projects/{}/integrations{rest}", key(project)?))
+}
+
+fn table(page: &Value) -> String {
+    let connections = list(page, "items");
+    if connections.is_empty() {
+        return "There are none.".to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "id",
+        "connector",
+        "resource",
+        "capability",
+        "interval",
+        "current run",
+        "last run",
+        "next sync",
+        "tasks",
+        "documents",
+        "error",
+    ]);
+    for one in connections {
+        let is_paused = one["is_paused"] == true;
+        table.add_row([
+            text(one, "id").to_owned(),
+            text(one, "connector").to_owned(),
+            text(one, "resource").to_owned(),
+            text(one, "capability").to_owned(),
+            format!("{} min", one["interval_minutes"]),
+            at_work(one),
+            last(one),
+            if is_paused { "paused".to_owned() } else { time(one, "next_sync_at", 19) },
+            one["task_count"].to_string(),
+            one["document_count"].to_string(),
+            text(one, "last_error").to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// Since when a connection is at work, and how far; a dash where it is not.
+fn at_work(one: &Value) -> String {
+    let round = &one["current_run"];
+    if round.is_null() {
+        return "-".to_owned();
+    }
+    format!("since {}: {}", time(round, "started_at", 19), counts(round))
+}
+
+/// When it last was, and what came; a dash where it never was.
+fn last(one: &Value) -> String {
+    let round = &one["last_run"];
+    if round.is_null() {
+        return time(one, "last_success_at", 19);
+    }
+    let how = if round["has_failed"] == true { "failed after " } else { "" };
+    format!("{}: {how}{}", time(round, "completed_at", 19), counts(round))
+}
+
+fn counts(round: &Value) -> String {
+    let (pages, things) = (number(round, "pages_fetched"), number(round, "items_synced"));
+    let s = if pages == 1 { "" } else { "s" };
+    format!("{things} from {pages} page{s}")
+}
+
+fn connectors_table(page: &Value) -> String {
+    let systems = list(page, "items");
+    if systems.is_empty() {
+        return "The project may use no connector. The operator configures them in `connectors`."
+            .to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "name",
+        "provider",
+        "integrations",
+        "failing",
+        "last success",
+        "next sync",
+        "error",
+    ]);
+    for one in systems {
+        table.add_row([
+            text(one, "name").to_owned(),
+            text(one, "provider").to_owned(),
+            one["integration_count"].to_string(),
+            one["failing_count"].to_string(),
+            time(one, "last_success_at", 19),
+            time(one, "next_sync_at", 19),
+            text(one, "last_error").to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn what_is_asked_for_is_a_word_of_the_vocabulary() {
+        let read = |words: &[&str]| {
+            let command =
+                ["memory-copilot", "integrations", "create", "-p", "shop", "our-jira", "CS"];
+            Cli::try_parse_from(command.iter().chain(words))
+        };
+        let command = read(&["--capability", "issues"]).expect("a command").command;
+        assert!(matches!(
+            command,
+            Command::Integrations(IntegrationsCommand::Create {
+                capability: Some(mc_domain::Capability::Issues),
+                ..
+            })
+        ));
+        let said = read(&["--capability", "wiki"]).expect_err("no such word").to_string();
+        assert!(said.contains("pages") && said.contains("refs"), "{said}");
+    }
+
+    #[test]
+    fn a_connection_that_is_paused_has_no_next_time() {
+        let page = json!({ "items": [{"id": "1", "is_paused": true, "interval_minutes": 15,
+                                           "next_sync_at": "2026-11-22T10:00:00Z", "task_count": 3, "document_count": 0}]});
+        let shown = table(&page);
+        assert!(shown.contains("paused") && !shown.contains("2026-11-22"), "{shown}");
+    }
+
+    #[test]
+    fn a_connection_at_work_shows_how_far_it_is_and_what_came_last() {
+        let page = json!({ "items": [{
+            "id": "1", "interval_minutes": 15, "next_sync_at": "2026-11-22T10:00:00Z", "task_count": 3, "document_count": 0,
+            "current_run": {"started_at": "2026-11-22T09:59:00Z", "pages_fetched": 1, "items_synced": 40},
+            "last_run": {"completed_at": "2026-11-22T09:45:00Z", "has_failed": true, "pages_fetched": 3, "items_synced": 120},
+        }]});
+        let shown = table(&page);
+        assert!(shown.contains("since 2026-11-22T09:59:00: 40 from 1 page"), "{shown}");
+        assert!(!shown.contains("1 pages"), "{shown}");
+        assert!(shown.contains("2026-11-22T09:45:00: failed after 120 from 3 pages"), "{shown}");
+    }
+}

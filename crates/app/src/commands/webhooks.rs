@@ -1,0 +1,219 @@
+//! `memory-copilot webhooks`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use comfy_table::{Table, presets};
+use mc_domain::ProjectKey;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::api_client::ApiClient;
+use crate::cli::{ProjectArg, SecretArg, WebhooksCommand};
+use crate::config::Config;
+use crate::input;
+use crate::output::{self, Format, list, text, time};
+
+/// Manages a project's webhooks and their deliveries.
+pub async fn run(
+    command: WebhooksCommand,
+    remote: &ApiClient,
+    config: &Config,
+    format: Format,
+) -> Result<()> {
+    match command {
+        WebhooksCommand::Create { provider, project, secret } => {
+            let path = path(&project, "webhooks")?;
+            let request = json!({ "provider": provider });
+            let hook = set_secret(remote, config, &path, request, &secret).await?;
+            format.print(&hook, for_the_sender);
+        }
+        WebhooksCommand::List { project } => {
+            let mut hooks = remote.get(&path(&project, "webhooks")?, &[]).await?;
+            let service = config.public_url()?;
+            for hook in hooks["items"].as_array_mut().into_iter().flatten() {
+                add_address(hook, &service)?;
+            }
+            format.print(&hooks, hooks_table);
+        }
+        WebhooksCommand::RotateSecret { id, project, previous_secret_ttl_hours, secret } => {
+            let path = path(&project, &format!("webhooks/{id}/rotate-secret"))?;
+            let request = json!({ "previous_secret_ttl_hours": previous_secret_ttl_hours });
+            let hook = set_secret(remote, config, &path, request, &secret).await?;
+            format.print(&hook, |hook: &Value| {
+                format!("{}\n{}", for_the_sender(hook), until(previous_secret_ttl_hours))
+            });
+        }
+        WebhooksCommand::Delete { id, project } => {
+            remote.delete(&path(&project, &format!("webhooks/{id}"))?).await?;
+            output::line("Deleted.");
+        }
+        WebhooksCommand::Deliveries { project, webhook, state, limit } => {
+            let (limit, webhook) = (limit.to_string(), webhook.map(|id| id.to_string()));
+            let mut query = vec![("limit", limit.as_str())];
+            query.extend(webhook.as_deref().map(|id| ("webhook_id", id)));
+            query.extend(state.map(|state| ("state", state.as_str())));
+            let page = remote.get(&path(&project, "webhook-deliveries")?, &query).await?;
+            format.print(&page, deliveries_table);
+        }
+        WebhooksCommand::Replay { id, project } => {
+            let path = path(&project, &format!("webhook-deliveries/{id}/replay"))?;
+            let delivery = remote.post(&path, json!({})).await?;
+            format.print(&delivery, |delivery: &Value| {
+                format!("The delivery is queued: {} {id}", text(delivery, "event_type"))
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The path of something that the project has.
+pub fn path(project: &ProjectArg, what: &str) -> Result<String> {
+    let key = &project.project;
+    let key = ProjectKey::parse(key).with_context(|| format!("--project {key}"))?;
+    Ok(format!("/projects/{key}/{what}"))
+}
+
+/// Asks for a hook, or for its next secret, and answers what the sender is given. A secret that was brought
+/// along is not printed.
+async fn set_secret(
+    remote: &ApiClient,
+    config: &Config,
+    path: &str,
+    mut request: Value,
+    secret: &SecretArg,
+) -> Result<Value> {
+    let service = config.public_url()?;
+    let file = secret.secret_file.as_deref();
+    if let Some(file) = file {
+        request["secret"] = secret_in(file)?.into();
+    }
+    let mut hook = remote.post(path, request).await?;
+    if file.is_some() {
+        hook["secret"] = Value::Null;
+    }
+    add_address(&mut hook, &service)?;
+    Ok(hook)
+}
+
+/// The secret in the file, without what an editor puts behind its last line.
+fn secret_in(file: &Path) -> Result<String> {
+    Ok(input::text(file)?.trim().to_owned())
+}
+
+/// Puts the whole address beside the path of a hook: by which name senders reach the service, the service's
+/// answers don't say.
+fn add_address(hook: &mut Value, service: &Url) -> Result<()> {
+    let address = service.join(text(hook, "url_path")).context("the hook's path is no path")?;
+    hook["address"] = address.as_str().into();
+    Ok(())
+}
+
+fn for_the_sender(hook: &Value) -> String {
+    let address = text(hook, "address");
+    match hook["secret"].as_str() {
+        Some(secret) => format!(
+            "Address  {address}\nSecret   {secret}\nGive both to the sender. The secret is shown this once."
+        ),
+        None => format!("Address  {address}\nGive it to the sender, with the secret of the file."),
+    }
+}
+
+/// What the secret before a new one is good for.
+fn until(previous_secret_ttl_hours: u32) -> String {
+    match previous_secret_ttl_hours {
+        0 => "The previous secret is no longer accepted.".to_owned(),
+        hours => format!("The previous secret is accepted for {hours} more hours."),
+    }
+}
+
+fn hooks_table(page: &Value) -> String {
+    let hooks = list(page, "items");
+    if hooks.is_empty() {
+        return "There are none.".to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "id",
+        "provider",
+        "created",
+        "by",
+        "last delivery",
+        "previous secret until",
+        "url",
+    ]);
+    for hook in hooks {
+        table.add_row([
+            text(hook, "id").to_owned(),
+            text(hook, "provider").to_owned(),
+            time(hook, "created_at", 10),
+            text(hook, "created_by").to_owned(),
+            time(hook, "last_delivery_at", 19),
+            time(hook, "previous_secret_expires_at", 19),
+            text(hook, "address").to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+fn deliveries_table(page: &Value) -> String {
+    let deliveries = list(page, "items");
+    if deliveries.is_empty() {
+        return "There are none.".to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["id", "received", "provider", "event", "state", "outcome"]);
+    for delivery in deliveries {
+        table.add_row([
+            text(delivery, "id").to_owned(),
+            time(delivery, "received_at", 19),
+            text(delivery, "provider").to_owned(),
+            text(delivery, "event_type").to_owned(),
+            text(delivery, "state").to_owned(),
+            text(delivery, "outcome").to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn who_sends_is_a_word_of_the_vocabulary() {
+        let read = |source| {
+            Cli::try_parse_from(["memory-copilot", "webhooks", "create", "-p", "shop", source])
+        };
+        let command = read("youtrack").expect("a command").command;
+        assert!(matches!(
+            command,
+            Command::Webhooks(WebhooksCommand::Create {
+                provider: mc_domain::Provider::Youtrack,
+                ..
+            })
+        ));
+        let said = read("bitbucket").expect_err("no such sender").to_string();
+        assert!(said.contains("gitlab") && said.contains("confluence"), "{said}");
+    }
+
+    #[test]
+    fn a_secret_is_read_without_the_end_of_its_line() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), "of-at-least-16-characters\r\n").expect("written");
+        assert_eq!(secret_in(file.path()).expect("read"), "of-at-least-16-characters");
+    }
+
+    #[test]
+    fn the_address_is_the_services_with_the_hooks_path() {
+        let service = Url::parse("https://memory.example.com:8443").expect("a URL");
+        let mut hook = json!({ "url_path": "/ingest/git?webhook_id=01" });
+        add_address(&mut hook, &service).expect("an address");
+        assert_eq!(hook["address"], "https://memory.example.com:8443/ingest/git?webhook_id=01");
+    }
+}

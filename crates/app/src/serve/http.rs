@@ -1,0 +1,98 @@
+//! The service's edge as the configuration has it: who may come, how much is taken on, TLS.
+
+use anyhow::{Context, Result};
+use axum::Router;
+use mc_api::{ApiSettings, ApiState, Serving, Tls, TlsFiles};
+use mc_mcp::{CoreClient, MemoryServer, ServerSettings};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+
+/// Files that are open beside connections: those of the keyword index and the database's sockets.
+const OTHER_FILES: usize = 256;
+
+/// How much the API takes on.
+pub fn settings(config: &Config) -> Result<ApiSettings> {
+    let limits = &config.server.limits;
+    Ok(ApiSettings {
+        units_per_caller: limits.units_per_minute_per_caller,
+        requests_at_once: limits.max_concurrent_requests,
+        streams_at_once: limits.max_mcp_streams,
+        local_notices: config.notifications.allow_private_networks,
+        inside_hosts: config.ingest.hosts()?,
+        ..ApiSettings::default()
+    })
+}
+
+/// The API with `/mcp` for the network. The tools call the API in this process, past the door: what
+/// came to `/mcp` has passed it.
+pub fn router(state: ApiState, config: &Config, shutdown: &CancellationToken) -> Result<Router> {
+    let core = CoreClient::in_process(mc_api::router(state.clone()));
+    let server = MemoryServer::new(core, ServerSettings::default());
+    let mcp = mc_mcp::http_router(server, shutdown.clone());
+    let door = state.door(config.server.door()?);
+    Ok(mc_api::public_router(state, mcp, &door))
+}
+
+/// How connections are held; says it when they are open to be read on their way.
+pub fn serving(config: &Config) -> Result<Serving> {
+    let server = &config.server;
+    let files =
+        TlsFiles { certificate: server.tls.certificate.clone(), key: server.tls.key.clone() };
+    let tls = server.tls.is_on().then(|| Tls::open(files)).transpose()?;
+    if tls.is_none() && !server.listen.ip().is_loopback() {
+        tracing::warn!(
+            server.listen = %server.listen,
+            "tokens and memories go over the network unencrypted; set server.tls, or listen on the \
+             loopback behind a proxy that encrypts"
+        );
+    }
+    make_room_for(server.limits.max_connections)?;
+    Ok(Serving {
+        tls,
+        connections: server.limits.max_connections,
+        connections_per_address: server.limits.max_connections_per_address,
+        trusted_proxies: server.door()?.trusted_proxies,
+        ..Serving::default()
+    })
+}
+
+/// Raises the number of files that this process may have open, as far as the system lets it, to
+/// what `connections` and everything else need.
+fn make_room_for(connections: usize) -> Result<()> {
+    let wanted = u64::try_from(connections.saturating_add(OTHER_FILES)).unwrap_or(u64::MAX);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return Ok(());
+    }
+    let possible = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let raised = Rlimit { current: Some(possible), maximum: limit.maximum };
+    setrlimit(Resource::Nofile, raised).context("the limit of open files can't be raised")?;
+    if possible < wanted {
+        tracing::warn!(
+            limit_files = possible,
+            "the system allows fewer open files than server.limits.max_connections needs; raise \
+             `ulimit -n`, or lower the setting"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use mc_api::IngressConfig;
+
+    use super::*;
+
+    #[test]
+    fn the_documented_limits_are_those_of_the_code() {
+        let config = Config::defaults();
+        let api = settings(&config).expect("valid defaults");
+        let door = config.server.door().expect("valid defaults");
+        assert_eq!(format!("{api:?}"), format!("{:?}", ApiSettings::default()));
+        assert_eq!(format!("{door:?}"), format!("{:?}", IngressConfig::default()));
+        let serving = serving(&config).expect("valid defaults");
+        assert_eq!(format!("{serving:?}"), format!("{:?}", Serving::default()));
+    }
+}

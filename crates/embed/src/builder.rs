@@ -1,0 +1,78 @@
+//! From settings to a model that is ready.
+
+use std::sync::Arc;
+
+use mc_domain::ProjectId;
+
+use crate::local::Local;
+use crate::openai::OpenAi;
+use crate::pipeline::{EmbeddingBackend, Pipeline, prepared};
+use crate::{Embedder, Error, ModelId, ProviderSettings, Purpose, RuntimeSettings};
+
+/// Loads the model, or reaches its server, and learns the size of its vectors from a first one.
+///
+/// May take as long as a download of the model. Fails with [`Error::Unavailable`] while a server
+/// whose `dimensions` are not configured is away; [`open_known`] does not.
+pub async fn open(
+    settings: &ProviderSettings,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    open_with(settings, None, runtime).await
+}
+
+/// Opens a model whose vectors had `dimensions` numbers when it was last used: its server may be
+/// away meanwhile. Files on this machine are read and measured as ever.
+pub async fn open_known(
+    settings: &ProviderSettings,
+    dimensions: usize,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    open_with(settings, Some(dimensions), runtime).await
+}
+
+async fn open_with(
+    settings: &ProviderSettings,
+    known: Option<usize>,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    match settings {
+        ProviderSettings::Folder { dir, name } => {
+            let local = Local::folder(dir, name.as_deref(), runtime).await?;
+            finished(local.name().to_owned(), None, local, runtime).await
+        }
+        ProviderSettings::Hub { model, cache_dir } => {
+            let local = Local::hub(model, cache_dir, runtime).await?;
+            finished(local.name().to_owned(), None, local, runtime).await
+        }
+        ProviderSettings::OpenAi { base_url, model, api_key_env, api_key_file, dimensions } => {
+            let key = crate::openai::Key::read(api_key_env.as_deref(), api_key_file.as_deref())?;
+            let server = OpenAi::new(base_url, model, key, *dimensions, runtime)?;
+            finished(model.clone(), dimensions.or(known), server, runtime).await
+        }
+    }
+}
+
+async fn finished(
+    name: String,
+    dimensions: Option<usize>,
+    provider: impl EmbeddingBackend + 'static,
+    runtime: &RuntimeSettings,
+) -> Result<Arc<dyn Embedder>, Error> {
+    let dimensions = match dimensions {
+        Some(dimensions) => dimensions,
+        None => measured(&name, &provider).await?,
+    };
+    let model = ModelId { name, dimensions };
+    Ok(Arc::new(Pipeline::new(model, provider, runtime)))
+}
+
+async fn measured(name: &str, provider: &impl EmbeddingBackend) -> Result<usize, Error> {
+    let purpose = Purpose::Query(ProjectId::generate());
+    let vectors = provider.vectors(vec![prepared("", "dimensions")], purpose).await?;
+    let dimensions = vectors.first().map_or(0, Vec::len);
+    if dimensions == 0 {
+        let reason = "no vector for one text".to_owned();
+        return Err(Error::BadAnswer { model: name.to_owned(), reason });
+    }
+    Ok(dimensions)
+}

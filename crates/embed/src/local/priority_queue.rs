@@ -1,0 +1,285 @@
+//! The queue before the model: three lanes, the queries' first, then what is being saved, then the
+//! passages of the background; and as few threads at work as will do.
+//!
+//! A thread that has rested is slow: its session's weights have left the caches, which costs a short
+//! text half its time again. So the thread that worked last works next, and all but queries rather
+//! wait a moment for a warm thread than wake a cold one.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+
+use tokio::sync::oneshot;
+
+use crate::Purpose;
+
+type Answer = Result<Vec<f32>, String>;
+
+/// A text and where its vector is awaited.
+pub(super) struct EmbedRequest {
+    text: String,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl EmbedRequest {
+    pub(super) fn new(text: String) -> (Self, oneshot::Receiver<Answer>) {
+        let (reply, answer) = oneshot::channel();
+        (Self { text, reply }, answer)
+    }
+
+    /// Answers with what `embed` makes of the text. A panic in it is an answer too: the thread must
+    /// live on, or the texts behind this one would wait for ever.
+    pub(super) fn run(self, embed: impl FnOnce(&str) -> Answer) {
+        let answer = catch_unwind(AssertUnwindSafe(|| embed(&self.text)))
+            .unwrap_or_else(|_| Err("the model's runtime panicked".to_owned()));
+        // Nobody waits any more: their time was over while the model ran.
+        drop(self.reply.send(answer));
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+}
+
+/// Bytes of saves and passages that may wait while a thread is at work, before another one is woken: some ten
+/// milliseconds' work for the default model.
+const WAITING_MAX: usize = 1_024;
+
+/// Jobs that wait for a thread. The callers hold a permit for each, which bounds the lanes.
+pub(super) struct PriorityQueue {
+    threads: usize,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    queries: VecDeque<EmbedRequest>,
+    saves: VecDeque<EmbedRequest>,
+    passages: VecDeque<EmbedRequest>,
+    /// Of the texts in `saves` and `passages`.
+    patient_bytes: usize,
+    /// Threads without work, the one that had some last at the end.
+    idle: Vec<Thread>,
+    closed: bool,
+}
+
+impl PriorityQueue {
+    /// Lanes that so many threads will work off.
+    pub(super) fn new(threads: usize) -> Self {
+        Self { threads, waiting: Mutex::default() }
+    }
+
+    pub(super) fn push(&self, job: EmbedRequest, purpose: Purpose) {
+        let mut waiting = self.lock();
+        let all_rest = waiting.idle.len() == self.threads;
+        let is_urgent = match purpose {
+            Purpose::Query(_) => {
+                waiting.queries.push_back(job);
+                true
+            }
+            Purpose::Save => {
+                waiting.patient_bytes += job.text.len();
+                waiting.saves.push_back(job);
+                waiting.patient_bytes > WAITING_MAX
+            }
+            Purpose::Passage => {
+                waiting.patient_bytes += job.text.len();
+                waiting.passages.push_back(job);
+                waiting.patient_bytes > WAITING_MAX
+            }
+        };
+        let woken = if all_rest || is_urgent { waiting.idle.pop() } else { None };
+        drop(waiting);
+        if let Some(thread) = woken {
+            thread.unpark();
+        }
+    }
+
+    /// The next job that someone still waits for; blocks until there is one, and answers `None` once
+    /// the lanes are closed.
+    pub(super) fn next(&self) -> Option<EmbedRequest> {
+        let mut waiting = self.lock();
+        loop {
+            if waiting.closed {
+                return None;
+            }
+            match waiting.pop() {
+                Some(job) if job.is_abandoned() => {}
+                Some(job) => return Some(job),
+                None => {
+                    waiting.idle.push(thread::current());
+                    drop(waiting);
+                    thread::park();
+                    waiting = self.lock();
+                    // Parked threads may wake by themselves.
+                    waiting.idle.retain(|idle| idle.id() != thread::current().id());
+                }
+            }
+        }
+    }
+
+    /// Lets the threads end. Jobs that wait are dropped with their callers' answers.
+    pub(super) fn close(&self) {
+        let mut waiting = self.lock();
+        let closed = Waiting { closed: true, ..Waiting::default() };
+        let before = std::mem::replace(&mut *waiting, closed);
+        drop(waiting);
+        before.idle.iter().for_each(Thread::unpark);
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one is still whole.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn pop(&mut self) -> Option<EmbedRequest> {
+        if let Some(query) = self.queries.pop_front() {
+            return Some(query);
+        }
+        let patient = self.saves.pop_front().or_else(|| self.passages.pop_front())?;
+        self.patient_bytes -= patient.text.len();
+        Some(patient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For a question of the one project there is.
+    fn asking() -> Purpose {
+        Purpose::Query("00000000-0000-0000-0000-000000000001".parse().expect("an id"))
+    }
+
+    fn next_text(lanes: &PriorityQueue) -> String {
+        lanes.next().expect("a job waits").text
+    }
+
+    #[test]
+    fn a_query_goes_ahead_of_what_is_saved_and_that_of_passages_that_came_before() {
+        let lanes = PriorityQueue::new(1);
+        let (first, _first) = EmbedRequest::new("passage 1".into());
+        let (second, _second) = EmbedRequest::new("passage 2".into());
+        let (saved, _saved) = EmbedRequest::new("saved".into());
+        let (query, _query) = EmbedRequest::new("query".into());
+        lanes.push(first, Purpose::Passage);
+        lanes.push(second, Purpose::Passage);
+        lanes.push(saved, Purpose::Save);
+        lanes.push(query, asking());
+        let order = [(); 4].map(|()| next_text(&lanes));
+        assert_eq!(order, ["query", "saved", "passage 1", "passage 2"]);
+    }
+
+    #[test]
+    fn a_job_nobody_waits_for_is_not_run() {
+        let lanes = PriorityQueue::new(1);
+        let (abandoned, answer) = EmbedRequest::new("abandoned".into());
+        let (wanted, _wanted) = EmbedRequest::new("wanted".into());
+        drop(answer);
+        lanes.push(abandoned, asking());
+        lanes.push(wanted, Purpose::Passage);
+        assert_eq!(next_text(&lanes), "wanted");
+    }
+
+    /// Lets two threads work off the lanes until `test` is done.
+    fn with_two_threads(embed: impl Fn(&str) + Sync, test: impl FnOnce(&PriorityQueue)) {
+        let lanes = PriorityQueue::new(2);
+        let work = || {
+            while let Some(job) = lanes.next() {
+                job.run(|text| {
+                    embed(text);
+                    Ok(vec![])
+                });
+            }
+        };
+        thread::scope(|scope| {
+            // Also when the test fails, or the scope would wait for ever.
+            let _closing = Closing(&lanes);
+            scope.spawn(work);
+            scope.spawn(work);
+            test(&lanes);
+        });
+    }
+
+    struct Closing<'a>(&'a PriorityQueue);
+
+    impl Drop for Closing<'_> {
+        fn drop(&mut self) {
+            self.0.close();
+        }
+    }
+
+    /// Waits until so many threads rest; the one that would be woken.
+    fn resting(lanes: &PriorityQueue, threads: usize) -> thread::ThreadId {
+        loop {
+            let waiting = lanes.lock();
+            if waiting.idle.len() == threads {
+                return waiting.idle.last().expect("one that rests").id();
+            }
+            drop(waiting);
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_thread_that_ran_last_runs_next() {
+        with_two_threads(
+            |_| {},
+            |lanes| {
+                let first = resting(lanes, 2);
+                for _ in 0..20 {
+                    let (job, answer) = EmbedRequest::new("text".into());
+                    lanes.push(job, asking());
+                    assert_eq!(answer.blocking_recv(), Ok(Ok(vec![])));
+                    assert_eq!(resting(lanes, 2), first);
+                }
+            },
+        );
+    }
+
+    #[test]
+    fn a_second_thread_wakes_for_a_query_and_for_much_work() {
+        let long = "long ".repeat(WAITING_MAX);
+        for (text, purpose) in [("query", asking()), (&*long, Purpose::Passage)] {
+            let gate = Mutex::new(());
+            let closed = gate.lock().expect("no one has panicked");
+            let pass = |text: &str| {
+                if text == "held up" {
+                    drop(gate.lock());
+                }
+            };
+            with_two_threads(pass, |lanes| {
+                resting(lanes, 2);
+                let (held_up, first) = EmbedRequest::new("held up".into());
+                lanes.push(held_up, Purpose::Passage);
+                resting(lanes, 1);
+                let (short, second) = EmbedRequest::new("short".into());
+                lanes.push(short, Purpose::Passage);
+                assert_eq!(lanes.lock().idle.len(), 1, "a short text waits for the first thread");
+                let (urgent, third) = EmbedRequest::new(text.into());
+                lanes.push(urgent, purpose);
+                // The first one is still held up: the second has run both.
+                assert!(second.blocking_recv().is_ok() && third.blocking_recv().is_ok());
+                drop(closed);
+                assert!(first.blocking_recv().is_ok());
+            });
+        }
+    }
+
+    #[test]
+    fn a_panic_is_an_answer_and_closing_ends_the_wait() {
+        let (job, mut answer) = EmbedRequest::new("text".into());
+        job.run(|_| panic!("in the runtime"));
+        assert!(answer.try_recv().expect("it was answered").is_err());
+
+        let lanes = PriorityQueue::new(1);
+        let (job, mut answer) = EmbedRequest::new("text".into());
+        lanes.push(job, Purpose::Passage);
+        lanes.close();
+        assert!(lanes.next().is_none());
+        assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+    }
+}

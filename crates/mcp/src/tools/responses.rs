@@ -1,0 +1,249 @@
+//! From the Core's answer to a tool result: text for models, and for programs the same as structured content,
+//! at about the same cost.
+
+use std::fmt::Write;
+
+use http::StatusCode;
+use mc_domain::ProjectKey;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use serde_json::{Map, Value, json};
+
+use super::Tool;
+use super::sections::{NoSection, Piece};
+use crate::core::CoreError;
+use crate::{render, resources};
+
+/// Tokens of an answer where the caller names no limit.
+const BUDGET: usize = 1_200;
+/// The same of search results whose scores are to be explained, which takes longer than what they are of.
+const BUDGET_TO_EXPLAIN: usize = 4_800;
+/// Most tokens of an answer, whatever is asked for.
+const MOST: usize = 32_000;
+/// What an answer says around what is read, in tokens: its marks, its source and how to read on.
+const AROUND: usize = 150;
+/// Least tokens of what is read: a letter a call helps nobody.
+const LEAST: usize = 50;
+/// Fields of a record that only its keeper needs.
+const FOR_KEEPERS: [&str; 9] = [
+    "versions",
+    "quality",
+    "recall_count",
+    "use_count",
+    "is_ttl_explicit",
+    "owner",
+    "created_at",
+    "dialog_id",
+    "version",
+];
+
+/// The tool result for the Core's `answer` to a call with `arguments`. What `open_doc` reads is [`opened`].
+pub fn answer(
+    tool: Tool,
+    arguments: &JsonObject,
+    answer: Value,
+) -> Result<CallToolResult, CoreError> {
+    if tool == Tool::Forget {
+        // A deletion has nothing to say.
+        let name = arguments.get("id").and_then(Value::as_str).unwrap_or_default();
+        return Ok(complete(vec![render::forgotten(name)], json!({ "forgotten": name })));
+    }
+    if !answer.is_object() {
+        return Err(CoreError::BadAnswer { status: StatusCode::OK });
+    }
+    Ok(match tool {
+        Tool::Recall => complete(vec![render::bundle(&answer)], render::slim_bundle(&answer)),
+        Tool::Search | Tool::SearchCode => {
+            let shown = render::results(&answer, budget(arguments));
+            complete(vec![shown.text], shown.structured)
+        }
+        Tool::Save => complete(vec![render::saved(&answer)], slim_save(&answer)),
+        Tool::LinkIssue => complete(vec![render::linked(&answer)], answer),
+        Tool::Feedback | Tool::OpenDoc | Tool::Forget => {
+            complete(vec![render::recorded(&answer)], answer)
+        }
+    })
+}
+
+/// What a save says, without the record: whoever sent it knows what it holds.
+fn slim_save(answer: &Value) -> Value {
+    let said = answer.as_object().into_iter().flatten();
+    let said = said.filter(|(name, value)| {
+        let is_empty = matches!(value, Value::Null) || **value == json!([]);
+        *name != "record" && !is_empty
+    });
+    Value::Object(said.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
+}
+
+fn budget(arguments: &JsonObject) -> usize {
+    let explains = arguments.get("explain").is_some_and(|explain| *explain == json!(true));
+    let default = if explains { BUDGET_TO_EXPLAIN } else { BUDGET };
+    let given = arguments.get("limit_tokens").and_then(Value::as_i64);
+    // A negative one asks for as little as there is.
+    given.map_or(default, |given| usize::try_from(given).unwrap_or(0).min(MOST))
+}
+
+/// What of the limit is left for what is read.
+fn room(arguments: &JsonObject) -> usize {
+    budget(arguments).saturating_sub(AROUND).max(LEAST)
+}
+
+/// What `open_doc` has read: a record, or a document or passage, of which `line` is to be shown.
+pub fn opened(
+    arguments: &JsonObject,
+    default_project: Option<&ProjectKey>,
+    mut answer: Value,
+    line: Option<usize>,
+) -> Result<CallToolResult, NoSection> {
+    if answer["what"] == "record" {
+        return Ok(record(arguments, answer));
+    }
+    let content = answer["content"].as_str().unwrap_or_default();
+    let shown = piece(arguments, content, line)?;
+    let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or(0);
+    let text = if offset > 0 && shown.text.is_empty() {
+        render::past_the_end(offset, content.chars().count())
+    } else {
+        render::piece(&answer, &shown)
+    };
+    shown.put_into(&mut answer);
+    let project = other_project(arguments, default_project);
+    let resource =
+        (answer["what"] == "document").then(|| resources::document_link(&answer, project));
+    let mut result = complete(vec![text], said_of_text(&answer));
+    result.content.extend(resource.flatten().map(ContentBlock::resource_link));
+    Ok(result)
+}
+
+fn piece(arguments: &JsonObject, content: &str, line: Option<usize>) -> Result<Piece, NoSection> {
+    let room = room(arguments);
+    let section = arguments.get("section").and_then(Value::as_str);
+    let offset = arguments.get("offset").and_then(Value::as_u64).filter(|offset| *offset > 0);
+    Ok(match (offset, section, line) {
+        (Some(offset), _, _) => Piece::at(content, offset, room),
+        (None, Some(section), _) => Piece::of_section(content, section, room)?,
+        (None, None, Some(line)) => Piece::around(content, line, room),
+        (None, None, None) => Piece::first(content, room),
+    })
+}
+
+/// The project of a call, where that is not the server's own.
+fn other_project<'a>(
+    arguments: &'a JsonObject,
+    default_project: Option<&ProjectKey>,
+) -> Option<&'a str> {
+    let project = arguments.get("project_key").and_then(Value::as_str)?;
+    let is_default =
+        default_project.is_some_and(|default| default.as_str().eq_ignore_ascii_case(project));
+    (!is_default).then_some(project)
+}
+
+/// A text's fields for a program.
+fn said_of_text(answer: &Value) -> Value {
+    let names = [
+        "what",
+        "id",
+        "title",
+        "url",
+        "location",
+        "line_start",
+        "line_end",
+        "trust",
+        "section",
+        "outline",
+        "content",
+        "next_offset",
+    ];
+    let said = names.into_iter().filter_map(|name| {
+        let value = answer.get(name).filter(|value| !value.is_null() && **value != json!(""))?;
+        Some((name.to_owned(), value.clone()))
+    });
+    let mut said: Map<_, _> = said.collect();
+    // Named in the schema, and so there, be they empty.
+    for name in ["title", "content"] {
+        said.entry(name).or_insert_with(|| json!(""));
+    }
+    Value::Object(said)
+}
+
+fn record(arguments: &JsonObject, mut answer: Value) -> CallToolResult {
+    let content = answer["content"].as_str().unwrap_or_default().to_owned();
+    let piece = Piece::at(&content, offset(arguments), room(arguments));
+    piece.put_into(&mut answer);
+    let mut text = render::record(&answer);
+    if let Some(next) = piece.next {
+        let _ = write!(text, "\nIt goes on: call open_doc again with offset {next}.");
+    }
+    if let Value::Object(fields) = &mut answer {
+        fields.retain(|name, value| {
+            let is_empty = value.is_null() || *value == json!([]) || *value == json!({});
+            let is_for_all = !is_empty && !FOR_KEEPERS.contains(&name.as_str());
+            is_for_all || name == "title"
+        });
+    }
+    complete(vec![text], answer)
+}
+
+fn offset(arguments: &JsonObject) -> u64 {
+    arguments.get("offset").and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn complete(texts: Vec<String>, mut structured: Value) -> CallToolResult {
+    render::structured(&mut structured);
+    let mut result = CallToolResult::success(texts.into_iter().map(ContentBlock::text).collect());
+    result.structured_content = Some(structured);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens;
+
+    fn arguments(value: Value) -> JsonObject {
+        let Value::Object(arguments) = value else { panic!("arguments are an object") };
+        arguments
+    }
+
+    fn text(result: &CallToolResult) -> &str {
+        &result.content[0].as_text().expect("a text").text
+    }
+
+    #[test]
+    fn an_offset_past_the_end_is_told_as_such() {
+        let answer = json!({"what": "document", "title": "T", "content": "abc"});
+        let opened = opened(&arguments(json!({"title": "T", "offset": 3})), None, answer, None);
+        let opened = opened.expect("a result");
+        let text = text(&opened);
+        assert!(
+            text.starts_with("The document has 3 characters, so nothing stands at offset 3"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_document_of_any_length_is_opened_within_the_budget() {
+        let long: String = (0..400)
+            .map(|n| format!("## Part {n}\n\n{}\n\n", "Words of it. ".repeat(40)))
+            .collect();
+        let plain = long.replace('#', "");
+        for (content, limit) in [(&long, 1_200), (&plain, 1_200), (&long, 3_000)] {
+            let answer = json!({"what": "document", "id": "d", "title": "T", "content": content});
+            let asked = arguments(json!({"title": "T", "limit_tokens": limit}));
+            let opened = opened(&asked, None, answer, None).expect("a result");
+            let shown = tokens::count(text(&opened));
+            let structured = opened.structured_content.expect("structured content");
+            assert!(shown <= limit && shown * 2 > limit, "{shown} tokens of {limit}");
+            assert!(tokens::count(&structured.to_string()) * 10 <= shown * 12, "{structured}");
+        }
+    }
+
+    #[test]
+    fn a_save_says_what_became_of_it_and_not_what_was_sent() {
+        let sent = json!({"outcome": "proposed", "id": "r", "message": "proposed r", "reason": "an agent's",
+            "redactions": [], "citations": [], "record": {"content": "long"}, "scores": {"novelty": 1.0}});
+        let saved = answer(Tool::Save, &JsonObject::new(), sent).expect("a result");
+        let structured = saved.structured_content.expect("structured content");
+        assert_eq!(structured["outcome"], "proposed");
+        assert!(structured.get("record").is_none() && structured.get("redactions").is_none());
+    }
+}

@@ -1,0 +1,266 @@
+//! From task, path, symbols and signals to a query.
+
+use std::sync::LazyLock;
+
+use mc_sanitizer::{Policy, mask_with};
+use mc_search::Query;
+use mc_search::query::gloss;
+use mc_store::passages::PassageFilter;
+use mc_store::tasks::Task;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::RecallRequest;
+use super::signals::essence;
+use crate::confidence::{QueryFeatures, is_latin};
+use crate::distill::{scope_of_path, scope_of_symbol};
+use crate::judge::ParsedNote;
+use crate::task_ids;
+
+/// What is asked, without secrets.
+#[derive(Debug, Clone)]
+pub struct RecallQuery {
+    /// For ranking.
+    pub question: QueryFeatures,
+    /// Issues that are asked about, by the tracker's ids: the task at hand, and those that the texts name.
+    pub task_ids: Vec<String>,
+    text: String,
+    symbols: Vec<String>,
+    path: Option<String>,
+    request: Value,
+}
+
+impl RecallQuery {
+    /// The query for records: words, and the symbols as words. Ids of issues are no words.
+    pub fn of_records(&self, filter: PassageFilter) -> Query {
+        let text = joined(std::iter::once(&self.text).chain(&self.symbols));
+        self.query(text, filter)
+    }
+
+    /// The query for anything else.
+    pub fn of_places(&self, filter: PassageFilter) -> Query {
+        self.query(self.text.clone(), filter)
+    }
+
+    /// The query for commits, whose messages name parts of the code by words, and whose issues are taken out.
+    pub fn of_changes(&self, filter: PassageFilter) -> Query {
+        let parts = std::iter::once(&self.text).chain(&self.symbols).chain(&self.path);
+        Query::text(joined(parts), filter)
+    }
+
+    /// Ids of issues are looked up, and besides found where they stand as a whole: what looks like one (`GPT-4`) may be
+    /// a word.
+    fn query(&self, text: String, filter: PassageFilter) -> Query {
+        let paths = self.path.iter().cloned().collect();
+        let ids = self.task_ids.clone();
+        Query { symbols: self.symbols.clone(), paths, ids, ..Query::text(text, filter) }
+    }
+
+    /// Whether anything is asked but issues.
+    pub fn has_words(&self) -> bool {
+        !self.text.is_empty() || !self.symbols.is_empty() || self.path.is_some()
+    }
+
+    /// The file or directory that is asked about.
+    pub fn paths(&self) -> Vec<String> {
+        self.path.iter().map(|path| path.trim_matches('/').to_owned()).collect()
+    }
+
+    /// The request as it may be kept.
+    pub fn as_json(&self) -> Value {
+        self.request.clone()
+    }
+}
+
+/// The parts as one text, those without any left out.
+fn joined<'a>(parts: impl Iterator<Item = &'a String>) -> String {
+    parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ")
+}
+
+/// Reads a request, masked as the texts are that it is compared with; `None` when it asks for nothing.
+pub fn read(
+    request: &RecallRequest,
+    task: Option<&Task>,
+    sanitizing: &Policy,
+) -> Option<RecallQuery> {
+    let clean = |text: &str| {
+        let text = mask_with(text, sanitizing).text.into_string();
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let query = request.query.as_deref().and_then(clean);
+    let task_id = request.task_external_id.as_deref().and_then(clean);
+    let path = request.repo_path.as_deref().and_then(clean);
+    let symbols: Vec<String> = request.symbols.iter().filter_map(|s| clean(s)).collect();
+    let signals = request.signals.iter().filter_map(|s| clean(s));
+    let signals: Vec<String> = signals.map(|signal| essence(&signal)).collect();
+    // Titles come from our own database, where only clean text is.
+    let title = task.map(|task| task.title.clone()).filter(|title| !title.is_empty());
+
+    let said = [&query, &title].into_iter().flatten().chain(&signals);
+    let task_ids = task_ids::asked(task_id.clone(), said.map(String::as_str));
+    let stripped = |text: &String| Some(task_ids::strip(text)).filter(|text| !text.is_empty());
+    let texts: Vec<String> = [&query, &title].into_iter().flatten().filter_map(stripped).collect();
+    let noticed: Vec<String> = signals.iter().filter_map(stripped).collect();
+    let text = [texts.as_slice(), noticed.as_slice()].concat().join(" ");
+    if text.is_empty() && symbols.is_empty() && path.is_none() && task_ids.is_empty() {
+        return None;
+    }
+    let gloss = gloss::english(&text).map(|gloss| gloss.text);
+    let question = QueryFeatures {
+        texts: texts.iter().chain(&gloss).map(|text| ParsedNote::read(text)).collect(),
+        symbols: symbols.iter().flat_map(|symbol| names(symbol)).collect(),
+        named: symbols.clone(),
+        issues: task_ids.iter().map(|id| id.to_lowercase()).collect(),
+        signals: noticed
+            .iter()
+            .map(|signal| ParsedNote::read(&signal.replace(['-', '_'], " ")))
+            .collect(),
+        scope: scope(path.as_deref(), &symbols),
+        path: path.clone(),
+        is_latin: is_latin(&text) || gloss.is_some(),
+        seeks_places: query.as_deref().is_some_and(seeks_places),
+    };
+    let request = json!({
+        "query": query, "task_external_id": task_id, "repo_path": path, "symbols": symbols,
+        "signals": signals, "limit_tokens": request.limit.get(),
+        "time_budget_ms": u64::try_from(request.time_budget.as_millis()).unwrap_or(u64::MAX),
+    });
+    Some(RecallQuery { question, task_ids, text, symbols, path, request })
+}
+
+/// Names code or documents as what is sought.
+static NAMES_PLACES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix)
+        \b(in|of)\ the\ (code|source|repo|repository|codebase)\b
+        | \b(which|what)\ (file|function|class|method|module|struct|type)s?\b
+        | \b(according\ to|in)\ the\ (manual|docs?|documentation|guide|readme)\b
+        | \bв\ (коде|документации|какой\ функции|каком\ (файле|классе|методе))",
+    )
+    .expect("a checked expression")
+});
+
+/// Asks where something is, or how something works.
+static ASKS_OF_THINGS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(where|how) (is|are|does|was|were)\b|^(где|как) (работа|устро|реализ|определ|описан)")
+        .expect("a checked expression")
+});
+
+/// What people ask of each other is answered by notes: how *we* do it, where do *I* put it.
+static ASKS_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(we|i|our|us|my|мы|нас|наш\w*|я|мне)\b").expect("a checked expression")
+});
+
+fn seeks_places(query: &str) -> bool {
+    NAMES_PLACES.is_match(query)
+        || (ASKS_OF_THINGS.is_match(query.trim_start()) && !ASKS_PEOPLE.is_match(query))
+}
+
+fn scope(path: Option<&str>, symbols: &[String]) -> Vec<String> {
+    let mut scope: Vec<String> = path.map(scope_of_path).unwrap_or_default();
+    scope.extend(symbols.iter().flat_map(|symbol| scope_of_symbol(symbol)));
+    let mut seen = std::collections::HashSet::new();
+    scope.retain(|part| seen.insert(part.clone()));
+    scope
+}
+
+/// A symbol's qualified name and its own name, in lower case.
+fn names(symbol: &str) -> Vec<String> {
+    let full = symbol.to_lowercase();
+    let own = full.rsplit(['#', '.', ':', '/']).next().unwrap_or_default().to_owned();
+    // A short name (`new`, `call`) is everywhere and proves nothing.
+    if own.chars().count() >= 5 && own != full { vec![full, own] } else { vec![full] }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use mc_domain::ProjectId;
+
+    use super::*;
+
+    fn request() -> RecallRequest {
+        RecallRequest::new(ProjectId::generate(), "local")
+    }
+
+    #[test]
+    fn the_seeds_request_becomes_one_query() {
+        let request = RecallRequest {
+            task_external_id: Some("CS-214".into()),
+            repo_path: Some("app/services/cart_sessions".into()),
+            symbols: vec!["CartSessions::Setting#trigger_delay_time_in_minutes".into()],
+            signals: vec!["nil-delay".into()],
+            ..request()
+        };
+        let asked = read(&request, None, &Policy::default()).unwrap();
+        assert_eq!(asked.question.scope, ["cart_sessions", "setting"]);
+        assert_eq!(asked.text, "nil-delay");
+        assert_eq!(asked.task_ids, ["CS-214"]);
+        assert_eq!(asked.question.symbols[1], "trigger_delay_time_in_minutes");
+    }
+
+    #[test]
+    fn questions_about_code_are_told_from_those_about_people() {
+        for query in [
+            "Where are flag names suggested?",
+            "how does it decide, in the code",
+            "which function parses the header",
+            "how is the cache keyed",
+        ] {
+            assert!(seeks_places(query), "{query}");
+        }
+        for query in [
+            "where do I put translations",
+            "how do we rotate keys",
+            "why does the build fail",
+            "what is our defined process",
+        ] {
+            assert!(!seeks_places(query), "{query}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_question_are_counted_where_it_has_nothing_else() {
+        let asked = |query: &str, symbols: &[&str]| {
+            let symbols = symbols.iter().map(|&symbol| symbol.to_owned()).collect();
+            let request = RecallRequest { query: Some(query.into()), symbols, ..request() };
+            read(&request, None, &Policy::default()).unwrap().question.bare_words()
+        };
+        assert_eq!(asked("make it faster", &[]), Some(2));
+        assert_eq!(asked("fix the failing test", &[]), Some(3));
+        assert_eq!(asked("make it faster", &["Cart#total"]), None);
+        assert_eq!(asked("why E0123", &[]), None);
+    }
+
+    #[test]
+    fn a_russian_question_counts_as_read() {
+        let request = RecallRequest {
+            query: Some("почему падает сборка".into()), ..request()
+        };
+        let question = read(&request, None, &Policy::default()).unwrap().question;
+        assert!(question.is_latin && question.texts.len() == 2, "{question:?}");
+    }
+
+    #[test]
+    fn a_request_for_nothing_is_none_and_secrets_do_not_get_through() {
+        assert!(read(&request(), None, &Policy::default()).is_none());
+        assert!(
+            read(
+                &RecallRequest { query: Some("  \n".into()), ..request() },
+                None,
+                &Policy::default()
+            )
+            .is_none()
+        );
+        let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let asked = read(
+            &RecallRequest { query: Some(format!("token {token}")), ..request() },
+            None,
+            &Policy::default(),
+        )
+        .unwrap();
+        assert!(!asked.text.contains(&token) && !asked.as_json().to_string().contains(&token));
+    }
+}

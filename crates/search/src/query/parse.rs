@@ -1,0 +1,178 @@
+//! Which symbols and paths a query names.
+
+use super::{Query, prefix};
+use crate::names;
+
+/// Names taken from one query; a longer list is a dump, and its words are searched anyway.
+const MAX_NAMES: usize = 32;
+
+/// How sure it is that a name is what the query is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// It stands somewhere in the text.
+    Mentioned,
+    /// The caller named it, or the whole text is that name.
+    Named,
+}
+
+/// A symbol or path that a query names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// Look-up spelling ([`names::symbol_key`], [`names::path_key`]).
+    pub key: String,
+    /// As it was written.
+    pub written: String,
+    /// How sure it is that this is meant.
+    pub certainty: Certainty,
+}
+
+/// The names in a query.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParsedQuery {
+    /// Symbols, surest first.
+    pub symbols: Vec<Name>,
+    /// Paths, surest first.
+    pub paths: Vec<Name>,
+    /// Words that name one thing among many alike (`E0123`, `CS-214`, `trigger_delay`), lower-cased.
+    pub identifiers: Vec<String>,
+    /// Stems of the words by which the text names a part of the system in front of its colon
+    /// (`fix(jwt): ...`).
+    pub scope_prefix: Vec<String>,
+}
+
+/// Finds the names: those that were given as such, and words of the text that look like code or
+/// like a file.
+pub fn parse(query: &Query) -> ParsedQuery {
+    let mut found =
+        ParsedQuery { scope_prefix: prefix::terms(&query.text), ..ParsedQuery::default() };
+    for symbol in &query.symbols {
+        add(&mut found.symbols, names::symbol_key(symbol), symbol, Certainty::Named);
+    }
+    for path in &query.paths {
+        add(&mut found.paths, names::path_key(path), path, Certainty::Named);
+    }
+    found.identifiers.extend(query.ids.iter().take(MAX_NAMES).map(|id| id.to_lowercase()));
+    let mut words = query.text.split_whitespace();
+    let only_word = match (words.next(), words.next()) {
+        (Some(word), None) => Some(word),
+        _ => None,
+    };
+    for word in query.text.split_whitespace().map(trimmed) {
+        let certainty = if only_word.is_some() { Certainty::Named } else { Certainty::Mentioned };
+        if looks_like_path(word) {
+            add(&mut found.paths, names::path_key(word), word, certainty);
+        }
+        if tells_apart(word) && found.identifiers.len() < MAX_NAMES {
+            found.identifiers.push(word.to_lowercase());
+        }
+        if only_word.is_some() || looks_like_symbol(word) {
+            add(&mut found.symbols, names::symbol_key(word), word, certainty);
+        }
+    }
+    found
+}
+
+fn add(to: &mut Vec<Name>, key: Option<String>, written: &str, certainty: Certainty) {
+    let Some(key) = key else { return };
+    if to.len() < MAX_NAMES && !to.iter().any(|name| name.key == key) {
+        to.push(Name { key, written: trimmed(written).to_owned(), certainty });
+    }
+}
+
+/// Without the marks that surround a name in prose.
+fn trimmed(word: &str) -> &str {
+    let word = word.trim_start_matches(['(', '[', '{', '<', '"', '\'', '`', '«', '“', '*']);
+    word.trim_end_matches([
+        ')', ']', '}', '>', '"', '\'', '`', '»', '”', '*', ',', ';', '.', '!', '?', ':',
+    ])
+}
+
+/// A slash between names, or a name with a short extension; not a URL.
+fn looks_like_path(word: &str) -> bool {
+    if word.contains("://") || word.len() < 3 {
+        return false;
+    }
+    let inner_slash = word.trim_matches('/').contains(['/', '\\']);
+    inner_slash || has_extension(word)
+}
+
+fn has_extension(word: &str) -> bool {
+    let word = word.split(':').next().unwrap_or_default();
+    word.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && (1..=5).contains(&extension.len())
+            && extension.starts_with(|c: char| c.is_ascii_lowercase())
+            && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+/// Separators of code, an underscore, a call, or a capital after a small letter.
+fn looks_like_symbol(word: &str) -> bool {
+    let word = word.split('(').next().unwrap_or_default();
+    let joined = word.contains("::")
+        || word.contains("->")
+        || between_names(word, '#')
+        || between_names(word, '.')
+        || between_names(word, '_');
+    let hump =
+        word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    joined || hump
+}
+
+/// A letter and a digit in one word, or a symbol.
+fn tells_apart(word: &str) -> bool {
+    let has = |wanted: fn(char) -> bool| word.chars().any(wanted);
+    (has(char::is_alphabetic) && has(char::is_numeric)) || looks_like_symbol(word)
+}
+
+fn between_names(word: &str, separator: char) -> bool {
+    word.split_once(separator).is_some_and(|(before, after)| {
+        before.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphabetic)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use mc_domain::ProjectId;
+    use mc_store::passages::PassageFilter;
+
+    use super::*;
+
+    fn names(text: &str) -> (Vec<String>, Vec<String>) {
+        let filter = PassageFilter::project(ProjectId::generate());
+        let found = parse(&Query::text(text, filter));
+        let keys = |names: Vec<Name>| names.into_iter().map(|name| name.key).collect();
+        (keys(found.symbols), keys(found.paths))
+    }
+
+    #[test]
+    fn names_are_told_from_prose() {
+        let cases: &[(&str, &[&str], &[&str])] = &[
+            ("why does the cart forget its items", &[], &[]),
+            ("where is `Setting#delay` read?", &["setting.delay"], &[]),
+            ("see CartSessions::Setting, it fails.", &["cartsessions.setting"], &[]),
+            ("parseUserId() returns None", &["parseuserid"], &[]),
+            ("app/models/cart.rb:12: boom", &[], &["app/models/cart.rb"]),
+            ("look at https://example.org/a/b.html", &[], &[]),
+            ("setting", &["setting"], &[]),
+            ("ошибка в trigger_delay, при старте.", &["trigger_delay"], &[]),
+        ];
+        for (text, symbols, paths) in cases {
+            let (found_symbols, found_paths) = names(text);
+            assert_eq!(found_paths, *paths, "{text}");
+            for symbol in *symbols {
+                assert!(found_symbols.iter().any(|s| s == symbol), "{text}: {found_symbols:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_caller_names_is_surer_than_what_the_text_mentions() {
+        let mut query =
+            Query::text("Setting.delay is ignored", PassageFilter::project(ProjectId::generate()));
+        query.symbols.push("Setting#delay".into());
+        let found = parse(&query);
+        assert_eq!(found.symbols.len(), 1, "one name, however spelled");
+        assert_eq!(found.symbols[0].certainty, Certainty::Named);
+    }
+}

@@ -1,0 +1,75 @@
+//! What came by a connection and was not seen yet on the list of all that its system has: kept here, so that reading
+//! the list can take several jobs.
+
+use mc_domain::IntegrationId;
+
+use crate::{Error, Tx};
+
+/// Begins a list anew, for the tasks that came by a connection and are not known to be gone; answers how many there are.
+pub async fn seed_tasks(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
+    forget(tx, id).await?;
+    let expected = sqlx::query!(
+        "insert into deletion_candidates (project_id, integration_id, external_id)
+         select project_id, integration_id, external_id from tasks
+         where integration_id = $1 and status <> 'deleted'",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(expected.rows_affected())
+}
+
+/// Begins a list anew, for the documents that came by a connection; answers how many ids they have.
+pub async fn seed_docs(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
+    forget(tx, id).await?;
+    let expected = sqlx::query!(
+        "insert into deletion_candidates (project_id, integration_id, external_id)
+         select distinct project_id, integration_id, doc_id from docs where integration_id = $1",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(expected.rows_affected())
+}
+
+/// Notes that these are there.
+pub async fn mark_seen(tx: &mut Tx, id: IntegrationId, ids: &[String]) -> Result<(), Error> {
+    sqlx::query!(
+        "delete from deletion_candidates where integration_id = $1 and external_id = any($2)",
+        id.0,
+        ids
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Whether any was not seen yet.
+pub async fn has_any(tx: &mut Tx, id: IntegrationId) -> Result<bool, Error> {
+    Ok(sqlx::query_scalar!(
+        r#"select exists (select from deletion_candidates where integration_id = $1) as "left!""#,
+        id.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?)
+}
+
+/// Takes some of those that were not seen off the list, in order; none once all were taken.
+pub async fn take(tx: &mut Tx, id: IntegrationId, most: i64) -> Result<Vec<String>, Error> {
+    Ok(sqlx::query_scalar!(
+        "delete from deletion_candidates where integration_id = $1 and external_id in (
+             select u.external_id from deletion_candidates u where u.integration_id = $1 order by u.external_id limit $2)
+         returning external_id",
+        id.0,
+        most
+    )
+    .fetch_all(&mut *tx.0)
+    .await?)
+}
+
+async fn forget(tx: &mut Tx, id: IntegrationId) -> Result<(), Error> {
+    sqlx::query!("delete from deletion_candidates where integration_id = $1", id.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,373 @@
+//! Who and what each record was made of, and forgetting all that came from one of them.
+
+use chrono::{DateTime, Utc};
+use mc_domain::{ProjectId, RecordId, Trust, UserId};
+
+use super::{Record, RecordBody, RecordSource, Version};
+use crate::{Error, Store, Tx};
+
+/// A save that went into a record.
+#[derive(Debug, Clone)]
+pub struct Contribution {
+    /// The record's version that it made.
+    pub version: i32,
+    /// Who saved it.
+    pub saved_by: Option<UserId>,
+    /// Who saved it, by login.
+    pub login: Option<String>,
+    /// What it was taken from; empty for what somebody just said.
+    pub source: String,
+    /// When.
+    pub saved_at: DateTime<Utc>,
+}
+
+/// Whose, or what's, contributions.
+#[derive(Debug, Clone)]
+pub enum Contributor {
+    /// Those of a user.
+    User(UserId),
+    /// Those from a source.
+    Source(String),
+}
+
+impl Contributor {
+    fn columns(&self) -> (Option<uuid::Uuid>, Option<&str>) {
+        match self {
+            Self::User(user) => (Some(user.0), None),
+            Self::Source(source) => (None, Some(source)),
+        }
+    }
+}
+
+/// Notes that a save went into a record, as it is now.
+pub async fn contributed(
+    tx: &mut Tx,
+    record: RecordId,
+    origin: &RecordSource,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "insert into record_contributions (project_id, record_id, version, saved_by, source, private_to)
+         select project_id, id, version, $2, $3, private_to from memory_records where id = $1",
+        record.0,
+        origin.saved_by.map(|user| user.0),
+        origin.source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Of one person, so many sources of the same text are noted.
+const SOURCES_OF_ONE: i64 = 16;
+
+/// Notes that a save said just what a record says now; `false` where that is noted already, or was often enough.
+pub async fn add_contribution(
+    tx: &mut Tx,
+    record: RecordId,
+    origin: &RecordSource,
+) -> Result<bool, Error> {
+    let noted = sqlx::query!(
+        "insert into record_contributions (project_id, record_id, version, saved_by, source, private_to)
+         select r.project_id, r.id, r.version, $2, $3, r.private_to from memory_records r
+         where r.id = $1 and $4 > (
+             select case when bool_or(s.source = $3) then $4 else count(*) end
+             from record_contributions s where s.record_id = r.id and s.version = r.version
+                 and s.saved_by is not distinct from $2)",
+        record.0,
+        origin.saved_by.map(|user| user.0),
+        origin.source,
+        SOURCES_OF_ONE
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(noted.rows_affected() > 0)
+}
+
+/// What a record was made of, oldest first.
+pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contribution>, Error> {
+    let rows = sqlx::query!(
+        r#"select s.version, s.saved_by, u.login as "login?", s.source, s.saved_at
+           from record_contributions s left join users u on u.id = s.saved_by
+           where s.record_id = $1 order by s.id"#,
+        record.0
+    )
+    .fetch_all(&mut *store.read().await?)
+    .await?;
+    let contribution = rows.into_iter().map(|row| Contribution {
+        version: row.version,
+        saved_by: row.saved_by.map(UserId),
+        login: row.login,
+        source: row.source,
+        saved_at: row.saved_at,
+    });
+    Ok(contribution.collect())
+}
+
+/// A record to which somebody contributed.
+#[derive(Debug, Clone, Copy)]
+pub struct AffectedRecords {
+    /// The record.
+    pub id: RecordId,
+    /// The newest version that somebody else made; `None` where nobody did.
+    pub others: Option<i32>,
+    /// The version that it has now.
+    pub version: i32,
+    /// The newest version that the contributor made.
+    pub theirs: i32,
+}
+
+/// The records of the project, live or not, to which a contributor contributed, in one order.
+pub async fn records_of(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+) -> Result<Vec<AffectedRecords>, Error> {
+    let (user, source) = contributor.columns();
+    let rows = sqlx::query!(
+        r#"select r.id, r.version,
+                  max(s.version) filter (where s.saved_by = $2 or s.source = $3) as "theirs!",
+                  max(s.version) filter (
+                      where not coalesce(s.saved_by = $2 or s.source = $3, false)) as others
+           from memory_records r join record_contributions s on s.record_id = r.id
+           where r.project_id = $1
+           group by r.id, r.version
+           having bool_or(s.saved_by = $2 or s.source = $3)
+           order by r.id"#,
+        project.0,
+        user,
+        source
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let touched = rows.into_iter().map(|row| AffectedRecords {
+        id: row.id.into(),
+        others: row.others,
+        version: row.version,
+        theirs: row.theirs,
+    });
+    Ok(touched.collect())
+}
+
+/// Takes a contributor's contributions to a record out of its provenance, and what was theirs alone out of
+/// its history. Of the texts behind it, those that others saved as well are those others' from then on.
+pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
+    let (user, source) = contributor.columns();
+    if let Some(user) = user {
+        leave_docs(tx, record, user).await?;
+    }
+    sqlx::query!(
+        "delete from record_versions v where v.record_id = $1
+             and exists (select from record_contributions s
+                         where s.record_id = $1 and s.version = v.version
+                             and (s.saved_by = $2 or s.source = $3))
+             and not exists (select from record_contributions s
+                             where s.record_id = $1 and s.version = v.version
+                                 and not coalesce(s.saved_by = $2 or s.source = $3, false))",
+        record.0,
+        user,
+        source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    sqlx::query!(
+        "delete from record_contributions where record_id = $1 and (saved_by = $2 or source = $3)",
+        record.0,
+        user,
+        source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Makes the documents behind a record that are a user's somebody else's, where somebody else saved the same text. A
+/// document bears the time of the transaction in which it was last saved, as the contribution does, which tells of which
+/// version it is the whole text. One that was handed on from another record bears the time of no contribution: it is
+/// theirs who came into this record together with the user.
+async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(), Error> {
+    sqlx::query!(
+        "with said as (
+             select version, content from memory_records where id = $1
+             union all
+             select version, content from record_versions where record_id = $1),
+         theirs as (
+             select d.id, (select max(s.version) from record_contributions s
+                           where s.record_id = $1 and s.saved_at = d.sent_at) as version
+             from docs d where d.record_id = $1 and d.saved_by = $2),
+         shared as (
+             select distinct on (t.id) t.id, s.saved_by
+             from theirs t join record_contributions s on s.record_id = $1 and s.saved_by is distinct from $2
+             where case when t.version is null
+                 then exists (select from record_contributions o
+                              where o.record_id = $1 and o.saved_by = $2 and o.saved_at = s.saved_at)
+                 else s.version = t.version
+                     or exists (select from said a join said b on a.content = b.content
+                                where a.version = s.version and b.version = t.version) end
+             order by t.id, s.saved_by is null, s.id desc)
+         update docs d set saved_by = shared.saved_by from shared where d.id = shared.id",
+        record.0,
+        user
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// The records that these replaced.
+pub async fn replaced_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>, Error> {
+    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
+    let replaced =
+        sqlx::query_scalar!("select id from memory_records where superseded_by = any($1)", &ids)
+            .fetch_all(&mut *tx.0)
+            .await?;
+    Ok(replaced.into_iter().map(RecordId::from).collect())
+}
+
+/// Deletes a record, with its history and what search sees of it. What it had replaced is replaced by what
+/// replaced it in turn; answers the records that nothing replaces now, which come back if the caller
+/// restores them.
+pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>, Error> {
+    let freed = sqlx::query_scalar!(
+        r#"with handed_on as (
+               update memory_records r set superseded_by = e.superseded_by
+               from memory_records e
+               where e.id = $1 and r.superseded_by = e.id and r.visibility <> 'proposed'
+               returning r.id, r.superseded_by)
+           select id as "id!" from handed_on where superseded_by is null"#,
+        id.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    sqlx::query!("delete from memory_records where id = $1", id.0).execute(&mut *tx.0).await?;
+    Ok(freed.into_iter().map(RecordId::from).collect())
+}
+
+/// Names what replaces a record that is replaced already.
+pub async fn transfer_superseded(tx: &mut Tx, id: RecordId, by: RecordId) -> Result<(), Error> {
+    sqlx::query!(
+        "update memory_records set superseded_by = $2 where id = $1 and state = 'superseded'",
+        id.0,
+        by.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Forgets what a record said before.
+pub async fn delete_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
+    sqlx::query!("delete from record_versions where record_id = $1", id.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Another live record, for the same readers, that says just this.
+pub async fn same(
+    tx: &mut Tx,
+    record: &Record,
+    body: &RecordBody,
+) -> Result<Option<RecordId>, Error> {
+    let id = sqlx::query_scalar!(
+        "select id from memory_records
+         where project_id = $1 and kind = $2 and content_hash = $3 and visibility = $4
+             and private_to is not distinct from $5 and id <> $6 and state in ('active', 'stale')",
+        record.project.0,
+        body.kind.as_str(),
+        body.content_hash,
+        record.access.visibility.as_str(),
+        record.access.private_to.map(|user| user.0),
+        record.id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    Ok(id.map(RecordId::from))
+}
+
+/// Where a record came from, as the transaction sees it, oldest first.
+pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>, Error> {
+    let rows = sqlx::query!(
+        "select saved_by, source from record_contributions where record_id = $1 order by id",
+        record.0
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let origin =
+        |row: Option<uuid::Uuid>, source| RecordSource { saved_by: row.map(UserId), source };
+    Ok(rows.into_iter().map(|row| origin(row.saved_by, row.source)).collect())
+}
+
+/// Makes a record what it was in the version `said` before somebody's changes, which are not kept: neither
+/// in the record nor in its history. It is a new version, which nobody takes for the one that they have
+/// read; who made `said` has made it. What it cited is the caller's to put back.
+pub async fn rewrite(
+    tx: &mut Tx,
+    id: RecordId,
+    said: &Version,
+    body: &RecordBody,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "with rewritten as (
+             update memory_records set title = $3, content = $4, scope = $5, tags = $6, meta = $7,
+                 content_hash = $8, simhash = $9, kind = $10, owner = $11, ttl = $12, is_ttl_explicit = $13,
+                 trust = $14, version = version + 1, updated_at = now()
+             where id = $1 returning version),
+         said_now as (delete from record_versions where record_id = $1 and version = $2)
+         update record_contributions s set version = r.version from rewritten r
+         where s.record_id = $1 and s.version = $2",
+        id.0,
+        said.version,
+        body.title.as_str(),
+        body.content.as_str(),
+        &body.scope,
+        &body.tags,
+        body.meta,
+        body.content_hash,
+        body.simhash.cast_signed(),
+        body.kind.as_str(),
+        body.owner,
+        body.ttl,
+        body.is_ttl_explicit,
+        said.trust.min(Trust::Team).as_str()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Deletes a contributor's dialogs with what search sees of them; answers how many.
+pub async fn forget_dialogs(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+) -> Result<u64, Error> {
+    let Contributor::User(user) = contributor else { return Ok(0) };
+    let gone = sqlx::query!(
+        "delete from dialogs where project_id = $1 and saved_by = $2",
+        project.0,
+        user.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected())
+}
+
+/// Deletes the documents of a contributor, but for files of repositories, which come and go with those;
+/// answers how many. To be called after [`forget`], which leaves those to others that are theirs, too.
+pub async fn forget_docs(
+    tx: &mut Tx,
+    project: ProjectId,
+    contributor: &Contributor,
+) -> Result<u64, Error> {
+    let (user, source) = contributor.columns();
+    let gone = sqlx::query!(
+        "delete from docs where project_id = $1 and file_id is null
+             and (saved_by = $2 or source = $3)",
+        project.0,
+        user,
+        source
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(gone.rows_affected())
+}

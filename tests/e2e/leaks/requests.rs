@@ -1,0 +1,442 @@
+//! Needles in every text field of every request.
+
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::canaries::{Form, Kind};
+use super::world::{HOLDING, PROJECT, World};
+
+/// Characters that words, names, titles and texts of a request may have.
+const WORD: usize = 120;
+const TITLE: usize = 300;
+
+/// Records with every kind of needle in every field.
+pub async fn save(world: &mut World) {
+    for kind in Kind::ALL {
+        let mut record = json!({
+            "project_key": PROJECT, "kind": "fewshot",
+            "content": content(world, "content of a save", kind),
+            "title": world.line("title of a save", kind, TITLE),
+            "owner": world.line("owner of a save", kind, WORD),
+            "patch_ref": world.word("patch of a save", kind, WORD),
+            "url": url(world, "url of a save", kind),
+        });
+        record["scope"] = list(world.word("scope of a save", kind, WORD));
+        record["tags"] = list(world.word("tag of a save", kind, WORD));
+        record["steps"] = json!([
+            world.sower.text("step of a save", kind, Form::Plain),
+            world.sower.text("step of a save", kind, Form::Ruby),
+        ]);
+        record["meta"] = Value::Object(meta(world, kind));
+        record["citations"] = json!([{
+            "file": file(world, "file cited by a save", kind),
+            "symbol": world.word("symbol cited by a save", kind, WORD),
+        }]);
+        world.post("/save", &without_nulls(record)).await;
+    }
+    for kind in Kind::WORDS {
+        let task = world.word("task of a save", kind, WORD);
+        let record = json!({ "project_key": PROJECT, "kind": "fact", "task_external_id": task,
+            "content": format!("The carts are emptied at night, says {kind:?}.") });
+        world.send(Method::POST, "/save", &record).await;
+    }
+    let proposed = content(world, "content of a proposal", Kind::GithubToken);
+    let proposal = json!({ "project_key": PROJECT, "kind": "gotcha", "visibility": "proposed",
+        "content": format!("Carts are said to be frozen on Sundays.\n{proposed}") });
+    let proposed = world.post("/save", &proposal).await;
+    assert_eq!(proposed["outcome"], "proposed", "{proposed}");
+}
+
+/// A needle in all its forms, with a sentence that makes each record another.
+fn content(world: &mut World, place: &str, kind: Kind) -> String {
+    let mut text = format!("What the shop knows of {kind:?}: orders stay open for a while.\n");
+    for form in forms(kind) {
+        text.push_str(&world.sower.text(place, kind, form));
+        text.push('\n');
+    }
+    text
+}
+
+fn forms(kind: Kind) -> impl Iterator<Item = Form> {
+    Form::ALL.into_iter().filter(move |form| *form != Form::Split || !kind.is_personal())
+}
+
+fn url(world: &mut World, place: &str, kind: Kind) -> String {
+    let text = world.sower.text(place, kind, Form::Url);
+    text.lines().last().unwrap_or_default().to_owned()
+}
+
+fn file(world: &mut World, place: &str, kind: Kind) -> String {
+    // What ends in another word is another address, and a URL is no path.
+    let fits = matches!(kind, Kind::GithubToken | Kind::Mail);
+    let needle = fits.then(|| world.word(place, kind, TITLE)).flatten();
+    format!("config/{}", needle.unwrap_or_else(|| "none".to_owned()))
+}
+
+fn meta(world: &mut World, kind: Kind) -> Map<String, Value> {
+    let mut meta = Map::new();
+    let json = world.sower.text("JSON in meta", kind, Form::Json);
+    let deep = world.sower.text("depth of meta", kind, Form::Plain);
+    meta.insert("note".to_owned(), json!([{ "deeper": { "still": deep } }, json]));
+    if let Some(key) = world.word("key of meta", kind, WORD) {
+        meta.insert(key, json!({ "x": 1 }));
+    }
+    let value = world.sower.word("value in meta", Kind::Password);
+    meta.insert("password".to_owned(), json!(value));
+    if let Some(number) = world.word("number in meta", Kind::Card, WORD) {
+        meta.insert("card".to_owned(), json!(number.parse::<u64>().expect("digits")));
+    }
+    meta
+}
+
+fn list(item: Option<String>) -> Value {
+    item.into_iter().collect()
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    if let Value::Object(object) = &mut value {
+        object.retain(|_, value| !value.is_null());
+        let values = object.values_mut();
+        values.for_each(|value| *value = without_nulls(value.take()));
+    } else if let Value::Array(items) = &mut value {
+        for value in items.iter_mut() {
+            *value = without_nulls(value.take());
+        }
+    }
+    value
+}
+
+/// Conversations, documents and tasks.
+pub async fn write(world: &mut World) {
+    let all = world.sower.everything("message of a dialog");
+    let dialog = json!({ "project_key": PROJECT, "developer": world.word("developer", Kind::Mail, WORD),
+        "messages": [{ "role": "user", "content": all },
+                     { "role": "assistant", "content": world.sower.everything("answer in a dialog") }] });
+    world.post("/dialogs", &without_nulls(dialog)).await;
+    let distilled = world.sower.everything("what a dialog comes to");
+    let dialog = json!({ "project_key": PROJECT, "messages": [{ "role": "user", "content": "Why?" }],
+        "distilled": distilled.chars().take(4_000).collect::<String>() });
+    world.send(Method::POST, "/dialogs", &dialog).await;
+
+    for kind in Kind::ALL {
+        let documents = documents(world, kind);
+        world.post("/ingest/docs", &documents).await;
+        let tasks = tasks(world, kind);
+        world.post("/tasks/sync", &tasks).await;
+    }
+    let all = world.sower.everything("content of a document");
+    let document = json!({ "doc_id": "all", "title": "All", "content": all });
+    let documents = json!({ "project_key": PROJECT, "source": "wiki", "documents": [document] });
+    world.post("/ingest/docs", &documents).await;
+    named(world).await;
+}
+
+fn documents(world: &mut World, kind: Kind) -> Value {
+    let messages = json!([
+        { "author": world.line("author of a message", kind, WORD),
+          "text": content(world, "message of a thread", kind) },
+        { "author": "vera", "text": world.sower.text("second message", kind, Form::Plain) },
+    ]);
+    let front = world.word("tag in front matter", kind, WORD).unwrap_or_default();
+    let text = format!(
+        "---\ntags: [\"{front}\"]\n---\n# Of {kind:?}\n\n{}",
+        content(world, "text of a document", kind)
+    );
+    let documents = json!([
+        { "doc_id": format!("{kind:?}"), "content": text,
+          "title": world.line("title of a document", kind, TITLE).unwrap_or("None".to_owned()),
+          "url": url(world, "url of a document", kind),
+          "scope": list(world.word("scope of a document", kind, WORD)),
+          "tags": list(world.word("tag of a document", kind, WORD)) },
+        { "doc_id": format!("{kind:?} talk"), "title": "Talk", "messages": messages },
+    ]);
+    let documents = json!({ "project_key": PROJECT, "source": "wiki", "documents": documents });
+    without_nulls(documents)
+}
+
+fn tasks(world: &mut World, kind: Kind) -> Value {
+    let task = json!({
+        "external_id": format!("CS-{kind:?}"),
+        "title": world.line("title of a task", kind, TITLE).unwrap_or("None".to_owned()),
+        "status": world.line("status of a task", kind, WORD),
+        "assignee": world.line("assignee of a task", kind, WORD),
+        "labels": list(world.word("label of a task", kind, WORD)),
+        "links": [{ "title": world.line("title of a link", kind, TITLE).unwrap_or_default(),
+                    "url": url(world, "url of a link", kind) }],
+    });
+    without_nulls(json!({ "project_key": PROJECT, "tasks": [task] }))
+}
+
+/// A save, a dialog and a document that the policy of their project holds back, sealed.
+pub async fn hold(world: &mut World) {
+    world.service.project(HOLDING).await;
+    let policy = json!({ "sanitizer": { "secrets": "quarantine" } });
+    world.set_policy(HOLDING, &policy).await;
+    let record = json!({ "project_key": HOLDING, "kind": "fewshot",
+        "content": world.sower.everything("content of a held save"),
+        "title": world.line("title of a held save", Kind::GithubToken, TITLE),
+        "tags": list(world.word("tag of a held save", Kind::Connection, WORD)),
+        "steps": [world.sower.text("step of a held save", Kind::Jwt, Form::Ruby)],
+        "meta": meta(world, Kind::GithubToken) });
+    let saved = world.post("/save", &record).await;
+    assert_eq!(saved["outcome"], "quarantined", "{saved}");
+    let message = content(world, "message of a held dialog", Kind::Jwt);
+    let dialog =
+        json!({ "project_key": HOLDING, "messages": [{ "role": "user", "content": message }] });
+    let kept = world.post("/dialogs", &dialog).await;
+    assert!(kept["held"].is_string(), "{kept}");
+    let text = content(world, "text of a held document", Kind::AwsPair);
+    let document = json!({ "doc_id": "held", "title": "Held", "content": text });
+    let documents = json!({ "project_key": HOLDING, "source": "wiki", "documents": [document] });
+    let kept = world.post("/ingest/docs", &documents).await;
+    assert_eq!(kept["quarantined"], 1, "{kept}");
+}
+
+/// Names by which things are known: what can't be masked without becoming another name is refused.
+async fn named(world: &mut World) {
+    for kind in Kind::WORDS {
+        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
+        let (task, linked, asked) =
+            (needle("id of a task"), needle("task to link"), needle("task of a dialog"));
+        let (source, doc) = (needle("source of a document"), needle("id of a document"));
+        let (project, name) = (needle("key of a project"), needle("name of a project"));
+        let (login, person, team) =
+            (needle("login"), needle("name of a user"), needle("name of a team"));
+        let (token, owner) = (needle("name of a token"), needle("owner of a repository"));
+        let (repository, branch) =
+            (needle("name of a repository"), needle("branch of a repository"));
+        let requests = [
+            (
+                "/tasks/sync",
+                json!({ "project_key": PROJECT, "tasks": [{ "external_id": task, "title": "T" }] }),
+            ),
+            ("/tasks/link", json!({ "project_key": PROJECT, "task_external_id": linked })),
+            (
+                "/dialogs",
+                json!({ "project_key": PROJECT, "task_external_id": asked,
+                "messages": [{ "role": "user", "content": "Why?" }] }),
+            ),
+            (
+                "/ingest/docs",
+                json!({ "project_key": PROJECT, "source": source,
+                "documents": [{ "doc_id": doc, "title": "T", "content": "Text." }] }),
+            ),
+            ("/projects", json!({ "key": project })),
+            ("/projects", json!({ "key": format!("p-{kind:?}").to_lowercase(), "name": name })),
+            ("/users", json!({ "login": login })),
+            ("/users", json!({ "login": format!("u-{kind:?}"), "name": person })),
+            ("/teams", json!({ "key": format!("t-{kind:?}"), "name": team })),
+            ("/tokens", json!({ "name": token, "scopes": ["memory:read"] })),
+            (
+                "/ingest/git",
+                json!({ "project_key": PROJECT, "location": "/nowhere", "owner": owner }),
+            ),
+            (
+                "/ingest/git",
+                json!({ "project_key": PROJECT, "location": "/nowhere", "name": repository }),
+            ),
+            (
+                "/ingest/git",
+                json!({ "project_key": PROJECT, "location": "/nowhere", "ref": branch }),
+            ),
+        ];
+        for (path, body) in requests {
+            world.send(Method::POST, path, &body).await;
+        }
+    }
+    // Somebody's address may be in the path to a repository, which is of no use without it.
+    for kind in Kind::WORDS.into_iter().filter(|kind| !kind.is_personal()) {
+        let url = world.sower.text("URL of a repository", kind, Form::Url);
+        let needle = world.word("folder of a repository", kind, WORD).expect("a short needle");
+        for location in [url, format!("/nowhere/{needle}"), needle] {
+            let body = json!({ "project_key": PROJECT, "location": location });
+            let (status, answer) = world.send(Method::POST, "/ingest/git", &body).await;
+            assert_eq!(status, 400, "{answer}");
+        }
+    }
+}
+
+/// Questions, which are asked of the model as well.
+pub async fn ask(world: &mut World) {
+    for kind in Kind::SOME {
+        let question = content(world, "query of a recall", kind);
+        let recall = json!({ "project_key": PROJECT, "query": question.chars().take(3_900).collect::<String>(),
+            "repo_path": file(world, "path of a recall", kind),
+            "symbols": list(world.word("symbol of a recall", kind, WORD)),
+            "signals": list(world.line("signal of a recall", kind, WORD)),
+            "developer": world.line("developer of a recall", kind, WORD),
+            "time_budget_ms": 2_000 });
+        let (_, bundle) = world.send(Method::POST, "/recall", &without_nulls(recall)).await;
+        if let Some(task) = world.word("task of a recall", kind, WORD) {
+            let recall = json!({ "project_key": PROJECT, "task_external_id": task });
+            world.send(Method::POST, "/recall", &recall).await;
+        }
+        let feedback = json!({ "bundle_id": bundle["bundle_id"], "used": [] });
+        world.send(Method::POST, "/feedback", &feedback).await;
+        let question = content(world, "query of a search", kind);
+        let search = json!({ "project_key": PROJECT, "query": question.chars().take(3_900).collect::<String>(),
+            "path": world.word("path of a search", kind, WORD),
+            "language": world.word("language of a search", kind, WORD),
+            "scope": list(world.word("scope of a search", kind, WORD)),
+            "tags": list(world.word("tag of a search", kind, WORD)), "explain": true });
+        world.send(Method::POST, "/search", &without_nulls(search)).await;
+    }
+    let search = json!({ "project_key": PROJECT, "query": "what does the shop know?", "limit": 100,
+        "explain": true });
+    let found = world.post("/search", &search).await;
+    assert!(found["results"].as_array().is_some_and(|results| results.len() > 20), "{found}");
+}
+
+/// Requests that are wrong, with the needle in what is wrong about them.
+pub async fn err(world: &mut World) {
+    for kind in [Kind::GithubToken, Kind::Mail] {
+        let mut needle = |place: &str| world.word(place, kind, WORD).expect("a short needle");
+        let bodies = [
+            json!({ "project_key": PROJECT, "kind": needle("unknown kind"), "content": "x" }),
+            json!({ "project_key": needle("unknown project"), "kind": "fact", "content": "x" }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "ttl": needle("bad end") }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": [needle("list for a text")] }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", needle("unknown field"): 1 }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "dialog_id": needle("bad id") }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "contradicts": needle("no bool") }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "quality": { "dup": needle("no number") } }),
+            json!({ "project_key": PROJECT, "kind": "fact", "content": "x", "meta": { needle("bad key") + "\u{1}": 1 } }),
+            json!(needle("no object")),
+        ];
+        let paths = [
+            "records/{}",
+            "nowhere/{}",
+            "tasks/{}?project_key=shop",
+            "auth/oauth/{}/start",
+            "projects/{}",
+            "projects/shop/members/{}",
+            "repos/{}/{}/index?project_key=shop",
+            "search?query={}",
+            "records?project_key={}",
+            "documents/open?project_key=shop&title={}",
+            "auth/device?user_code={}",
+            "records?project_key=shop&kind={}",
+        ];
+        let paths: Vec<_> = paths
+            .iter()
+            .map(|path| {
+                let needle = needle(path);
+                let encoded: String =
+                    url::form_urlencoded::byte_serialize(needle.as_bytes()).collect();
+                format!("/{}", path.replace("{}", &encoded))
+            })
+            .collect();
+        let headers =
+            [needle("header"), needle("request id"), needle("bearer"), needle("media type")];
+        let forms = [
+            needle("grant"),
+            needle("client"),
+            needle("refresh token"),
+            needle("revoked"),
+            needle("scope"),
+        ];
+        let broken = [needle("broken JSON"), needle("not UTF-8")];
+        for body in bodies {
+            let (status, answer) = world.send(Method::POST, "/save", &body).await;
+            assert!((400..500).contains(&status), "{status} {answer}");
+        }
+        for path in paths {
+            let (status, answer) = world.send(Method::GET, &path, &Value::Null).await;
+            // The page for the code of a terminal says itself what is wrong.
+            let is_page = path.starts_with("/auth/device?");
+            assert!(is_page || (400..500).contains(&status), "{path} {status} {answer}");
+            world.send(Method::DELETE, &path, &Value::Null).await;
+        }
+        raw(world, &headers, &forms, &broken).await;
+    }
+}
+
+async fn raw(world: &mut World, headers: &[String; 4], forms: &[String; 5], broken: &[String; 2]) {
+    let bearer = format!("Bearer {}", world.service.token());
+    let authorized = ("authorization", bearer.as_str());
+    let json = ("content-type", "application/json");
+    let [header, id, token, media] = headers;
+    let wrong = format!("Bearer {token}");
+    for headers in [
+        vec![authorized, json, ("x-anything", header)],
+        vec![authorized, json, ("x-request-id", id), ("x-memory-copilot-project", header)],
+        vec![json, ("authorization", &wrong)],
+        vec![authorized, ("content-type", media)],
+        vec![authorized, json, ("origin", header)],
+        vec![authorized, json, ("user-agent", header), ("referer", header)],
+    ] {
+        world
+            .send_raw(Method::POST, "/recall", &headers, r#"{"project_key":"shop","query":"x"}"#)
+            .await;
+    }
+    let [grant, client, refresh, revoked, scope] = forms;
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    for (path, fields) in [
+        ("/auth/token", vec![("grant_type", grant.as_str())]),
+        ("/auth/token", vec![("grant_type", "refresh_token"), ("client_id", client)]),
+        ("/auth/token", vec![("grant_type", "refresh_token"), ("refresh_token", refresh)]),
+        ("/auth/revoke", vec![("token", revoked.as_str())]),
+        ("/auth/device", vec![("scope", scope.as_str())]),
+    ] {
+        let body =
+            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        world.send_raw(Method::POST, path, &form, &body).await;
+    }
+    let [one, two] = broken;
+    for body in [
+        format!("{{\"project_key\": {one}"),
+        format!("{{\"project_key\": \"shop\", \"query\": \"{two}\" \"x\"}}"),
+    ] {
+        world.send_raw(Method::POST, "/recall", &[authorized, json], &body).await;
+    }
+}
+
+/// Everything that can be read back.
+pub async fn read(world: &mut World) {
+    for path in [
+        "/projects",
+        "/projects/shop",
+        "/projects/shop/members",
+        "/projects/shop/policy/versions",
+        "/projects/bank/policy/versions",
+        "/audit?project_key=shop&limit=200",
+        "/audit?project_key=bank&limit=200",
+        "/audit?limit=200",
+        "/audit/export?project_key=shop",
+        "/users",
+        "/teams",
+        "/tokens",
+        "/status",
+        "/whoami",
+        "/openapi.json",
+    ] {
+        world.get(path).await;
+    }
+    world.send(Method::GET, "/metrics", &Value::Null).await;
+    for (path, name, one) in [
+        ("/records?project_key=shop&limit=200", "items", "/records/"),
+        ("/proposals?project_key=shop", "items", "/records/"),
+        (
+            "/documents?project_key=shop&limit=200",
+            "items",
+            "/documents/lookup?project_key=shop&id=",
+        ),
+        ("/quarantine?project_key=bank", "items", "/quarantine/"),
+    ] {
+        let page = world.get(path).await;
+        let listed = page[name].as_array().expect(name);
+        assert!(!listed.is_empty(), "{path}: {page}");
+        for id in listed.iter().filter_map(|each| each["id"].as_str()) {
+            world.get(&format!("{one}{id}")).await;
+        }
+    }
+    for kind in Kind::ALL {
+        world.get(&format!("/tasks/CS-{kind:?}?project_key=shop")).await;
+    }
+    let source = world.word("source to forget", Kind::GithubToken, WORD);
+    for (whose, name) in [("saved_by", Some("local".to_owned())), ("source", source)] {
+        let forget = json!({ "project_key": PROJECT, whose: name, "dry_run": true });
+        let forgotten = world.post("/forget", &forget).await;
+        assert_eq!(forgotten["dry_run"], true, "{forgotten}");
+    }
+}
