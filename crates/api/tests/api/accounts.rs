@@ -267,6 +267,22 @@ async fn who_was_shut_out_signs_in_anew_when_let_in_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn access_token_ends_with_its_session_though_the_refresh_token_lasts_longer() {
+    let api = TestApi::start().await;
+    newcomer(&api, "ann").await;
+    let mut tokens = signed_in(&api, "ann").await;
+    for (left, expires_in) in [("8 hours", 890..=900), ("5 minutes", 290..=300)] {
+        let of_ann = "user_id = (select id from users where login = 'ann')";
+        let end =
+            format!("update sessions set expires_at = now() + interval '{left}' where {of_ann}");
+        api.execute(&end).await;
+        api.execute("update refresh_tokens set expires_at = now() + interval '9 hours'").await;
+        tokens = refresh(&api, &tokens).await.ok();
+        assert!(expires_in.contains(&tokens["expires_in"].as_i64().unwrap()), "{tokens}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_signs_out_everywhere_is_out_at_once_with_every_session() {
     let api = TestApi::start().await;
     let (ann, bob) = (newcomer(&api, "ann").await, newcomer(&api, "bob").await);
