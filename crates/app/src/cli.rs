@@ -5,11 +5,12 @@ mod examples;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use mc_domain::{
     Capability, DeliveryId, DeliveryState, DuplicateClusterId, ExportId, HeldEnds, HygieneRunId,
-    HygieneTask, IntegrationId, JobState, Provider, RecordId, UnknownValue, WebhookId,
+    HygieneTask, IntegrationId, JobState, ProjectKey, Provider, RecordId, UnknownValue, WebhookId,
 };
 
 /// A team's long-term memory for people who code with an assistant.
@@ -116,6 +117,19 @@ pub struct ProjectArg {
     /// Project key.
     #[arg(long, short, env = "MEMORY_COPILOT_PROJECT", value_name = "KEY")]
     pub project: String,
+}
+
+impl ProjectArg {
+    /// The key, checked.
+    pub fn key(&self) -> Result<ProjectKey> {
+        let key = &self.project;
+        ProjectKey::parse(key).with_context(|| format!("--project {key}"))
+    }
+
+    /// The path of a resource of the project: `webhooks` is `/projects/<key>/webhooks`.
+    pub fn path(&self, resource: &str) -> Result<String> {
+        Ok(format!("/projects/{}/{resource}", self.key()?))
+    }
 }
 
 /// Arguments of `mcp`.

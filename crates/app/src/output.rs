@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, Write};
 
+use comfy_table::{Table, presets};
 use serde_json::Value;
 
 use crate::logging;
@@ -20,7 +21,7 @@ impl Format {
     /// Prints `value` as JSON, or what `text` makes of it.
     pub fn print(self, value: &Value, text: impl FnOnce(&Value) -> String) {
         match self {
-            Self::Json => line(&format!("{value:#}")),
+            Self::Json => line(&json(value)),
             Self::Text => line(text(value).trim_end()),
         }
     }
@@ -66,4 +67,52 @@ pub fn time(value: &Value, field: &str, length: usize) -> String {
 /// The list in a field, or an empty one.
 pub fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value[field].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Characters of a text that stands in a list.
+const EXCERPT: usize = 100;
+
+/// The beginning of a text field, in one line.
+pub fn excerpt(value: &Value, field: &str) -> String {
+    let beginning: String = text(value, field).chars().take(EXCERPT).collect();
+    beginning.replace('\n', " ")
+}
+
+/// The whole of a value, as JSON over several lines.
+pub fn json(value: &Value) -> String {
+    format!("{value:#}")
+}
+
+/// A table with a header and a row for each item.
+pub fn table<const N: usize>(
+    header: [&str; N],
+    items: &[Value],
+    row: impl Fn(&Value) -> [String; N],
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    table.add_rows(items.iter().map(row));
+    table.to_string()
+}
+
+/// The items of a page as a table, or a sentence where there are none.
+pub fn page_table<const N: usize>(
+    page: &Value,
+    header: [&str; N],
+    row: impl Fn(&Value) -> [String; N],
+) -> String {
+    shown(page, |items| table(header, items, row))
+}
+
+/// The items of a page one after the other, or a sentence where there are none.
+pub fn page_blocks(page: &Value, block: impl Fn(&Value) -> String) -> String {
+    shown(page, |items| items.iter().map(block).collect::<Vec<_>>().join("\n\n"))
+}
+
+fn shown(page: &Value, items: impl FnOnce(&[Value]) -> String) -> String {
+    match list(page, "items") {
+        [] => "There are none.".to_owned(),
+        some => items(some),
+    }
 }

@@ -6,13 +6,12 @@ use std::path::Path;
 use std::pin::pin;
 
 use anyhow::{Context, Result, bail};
-use comfy_table::{Table, presets};
 use futures::TryStreamExt;
 use serde_json::Value;
 
 use crate::api_client::ApiClient;
 use crate::cli::{AuditCommand, AuditTarget};
-use crate::output::{Format, list, text};
+use crate::output::{self, Format, list, text};
 
 /// Shows, exports or verifies who did what.
 pub async fn run(command: AuditCommand, remote: &ApiClient, format: Format) -> Result<()> {
@@ -82,22 +81,18 @@ async fn export(remote: &ApiClient, of: &AuditTarget, out: &mut impl Write) -> R
 }
 
 fn table(page: &Value) -> String {
-    if list(page, "items").is_empty() {
+    let events = list(page, "items");
+    if events.is_empty() {
         return "No events.".to_owned();
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["", "at", "who", "what", "to", "detail"]);
-    for event in list(page, "items") {
-        let who = event["actor"].as_str().unwrap_or("-");
-        table.add_row([
+    output::table(["", "at", "who", "what", "to", "detail"], events, |event| {
+        [
             event["seq"].to_string(),
             text(event, "occurred_at").get(..19).unwrap_or_default().replace('T', " "),
-            who.to_owned(),
+            event["actor"].as_str().unwrap_or("-").to_owned(),
             text(event, "action").to_owned(),
             text(event, "target").to_owned(),
             event["details"].to_string(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }

@@ -3,29 +3,25 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::webhooks::path;
 use crate::api_client::ApiClient;
 use crate::cli::DuplicatesCommand;
-use crate::output::{self, Format, list, text};
-
-/// Characters of a record's content in a list.
-const SHOWN: usize = 100;
+use crate::output::{self, Format, excerpt, list, text};
 
 /// Lists clusters of duplicates, merges and dismisses them.
 pub async fn run(command: DuplicatesCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         DuplicatesCommand::List { project, limit } => {
             let limit = limit.to_string();
-            let page = remote.get(&path(&project, "duplicates")?, &[("limit", &limit)]).await?;
+            let page = remote.get(&project.path("duplicates")?, &[("limit", &limit)]).await?;
             format.print(&page, clusters);
         }
         DuplicatesCommand::Merge { id, project, keep } => {
-            let path = path(&project, &format!("duplicates/{id}/merge"))?;
+            let path = project.path(&format!("duplicates/{id}/merge"))?;
             let record = remote.post(&path, json!({ "keep": keep })).await?;
             format.print(&record, |record: &Value| format!("Merged into {}.", text(record, "id")));
         }
         DuplicatesCommand::Dismiss { id, project } => {
-            let path = path(&project, &format!("duplicates/{id}/dismiss"))?;
+            let path = project.path(&format!("duplicates/{id}/dismiss"))?;
             remote.post(&path, json!({})).await?;
             output::line("Dismissed.");
         }
@@ -34,20 +30,14 @@ pub async fn run(command: DuplicatesCommand, remote: &ApiClient, format: Format)
 }
 
 fn clusters(page: &Value) -> String {
-    let clusters = list(page, "items");
-    if clusters.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let cluster = |cluster: &Value| {
+    output::page_blocks(page, |cluster| {
         let records = list(cluster, "records").iter().enumerate().map(|(at, record)| {
             let mark = if at == 0 { "keep " } else { "merge" };
-            let said: String = text(record, "content").chars().take(SHOWN).collect();
-            format!("  {mark} {}  {}", text(record, "id"), said.replace('\n', " "))
+            format!("  {mark} {}  {}", text(record, "id"), excerpt(record, "content"))
         });
         let records: Vec<_> = records.collect();
         format!("{}\n{}", text(cluster, "id"), records.join("\n"))
-    };
-    clusters.iter().map(cluster).collect::<Vec<_>>().join("\n\n")
+    })
 }
 
 #[cfg(test)]

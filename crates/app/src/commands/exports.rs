@@ -3,23 +3,21 @@
 use std::pin::pin;
 
 use anyhow::{Context, Result};
-use comfy_table::{Table, presets};
 use futures::TryStreamExt;
 use serde_json::Value;
 
-use super::webhooks::path;
 use crate::api_client::ApiClient;
 use crate::cli::ExportsCommand;
-use crate::output::{Format, line, list, number, text, time};
+use crate::output::{self, Format, line, number, text, time};
 
 /// Lists the exports of a project and downloads them.
 pub async fn run(command: ExportsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
         ExportsCommand::List { project } => {
-            format.print(&remote.get(&path(&project, "exports")?, &[]).await?, table);
+            format.print(&remote.get(&project.path("exports")?, &[]).await?, table);
         }
         ExportsCommand::Download { id, project, output } => {
-            let document = document(&path(&project, &format!("exports/{id}"))?, remote).await?;
+            let document = document(&project.path(&format!("exports/{id}"))?, remote).await?;
             match output {
                 None => line(document.trim_end()),
                 Some(file) => std::fs::write(&file, document)
@@ -40,20 +38,12 @@ async fn document(path: &str, remote: &ApiClient) -> Result<String> {
 }
 
 fn table(page: &Value) -> String {
-    let exports = list(page, "items");
-    if exports.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["id", "created", "records", "bytes"]);
-    for export in exports {
-        table.add_row([
+    output::page_table(page, ["id", "created", "records", "bytes"], |export| {
+        [
             text(export, "id").to_owned(),
             time(export, "created_at", 19),
             number(export, "record_count").to_string(),
             number(export, "size_bytes").to_string(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }

@@ -1,13 +1,11 @@
 //! `memory-copilot hygiene`.
 
 use anyhow::Result;
-use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
-use super::webhooks::path;
 use crate::api_client::ApiClient;
 use crate::cli::HygieneCommand;
-use crate::output::{Format, list, text, time};
+use crate::output::{self, Format, text, time};
 
 /// Runs hygiene tasks and shows their runs.
 pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) -> Result<()> {
@@ -16,18 +14,18 @@ pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) ->
             let limit = limit.to_string();
             let mut query = vec![("limit", limit.as_str())];
             query.extend(task.map(|task| ("task", task.as_str())));
-            format.print(&remote.get(&path(&project, "hygiene-runs")?, &query).await?, reports);
+            format.print(&remote.get(&project.path("hygiene-runs")?, &query).await?, reports);
         }
         HygieneCommand::Show { id, project } => {
-            let report = remote.get(&path(&project, &format!("hygiene-runs/{id}"))?, &[]).await?;
-            format.print(&report, pretty);
+            let report = remote.get(&project.path(&format!("hygiene-runs/{id}"))?, &[]).await?;
+            format.print(&report, output::json);
         }
         HygieneCommand::Run { task, project, dry_run, expiry_decision } => {
             let mut request = json!({ "task": task, "dry_run": dry_run });
             if let Some(decision) = expiry_decision {
                 request["expiry_decision"] = json!(decision);
             }
-            let report = remote.post(&path(&project, "hygiene-runs")?, request).await?;
+            let report = remote.post(&project.path("hygiene-runs")?, request).await?;
             format.print(&report, |report: &Value| {
                 let id = text(report, "id");
                 format!("The task is queued. See its run with `memory-copilot hygiene show {id}`.")
@@ -37,21 +35,11 @@ pub async fn run(command: HygieneCommand, remote: &ApiClient, format: Format) ->
     Ok(())
 }
 
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
 fn reports(page: &Value) -> String {
-    let reports = list(page, "items");
-    if reports.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["id", "task", "requested", "by", "completed", "counts", "error"]);
-    for report in reports {
+    let header = ["id", "task", "requested", "by", "completed", "counts", "error"];
+    output::page_table(page, header, |report| {
         let dry = if report["dry_run"] == true { " (dry run)" } else { "" };
-        table.add_row([
+        [
             text(report, "id").to_owned(),
             format!("{}{dry}", text(report, "task")),
             time(report, "requested_at", 19),
@@ -59,9 +47,8 @@ fn reports(page: &Value) -> String {
             time(report, "completed_at", 19),
             counts(report),
             text(report, "last_error").to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }
 
 /// Those that are not zero, in a line.

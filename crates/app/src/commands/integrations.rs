@@ -1,12 +1,10 @@
 //! `memory-copilot integrations` and `memory-copilot connectors`.
 
-use anyhow::{Context, Result};
-use comfy_table::{Table, presets};
-use mc_domain::ProjectKey;
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
-use crate::cli::{ConnectorsCommand, IntegrationsCommand, ProjectArg};
+use crate::cli::{ConnectorsCommand, IntegrationsCommand};
 use crate::output::{self, Format, list, number, text, time};
 
 /// Manages a project's integrations.
@@ -24,34 +22,37 @@ pub async fn run(command: IntegrationsCommand, remote: &ApiClient, format: Forma
                 "connector": connector, "resource": resource, "capability": capability, "interval_minutes": interval_minutes,
                 "include_comments": !no_comments,
             });
-            let made = remote.post(&path(&project, "")?, request).await?;
+            let made = remote.post(&project.path("integrations")?, request).await?;
             format.print(&made, |made: &Value| {
                 format!("Created: {}\nIts first sync is queued.", text(made, "id"))
             });
         }
         IntegrationsCommand::List { project } => {
-            let found = remote.get(&path(&project, "")?, &[]).await?;
+            let found = remote.get(&project.path("integrations")?, &[]).await?;
             format.print(&found, table);
         }
         IntegrationsCommand::Sync { id, project } => {
-            let asked = remote.post(&path(&project, &format!("/{id}/sync"))?, json!({})).await?;
+            let asked =
+                remote.post(&project.path(&format!("integrations/{id}/sync"))?, json!({})).await?;
             format.print(&asked, |_: &Value| "The sync is queued.".to_owned());
         }
         IntegrationsCommand::Pause { id, project } => {
             let change = json!({ "is_paused": true });
-            let paused = remote.patch(&path(&project, &format!("/{id}"))?, change).await?;
+            let paused =
+                remote.patch(&project.path(&format!("integrations/{id}"))?, change).await?;
             format.print(&paused, |_: &Value| "Paused.".to_owned());
         }
         IntegrationsCommand::Resume { id, project } => {
             let change = json!({ "is_paused": false });
-            let resumed = remote.patch(&path(&project, &format!("/{id}"))?, change).await?;
+            let resumed =
+                remote.patch(&project.path(&format!("integrations/{id}"))?, change).await?;
             format.print(&resumed, |resumed: &Value| {
                 format!("Resumed; next sync at {}.", time(resumed, "next_sync_at", 19))
             });
         }
         IntegrationsCommand::Delete { id, project, purge } => {
             let query = [("purge", if purge { "true" } else { "false" })];
-            remote.delete_with(&path(&project, &format!("/{id}"))?, &query).await?;
+            remote.delete_with(&project.path(&format!("integrations/{id}"))?, &query).await?;
             output::line(if purge { "Deleted, with the data that it synced." } else { "Deleted." });
         }
     }
@@ -65,29 +66,14 @@ pub async fn connectors(
     format: Format,
 ) -> Result<()> {
     let ConnectorsCommand::List { project } = command;
-    let key = key(&project)?;
+    let key = project.key()?;
     let found = remote.get("/connectors", &[("project_key", key.as_str())]).await?;
     format.print(&found, connectors_table);
     Ok(())
 }
 
-fn key(project: &ProjectArg) -> Result<ProjectKey> {
-    let key = &project.project;
-    ProjectKey::parse(key).with_context(|| format!("--project {key}"))
-}
-
-fn path(project: &ProjectArg, rest: &str) -> Result<String> {
-    Ok(format!("/projects/{}/integrations{rest}", key(project)?))
-}
-
 fn table(page: &Value) -> String {
-    let connections = list(page, "items");
-    if connections.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
+    let header = [
         "id",
         "connector",
         "resource",
@@ -99,10 +85,10 @@ fn table(page: &Value) -> String {
         "tasks",
         "documents",
         "error",
-    ]);
-    for one in connections {
+    ];
+    output::page_table(page, header, |one| {
         let is_paused = one["is_paused"] == true;
-        table.add_row([
+        [
             text(one, "id").to_owned(),
             text(one, "connector").to_owned(),
             text(one, "resource").to_owned(),
@@ -114,9 +100,8 @@ fn table(page: &Value) -> String {
             one["task_count"].to_string(),
             one["document_count"].to_string(),
             text(one, "last_error").to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }
 
 /// Since when a connection is at work, and how far; a dash where it is not.
@@ -145,24 +130,15 @@ fn counts(round: &Value) -> String {
 }
 
 fn connectors_table(page: &Value) -> String {
-    let systems = list(page, "items");
-    if systems.is_empty() {
+    let connectors = list(page, "items");
+    if connectors.is_empty() {
         return "The project may use no connector. The operator configures them in `connectors`."
             .to_owned();
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
-        "name",
-        "provider",
-        "integrations",
-        "failing",
-        "last success",
-        "next sync",
-        "error",
-    ]);
-    for one in systems {
-        table.add_row([
+    let header =
+        ["name", "provider", "integrations", "failing", "last success", "next sync", "error"];
+    output::table(header, connectors, |one| {
+        [
             text(one, "name").to_owned(),
             text(one, "provider").to_owned(),
             one["integration_count"].to_string(),
@@ -170,9 +146,8 @@ fn connectors_table(page: &Value) -> String {
             time(one, "last_success_at", 19),
             time(one, "next_sync_at", 19),
             text(one, "last_error").to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! `memory-copilot jobs`.
 
 use anyhow::Result;
-use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::JobsCommand;
-use crate::output::{self, Format, list, number, text, time};
+use crate::output::{self, Format, number, text, time};
 
 /// Shows background jobs, retries and deletes them.
 pub async fn run(command: JobsCommand, remote: &ApiClient, format: Format) -> Result<()> {
@@ -20,7 +19,7 @@ pub async fn run(command: JobsCommand, remote: &ApiClient, format: Format) -> Re
         }
         JobsCommand::Show { id } => {
             let job = remote.get(&format!("/jobs/{id}"), &[]).await?;
-            format.print(&job, |job: &Value| serde_json::to_string_pretty(job).unwrap_or_default());
+            format.print(&job, output::json);
         }
         JobsCommand::Retry { id } => {
             let job = remote.post(&format!("/jobs/{id}/retry"), json!({})).await?;
@@ -37,15 +36,9 @@ pub async fn run(command: JobsCommand, remote: &ApiClient, format: Format) -> Re
 }
 
 fn table(page: &Value) -> String {
-    let jobs = list(page, "items");
-    if jobs.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["id", "kind", "state", "attempts", "scheduled", "completed", "error"]);
-    for job in jobs {
-        table.add_row([
+    let header = ["id", "kind", "state", "attempts", "scheduled", "completed", "error"];
+    output::page_table(page, header, |job| {
+        [
             text(job, "id").to_owned(),
             text(job, "kind").to_owned(),
             text(job, "state").to_owned(),
@@ -53,7 +46,6 @@ fn table(page: &Value) -> String {
             time(job, "scheduled_at", 19),
             time(job, "completed_at", 19),
             text(job, "last_error").to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }

@@ -5,13 +5,10 @@ use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
 use crate::cli::ProposalsCommand;
-use crate::output::{Format, line, list, number, text};
+use crate::output::{self, Format, excerpt, list, number, text};
 
 /// Proposals in one request.
 const PAGE: &str = "200";
-/// Characters of a record's content in a list.
-const SHOWN: usize = 100;
-
 /// Lists proposals, accepts and rejects them.
 pub async fn run(command: ProposalsCommand, remote: &ApiClient, format: Format) -> Result<()> {
     match command {
@@ -30,7 +27,7 @@ pub async fn run(command: ProposalsCommand, remote: &ApiClient, format: Format) 
         ProposalsCommand::Reject { id, reason } => {
             let path = format!("/proposals/{id}/reject");
             remote.post(&path, json!({ "reason": reason })).await?;
-            line("Rejected.");
+            output::line("Rejected.");
         }
     }
     Ok(())
@@ -56,12 +53,7 @@ fn is_demoted(proposal: &Value) -> bool {
 }
 
 fn shown(page: &Value) -> String {
-    let proposals = list(page, "items");
-    if proposals.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let proposal = |proposal: &Value| {
-        let said: String = text(proposal, "content").chars().take(SHOWN).collect();
+    output::page_blocks(page, |proposal| {
         let why = &proposal["demotion"];
         let reasons = list(why, "reasons").iter().filter_map(Value::as_str).collect::<Vec<_>>();
         let factor = why["rank_factor"].as_f64().map(|factor| format!(" (rank factor {factor})"));
@@ -69,12 +61,11 @@ fn shown(page: &Value) -> String {
             "{}  version {}\n  {}\n  {}{}",
             text(proposal, "id"),
             number(proposal, "version"),
-            said.replace('\n', " "),
+            excerpt(proposal, "content"),
             reasons.join("; "),
             factor.unwrap_or_default()
         )
-    };
-    proposals.iter().map(proposal).collect::<Vec<_>>().join("\n\n")
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `memory-copilot token`.
 
 use anyhow::Result;
-use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use crate::api_client::ApiClient;
@@ -41,13 +40,11 @@ pub async fn run(command: TokenCommand, remote: &ApiClient, format: Format) -> R
 }
 
 fn table(tokens: &Value) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["id", "name", "ends with", "scopes", "expires", "last used", "state"]);
-    for token in list(tokens, "items") {
+    let header = ["id", "name", "ends with", "scopes", "expires", "last used", "state"];
+    output::table(header, list(tokens, "items"), |token| {
         let scopes: Vec<_> = list(token, "scopes").iter().filter_map(Value::as_str).collect();
         let state = if token["revoked_at"].is_null() { "" } else { "revoked" };
-        table.add_row([
+        [
             text(token, "id").to_owned(),
             text(token, "name").to_owned(),
             text(token, "hint").to_owned(),
@@ -55,7 +52,6 @@ fn table(tokens: &Value) -> String {
             time(token, "expires_at", 10),
             time(token, "last_used_at", 10),
             state.to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }

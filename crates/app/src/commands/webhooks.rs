@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use comfy_table::{Table, presets};
-use mc_domain::ProjectKey;
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::api_client::ApiClient;
-use crate::cli::{ProjectArg, SecretArg, WebhooksCommand};
+use crate::cli::{SecretArg, WebhooksCommand};
 use crate::config::Config;
 use crate::input;
-use crate::output::{self, Format, list, text, time};
+use crate::output::{self, Format, text, time};
 
 /// Manages a project's webhooks and their deliveries.
 pub async fn run(
@@ -23,13 +21,13 @@ pub async fn run(
 ) -> Result<()> {
     match command {
         WebhooksCommand::Create { provider, project, secret } => {
-            let path = path(&project, "webhooks")?;
+            let path = project.path("webhooks")?;
             let request = json!({ "provider": provider });
             let hook = set_secret(remote, config, &path, request, &secret).await?;
             format.print(&hook, for_the_sender);
         }
         WebhooksCommand::List { project } => {
-            let mut hooks = remote.get(&path(&project, "webhooks")?, &[]).await?;
+            let mut hooks = remote.get(&project.path("webhooks")?, &[]).await?;
             let service = config.public_url()?;
             for hook in hooks["items"].as_array_mut().into_iter().flatten() {
                 add_address(hook, &service)?;
@@ -37,7 +35,7 @@ pub async fn run(
             format.print(&hooks, hooks_table);
         }
         WebhooksCommand::RotateSecret { id, project, previous_secret_ttl_hours, secret } => {
-            let path = path(&project, &format!("webhooks/{id}/rotate-secret"))?;
+            let path = project.path(&format!("webhooks/{id}/rotate-secret"))?;
             let request = json!({ "previous_secret_ttl_hours": previous_secret_ttl_hours });
             let hook = set_secret(remote, config, &path, request, &secret).await?;
             format.print(&hook, |hook: &Value| {
@@ -45,7 +43,7 @@ pub async fn run(
             });
         }
         WebhooksCommand::Delete { id, project } => {
-            remote.delete(&path(&project, &format!("webhooks/{id}"))?).await?;
+            remote.delete(&project.path(&format!("webhooks/{id}"))?).await?;
             output::line("Deleted.");
         }
         WebhooksCommand::Deliveries { project, webhook, state, limit } => {
@@ -53,11 +51,11 @@ pub async fn run(
             let mut query = vec![("limit", limit.as_str())];
             query.extend(webhook.as_deref().map(|id| ("webhook_id", id)));
             query.extend(state.map(|state| ("state", state.as_str())));
-            let page = remote.get(&path(&project, "webhook-deliveries")?, &query).await?;
+            let page = remote.get(&project.path("webhook-deliveries")?, &query).await?;
             format.print(&page, deliveries_table);
         }
         WebhooksCommand::Replay { id, project } => {
-            let path = path(&project, &format!("webhook-deliveries/{id}/replay"))?;
+            let path = project.path(&format!("webhook-deliveries/{id}/replay"))?;
             let delivery = remote.post(&path, json!({})).await?;
             format.print(&delivery, |delivery: &Value| {
                 format!("The delivery is queued: {} {id}", text(delivery, "event_type"))
@@ -65,13 +63,6 @@ pub async fn run(
         }
     }
     Ok(())
-}
-
-/// The path of something that the project has.
-pub fn path(project: &ProjectArg, what: &str) -> Result<String> {
-    let key = &project.project;
-    let key = ProjectKey::parse(key).with_context(|| format!("--project {key}"))?;
-    Ok(format!("/projects/{key}/{what}"))
 }
 
 /// Asks for a hook, or for its next secret, and answers what the sender is given. A secret that was brought
@@ -113,9 +104,9 @@ fn for_the_sender(hook: &Value) -> String {
     let address = text(hook, "address");
     match hook["secret"].as_str() {
         Some(secret) => format!(
-            "Address  {address}\nSecret   {secret}\nGive both to the sender. The secret is shown this once."
+            "URL     {address}\nSecret  {secret}\nGive both to the provider. The secret is shown only once."
         ),
-        None => format!("Address  {address}\nGive it to the sender, with the secret of the file."),
+        None => format!("URL     {address}\nGive it to the provider, with the secret of the file."),
     }
 }
 
@@ -128,23 +119,10 @@ fn until(previous_secret_ttl_hours: u32) -> String {
 }
 
 fn hooks_table(page: &Value) -> String {
-    let hooks = list(page, "items");
-    if hooks.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
-        "id",
-        "provider",
-        "created",
-        "by",
-        "last delivery",
-        "previous secret until",
-        "url",
-    ]);
-    for hook in hooks {
-        table.add_row([
+    let header =
+        ["id", "provider", "created", "by", "last delivery", "previous secret until", "url"];
+    output::page_table(page, header, |hook| {
+        [
             text(hook, "id").to_owned(),
             text(hook, "provider").to_owned(),
             time(hook, "created_at", 10),
@@ -152,30 +130,22 @@ fn hooks_table(page: &Value) -> String {
             time(hook, "last_delivery_at", 19),
             time(hook, "previous_secret_expires_at", 19),
             text(hook, "address").to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }
 
 fn deliveries_table(page: &Value) -> String {
-    let deliveries = list(page, "items");
-    if deliveries.is_empty() {
-        return "There are none.".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["id", "received", "provider", "event", "state", "outcome"]);
-    for delivery in deliveries {
-        table.add_row([
+    let header = ["id", "received", "provider", "event", "state", "outcome"];
+    output::page_table(page, header, |delivery| {
+        [
             text(delivery, "id").to_owned(),
             time(delivery, "received_at", 19),
             text(delivery, "provider").to_owned(),
             text(delivery, "event_type").to_owned(),
             text(delivery, "state").to_owned(),
             text(delivery, "outcome").to_owned(),
-        ]);
-    }
-    table.to_string()
+        ]
+    })
 }
 
 #[cfg(test)]
