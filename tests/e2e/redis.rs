@@ -17,7 +17,7 @@ use crate::harness::{Service, direct_client};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A service that is one of several; with the sealing key of `first`, unless it is that.
+/// A service that is one of several; with the encryption key of `first`, unless it is that.
 async fn node(database: &TestDatabase, redis: &Redis, first: Option<&Service>) -> Service {
     let mut service = Service::prepared();
     service.set("MEMORY_COPILOT__DATABASE__URL", database.url().into());

@@ -27,7 +27,7 @@ fn key(data_dir: &Path) -> Result<EncryptionKey> {
     if let Ok(text) = std::fs::read_to_string(&path) {
         let bytes = hex::decode(text.trim_ascii());
         let bytes =
-            bytes.with_context(|| format!("{} does not hold a sealing key", path.display()))?;
+            bytes.with_context(|| format!("{} does not hold an encryption key", path.display()))?;
         return EncryptionKey::from_bytes(&bytes).with_context(|| path.display().to_string());
     }
     let key = EncryptionKey::generate();

@@ -265,7 +265,7 @@ fn verify_and_parse(
 fn unsigned() -> Problem {
     Problem::forbidden("no hook of this id takes it: its signature is missing or wrong").hint(
         "give the sender the address and the secret that were shown when the hook was made; \
-         `memory-copilot hooks rotate` makes another secret",
+         `memory-copilot webhooks rotate-secret` makes another secret",
     )
 }
 

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::private_file;
 
-const WHAT: &str = "the sealing key";
+const WHAT: &str = "the encryption key";
 
 /// A key that no start has kept yet. Until it is known whether it is the first it lies in a draft beside: a start that
 /// is ended in between has the next one ask again, for the same key.
@@ -89,7 +89,8 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<EncryptionKey>> {
 fn read(path: &Path) -> Result<EncryptionKey> {
     let text = private_file::read(path, WHAT)?;
     let bytes = hex::decode(text.trim_ascii());
-    let bytes = bytes.with_context(|| format!("{} does not hold a sealing key", path.display()))?;
+    let bytes =
+        bytes.with_context(|| format!("{} does not hold an encryption key", path.display()))?;
     EncryptionKey::from_bytes(&bytes).with_context(|| path.display().to_string())
 }
 

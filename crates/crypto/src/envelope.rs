@@ -61,14 +61,14 @@ pub enum Error {
     Malformed,
     /// It was sealed with a key that this process was not given.
     #[error(
-        "the data was sealed with another key; give the previous sealing key to the service too"
+        "the data was sealed with another key; give the previous encryption key to the service too"
     )]
     UnknownKey,
     /// It was changed, or belongs elsewhere.
     #[error("the sealed data was changed or moved from another place")]
     Forged,
-    /// A sealing key is 32 bytes.
-    #[error("a sealing key is 32 random bytes")]
+    /// An encryption key is 32 bytes.
+    #[error("an encryption key is 32 random bytes")]
     KeyLength,
 }
 

@@ -13,7 +13,7 @@ pub const MAC_LEN: usize = 32;
 pub type Mac = [u8; MAC_LEN];
 
 /// The keys that sign rows: new ones by the first, all are tried by their id when looking back. Derived
-/// from the sealing keys, and good for nothing else.
+/// from the encryption keys, and good for nothing else.
 #[derive(Clone)]
 pub struct AuditMacKeys {
     current: (KeyId, Zeroizing<Mac>),

@@ -133,7 +133,7 @@ async fn mark_failed(
     tracing::error!(delivery.id = %id, error = error as &dyn std::error::Error,
         "a delivery can't be gone through and is passed over");
     let text = "the service could not go through it; its log says why, by this delivery's id. Once that is \
-                mended, have it gone through again (hooks replay)";
+                mended, have it gone through again (memory-copilot webhooks replay)";
     let outcome = webhooks::Outcome { id, state: DeliveryState::Failed, text: text.to_owned() };
     let mut tx = store.begin().await?;
     webhooks::mark_completed(&mut tx, &[outcome]).await?;

@@ -117,7 +117,7 @@ pub enum Error {
     )]
     Overtaken(QuarantineItemId),
     /// What is held can't be sealed or opened.
-    #[error("what is held can't be opened with the service's sealing keys; its log says more")]
+    #[error("what is held can't be opened with the service's encryption keys; its log says more")]
     Sealed,
     /// An export can't be written or read.
     #[error("the export can't be written or read: {0}")]

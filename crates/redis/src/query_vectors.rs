@@ -23,7 +23,7 @@ pub struct QueryVectorStore {
 }
 
 impl QueryVectorStore {
-    /// Keeps them in `shared`, for those who have the sealing key.
+    /// Keeps them in `shared`, for those who have the encryption key.
     pub fn new(shared: RedisClient, sealer: Arc<Encryptor>) -> Self {
         Self { shared, sealer }
     }

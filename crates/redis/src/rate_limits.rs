@@ -29,7 +29,7 @@ pub struct TokenBuckets {
 }
 
 impl SharedRateLimits {
-    /// Counts in `shared`, under names that only who has the sealing key can make.
+    /// Counts in `shared`, under names that only who has the encryption key can make.
     pub fn new(shared: RedisClient, sealer: Arc<Encryptor>) -> Self {
         Self { shared, sealer, take: Arc::new(Script::new(TAKE)) }
     }

@@ -110,10 +110,12 @@ async fn apply_migrations(owner: &mut PgConnection) -> Result<(), Error> {
 /// Until there is a release, its migrations may still change.
 fn other_build(error: MigrateError) -> Error {
     match error {
-        MigrateError::VersionMismatch(migration) => Error::Unsuitable(format!(
-            "the schema was made by another build (its migration {migration} differs): save what is in it with \
+        MigrateError::VersionMismatch(migration) | MigrateError::VersionMissing(migration) => {
+            Error::Unsuitable(format!(
+                "the schema was made by another build (its migration {migration} differs): save what is in it with \
              that build (memory-copilot export), set an empty database or another data_dir, and import it there"
-        )),
+            ))
+        }
         error => error.into(),
     }
 }

@@ -357,7 +357,7 @@ pub(crate) async fn fail_for_deleted_job(tx: &mut Tx, job: &str) -> Result<(), E
     sqlx::query!(
         "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
              last_error = jsonb_build_object(
-                 'message', 'its job was thrown away (memory-copilot jobs discard); ask for the run again',
+                 'message', 'its job was thrown away (memory-copilot jobs delete); ask for the run again',
                  'at', now(), 'attempt', attempt)
          where job_id = $1 and status in ('QUEUED', 'RUNNING')",
         job

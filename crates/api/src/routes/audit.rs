@@ -96,7 +96,7 @@ pub struct AuditQuery {
     since: Option<DateTime<Utc>>,
     /// Before this time (RFC 3339).
     until: Option<DateTime<Utc>>,
-    /// Only events before this one: the `next` of the page before.
+    /// Only events before this one: the `next_cursor` of the page before.
     #[param(minimum = 1)]
     cursor: Option<i64>,
     /// 1 to 200; 50 when absent.

@@ -50,7 +50,7 @@ impl Validate for ClusterPath {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ClusterQuery {
-    /// Only those found after this one: the `next` of the page before.
+    /// Only those found after this one: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

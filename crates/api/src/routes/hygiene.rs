@@ -51,7 +51,7 @@ pub struct HygieneRunQuery {
     /// Only those of this task.
     #[param(inline)]
     task: Option<HygieneTaskView>,
-    /// Only those asked for before this one: the `next` of the page before.
+    /// Only those asked for before this one: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

@@ -58,7 +58,7 @@ pub struct JobQuery {
     /// Only those of this kind, such as `upkeep`.
     #[param(value_type = Option<schemas::Name>, inline)]
     kind: Option<String>,
-    /// Only those that were asked for before this one: the `next` of the page before.
+    /// Only those that were asked for before this one: the `next_cursor` of the page before.
     #[param(value_type = Option<schemas::JobId>, inline)]
     cursor: Option<String>,
     /// 1 to 200; 50 when absent.

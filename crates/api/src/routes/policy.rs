@@ -31,7 +31,7 @@ use crate::validate::{self, Validate, ValidationError};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct VersionQuery {
-    /// Only versions before this one: the `next` of the page before.
+    /// Only versions before this one: the `next_cursor` of the page before.
     #[param(value_type = Option<schemas::Ordinal>, inline)]
     cursor: Option<i64>,
     /// 1 to 200; 50 when absent.

@@ -36,7 +36,7 @@ pub struct ProposalQuery {
     /// The project's key.
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
-    /// Only proposals after this one: the `next` of the page before.
+    /// Only proposals after this one: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

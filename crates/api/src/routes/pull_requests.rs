@@ -51,7 +51,7 @@ pub struct PullRequestQuery {
     /// Only those that speak of this task, by its tracker's id.
     #[param(value_type = Option<schemas::ExternalId>, inline)]
     task_external_id: Option<String>,
-    /// Only those heard of before this one: the `next` of the page before.
+    /// Only those heard of before this one: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

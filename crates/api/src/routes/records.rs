@@ -65,7 +65,7 @@ pub struct RecordQuery {
     /// Only those to which this source contributed.
     #[param(value_type = Option<schemas::Reference>, inline)]
     source: Option<String>,
-    /// Only records after this one: the `next` of the page before.
+    /// Only records after this one: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

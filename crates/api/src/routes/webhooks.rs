@@ -143,7 +143,7 @@ pub struct DeliveryQuery {
     webhook_id: Option<Uuid>,
     /// Only what is in this state.
     state: Option<DeliveryStateView>,
-    /// Only what came before this: the `next` of the page before.
+    /// Only what came before this: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
     #[param(value_type = Option<schemas::PageLimit>, inline)]

@@ -47,7 +47,7 @@ impl Keyring {
         Ok(ring)
     }
 
-    /// Refuses to start with another sealing key than the one that the keys were sealed with.
+    /// Refuses to start with another encryption key than the one that the keys were sealed with.
     fn check(&self) -> Result<(), Problem> {
         let read = Arc::clone(&self.read.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(newest) = read.stored.iter().max_by_key(|key| key.active_from) else {

@@ -61,7 +61,10 @@ It needs the configuration of the service, and its encryption key.";
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use clap::{Command, CommandFactory, Parser};
 
     use crate::cli::Cli;
 
@@ -83,6 +86,53 @@ mod tests {
                 count += 1;
             }
             assert!(count > 0, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_command_named_in_a_message_or_a_guide_exists() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut files = Vec::new();
+        for part in ["crates", "docs", "config", "scripts", "README.md", "SECURITY.md"] {
+            collect(&root.join(part), &mut files);
+        }
+        let cli = Cli::command();
+        let (mut count, mut unknown) = (0, Vec::new());
+        for file in files {
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            // Only what is to be typed: in code, in parentheses, or at the start of a line of a guide.
+            for (at, _) in text.match_indices("memory-copilot ") {
+                let is_typed = matches!(text[..at].chars().last(), Some('`' | '(' | '\n') | None);
+                let line = text[at..].split(['`', ')', '\n']).next().unwrap_or_default();
+                if is_typed {
+                    count += 1;
+                    unknown.extend(missing(&cli, line).map(|word| format!("{word}: {line}")));
+                }
+            }
+        }
+        assert!(count > 50, "{count}");
+        assert!(unknown.is_empty(), "{unknown:#?}");
+    }
+
+    /// The first word of a line that is neither a command nor, where one has to follow, its subcommand.
+    fn missing(cli: &Command, line: &str) -> Option<String> {
+        let mut command = cli;
+        for word in line.split(' ').skip(1) {
+            let word = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            if !command.has_subcommands() || !word.starts_with(|c: char| c.is_ascii_lowercase()) {
+                return None;
+            }
+            let Some(found) = command.find_subcommand(word) else { return Some(word.to_owned()) };
+            command = found;
+        }
+        None
+    }
+
+    fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+        if let Ok(entries) = fs::read_dir(path) {
+            entries.flatten().for_each(|entry| collect(&entry.path(), files));
+        } else {
+            files.push(path.to_owned());
         }
     }
 }

@@ -46,7 +46,7 @@ pub enum Fault {
     },
     /// It is signed by a key that this process was not given.
     #[error(
-        "event {seq} is signed with another key; give the previous sealing key to the service too"
+        "event {seq} is signed with another key; give the previous encryption key to the service too"
     )]
     UnknownKey {
         /// The event.

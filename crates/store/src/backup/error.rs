@@ -56,7 +56,7 @@ pub enum BackupError {
     },
     /// The database is not signed with the key that would be named in the backup.
     #[error(
-        "the configured sealing key is not the one that this database's service signs and seals with; copy that \
+        "the configured encryption key is not the one that this database's service signs and seals with; copy that \
          one here, to encryption.key_file"
     )]
     OtherKey,

@@ -28,7 +28,7 @@ pub struct Manifest {
     pub postgres: String,
     /// The version of pgvector.
     pub pgvector: String,
-    /// The fingerprint of the sealing key, which is not in the backup.
+    /// The fingerprint of the encryption key, which is not in the backup.
     pub sealing_key: String,
     /// The schema's changes.
     pub migrations: Vec<Migration>,

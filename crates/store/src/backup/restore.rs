@@ -22,7 +22,7 @@ pub struct Target<'a> {
     pub url: &'a str,
     /// Where to look for the programs first.
     pub install_dirs: &'a [PathBuf],
-    /// Whether nobody has the sealing key any more.
+    /// Whether nobody has the encryption key any more.
     pub is_key_lost: bool,
 }
 
