@@ -7,6 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
+use mc_contract::{Request as Requested, read};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
@@ -38,6 +39,55 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
         let text = text.map_err(|_| Problem::invalid("the body is not UTF-8").field("body"))?;
         Ok(Self(from_query::<T>(text)?))
     }
+}
+
+/// A JSON body as request `T`.
+#[derive(Debug)]
+pub struct JsonBody<T: Requested>(pub T);
+
+/// The query string as request `T`.
+#[derive(Debug)]
+pub struct QueryString<T: Requested>(pub T);
+
+/// The path's parameters as request `T`, which must have named fields.
+#[derive(Debug)]
+pub struct PathParams<T: Requested>(pub T);
+
+impl<S: Send + Sync, T: Requested> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        if !declares_json(request.headers()) {
+            return Err(Problem::unsupported_media_type());
+        }
+        let bytes = read_body(request, BODY_BYTES).await?;
+        checked(from_json::<T>(&bytes)?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: Requested> FromRequestParts<S> for QueryString<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        checked(from_query::<T>(parts.uri.query().unwrap_or_default())?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: Requested + Send> FromRequestParts<S> for PathParams<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Path::<T>::from_request_parts(parts, state).await {
+            Ok(Path(path)) => checked(path).map(Self),
+            Err(rejection) => Err(unmatched(&rejection)),
+        }
+    }
+}
+
+/// Checks the rules between the fields of a request.
+fn checked<T: Requested>(request: T) -> Result<T, Problem> {
+    request.check()?;
+    Ok(request)
 }
 
 /// The query string as wire type `T`, read and checked.
@@ -132,7 +182,7 @@ fn unmatched(rejection: &PathRejection) -> Problem {
             Problem::invalid(format!("must be of type {expected_type}")).field(key)
         }
         PathErrorKind::DeserializeError { key, message, .. } => {
-            Problem::invalid(in_words(message)).field(key)
+            Problem::invalid(read::rule_of(message)).field(key)
         }
         PathErrorKind::InvalidUtf8InPathParam { key } => {
             Problem::invalid("must be UTF-8 once it is percent-decoded").field(key)
@@ -141,81 +191,7 @@ fn unmatched(rejection: &PathRejection) -> Problem {
     }
 }
 
-/// A value that is JSON, but not of the shape asked for.
+/// A value that is JSON, but breaks a rule of its field.
 fn misfit(path: &str, message: &str) -> Problem {
-    Problem::invalid(in_words(message)).field(field_at(path, message))
-}
-
-/// serde's message as a rule for the field, without the place in the text of the JSON.
-fn in_words(message: &str) -> String {
-    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
-    let names = |list: &str| list.replace("one of ", "").replace('`', "");
-    if let Some((_, expected)) = message.split_once("expected ") {
-        if message.starts_with("unknown variant ") {
-            return format!("must be one of: {}", names(expected));
-        }
-        if message.starts_with("unknown field ") {
-            return format!("is no known field; use one of: {}", names(expected));
-        }
-    }
-    if message.starts_with("missing field ") {
-        return "is required".to_owned();
-    }
-    if message.starts_with("duplicate field ") {
-        return "is given more than once".to_owned();
-    }
-    if message.starts_with("UUID parsing failed") {
-        return "must be a UUID".to_owned();
-    }
-    match message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected ")) {
-        Some((found, expected)) => format!("must be {expected}, not {found}"),
-        None => message.to_owned(),
-    }
-}
-
-/// serde reports a missing or repeated field at its parent; its message alone has the name.
-fn field_at(path: &str, message: &str) -> String {
-    let parent = if path == "." { "" } else { path };
-    match (named_in(message), parent) {
-        (Some(name), "") => name.to_owned(),
-        (Some(name), parent) => format!("{parent}.{name}"),
-        (None, "") => "body".to_owned(),
-        (None, path) => path.to_owned(),
-    }
-}
-
-fn named_in(message: &str) -> Option<&str> {
-    let named = message
-        .strip_prefix("missing field `")
-        .or_else(|| message.strip_prefix("duplicate field `"))?;
-    named.split('`').next()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn serdes_words_become_rules() {
-        for (message, expected) in [
-            (
-                "unknown variant `wiki`, expected one of `memory`, `doc` at line 1 column 16",
-                "must be one of: memory, doc",
-            ),
-            (
-                "unknown field `depth`, expected `query` or `limit`",
-                "is no known field; use one of: query or limit",
-            ),
-            ("missing field `query` at line 1 column 2", "is required"),
-            ("duplicate field `query` at line 1 column 20", "is given more than once"),
-            (
-                "invalid type: string \"yes\", expected a boolean at line 3 column 9",
-                "must be a boolean, not string \"yes\"",
-            ),
-            ("UUID parsing failed: invalid character: found `p` at 1", "must be a UUID"),
-            ("number out of range at line 1 column 4", "number out of range"),
-        ] {
-            assert_eq!(in_words(message), expected);
-        }
-    }
+    read::explain(path, message).into()
 }

@@ -11,9 +11,9 @@ use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBui
 use utoipa::{Modify, OpenApi as DeriveOpenApi};
 
 use crate::openapi::constraints::add_alternatives;
-use crate::openapi::schemas::MetaValue;
 use crate::problem::{PROBLEM_JSON, ProblemDocument};
 use crate::routes::is_probe;
+use mc_contract::meta::MetaValue;
 
 /// Title, tags, security and the schema of problems.
 #[derive(DeriveOpenApi)]

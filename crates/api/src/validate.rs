@@ -1,26 +1,16 @@
 //! From what the wire says to what the domain accepts. Each function takes the field's name, so
 //! that a refusal can say where it happened.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+pub use mc_contract::ValidationError;
 use mc_domain::{ProjectKey, check_line, check_text};
 use mc_sanitizer::{Class, Finding};
 use serde_json::{Map, Value};
 
 use crate::limits;
-use crate::problem::Problem;
-
-/// A value that is well-formed JSON and still not acceptable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValidationError {
-    /// The field at fault, as the wire spells it (`citations[1].file`).
-    pub field: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
 
 /// A wire type that becomes a [`Check::Checked`] value once every part of it was looked at, so that
 /// handlers only ever see what the domain accepts.
@@ -32,22 +22,9 @@ pub trait Validate: Sized {
     fn check(self) -> Result<Self::Checked, ValidationError>;
 }
 
-impl ValidationError {
-    /// `reason` is wrong with `field`.
-    pub fn new(field: impl Into<String>, reason: impl fmt::Display) -> Self {
-        Self { field: field.into(), reason: reason.to_string() }
-    }
-
-    /// The same refusal seen from the outside, where the value stands in `parent`.
-    pub fn within(self, parent: &str) -> Self {
-        Self { field: format!("{parent}.{}", self.field), ..self }
-    }
-}
-
-impl From<ValidationError> for Problem {
-    fn from(invalid: ValidationError) -> Self {
-        Self::invalid(invalid.reason).field(invalid.field)
-    }
+/// The same error seen from the outside, where the value is in `parent`.
+fn within(error: ValidationError, parent: &str) -> ValidationError {
+    ValidationError { field: format!("{parent}.{}", error.field), ..error }
 }
 
 /// One line of text that says something: not blank, no control characters, at most `max` characters.
@@ -181,7 +158,7 @@ pub fn records<T: Validate>(
     items: Vec<T>,
     max: usize,
 ) -> Result<Vec<T::Checked>, ValidationError> {
-    list(field, items, max, |field, item| item.check().map_err(|invalid| invalid.within(field)))
+    list(field, items, max, |field, item| item.check().map_err(|invalid| within(invalid, field)))
 }
 
 /// Like [`records`], with at least one.
@@ -201,7 +178,7 @@ pub fn nested<T: Validate>(
     field: &str,
     value: Option<T>,
 ) -> Result<Option<T::Checked>, ValidationError> {
-    optional(field, value, |field, value| value.check().map_err(|invalid| invalid.within(field)))
+    optional(field, value, |field, value| value.check().map_err(|invalid| within(invalid, field)))
 }
 
 /// Tags, scopes, labels and the like.

@@ -23,7 +23,8 @@ pub use ids::{
 pub use kinds::{
     AuditAction, BundleSection, Capability, CiConclusion, CiVerdict, ClusterState, DeliveryState,
     HeldEnds, HygieneTask, IngestStatus, JobState, Provider, PullRequestReview, PullRequestState,
-    QuarantineState, RecordKind, RecordState, SourceKind, Trust, UnknownValue, Verdict, Visibility,
+    QuarantineState, RankingStep, RecordKind, RecordState, SourceKind, Trust, UnknownValue,
+    Verdict, Visibility,
 };
 pub use policy::{FindingAction, HygieneAction, InvalidPolicy, Policy, UnusedAction};
 pub use project::{InvalidProjectKey, ProjectKey};

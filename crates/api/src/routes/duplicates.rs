@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::pagination::{self, Page};
 use super::projects::{ProjectPath, entered};
-use super::records::Record;
+use super::records::record;
 use crate::ApiState;
 use crate::authenticate::Principal;
 use crate::extract::{ValidJson, ValidPath, ValidQuery};
@@ -25,6 +25,7 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::rounded;
+use mc_contract::operations::record::Record;
 
 /// Records that say the same, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -123,10 +124,7 @@ fn view(cluster: &Cluster, records: &mut HashMap<RecordId, records::Record>) -> 
     let members = cluster.record_ids.iter();
     DuplicateCluster {
         id: cluster.id.into(),
-        records: members
-            .filter_map(|member| records.remove(&member.id))
-            .map(Record::from)
-            .collect(),
+        records: members.filter_map(|member| records.remove(&member.id)).map(record).collect(),
         similarity: rounded(cluster.similarity),
         detected_at: cluster.detected_at,
     }
@@ -148,7 +146,7 @@ pub async fn accept(
     let here = entered(&api, &caller, &key, Permission::Accept).await?;
     let (memory, project) = (&here.memory, here.project.id);
     let kept = duplicates::accept(memory, project, id, keep, caller.name()).await?;
-    Ok(Json(kept.into()))
+    Ok(Json(record(kept)))
 }
 
 /// Say that the records are not the same. They are not put together again unless one of them says something else.

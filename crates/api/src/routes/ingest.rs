@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{IngestRunId, Permission, ProjectKey};
+use mc_domain::{IngestRunId, IngestStatus, Permission, ProjectKey};
 use mc_indexer::source::{self, Location, Origin};
 use mc_store::ingest_runs::{self};
 use mc_store::projects::ProjectResource;
@@ -24,7 +24,6 @@ use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
-use crate::wire::RunStatus;
 
 /// A repository to index.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -158,7 +157,7 @@ pub struct IngestRun {
     repo_name: String,
     /// `repo:owner/name`.
     namespace: String,
-    status: RunStatus,
+    status: IngestStatus,
     /// The repository can be searched: a run of it has succeeded.
     is_ready: bool,
     attempt: i32,

@@ -27,7 +27,7 @@ use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
-use crate::wire::{Capability as AbilityView, Provider as SystemKindView, whole};
+use crate::wire::{Provider as SystemKindView, whole};
 
 /// How often a system is asked when the caller says nothing else.
 const DEFAULT_MINUTES: i64 = 15;
@@ -65,7 +65,7 @@ pub struct CreateIntegration {
     #[schema(value_type = schemas::ExternalId)]
     resource: String,
     /// What it is asked for; when absent, the first that such systems have.
-    capability: Option<AbilityView>,
+    capability: Option<Capability>,
     /// How often it is asked: every 5 to 1,440 minutes; 15 when absent.
     #[serde(default, deserialize_with = "whole")]
     #[schema(value_type = Option<schemas::EveryMinutes>)]
@@ -177,7 +177,7 @@ pub struct Integration {
     connector: String,
     /// What of it.
     resource: String,
-    capability: AbilityView,
+    capability: Capability,
     interval_minutes: i32,
     include_comments: bool,
     is_paused: bool,
@@ -237,7 +237,7 @@ pub struct Connector {
     name: String,
     provider: SystemKindView,
     /// What it may be asked for.
-    capabilities: Vec<AbilityView>,
+    capabilities: Vec<Capability>,
     /// How many connections there are to it: of the project, or of all.
     integration_count: i64,
     /// How many of them failed last.

@@ -16,7 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::pagination::{self, Page};
-use super::records::{CitedRecord, Contribution, Record, RecordPath, cited, unknown};
+use super::records::{RecordPath, cited, contribution, record, unknown};
 use super::users;
 use crate::ApiState;
 use crate::authenticate::Principal;
@@ -27,6 +27,7 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::wire::{Visibility, whole, whole_one};
+use mc_contract::operations::record::{CitedRecord, Contribution, Record};
 
 /// Whose proposals, and how many.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -301,7 +302,8 @@ pub async fn accept(
     ValidJson((seen, edit)): ValidJson<AcceptProposal>,
 ) -> Result<Json<Record>, Problem> {
     let here = holding(&api, &caller, id, Permission::Accept).await?;
-    Ok(Json(review::accept(&here.memory, id, seen, &edit, caller.name()).await?.into()))
+    let accepted = review::accept(&here.memory, id, seen, &edit, caller.name()).await?;
+    Ok(Json(record(accepted)))
 }
 
 /// Turn a proposal down.
@@ -350,7 +352,7 @@ pub async fn confirm(
     ValidJson(version): ValidJson<ConfirmRecord>,
 ) -> Result<Json<Record>, Problem> {
     let here = holding(&api, &caller, id, Permission::Accept).await?;
-    Ok(Json(review::confirm(&here.memory, id, version).await?.into()))
+    Ok(Json(record(review::confirm(&here.memory, id, version).await?)))
 }
 
 /// Have a record say again what it said before, or bring one back that was taken out or replaced.
@@ -366,8 +368,8 @@ pub async fn rollback(
     ValidJson(version): ValidJson<RollbackRecord>,
 ) -> Result<Json<Record>, Problem> {
     let here = holding(&api, &caller, id, Permission::Curate).await?;
-    let record = review::roll_back(&here.memory, id, version, caller.name()).await?;
-    Ok(Json(record.into()))
+    let restored = review::roll_back(&here.memory, id, version, caller.name()).await?;
+    Ok(Json(record(restored)))
 }
 
 /// Take out everything that came from one person or one source, or a repository with all its files.
@@ -417,11 +419,11 @@ async fn view(here: &ProjectContext, proposal: review::Proposal) -> Result<Propo
                 .to_string()
         });
     let sources = records::contributions(&here.store, id).await?;
-    let record = cited(&here.store, vec![proposal.record]).await?.pop();
+    let proposed = cited(&here.store, vec![proposal.record]).await?.pop();
     Ok(Proposal {
-        record: record.ok_or_else(|| unknown(id))?,
-        contributions: sources.into_iter().map(Into::into).collect(),
-        amends_record_id: proposal.amends_record_id.map(|amendment| amendment.now.into()),
+        record: proposed.ok_or_else(|| unknown(id))?,
+        contributions: sources.into_iter().map(contribution).collect(),
+        amends_record_id: proposal.amends_record_id.map(|amendment| record(amendment.now)),
         diff,
         demotion: proposal.demotion.map(Into::into),
     })

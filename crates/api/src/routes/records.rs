@@ -6,7 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
-use mc_domain::{AuditAction, Permission, ProjectKey, RecordId, RecordKind};
+use mc_contract::operations::record::{
+    Citation, CitedRecord, Contribution, Record, RecordVersion, RecordWithHistory,
+};
+use mc_domain::{AuditAction, Permission, ProjectKey, RecordId, RecordKind, Visibility};
 use mc_memory::uses::Opened;
 use mc_store::audit::{self, NewEvent};
 use mc_store::citations::{self};
@@ -15,9 +18,9 @@ use mc_store::passages::{self, PassageSource};
 use mc_store::projects::ProjectResource;
 use mc_store::records::{self, Decided, RecordFilter, Version};
 use mc_store::{Store, Tx};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::pagination::{self, Page};
@@ -29,7 +32,6 @@ use crate::limits;
 use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
-use crate::wire::{CiVerdict, CitationVerdict, Kind, State as RecordState, Trust, Visibility};
 
 /// A record's id in a path.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -56,7 +58,7 @@ pub struct RecordQuery {
     #[param(value_type = schemas::ProjectKey, inline)]
     project_key: String,
     /// Only this kind.
-    kind: Option<Kind>,
+    kind: Option<RecordKind>,
     /// Only those for these readers; the team's and the caller's own when absent.
     visibility: Option<Visibility>,
     /// Only those to which this user contributed.
@@ -77,7 +79,7 @@ pub struct RecordQuery {
 pub struct ValidatedQuery {
     project: ProjectKey,
     kind: Option<RecordKind>,
-    visibility: Option<mc_domain::Visibility>,
+    visibility: Option<Visibility>,
     saved_by: Option<String>,
     source: Option<String>,
     cursor: Option<RecordId>,
@@ -91,8 +93,8 @@ impl Validate for RecordQuery {
         let limit = self.limit.unwrap_or(limits::DEFAULT_PAGE_LIMIT);
         Ok(ValidatedQuery {
             project: validate::project_key("project_key", &self.project_key)?,
-            kind: self.kind.map(Into::into),
-            visibility: self.visibility.map(Into::into),
+            kind: self.kind,
+            visibility: self.visibility,
             saved_by: validate::optional("saved_by", self.saved_by, |field, login| {
                 validate::login(field, &login)
             })?,
@@ -101,125 +103,6 @@ impl Validate for RecordQuery {
             limit: validate::range("limit", limit, &limits::PAGE_LIMIT)?,
         })
     }
-}
-
-/// A memory record.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Record {
-    id: Uuid,
-    kind: Kind,
-    title: String,
-    content: String,
-    scope: Vec<String>,
-    tags: Vec<String>,
-    state: RecordState,
-    visibility: Visibility,
-    /// Who vouches for it.
-    trust: Trust,
-    owner: Option<String>,
-    /// When it expires; absent for never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl: Option<DateTime<Utc>>,
-    /// Whether that end was named when it was saved; otherwise every recall moves it.
-    is_ttl_explicit: bool,
-    #[schema(value_type = Object)]
-    quality: serde_json::Value,
-    #[schema(value_type = Object)]
-    meta: serde_json::Value,
-    task_external_id: Option<String>,
-    dialog_id: Option<Uuid>,
-    superseded_by: Option<Uuid>,
-    /// From 1, one more with every change.
-    version: i32,
-    /// How often it was recalled.
-    recall_count: i32,
-    /// How often feedback said that it was used.
-    use_count: i32,
-    /// What CI says of the patch that it is about (`meta.patch_sha`); absent where it says nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ci_status: Option<CiVerdict>,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
-}
-
-/// A place in the code that a record cites.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Citation {
-    pub(super) file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) symbol: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) line_start: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) line_end: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) commit: Option<String>,
-    /// sha256 of the cited lines, in hexadecimal; not in a recalled bundle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) content_hash: Option<String>,
-    pub(super) verdict: CitationVerdict,
-}
-
-/// What a record was before.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RecordVersion {
-    version: i32,
-    kind: Kind,
-    title: String,
-    content: String,
-    scope: Vec<String>,
-    tags: Vec<String>,
-    /// Who vouched for it.
-    trust: Trust,
-    owner: Option<String>,
-    /// When it was to expire; absent for never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl: Option<DateTime<Utc>>,
-    /// Whether that end was named.
-    is_ttl_explicit: bool,
-    #[schema(value_type = Object)]
-    meta: serde_json::Value,
-    /// What it cited, with the verdicts of that time.
-    citations: Vec<Citation>,
-    /// Why it was changed.
-    reason: String,
-    changed_by: Option<String>,
-    changed_at: DateTime<Utc>,
-}
-
-/// A record and what it cites.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CitedRecord {
-    #[serde(flatten)]
-    record: Record,
-    /// The document that holds the whole text, of which the content is a statement: `GET /documents/lookup`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document_id: Option<Uuid>,
-    citations: Vec<Citation>,
-}
-
-/// A record with all that is known of it.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RecordWithHistory {
-    #[serde(flatten)]
-    record: CitedRecord,
-    /// Earlier states, newest first.
-    versions: Vec<RecordVersion>,
-    /// Who and what it was made of, oldest first.
-    contributions: Vec<Contribution>,
-}
-
-/// A save that went into a record.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Contribution {
-    /// The record's version that it made.
-    version: i32,
-    /// Who saved it, by login; absent where that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    saved_by: Option<String>,
-    /// What it was taken from; empty for what somebody just said.
-    source: String,
-    saved_at: DateTime<Utc>,
 }
 
 /// Page through a project's live records, oldest first.
@@ -266,7 +149,7 @@ pub async fn get(
     let store = here.store;
     let versions = versions(&store, id).await?;
     let contributions =
-        records::contributions(&store, id).await?.into_iter().map(Into::into).collect();
+        records::contributions(&store, id).await?.into_iter().map(contribution).collect();
     let record = cited(&store, vec![record]).await?.pop().ok_or_else(|| unknown(id))?;
     Ok(Json(RecordWithHistory { record, versions, contributions }))
 }
@@ -275,11 +158,11 @@ pub async fn get(
 async fn versions(store: &Store, id: RecordId) -> Result<Vec<RecordVersion>, Problem> {
     let mut by_version: HashMap<i32, Vec<Citation>> = HashMap::new();
     for (version, citation) in citations::of_versions(store, id).await? {
-        by_version.entry(version).or_default().push(citation.into());
+        by_version.entry(version).or_default().push(self::citation(citation));
     }
     let with_citations = |version: Version| {
         let citations = by_version.remove(&version.version).unwrap_or_default();
-        RecordVersion::of(version, citations)
+        record_version(version, citations)
     };
     Ok(records::versions(store, id).await?.into_iter().map(with_citations).collect())
 }
@@ -292,13 +175,13 @@ pub(super) async fn cited(
     let ids: Vec<_> = records.iter().map(|record| record.id).collect();
     let mut by_record: HashMap<RecordId, Vec<Citation>> = HashMap::new();
     for citation in citations::of_records(store, &ids).await? {
-        by_record.entry(citation.record).or_default().push(citation.into());
+        by_record.entry(citation.record).or_default().push(self::citation(citation));
     }
     let documents = docs::behind(store, &ids).await?;
     let with_citations = |record: records::Record| CitedRecord {
-        document_id: documents.get(&record.id).map(|id| id.0),
+        document_id: documents.get(&record.id).copied(),
         citations: by_record.remove(&record.id).unwrap_or_default(),
-        record: record.into(),
+        record: self::record(record),
     };
     Ok(records.into_iter().map(with_citations).collect())
 }
@@ -328,7 +211,7 @@ pub async fn delete(
     if record.access.private_to != Some(caller.user) {
         api.require(&caller, &here.project, Permission::Write)?;
     }
-    if record.access.visibility == mc_domain::Visibility::Proposed {
+    if record.access.visibility == Visibility::Proposed {
         let problem = Problem::conflict("it is a proposal, and waits for a decision").field("id");
         return Err(
             problem.hint(format!("turn it down with a reason: POST /proposals/{id}/reject"))
@@ -364,79 +247,74 @@ fn end(ttl: DateTime<Utc>) -> Option<DateTime<Utc>> {
     (ttl < records::NO_END).then_some(ttl)
 }
 
-impl From<records::Record> for Record {
-    fn from(record: records::Record) -> Self {
-        Self {
-            id: record.id.into(),
-            kind: record.kind.into(),
-            title: record.title,
-            content: record.content,
-            scope: record.scope,
-            tags: record.tags,
-            state: record.state.into(),
-            visibility: record.access.visibility.into(),
-            trust: record.access.trust.into(),
-            owner: record.owner,
-            ttl: end(record.ttl),
-            is_ttl_explicit: record.is_ttl_explicit,
-            quality: record.quality,
-            meta: record.meta,
-            task_external_id: record.task_external_id,
-            dialog_id: record.dialog.map(Into::into),
-            superseded_by: record.superseded_by.map(Into::into),
-            version: record.version,
-            recall_count: record.recall_count,
-            use_count: record.use_count,
-            ci_status: record.ci_status.map(Into::into),
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-        }
+/// The record as it is sent.
+pub(super) fn record(record: records::Record) -> Record {
+    Record {
+        id: record.id,
+        kind: record.kind,
+        title: record.title,
+        content: record.content,
+        scope: record.scope,
+        tags: record.tags,
+        state: record.state,
+        visibility: record.access.visibility,
+        trust: record.access.trust,
+        owner: record.owner,
+        ttl: end(record.ttl),
+        is_ttl_explicit: record.is_ttl_explicit,
+        quality: record.quality,
+        meta: record.meta,
+        task_external_id: record.task_external_id,
+        dialog_id: record.dialog,
+        superseded_by: record.superseded_by,
+        version: record.version,
+        recall_count: record.recall_count,
+        use_count: record.use_count,
+        ci_status: record.ci_status,
+        created_at: record.created_at,
+        updated_at: record.updated_at,
     }
 }
 
-impl From<citations::Citation> for Citation {
-    fn from(citation: citations::Citation) -> Self {
-        Self {
-            file: citation.file_path,
-            symbol: citation.symbol,
-            line_start: citation.lines.map(|(start, _)| start),
-            line_end: citation.lines.map(|(_, end)| end),
-            commit: citation.commit,
-            content_hash: citation.content_hash.map(hex::encode),
-            verdict: citation.verdict.into(),
-        }
+/// The citation as it is sent.
+pub(super) fn citation(citation: citations::Citation) -> Citation {
+    Citation {
+        file: citation.file_path,
+        symbol: citation.symbol,
+        line_start: citation.lines.map(|(start, _)| start),
+        line_end: citation.lines.map(|(_, end)| end),
+        commit: citation.commit,
+        content_hash: citation.content_hash.map(hex::encode),
+        verdict: citation.verdict,
     }
 }
 
-impl From<records::Contribution> for Contribution {
-    fn from(contribution: records::Contribution) -> Self {
-        Self {
-            version: contribution.version,
-            saved_by: contribution.login,
-            source: contribution.source,
-            saved_at: contribution.saved_at,
-        }
+/// The contribution as it is sent.
+pub(super) fn contribution(contribution: records::Contribution) -> Contribution {
+    Contribution {
+        version: contribution.version,
+        saved_by: contribution.login,
+        source: contribution.source,
+        saved_at: contribution.saved_at,
     }
 }
 
-impl RecordVersion {
-    fn of(version: Version, citations: Vec<Citation>) -> Self {
-        Self {
-            version: version.version,
-            kind: version.kind.into(),
-            title: version.title,
-            content: version.content,
-            scope: version.scope,
-            tags: version.tags,
-            trust: version.trust.into(),
-            owner: version.owner,
-            ttl: end(version.ttl),
-            is_ttl_explicit: version.is_ttl_explicit,
-            meta: version.meta,
-            citations,
-            reason: version.reason,
-            changed_by: version.changed_by,
-            changed_at: version.changed_at,
-        }
+fn record_version(version: Version, citations: Vec<Citation>) -> RecordVersion {
+    RecordVersion {
+        version: version.version,
+        kind: version.kind,
+        title: version.title,
+        content: version.content,
+        scope: version.scope,
+        tags: version.tags,
+        trust: version.trust,
+        owner: version.owner,
+        ttl: end(version.ttl),
+        is_ttl_explicit: version.is_ttl_explicit,
+        meta: version.meta,
+        citations,
+        reason: version.reason,
+        changed_by: version.changed_by,
+        changed_at: version.changed_at,
     }
 }

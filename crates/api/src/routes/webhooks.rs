@@ -8,7 +8,9 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use mc_auth::secret::WebhookSecret;
-use mc_domain::{AuditAction, DeliveryId, Permission, ProjectKey, Provider, WebhookId};
+use mc_domain::{
+    AuditAction, DeliveryId, DeliveryState, Permission, ProjectKey, Provider, WebhookId,
+};
 use mc_store::audit::{self, NewEvent};
 use mc_store::webhooks::{self, Delivery, DeliveryFilter};
 use serde::{Deserialize, Serialize};
@@ -28,9 +30,7 @@ use crate::openapi::schemas;
 use crate::problem::Problem;
 use crate::validate::{self, Validate, ValidationError};
 use crate::webhook_receiver;
-use crate::wire::{
-    DeliveryState as DeliveryStateView, WebhookProvider as WebhookSourceView, whole,
-};
+use crate::wire::whole;
 
 /// For so long the former secret counts when the caller says nothing else.
 const DEFAULT_KEEP_HOURS: i64 = 24;
@@ -78,7 +78,7 @@ impl Validate for DeliveryPath {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"source": "github"}))]
 pub struct CreateWebhook {
-    provider: WebhookSourceView,
+    provider: Provider,
     /// What deliveries are signed with; made by the service when absent. For senders that make their own, such
     /// as GitLab's signing token.
     #[schema(value_type = Option<schemas::WebhookSecret>)]
@@ -142,7 +142,7 @@ pub struct DeliveryQuery {
     /// Only what came through this hook.
     webhook_id: Option<Uuid>,
     /// Only what is in this state.
-    state: Option<DeliveryStateView>,
+    state: Option<DeliveryState>,
     /// Only what came before this: the `next_cursor` of the page before.
     cursor: Option<Uuid>,
     /// 1 to 200; 50 when absent.
@@ -168,7 +168,7 @@ impl Validate for DeliveryQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Webhook {
     id: Uuid,
-    provider: WebhookSourceView,
+    provider: Provider,
     /// Path and query of the address that the sender is given, behind the service's own.
     url_path: String,
     /// Who made it, by login; absent where that user is gone.
@@ -187,7 +187,7 @@ pub struct Webhook {
 #[derive(Serialize, ToSchema)]
 pub struct WebhookWithSecret {
     id: Uuid,
-    provider: WebhookSourceView,
+    provider: Provider,
     /// Path and query of the address that the sender is given, behind the service's own.
     url_path: String,
     /// Shown this once: what the sender is given as the webhook's secret.
@@ -199,7 +199,7 @@ pub struct WebhookWithSecret {
 pub struct WebhookDelivery {
     id: Uuid,
     webhook_id: Uuid,
-    provider: WebhookSourceView,
+    provider: Provider,
     /// The sender's id of it.
     external_id: String,
     /// What it is, in the sender's word: `issues.opened`.
@@ -207,7 +207,7 @@ pub struct WebhookDelivery {
     /// What was of use of it, masked; the rest is not kept. It may address a model: show it to people.
     #[schema(value_type = Object)]
     event: Value,
-    state: DeliveryStateView,
+    state: DeliveryState,
     /// What came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<String>,

@@ -45,7 +45,7 @@ fn control_characters_are_refused_with_their_place() {
 fn an_item_of_a_list_is_named_by_its_index() {
     let refused = words("tags", vec!["good".into(), " ".into()]).unwrap_err();
     assert_eq!(refused.field, "tags[1]");
-    assert_eq!(refused.within("documents[0]").field, "documents[0].tags[1]");
+    assert_eq!(within(refused, "documents[0]").field, "documents[0].tags[1]");
 }
 
 #[test]
