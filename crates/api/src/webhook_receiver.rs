@@ -9,78 +9,54 @@ use axum::{Json, Router};
 use chrono::Utc;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mc_connectors::{Delivery, Event, SignatureError};
+use mc_contract::ValidationError;
+use mc_contract::operations::webhook::{DeliveryReceipt, WebhookQuery};
 use mc_crypto::{AssociatedData, Encryptor};
 use mc_domain::{DeliveryId, Policy, Provider, WebhookId};
 use mc_memory::content_filter::filter_field_text;
 use mc_store::webhooks::{self, NewWebhookDelivery, WebhookCredentials};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tower::ServiceExt as _;
 use url::form_urlencoded;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
+use utoipa::openapi::schema::Object;
 use uuid::Uuid;
 
 use crate::ApiState;
 use crate::authenticate::Authenticate as _;
-use crate::extract::{ValidPath, ValidQuery, read_body};
+use crate::extract::{PathParams, QueryString, read_body};
 use crate::limits::DELIVERY_BYTES;
 use crate::middleware::{declared_length, drain_unauthenticated};
-use crate::openapi::schemas;
 use crate::problem::Problem;
-use crate::validate::{Validate, ValidationError};
 
 /// Where git hosts deliver, and people ask for repositories to be indexed.
 pub const GIT: &str = "/ingest/git";
 /// What the other systems' paths begin with.
 const TRACKERS: &str = "/webhooks/";
 
-/// Through which hook.
-#[derive(Debug, Deserialize, IntoParams)]
-// Jira adds parameters of its own to the address that it was given.
-#[into_params(parameter_in = Query)]
-pub struct WebhookQuery {
-    /// The hook's id.
-    webhook_id: Uuid,
-}
-
-impl Validate for WebhookQuery {
-    type Checked = WebhookId;
-
-    fn check(self) -> Result<WebhookId, ValidationError> {
-        Ok(WebhookId(self.webhook_id))
-    }
-}
-
-/// Who sends, in a path.
+/// The provider, in a path.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct ProviderPath {
-    /// Which system.
-    #[param(value_type = schemas::Tracker, inline)]
-    provider: String,
+    /// The tracker or wiki that sends.
+    #[param(schema_with = trackers)]
+    provider: Provider,
 }
 
-impl Validate for ProviderPath {
-    type Checked = Provider;
-
-    fn check(self) -> Result<Provider, ValidationError> {
-        let source =
-            self.provider.parse().map_err(|error| ValidationError::new("provider", error))?;
-        if is_git_host(source) {
-            return Err(ValidationError::new(
-                "provider",
-                format!("delivers to POST {GIT}?webhook_id=<id>"),
-            ));
+impl mc_contract::Request for ProviderPath {
+    fn check(&self) -> Result<(), ValidationError> {
+        if is_git_host(self.provider) {
+            let rule = format!("delivers to POST {GIT}?webhook_id=<id>");
+            return Err(ValidationError::new("provider", rule));
         }
-        Ok(source)
+        Ok(())
     }
 }
 
-/// That something arrived. The same again when it is sent again.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DeliveryReceipt {
-    /// The sender's id of the delivery.
-    external_id: String,
+fn trackers() -> Object {
+    let trackers = Provider::ALL.iter().filter(|provider| !is_git_host(**provider));
+    mc_contract::schema::one_of(trackers.map(|provider| provider.as_str())).build()
 }
 
 /// What may be kept of a delivery.
@@ -146,7 +122,7 @@ pub fn place(hook: &WebhookId) -> AssociatedData<'_> {
 /// Take what GitHub or GitLab tells.
 pub async fn receive_git(
     State(api): State<ApiState>,
-    ValidQuery(hook): ValidQuery<WebhookQuery>,
+    QueryString(WebhookQuery { webhook_id: hook }): QueryString<WebhookQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
     receive(&api, hook, is_git_host, request).await
@@ -165,8 +141,8 @@ pub async fn receive_git(
 )]
 pub async fn receive_tracker(
     State(api): State<ApiState>,
-    ValidPath(source): ValidPath<ProviderPath>,
-    ValidQuery(hook): ValidQuery<WebhookQuery>,
+    PathParams(ProviderPath { provider: source }): PathParams<ProviderPath>,
+    QueryString(WebhookQuery { webhook_id: hook }): QueryString<WebhookQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<DeliveryReceipt>), Problem> {
     receive(&api, hook, |sends| sends == source, request).await

@@ -12,6 +12,7 @@ pub mod read;
 pub mod request;
 pub mod rules;
 pub mod schema;
+pub mod secret;
 pub mod text;
 
 pub use error::{ValidationError, Violation};

@@ -74,7 +74,7 @@ numbers! {
     /// Hours for which the previous secret stays valid.
     SecretTtlHours(u64) = limits::SECRET_TTL_HOURS, default 24;
     /// Minutes between two syncs.
-    IntervalMinutes(i32) = limits::INTERVAL_MINUTES;
+    IntervalMinutes(i32) = limits::INTERVAL_MINUTES, default 15;
     /// A version of a record or of a policy, or the number of an event, from 1.
     VersionNumber(i32) = 1..=i64::from(i32::MAX);
     /// A character of a text, from 0.

@@ -4,6 +4,8 @@
 pub mod dialog;
 pub mod document;
 pub mod feedback;
+pub mod ingest;
+pub mod integration;
 pub mod link_task;
 pub mod page;
 pub mod passage;
@@ -14,3 +16,4 @@ pub mod record;
 pub mod save;
 pub mod search;
 pub mod task;
+pub mod webhook;

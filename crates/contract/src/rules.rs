@@ -145,3 +145,22 @@ pub fn job_id(text: &str) -> Result<String, Violation> {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_id { Ok(text.to_owned()) } else { Err(Violation::new("is not the id of a job")) }
 }
+
+/// Accepts the owner or the name of a repository: one part of a path.
+pub fn repository_part(text: &str) -> Result<String, Violation> {
+    let name = identifier(text, limits::NAME)?;
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
+    if name.starts_with(['-', '.']) || !is_plain {
+        return Err(Violation::new("must be letters, digits, \".\", \"_\" or \"-\""));
+    }
+    Ok(name)
+}
+
+/// Accepts the source of documents. Files of repositories are stored by indexing them alone.
+pub fn document_source(text: &str) -> Result<String, Violation> {
+    let source = short_text(text)?;
+    if source.starts_with("repo:") {
+        return Err(Violation::new("must not begin with `repo:`; index the repository"));
+    }
+    Ok(source)
+}

@@ -118,6 +118,22 @@ texts! {
     WebUrl = TextRule::special("web-url", limits::URL, rules::web_url);
     /// The whole or the beginning of a commit's hash.
     CommitHash = TextRule::bare("^[0-9A-Fa-f]{4,64}$", |text| rules::hex(text, &(4..=64)));
+    /// The absolute path of a directory, or the https, ssh or file URL of a git repository.
+    RepositoryLocation = TextRule::special("repository-location", limits::URL, |text| {
+        rules::location(text, limits::URL)
+    });
+    /// A branch, tag or commit.
+    GitRef = TextRule::special("git-ref", limits::NAME, |text| {
+        rules::identifier(text, limits::NAME)
+    });
+    /// The owner or the name of a repository: letters, digits, `.`, `_` and `-`, beginning with
+    /// neither `.` nor `-`.
+    RepositoryPart = TextRule::special("repository-part", limits::NAME, rules::repository_part);
+    /// The source of documents. Files of repositories are indexed, and not sent.
+    DocumentSource =
+        TextRule::special("document-source", limits::SHORT_TEXT, rules::document_source);
+    /// The operator's name for a connector.
+    ConnectorName = TextRule::identifier(limits::SHORT_TEXT);
     /// A SHA-256 in hexadecimal digits.
     Sha256 = TextRule::bare("^[0-9A-Fa-f]{64}$", |text| rules::hex(text, &(64..=64)));
 }

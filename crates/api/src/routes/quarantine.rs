@@ -262,6 +262,7 @@ async fn released_document(
     held: NewDocument,
 ) -> Result<ReleaseResponse, Problem> {
     let (doc, outcome) = ingest_docs::take(here, id, held).await?;
+    let outcome = outcome.as_str();
     Ok(ReleaseResponse { outcome, id: Some(doc), reason: "a maintainer released it".into() })
 }
 

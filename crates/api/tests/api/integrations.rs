@@ -40,7 +40,7 @@ async fn a_connection_is_made_changed_paused_and_removed() {
     let events = api.get("/audit?project_key=shop&action=integration.changed").await.ok();
     let said: Vec<_> = events["items"].as_array().unwrap().iter().rev().collect();
     let said: Vec<_> = said.iter().map(|event| &event["details"]["change"]).collect();
-    assert_eq!(said, ["created", "changed", "changed", "removed"]);
+    assert_eq!(said, ["created", "updated", "updated", "deleted"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -198,7 +198,7 @@ async fn what_came_by_a_connection_stays_or_goes_with_it() {
             api.execute(statement).await;
         }
         assert_eq!(api.get(&format!("{CONNECTIONS}/{id}")).await.ok()["task_count"], 1);
-        let removed = api.delete(&format!("{CONNECTIONS}/{id}?forget={forget}")).await;
+        let removed = api.delete(&format!("{CONNECTIONS}/{id}?purge={forget}")).await;
         assert_eq!(removed.status, 204, "{}", removed.body);
         assert_eq!(api.text("select title from tasks").await, title);
         assert_eq!(api.text("select count(*)::text from docs").await, left);

@@ -17,6 +17,7 @@ fn the_document_is_openapi_3_1_and_stays_as_reviewed() {
 fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
     let document = document();
     let mut ids = std::collections::HashSet::new();
+    let mut missing = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{operation}");
@@ -35,8 +36,26 @@ fn every_operation_may_answer_a_problem_and_says_what_it_is_for() {
                 assert_eq!(headers["Retry-After"]["schema"]["type"], "integer");
             }
             assert!(operation["summary"].is_string(), "{name} has no summary");
+            missing.extend(operation["description"].as_str().is_none().then(|| name.clone()));
+            missing
+                .extend(lacks_example(&document, operation).map(|what| format!("{name}: {what}")));
         }
     }
+    assert!(missing.is_empty(), "without a description or an example: {missing:#?}");
+}
+
+/// The response of an operation that has no example.
+fn lacks_example(document: &Value, operation: &Value) -> Option<String> {
+    let responses = operation["responses"].as_object().unwrap().iter();
+    let succeeded = responses.filter(|(status, _)| status.starts_with('2'));
+    let mut schemas = succeeded.filter_map(|(_, response)| {
+        let schema = response.pointer("/content/application~1json/schema/$ref")?.as_str()?;
+        Some(schema.rsplit('/').next().unwrap().to_owned())
+    });
+    schemas.find(|name| {
+        let schema = &document["components"]["schemas"][name.as_str()];
+        schema.get("example").is_none() && schema.pointer("/examples/0").is_none()
+    })
 }
 
 #[test]

@@ -398,7 +398,7 @@ async fn only_maintainers_see_and_change_the_hooks_of_their_project() {
         .filter(|event| event["action"] == "webhook.changed")
         .map(|event| event["details"]["change"].clone())
         .collect();
-    assert_eq!(changes, [json!("removed"), json!("created")]);
+    assert_eq!(changes, [json!("deleted"), json!("created")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

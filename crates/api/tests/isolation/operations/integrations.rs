@@ -53,7 +53,7 @@ pub fn sync(d: &mut Draw<'_>) -> Attempt {
 }
 
 pub fn remove(d: &mut Draw<'_>) -> Attempt {
-    let query = d.pick(&["", "?forget=true", "?forget=false"]);
+    let query = d.pick(&["", "?purge=true", "?purge=false"]);
     let request =
         |key: &str, id: Uuid| Attempt::delete(format!("/projects/{key}/integrations/{id}{query}"));
     spared(d, request)
