@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
         "mc-sanitizer",
         "mc-prompt-guard",
         "mc-crypto",
+        "mc-postgres",
         "mc-store",
         "mc-embed",
         "mc-auth",
@@ -28,9 +29,9 @@ const LAYERS: &[&[&str]] = &[
 
 /// Which crates alone may name a library.
 const RESERVED: &[(&str, &[&str])] = &[
-    ("sqlx", &["mc-store"]),
+    ("sqlx", &["mc-postgres", "mc-store"]),
     ("apalis", &["mc-jobs"]),
-    ("apalis-postgres", &["mc-jobs", "mc-store"]),
+    ("apalis-postgres", &["mc-jobs", "mc-postgres"]),
     ("redis", &["mc-redis"]),
     ("tantivy", &["mc-search"]),
     ("axum", &["mc-api", "mc-mcp", "mc-app", "mc-bench"]),

@@ -9,8 +9,9 @@ use std::process::Child;
 
 use anyhow::{Context, Result, bail};
 use mc_crypto::EncryptionKey;
-use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, db_roles, testing};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, testing};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::service::Setup;

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt, stream};
-use mc_store::embedded::{Embedded, EmbeddedSettings};
-use mc_store::{Store, db_roles, testing};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedSettings};
+use mc_store::{Store, testing};
 
 use super::{say, sealing};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mc_store::audit::Head;
+use mc_crypto::Head;
 use uuid::Uuid;
 
 use crate::private_file;

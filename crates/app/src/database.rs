@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedError, EmbeddedSettings};
+use mc_store::Store;
 use mc_store::audit::Chains;
-use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings};
-use mc_store::{Store, db_roles};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -54,8 +55,10 @@ pub async fn wait_for(stop: &CancellationToken, run: impl AsyncFn() -> Result<()
 }
 
 fn is_away(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref());
-    causes.any(|cause| matches!(cause, mc_store::Error::Unavailable(_)))
+    error.chain().any(|cause| {
+        matches!(cause.downcast_ref(), Some(mc_postgres::Error::Unavailable(_)))
+            || matches!(cause.downcast_ref(), Some(mc_store::Error::Unavailable(_)))
+    })
 }
 
 /// Starts the embedded server unless another is configured, connects and migrates. Nothing of it is

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget};
-use mc_store::backup::{Progress, Step};
+use mc_postgres::backup::{Progress, Step};
 
 use crate::output::Format;
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use mc_crypto::Encryptor;
 use mc_embed::QueryCache;
 use mc_redis::{QueryVectorStore, RedisClient, Settings, SharedRateLimits};
-use mc_store::{Store, server_version};
+use mc_store::{Store, server};
 
 use crate::config::Config;
 
@@ -19,7 +19,7 @@ pub async fn open(config: &Config, store: &Store) -> Result<Option<RedisClient>>
     }
     let settings = Settings {
         url: redis.url.clone(),
-        database: server_version::identity(store).await?,
+        database: server::identity(store).await?,
         answers_within: redis.answers_within(),
     };
     Ok(Some(RedisClient::open(&settings)?))

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use mc_crypto::{AuditMacKeys, Encryptor};
+use mc_postgres::embedded::DataDirLock;
 use mc_store::Store;
 use mc_store::audit::{self, Chains};
-use mc_store::embedded::DataDirLock;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, models};

@@ -6,7 +6,6 @@
 //! added.
 
 mod events;
-mod heads;
 mod key_ownership;
 mod prune;
 mod verify;
@@ -16,9 +15,8 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, SubsecRound as _, Utc};
-use mc_crypto::{AuditMacKeys, MAC_LEN, Mac};
+use mc_crypto::{AuditMacKeys, Head, MAC_LEN, Mac};
 use mc_domain::{AuditAction, ProjectId, UserId};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -26,10 +24,8 @@ use crate::rls::{Place, RlsContext};
 use crate::{Error, Store, Tx};
 
 pub use events::{Event, EventFilter, after, is_known, newest};
-pub(crate) use heads::ends;
 pub use key_ownership::{Claim, claim_key};
 pub(crate) use prune::{chains_of_no_project, prune};
-pub(crate) use verify::newest_key;
 pub use verify::{Fault, Report, is_signed_with_known_keys, verify};
 
 /// A chain of events.
@@ -57,16 +53,6 @@ pub struct NewEvent {
 pub struct Chains {
     keys: Arc<AuditMacKeys>,
     heads: Arc<Mutex<HashMap<Uuid, Head>>>,
-}
-
-/// The end of a chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// The last event.
-    pub seq: i64,
-    /// Its mac, hexadecimal where it is written down.
-    #[serde(with = "heads::as_hex")]
-    pub mac: Mac,
 }
 
 impl Chains {

@@ -32,15 +32,12 @@ pub enum Error {
     /// Nobody would administer a project any more.
     #[error("nobody else administers this project; give somebody else the role `admin` first")]
     LastAdministrator,
-    /// The connection URL can't be parsed; it is not repeated, since it may hold a password.
-    #[error("the database URL is not of the form postgres://user:password@host:port/database")]
-    BadUrl,
-    /// The server is too old or lacks an extension.
+    /// The server or its schema is not usable.
+    #[error(transparent)]
+    Server(mc_postgres::Error),
+    /// The stored data is not usable as the caller wants it.
     #[error("{0}")]
     Unsuitable(String),
-    /// The schema can't be brought up to date.
-    #[error("the database schema can't be migrated: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
     /// A stored value is not one that this version knows.
     #[error("the database holds a value this version does not know: {0}")]
     Unreadable(String),
@@ -77,9 +74,6 @@ impl From<sqlx::Error> for Error {
         // Every failure of a statement comes by here, whoever ran it.
         pool::take_note(&error);
         match &error {
-            E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => {
-                Self::Unavailable(error)
-            }
             E::Database(db) if db.is_foreign_key_violation() => Self::Gone,
             E::Database(db) if db.is_unique_violation() => {
                 match UNIQUE.iter().find(|(name, _)| db.constraint() == Some(*name)) {
@@ -87,16 +81,18 @@ impl From<sqlx::Error> for Error {
                     None => Self::Statement(error),
                 }
             }
-            // Two transactions that waited for each other: this one was rolled back, and may be sent
-            // again.
-            E::Database(db) if matches!(db.code().as_deref(), Some("40P01" | "40001")) => {
-                Self::Unavailable(error)
-            }
-            // Class 57: the server is stopping, starting or was killed under us.
-            E::Database(db) if db.code().is_some_and(|code| code.starts_with("57P")) => {
-                Self::Unavailable(error)
-            }
+            _ if mc_postgres::is_unavailable(&error) => Self::Unavailable(error),
             _ => Self::Statement(error),
+        }
+    }
+}
+
+impl From<mc_postgres::Error> for Error {
+    fn from(error: mc_postgres::Error) -> Self {
+        use mc_postgres::Error as E;
+        match error {
+            E::Unavailable(error) | E::Statement(error) => error.into(),
+            error => Self::Server(error),
         }
     }
 }
@@ -109,11 +105,8 @@ impl Classified for Error {
             | Self::OtherLocation { .. }
             | Self::Gone
             | Self::LastAdministrator => ErrorKind::Conflict,
-            Self::BadUrl
-            | Self::Unsuitable(_)
-            | Self::Migration(_)
-            | Self::Unreadable(_)
-            | Self::Statement(_) => ErrorKind::Internal,
+            Self::Server(error) => error.kind(),
+            Self::Unsuitable(_) | Self::Unreadable(_) | Self::Statement(_) => ErrorKind::Internal,
         }
     }
 

@@ -2,20 +2,17 @@
 
 pub mod accounts;
 pub mod audit;
-pub mod backup;
 pub mod bundles;
 pub mod change_feed;
 pub mod ci_results;
 pub mod citations;
 pub mod cleanup;
 pub mod consistency;
-pub mod db_roles;
 pub mod deletion_candidates;
 pub mod dialogs;
 pub mod doc_parts;
 pub mod docs;
 pub mod duplicates;
-pub mod embedded;
 mod error;
 pub mod exports;
 pub mod files;
@@ -36,7 +33,7 @@ pub mod records;
 pub mod repositories;
 mod retry;
 mod rls;
-pub mod server_version;
+pub mod server;
 pub mod sessions;
 pub mod task_comments;
 pub mod tasks;
@@ -49,32 +46,28 @@ pub mod webhooks;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mc_crypto::Head;
 use mc_domain::{ProjectId, UserId};
+use mc_postgres::CONNECT_TIMEOUT;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, raw_sql};
 use tokio::sync::Mutex;
 use tracing::log::LevelFilter;
 use uuid::Uuid;
 
-use audit::{Chain, Chains, Head, PendingEvent};
+use audit::{Chain, Chains, PendingEvent};
 pub use error::Error;
 pub use listener::Listener;
 use pool::Pool;
 use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, Visit};
 pub use warm_up::warm_up;
 
-/// The schema's changes, in order.
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
-
-/// How long a connection is waited for, one that the server refuses while it starts included.
-const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-
 /// Each listener keeps its connection; a store has two or none.
 const LISTENERS: u32 = 4;
 
 /// Connections to one database; cheap to clone.
 ///
-/// What can be done with one is a matter of the role that its connections log in as ([`logins`]): that
+/// What can be done with one is a matter of the role that its connections log in as ([`mc_postgres::db_roles`]): that
 /// of the background sees every row; that of the service sees none of any project until somebody has
 /// entered one ([`Store::enter`]).
 #[derive(Debug, Clone)]
@@ -116,16 +109,16 @@ impl Store {
     /// Connects to `url` (`postgres://user:password@host:port/database`) with at most
     /// `max_connections`, and one more for each that listens; `chains` are those of the audit.
     pub async fn connect(url: &str, max_connections: u32, chains: Chains) -> Result<Self, Error> {
-        let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
+        let options: PgConnectOptions = url.parse().map_err(|_| mc_postgres::Error::BadUrl)?;
         let options = options
             .application_name("memory-copilot")
             .log_slow_statements(LevelFilter::Warn, Duration::from_secs(1));
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
-            .acquire_timeout(CONNECTED_WITHIN)
+            .acquire_timeout(CONNECT_TIMEOUT)
             .connect_with(options.clone())
             .await?;
-        let pool = Pool::over(pool, CONNECTED_WITHIN);
+        let pool = Pool::over(pool, CONNECT_TIMEOUT);
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
         let graphs = vectors::graphs();
         Ok(Self { pool, entry: None, visit: None, listening, chains, graphs })
@@ -288,11 +281,11 @@ impl Tx {
 
 /// Databases for tests, made from one migrated template.
 pub mod testing {
+    use mc_postgres::db_roles::{self, DbRoles};
     use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
     use super::{Error, Store};
     use crate::audit::Chains;
-    use crate::db_roles::{self, DbRoles};
 
     /// Chains of keys that nobody else has, for a test.
     pub fn chains() -> Chains {
@@ -337,9 +330,9 @@ pub mod testing {
 
     /// A test's own role in place of the superuser.
     fn logged_in(url: &str, role: &str) -> Result<String, Error> {
-        let mut url = url::Url::parse(url).map_err(|_| Error::BadUrl)?;
+        let mut url = url::Url::parse(url).map_err(|_| mc_postgres::Error::BadUrl)?;
         let changed = url.set_username(role).and_then(|()| url.set_password(Some(role)));
-        changed.map_err(|()| Error::BadUrl)?;
+        changed.map_err(|()| mc_postgres::Error::BadUrl)?;
         Ok(url.into())
     }
 
@@ -404,7 +397,7 @@ pub mod testing {
     }
 
     fn with_database(url: &str, name: &str) -> Result<String, Error> {
-        let mut url = url::Url::parse(url).map_err(|_| Error::BadUrl)?;
+        let mut url = url::Url::parse(url).map_err(|_| mc_postgres::Error::BadUrl)?;
         url.set_path(name);
         Ok(url.into())
     }

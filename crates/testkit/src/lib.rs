@@ -3,8 +3,8 @@
 mod redis;
 
 use mc_domain::{ProjectKey, UserId};
+use mc_postgres::db_roles::DbRoles;
 use mc_store::Store;
-use mc_store::db_roles::DbRoles;
 use mc_store::projects::{self, Project};
 
 pub use redis::Redis;

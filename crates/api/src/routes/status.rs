@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::Utc;
 use mc_search::Phase;
-use mc_store::{server_version, vectors};
+use mc_store::{server, vectors};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -87,7 +87,7 @@ pub async fn alive() -> Json<Health> {
     responses((status = 200, description = "Ready", body = Health))
 )]
 pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem> {
-    let answered = tokio::time::timeout(READY_TIME, server_version::ping(&api.store)).await;
+    let answered = tokio::time::timeout(READY_TIME, server::ping(&api.store)).await;
     if !matches!(answered, Ok(Ok(()))) {
         return Err(Problem::unavailable("the database does not answer"));
     }
@@ -104,7 +104,7 @@ pub async fn ready(State(api): State<ApiState>) -> Result<Json<Health>, Problem>
     responses((status = 200, description = "The service", body = Status))
 )]
 pub async fn get(State(api): State<ApiState>, caller: Principal) -> Result<Json<Status>, Problem> {
-    let versions = server_version::versions(&api.store).await?;
+    let versions = server::versions(&api.store).await?;
     let current = api.memory.search.models.current();
     // How much all hold together is nobody's business who sees only some.
     let pending_vectors = if caller.administers() {

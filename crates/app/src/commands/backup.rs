@@ -5,8 +5,8 @@ use std::io::{self, Seek as _};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use mc_store::backup::{self, Manifest, Progress, Source};
-use mc_store::embedded::{self, Embedded, EmbeddedError};
+use mc_postgres::backup::{self, Manifest, Progress, Source};
+use mc_postgres::embedded::{self, Embedded, EmbeddedError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

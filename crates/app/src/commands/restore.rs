@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use mc_crypto::{AuditMacKeys, Encryptor};
+use mc_postgres::backup::{self, Archive, BackupError, Progress, Target};
+use mc_postgres::db_roles::DbRoles;
+use mc_postgres::embedded::{self, DataDirLock};
 use mc_store::Store;
 use mc_store::audit::{self, Chain, Chains, Report};
-use mc_store::backup::{self, Archive, BackupError, Progress, Target};
-use mc_store::db_roles::DbRoles;
-use mc_store::embedded::{self, DataDirLock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mc_store::change_feed::FeedCursor;
-use mc_store::{Store, change_feed, passages, server_version};
+use mc_store::{Store, change_feed, passages, server};
 use tantivy::TantivyError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -326,7 +326,7 @@ async fn open_current(
         tracing::info!("no keyword index yet, building it");
         return Ok(None);
     };
-    let database = server_version::identity(store).await?;
+    let database = server::identity(store).await?;
     let opened = tokio::task::spawn_blocking(move || Generation::open(&path, &database)).await;
     // tantivy asserts its way through files; a panic on a broken one is damage like any other.
     let opened = opened.unwrap_or_else(|panic| Err(Unusable::Damaged(panic.to_string())));

@@ -1,8 +1,9 @@
 //! Whose key a database is sealed with: that of whoever first added to the service's chain.
 
 use mc_domain::AuditAction;
+use mc_postgres::audit::newest_key;
 
-use super::{Chain, NewEvent, add, lock_head, newest_key};
+use super::{Chain, NewEvent, add, lock_head};
 use crate::{Error, Store, Tx};
 
 /// What a process finds that would use its key for a database.

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use mc_crypto::{MAC_LEN, Mac};
-use sqlx::postgres::PgConnection;
+use mc_postgres::audit::newest_key;
 
 use super::{Chain, Head, Link};
 use crate::{Error, Store};
@@ -143,16 +143,6 @@ struct Row {
 pub async fn is_signed_with_known_keys(store: &Store) -> Result<bool, Error> {
     let newest = newest_key(&mut *store.plain().await?).await?;
     Ok(newest.is_none_or(|key| store.chains.keys.has(&key)))
-}
-
-/// The id of the key that the newest event of the service's chain is by.
-pub(crate) async fn newest_key(connection: &mut PgConnection) -> Result<Option<Vec<u8>>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select key_id from audit_events where chain = $1 order by seq desc limit 1",
-        Chain::Service.id()
-    )
-    .fetch_optional(connection)
-    .await?)
 }
 
 async fn page(store: &Store, chain: Chain, after: i64) -> Result<Vec<Row>, Error> {

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use mc_crypto::Head;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{BackupError, Manifest, Progress, Step};
-use crate::audit::Head;
 
 pub(super) const DUMP: &str = "database.dump";
 pub(super) const HEADS: &str = "audit-heads.json";
@@ -67,7 +67,7 @@ pub struct Archive {
     dump: (u64, u64),
     /// What it says of itself.
     pub manifest: Manifest,
-    /// Where the chains of the audit end, by [`crate::audit::Chain::id`].
+    /// Where the chains of the audit end, by the id of the chain.
     pub heads: HashMap<Uuid, Head>,
 }
 

@@ -10,7 +10,7 @@ use mc_domain::{Classified, ErrorKind};
 pub enum BackupError {
     /// The database can't be read or written.
     #[error(transparent)]
-    Store(#[from] crate::Error),
+    Database(#[from] crate::Error),
     /// A file can't be read or written.
     #[error("can't {doing} {}: {source}", .path.display())]
     Io {
@@ -125,14 +125,14 @@ impl BackupError {
 
 impl From<sqlx::Error> for BackupError {
     fn from(error: sqlx::Error) -> Self {
-        Self::Store(error.into())
+        Self::Database(error.into())
     }
 }
 
 impl Classified for BackupError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Store(error) => error.kind(),
+            Self::Database(error) => error.kind(),
             Self::NoPrograms { .. } | Self::Interrupted => ErrorKind::Unavailable,
             Self::Hidden { .. } => ErrorKind::Forbidden,
             Self::OtherKey | Self::Occupied(_) | Self::OlderServer { .. } => ErrorKind::Conflict,

@@ -54,7 +54,7 @@ async fn programs_for(
     target: &Target<'_>,
 ) -> Result<Programs, BackupError> {
     server_version::check(connection).await?;
-    let server = server_version::versions_of(connection).await?.postgres;
+    let server = server_version::versions(connection).await?.postgres;
     let major: u32 = server_version::leading_number(&server);
     if major < archive.manifest.major() {
         return Err(BackupError::OlderServer { of: archive.manifest.postgres.clone(), server });

@@ -53,12 +53,12 @@ impl Manifest {
         connection: &mut PgConnection,
         sealing_key: String,
     ) -> Result<Self, BackupError> {
-        let versions = server_version::versions_of(connection).await?;
+        let versions = server_version::versions(connection).await?;
         Ok(Self {
             format: FORMAT,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             created_at: Utc::now(),
-            database: server_version::identity_of(connection).await?,
+            database: server_version::identity(connection).await?,
             postgres: versions.postgres,
             pgvector: versions.pgvector,
             sealing_key,
@@ -102,7 +102,7 @@ impl Manifest {
 /// The changes that were made to the database's schema.
 async fn migrations(connection: &mut PgConnection) -> Result<Vec<Migration>, BackupError> {
     let applied = connection.list_applied_migrations(&MIGRATIONS.table_name).await;
-    let applied = applied.map_err(|error| BackupError::Store(Error::Migration(error)))?;
+    let applied = applied.map_err(|error| BackupError::Database(Error::Migration(error)))?;
     let written = |each: AppliedMigration| Migration {
         version: each.version,
         checksum: hex::encode(&each.checksum),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use mc_crypto::{AuditMacKeys, Encryptor};
+use mc_crypto::{AuditMacKeys, Encryptor, Head};
 use sqlx::postgres::PgConnection;
 use tokio::process::ChildStdout;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +14,7 @@ use super::archive::{self, Writer};
 use super::digest::LEFT_OUT;
 use super::pg_tools::{self, Programs};
 use super::{BackupError, Manifest, Progress, digest, snapshot};
-use crate::audit::{self, Head};
-use crate::server_version;
+use crate::{audit, server_version};
 
 /// How long a table may be locked by somebody who changes the schema.
 const LOCKED_FOR: &str = "60s";
@@ -125,7 +124,7 @@ async fn read_through(
     connection: &mut PgConnection,
     known: HashMap<Uuid, Head>,
 ) -> Result<(Vec<digest::Table>, HashMap<Uuid, Head>), BackupError> {
-    let mut heads = audit::ends(connection).await?;
+    let mut heads = audit::heads(connection).await?;
     for (chain, known) in known {
         let head = heads.entry(chain).or_insert(known);
         if head.seq < known.seq {

@@ -3,7 +3,7 @@
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection};
 
-use crate::{CONNECTED_WITHIN, Error, Store};
+use crate::{CONNECT_TIMEOUT, Error};
 
 /// Oldest PostgreSQL major version that is supported.
 pub const MIN_POSTGRES: i32 = 16;
@@ -36,11 +36,7 @@ impl Versions {
 }
 
 /// Reads the server's versions.
-pub async fn versions(store: &Store) -> Result<Versions, Error> {
-    versions_of(&mut *store.plain().await?).await
-}
-
-pub(crate) async fn versions_of(connection: &mut PgConnection) -> Result<Versions, Error> {
+pub async fn versions(connection: &mut PgConnection) -> Result<Versions, Error> {
     let row = sqlx::query!(
         r#"select current_setting('server_version') as "postgres!",
                   (select coalesce(installed_version, default_version)
@@ -60,11 +56,7 @@ pub(crate) async fn versions_of(connection: &mut PgConnection) -> Result<Version
 
 /// Names this database among all: what is derived from another one, or from this one before a
 /// restore turned back its time, bears another name.
-pub async fn identity(store: &Store) -> Result<String, Error> {
-    identity_of(&mut *store.plain().await?).await
-}
-
-pub(crate) async fn identity_of(connection: &mut PgConnection) -> Result<String, Error> {
+pub async fn identity(connection: &mut PgConnection) -> Result<String, Error> {
     Ok(sqlx::query_scalar!(
         r#"select concat_ws('-', s.system_identifier, c.timeline_id, d.oid) as "identity!"
            from pg_control_system() s, pg_control_checkpoint() c, pg_database d
@@ -74,17 +66,11 @@ pub(crate) async fn identity_of(connection: &mut PgConnection) -> Result<String,
     .await?)
 }
 
-/// Answers when the database does.
-pub async fn ping(store: &Store) -> Result<(), Error> {
-    sqlx::query!("select 1 as one").fetch_one(&mut *store.plain().await?).await?;
-    Ok(())
-}
-
 /// Looks at the server behind a URL as the service does at its start: one that is too old is refused.
 pub async fn inspect(url: &str) -> Result<Versions, Error> {
     let mut connection = connect(url).await?;
     check(&mut connection).await?;
-    let versions = versions_of(&mut connection).await?;
+    let versions = versions(&mut connection).await?;
     connection.close().await?;
     Ok(versions)
 }
@@ -94,13 +80,13 @@ pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
     let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
     // Migrations, and looking through all tables, take as long as they take.
     let options = options.disable_statement_logging();
-    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECTED_WITHIN);
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
     Ok(pool.connect_lazy_with(options).acquire().await?.detach())
 }
 
 /// Refuses a server that is too old or lacks pgvector, saying what to do.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
-    let versions = versions_of(connection).await?;
+    let versions = versions(connection).await?;
     let major: i32 = leading_number(&versions.postgres);
     if major < MIN_POSTGRES {
         return Err(Error::Unsuitable(format!(

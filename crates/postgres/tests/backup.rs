@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mc_crypto::{EncryptionKey, Encryptor};
-use mc_store::backup::{self, Archive, BackupError, Manifest, Progress, Source, Step, Target};
+use mc_postgres::backup::{self, Archive, BackupError, Manifest, Progress, Source, Step, Target};
+use mc_postgres::db_roles;
+use mc_store::Store;
 use mc_store::testing::{execute, text};
-use mc_store::{Store, db_roles};
 use mc_testkit::TestDatabase;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use cache::cache;
 use mc_domain::{Classified, ErrorKind};
-use mc_store::db_roles;
-use mc_store::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
+use mc_postgres::db_roles;
+use mc_postgres::embedded::{Embedded, EmbeddedError, EmbeddedSettings, Health};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
