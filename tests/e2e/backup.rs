@@ -208,7 +208,7 @@ async fn what_can_t_be_restored_is_refused_and_leaves_nothing_behind() {
     for content in [&whole[..whole.len() / 2], &changed, b"", b"no tar at all"] {
         std::fs::write(&broken, content).unwrap();
         let said = refused(service.command(&["restore", path(&broken)]));
-        assert!(said.contains("is no whole backup"), "{said}");
+        assert!(said.contains("is no complete backup"), "{said}");
     }
     assert_eq!(names(&service.data_dir), ["encryption.key"], "nothing was begun");
     // The lost key of a backup is no reason to lose the rest.

@@ -17,7 +17,7 @@ use crate::{audit_heads, data_dir, database, encryption_key, output, redis};
 pub async fn run(config: &Config, shutdown: CancellationToken) -> Result<()> {
     ensure!(
         !config.database.url.is_empty(),
-        "database.url is empty: the private PostgreSQL is that of `memory-copilot serve`, which works in the \
+        "database.url is empty: the embedded PostgreSQL is that of `memory-copilot serve`, which works in the \
          background by itself. Set database.url to the server that the nodes share, here and there"
     );
     data_dir::make(&config.data_dir)?;

@@ -1,10 +1,10 @@
-//! Backups: one file that has all of the database that can't be made anew, taken while the service runs or not,
-//! and restored whole or not at all.
+//! Backups: one file with all data of the database that can't be derived. The service may run
+//! meanwhile. A restore is complete or leaves nothing.
 //!
-//! [`take`] runs `pg_dump` on a snapshot and notes, of the same snapshot, what each table holds. [`restore`]
-//! fills an empty database with `pg_restore`, compares, and brings the schema up to date. The file is an
-//! [`Archive`]; what it says of itself is its [`Manifest`]. The keyword index is no part of it: that of another
-//! database is built anew by itself.
+//! [`create`] runs `pg_dump` on a snapshot, and writes a digest of each table in the same snapshot.
+//! [`restore`] fills an empty database with `pg_restore`, compares the digests, and migrates the
+//! schema. The file is an [`Archive`], described by its [`Manifest`]. It leaves out the keyword
+//! index, which the service rebuilds for another database.
 
 mod archive;
 mod digest;
@@ -20,21 +20,21 @@ use std::sync::Arc;
 
 pub use archive::Archive;
 pub use digest::Table;
-pub use dump::{Source, take};
+pub use dump::{Source, create};
 pub use error::BackupError;
 pub use manifest::{Manifest, Migration};
 pub use restore::{Target, restore};
-pub(crate) use target::refuse_unfinished;
+pub(crate) use target::reject_incomplete_restore;
 
-/// Is told how far it is: what is being done, and how many bytes of the dump are.
+/// Callback for progress: the current step, and the bytes of the dump processed in it.
 pub type Progress = Arc<dyn Fn(Step, u64) + Send + Sync>;
 
-/// What is being done.
+/// A step of a backup or a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Writing the dump.
     Dumping,
-    /// Comparing the file with its sums.
+    /// Comparing the file with its checksums.
     Checking,
     /// Filling the database.
     Restoring,

@@ -1,5 +1,5 @@
-//! The roles that the service logs in as. The role of the configured URL owns the schema and is used to
-//! bring it up to date; what serves requests and what works in the background log in as two others that
+//! Schema migrations, and the roles that the service logs in as. The role of the configured URL
+//! owns the schema and migrates it. Request handling and background work log in as two roles that
 //! own nothing, each a member of its group in `migrations/0001_roles.sql`.
 
 use apalis_postgres::PostgresStorage;
@@ -13,64 +13,64 @@ use url::Url;
 
 use crate::{Error, MIGRATIONS, backup, server_version};
 
-/// The group whose members see only what their transaction has entered.
-const SERVICE: &str = "memory_copilot_service";
-/// The group whose members see every row.
-const WORKER: &str = "memory_copilot_worker";
-/// The migration that makes both.
-const ROLES_MADE: i64 = 1;
-/// An arbitrary key: who makes roles of a database does so alone.
-const LOCK: i64 = 0x006d_635f_6c6f_6769;
+/// Group whose members see only rows of the project that their transaction entered.
+const SERVICE_GROUP: &str = "memory_copilot_service";
+/// Group whose members see every row.
+const WORKER_GROUP: &str = "memory_copilot_worker";
+/// Migration that creates both groups.
+const GROUPS_MIGRATION: i64 = 1;
+/// Arbitrary key of the advisory lock under which a process creates roles.
+const ROLES_LOCK: i64 = 0x006d_635f_6c6f_6769;
 
-/// Where to connect to. Both hold passwords: not for logs.
+/// Connection URLs of both roles. They hold passwords, so don't log them.
 #[derive(Clone)]
 pub struct DbRoles {
-    /// To serve requests with.
+    /// URL for request handling.
     pub service: String,
-    /// For work in the background.
+    /// URL for background work.
     pub worker: String,
 }
 
-/// Checks the server at `owner` (a URL of the role that owns the schema), brings the schema up to date,
-/// and makes sure of the two roles. Safe to call from several processes at once.
+/// Checks the server at `owner` (a URL of the role that owns the schema), migrates the schema, and
+/// creates the two roles if they are missing. Several processes may call it at once.
 pub async fn prepare(owner: &str) -> Result<DbRoles, Error> {
-    with_password(owner)?;
+    split_password(owner)?;
     let mut connection = server_version::connect(owner).await?;
-    backup::refuse_unfinished(&mut connection).await?;
-    let logins = migrate(owner, &mut connection).await?;
+    backup::reject_incomplete_restore(&mut connection).await?;
+    let roles = migrate(owner, &mut connection).await?;
     connection.close().await?;
-    Ok(logins)
+    Ok(roles)
 }
 
-/// [`prepare`] over a connection of the role, for a database that a restore has taken for itself, too.
+/// Does the same as [`prepare`] over a connection of the owner, also during a restore.
 pub(crate) async fn migrate(owner: &str, connection: &mut PgConnection) -> Result<DbRoles, Error> {
-    let (mut url, password) = with_password(owner)?;
+    let (mut url, password) = split_password(owner)?;
     server_version::check(connection).await?;
     apply_migrations(connection).await?;
     prepare_queue(connection).await?;
-    let service = login(connection, &mut url, &password, SERVICE).await?;
-    let worker = login(connection, &mut url, &password, WORKER).await?;
+    let service = ensure_role(connection, &mut url, &password, SERVICE_GROUP).await?;
+    let worker = ensure_role(connection, &mut url, &password, WORKER_GROUP).await?;
     Ok(DbRoles { service, worker })
 }
 
-/// The URL in its parts, and the password that others are derived from.
-fn with_password(owner: &str) -> Result<(Url, String), Error> {
+/// Parses the URL, and returns its password, from which those of the roles are derived.
+fn split_password(owner: &str) -> Result<(Url, String), Error> {
     let url = Url::parse(owner).map_err(|_| Error::BadUrl)?;
     let password = url.password().unwrap_or_default().to_owned();
     if password.is_empty() {
         return Err(Error::Unsuitable(
-            "the database URL has no password; the passwords of the roles that the service logs in as are \
-             derived from it, so give the role one and put it into the URL, percent-encoded"
+            "the database URL has no password, from which the service derives the passwords of its \
+             roles; give the role a password and put it into the URL, percent-encoded"
                 .into(),
         ));
     }
     Ok((url, password))
 }
 
-/// Makes the two groups where the server does not have them, as the migration does, for what is about to be
-/// restored and names them.
-pub(crate) async fn make_groups(owner: &mut PgConnection) -> Result<(), Error> {
-    for group in [SERVICE, WORKER] {
+/// Creates the two groups if the server lacks them, as the migration does: a dump that is restored
+/// refers to them.
+pub(crate) async fn create_groups(owner: &mut PgConnection) -> Result<(), Error> {
+    for group in [SERVICE_GROUP, WORKER_GROUP] {
         let statement = format!(
             "do $$ begin
                  begin
@@ -89,48 +89,52 @@ pub(crate) async fn make_groups(owner: &mut PgConnection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Brings the schema up to date. Some migrations replace functions that belong to the background's group, which
-/// takes its rights: an owner that is no superuser has them meanwhile.
+/// Applies the migrations. Some replace functions that the worker group owns, which needs its
+/// rights: an owner that is no superuser inherits them meanwhile.
 async fn apply_migrations(owner: &mut PgConnection) -> Result<(), Error> {
-    MIGRATIONS.run_to(ROLES_MADE, &mut *owner).await.map_err(other_build)?;
+    MIGRATIONS.run_to(GROUPS_MIGRATION, &mut *owner).await.map_err(migration_error)?;
     let is_superuser: bool =
         sqlx::query_scalar("select rolsuper from pg_roles where rolname = current_user")
             .fetch_one(&mut *owner)
             .await?;
     if is_superuser {
-        return MIGRATIONS.run(owner).await.map_err(other_build);
+        return MIGRATIONS.run(owner).await.map_err(migration_error);
     }
-    let inherit = |does| format!("grant {WORKER} to current_user with inherit {does}");
-    run(owner, &inherit("true")).await?;
+    let grant_inherit =
+        |value| format!("grant {WORKER_GROUP} to current_user with inherit {value}");
+    run(owner, &grant_inherit("true")).await?;
     let migrated = MIGRATIONS.run(&mut *owner).await;
-    run(owner, &inherit("false")).await?;
-    migrated.map_err(other_build)
+    run(owner, &grant_inherit("false")).await?;
+    migrated.map_err(migration_error)
 }
 
-/// Until there is a release, its migrations may still change.
-fn other_build(error: MigrateError) -> Error {
+/// Maps a changed or unknown migration to [`Error::Unsuitable`]: before the first release,
+/// migrations may still change.
+fn migration_error(error: MigrateError) -> Error {
     match error {
         MigrateError::VersionMismatch(migration) | MigrateError::VersionMissing(migration) => {
             Error::Unsuitable(format!(
-                "the schema was made by another build (its migration {migration} differs): save what is in it with \
-             that build (memory-copilot export), set an empty database or another data_dir, and import it there"
+                "another build created the schema (its migration {migration} differs); export the \
+                 projects with that build (memory-copilot export), set an empty database or \
+                 another data_dir, and import them there"
             ))
         }
         error => error.into(),
     }
 }
 
-/// Brings the queue's own schema up to date, and lets those who work in the background use it.
+/// Migrates the queue's schema, and grants the worker group its use.
 async fn prepare_queue(owner: &mut PgConnection) -> Result<(), Error> {
     PostgresStorage::migrations().run(&mut *owner).await?;
     let mut tx = owner.begin().await?;
-    // Of nodes that start together one does so at a time: PostgreSQL refuses two that grant the same at once.
-    sqlx::query("select pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
+    // Nodes that start together take turns: PostgreSQL fails concurrent grants on one object.
+    sqlx::query("select pg_advisory_xact_lock($1)").bind(ROLES_LOCK).execute(&mut *tx).await?;
     for statement in [
         "grant usage on schema apalis to memory_copilot_worker",
-        "grant select, insert, update, delete on all tables in schema apalis to memory_copilot_worker",
+        "grant select, insert, update, delete on all tables in schema apalis
+         to memory_copilot_worker",
         "grant execute on all functions in schema apalis to memory_copilot_worker",
-        // What is looked for every few seconds among all that was done.
+        // Workers search for these jobs every few seconds among all completed ones.
         "create index if not exists jobs_at_work on apalis.jobs (lock_by)
          where status in ('Queued', 'Running')",
         "create index if not exists jobs_done on apalis.jobs (done_at) where status = 'Done'",
@@ -142,8 +146,8 @@ async fn prepare_queue(owner: &mut PgConnection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes sure that the database's own member of `group` exists and can log in; answers its URL.
-async fn login(
+/// Creates the database's own member of `group` if it can't log in yet, and returns its URL.
+async fn ensure_role(
     owner: &mut PgConnection,
     url: &mut Url,
     secret: &str,
@@ -155,23 +159,23 @@ async fn login(
     .fetch_one(&mut *owner)
     .await?;
     let role = format!("{group}_{oid}");
-    let password = derived(secret, &role);
+    let password = derive_password(secret, &role);
     url.set_username(&role).map_err(|()| Error::BadUrl)?;
     url.set_password(Some(&password)).map_err(|()| Error::BadUrl)?;
-    if !is_let_in(url.as_str()).await? {
-        make(owner, &role, group, &password).await?;
+    if !can_log_in(url.as_str()).await? {
+        create_or_alter_role(owner, &role, group, &password).await?;
     }
     Ok(url.to_string())
 }
 
-/// Whether the login works. A role that is not there yet is refused like one with another password.
-async fn is_let_in(url: &str) -> Result<bool, Error> {
+/// Returns whether the login works. PostgreSQL rejects a missing role like a wrong password.
+async fn can_log_in(url: &str) -> Result<bool, Error> {
     match PgConnection::connect(url).await {
         Ok(connection) => {
             connection.close().await?;
             Ok(true)
         }
-        // Class 28: an invalid authorization.
+        // Class 28: invalid authorization.
         Err(sqlx::Error::Database(error))
             if error.code().is_some_and(|code| code.starts_with("28")) =>
         {
@@ -181,21 +185,22 @@ async fn is_let_in(url: &str) -> Result<bool, Error> {
     }
 }
 
-async fn make(
+/// Creates the role, or changes its password if it exists.
+async fn create_or_alter_role(
     owner: &mut PgConnection,
     role: &str,
     group: &str,
     password: &str,
 ) -> Result<(), Error> {
     let mut tx = owner.begin().await?;
-    sqlx::query("select pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
+    sqlx::query("select pg_advisory_xact_lock($1)").bind(ROLES_LOCK).execute(&mut *tx).await?;
     let exists: bool =
         sqlx::query_scalar("select exists (select from pg_roles where rolname = $1)")
             .bind(role)
             .fetch_one(&mut *tx)
             .await?;
-    // Names can't be bound; they are ours, of letters and digits. What is sent is not the password but
-    // what the server would keep of it, so that no log of statements has it.
+    // Names can't be bound; these consist of letters, digits and underscores. The statement has the
+    // SCRAM verifier instead of the password, so that no statement log has the password.
     let verifier = scram_sha_256(password.as_bytes());
     let verb = if exists { "alter" } else { "create" };
     run(&mut tx, &format!("{verb} role {role} login inherit password '{verifier}'")).await?;
@@ -210,8 +215,8 @@ async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), Error
         // 42501: insufficient privilege.
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42501") => {
             Err(Error::Unsuitable(
-                "the role of the database URL may not make the roles that the service logs in as; let an \
-                 administrator run: alter role <that role> createrole"
+                "the role of the database URL may not create the roles that the service logs in \
+                 as; let an administrator run: alter role <that role> createrole"
                     .into(),
             ))
         }
@@ -219,8 +224,8 @@ async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), Error
     }
 }
 
-/// Every node comes to the same password, and nobody who doesn't know the owner's.
-fn derived(secret: &str, role: &str) -> String {
+/// Derives a role's password from the owner's, so that all nodes have the same one.
+fn derive_password(secret: &str, role: &str) -> String {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length will do");
     mac.update(b"memory-copilot login ");
@@ -230,6 +235,6 @@ fn derived(secret: &str, role: &str) -> String {
 
 impl std::fmt::Debug for DbRoles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Logins(..)")
+        f.write_str("DbRoles(..)")
     }
 }

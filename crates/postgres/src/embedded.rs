@@ -1,7 +1,8 @@
-//! A private PostgreSQL of the service: found, initialised, started, watched and stopped.
+//! The embedded server: a private PostgreSQL that the service finds, initializes, starts,
+//! supervises and stops.
 //!
-//! Everything of it lives below one folder: the cluster, its password, its log, its socket and the
-//! lock that keeps a second service away. Nothing listens on the network. Start reading at
+//! All its files are below one data directory: the cluster, its password, log and socket, and the
+//! lock that keeps a second service out. It does not listen on the network. Start reading at
 //! [`Embedded::start`].
 
 mod cluster;
@@ -25,25 +26,26 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use cluster::Cluster;
 use server::Server;
 
-pub use data_dir::{is_initialised, remove, rename, url_of_running};
+pub use data_dir::{is_initialized, remove, rename, url_of_running};
 pub use discover::{Installation, discover};
 pub use error::EmbeddedError;
 pub use lock::DataDirLock;
 pub use supervise::Health;
 
-/// What the private server needs to know.
+/// Settings of the embedded server.
 #[derive(Debug, Clone)]
 pub struct EmbeddedSettings {
-    /// The folder that holds all of the server; made when missing, closed to other users.
+    /// Directory of all files of the server; created if missing, with mode 0700.
     pub data_dir: PathBuf,
-    /// Installations to prefer over the system's, in this order: folders with `bin/postgres`.
+    /// Installations to prefer over the system's, in this order: directories with `bin/postgres`.
     pub install_dirs: Vec<PathBuf>,
-    /// Who runs the server when the service is root, which PostgreSQL refuses. By default the
-    /// owner of an existing cluster, else `postgres`, else `nobody`. Of no effect otherwise.
+    /// User that runs the server if the service is root, as which PostgreSQL does not run. Defaults
+    /// to the owner of an existing cluster, then `postgres`, then `nobody`. Ignored for other
+    /// users.
     pub run_as: Option<String>,
 }
 
-/// A running private server. Dropping it stops the server too, without waiting for the end.
+/// A running embedded server. Dropping it stops the server without waiting for its end.
 pub struct Embedded {
     url: String,
     installation: Installation,
@@ -53,18 +55,18 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts the server, initialising its folder first where that is new, and answers once it
-    /// takes connections. What a killed service or server left behind is cleared up. From then on
-    /// the server is restarted whenever it dies.
+    /// Starts the server, and returns once it accepts connections. Initializes a new data
+    /// directory, and cleans up after a killed service or server. A supervisor restarts the server
+    /// if it dies.
     pub async fn start(settings: EmbeddedSettings) -> Result<Self, EmbeddedError> {
         let (cluster, lock) = initialize::prepare(&settings).await?;
         let server = server::start_with_database(&cluster).await?;
-        Self::watched(cluster, server, lock)
+        Self::supervised(cluster, server, lock)
     }
 
-    /// [`Embedded::start`], given up when `cancel` comes first: a server that replays its log may
-    /// need minutes. Then the server is gone, and the folder free for another service. A folder
-    /// that is being initialised is finished, which takes seconds.
+    /// Starts the server like [`Embedded::start`], or returns `None` after `cancel`: a server that
+    /// replays its log may need minutes. The server has then ended, and the data directory is
+    /// unlocked. An initialization that runs is completed, which takes seconds.
     pub async fn start_unless_cancelled(
         settings: EmbeddedSettings,
         cancel: &CancellationToken,
@@ -72,14 +74,18 @@ impl Embedded {
         let (cluster, lock) = initialize::prepare(&settings).await?;
         let starting = server::start_with_database(&cluster);
         let Some(server) = cancel.run_until_cancelled(starting).await else {
-            supervise::abandon(&cluster).await;
+            supervise::end_started(&cluster).await;
             drop(lock);
             return Ok(None);
         };
-        Self::watched(cluster, server?, lock).map(Some)
+        Self::supervised(cluster, server?, lock).map(Some)
     }
 
-    fn watched(cluster: Cluster, server: Server, lock: DataDirLock) -> Result<Self, EmbeddedError> {
+    fn supervised(
+        cluster: Cluster,
+        server: Server,
+        lock: DataDirLock,
+    ) -> Result<Self, EmbeddedError> {
         let url = cluster.url()?;
         let installation = cluster.installation.clone();
         let stop = CancellationToken::new();
@@ -89,28 +95,27 @@ impl Embedded {
         Ok(Self { url, installation, health, supervisor, stop: stop.drop_guard() })
     }
 
-    /// The connection URL of the service's database. It holds the password: not for logs.
-    ///
-    /// It stays the same when the server is restarted.
+    /// Returns the connection URL of the service's database, which a restart does not change. It
+    /// holds the password, so don't log it.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The programs that run.
+    /// Returns the installation whose programs run.
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
 
-    /// Whether the server runs, now and whenever that changes.
+    /// Returns a receiver of the server's health and its changes.
     pub fn health(&self) -> watch::Receiver<Health> {
         self.health.clone()
     }
 
-    /// Stops the server in order: open transactions are rolled back, everything committed is on
-    /// disk. Answers when it is gone and the folder is free for another service.
+    /// Shuts the server down: it rolls open transactions back and writes committed data to disk.
+    /// Returns once it has ended and the data directory is unlocked.
     pub async fn stop(self) {
         self.stop.disarm().cancel();
-        // The task ends by itself, and a panic in it has been reported by then.
+        // The task ends by itself; the runtime has reported a panic in it.
         let _ = self.supervisor.await;
     }
 }

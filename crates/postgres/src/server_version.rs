@@ -1,36 +1,36 @@
-//! Whether the server behind a connection can carry the service.
+//! Connections to the server, and the check of its version.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection};
 
 use crate::{CONNECT_TIMEOUT, Error};
 
-/// Oldest PostgreSQL major version that is supported.
+/// Oldest supported major version of PostgreSQL.
 pub const MIN_POSTGRES: i32 = 16;
-/// Oldest pgvector that is supported: 0.8 brought iterative index scans.
+/// Oldest supported pgvector: 0.8 introduced iterative index scans.
 pub const MIN_PGVECTOR: (u32, u32) = (0, 8);
 
-/// Of major versions that are supported, the oldest minor one whose planner does not show a role samples of
-/// rows that row-level security hides from it (CVE-2025-8713).
+/// Oldest minor version of each major one whose planner does not leak samples of rows that
+/// row-level security hides (CVE-2025-8713).
 const MIN_MINOR: [(i32, i32); 2] = [(16, 10), (17, 6)];
-/// The oldest pgvector whose vacuum leaves its indexes whole.
-const ADVISED_PGVECTOR: (u32, u32, u32) = (0, 8, 4);
+/// Oldest pgvector whose vacuum does not damage indexes.
+const RECOMMENDED_PGVECTOR: (u32, u32, u32) = (0, 8, 4);
 
-/// What the server says of itself.
+/// Versions of the server and its extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
-    /// PostgreSQL, such as `18.1`.
+    /// Version of PostgreSQL, such as `18.1`.
     pub postgres: String,
-    /// pgvector as installed or installable, such as `0.8.5`.
+    /// Version of the installed or else the available pgvector, such as `0.8.5`.
     pub pgvector: String,
 }
 
 impl Versions {
-    /// What whoever runs the server should do about it.
+    /// Returns a recommendation for the server's operator.
     pub fn advice(&self) -> Option<&'static str> {
         let mut parts = self.pgvector.split('.').map(leading_number);
         let mut part = || parts.next().unwrap_or(0);
-        ((part(), part(), part()) < ADVISED_PGVECTOR)
+        ((part(), part(), part()) < RECOMMENDED_PGVECTOR)
             .then_some("before 0.8.4 a vacuum may damage vector indexes: upgrade the extension")
     }
 }
@@ -46,16 +46,16 @@ pub async fn versions(connection: &mut PgConnection) -> Result<Versions, Error> 
     .await?;
     let pgvector = row.pgvector.ok_or_else(|| {
         Error::Unsuitable(
-            "this PostgreSQL has no pgvector; install the extension \"vector\" 0.8 or newer, or unset \
-             DATABASE_URL to use the embedded server"
+            "this PostgreSQL has no pgvector; install the extension \"vector\" 0.8 or newer, or \
+             unset DATABASE_URL to use the embedded server"
                 .into(),
         )
     })?;
     Ok(Versions { postgres: row.postgres, pgvector })
 }
 
-/// Names this database among all: what is derived from another one, or from this one before a
-/// restore turned back its time, bears another name.
+/// Returns the identity of the database. It differs for every database, and changes when a server
+/// is restored to an earlier point in time, so that derived data of another state is recognized.
 pub async fn identity(connection: &mut PgConnection) -> Result<String, Error> {
     Ok(sqlx::query_scalar!(
         r#"select concat_ws('-', s.system_identifier, c.timeline_id, d.oid) as "identity!"
@@ -66,7 +66,7 @@ pub async fn identity(connection: &mut PgConnection) -> Result<String, Error> {
     .await?)
 }
 
-/// Looks at the server behind a URL as the service does at its start: one that is too old is refused.
+/// Checks the server at a URL as the service does at its start, and returns its versions.
 pub async fn inspect(url: &str) -> Result<Versions, Error> {
     let mut connection = connect(url).await?;
     check(&mut connection).await?;
@@ -75,16 +75,17 @@ pub async fn inspect(url: &str) -> Result<Versions, Error> {
     Ok(versions)
 }
 
-/// One connection, waited for as a pool waits: the server may be starting beside the service.
+/// Opens a connection; retries for [`CONNECT_TIMEOUT`], since the server may start with the
+/// service.
 pub(crate) async fn connect(url: &str) -> Result<PgConnection, Error> {
     let options: PgConnectOptions = url.parse().map_err(|_| Error::BadUrl)?;
-    // Migrations, and looking through all tables, take as long as they take.
+    // Migrations and digests of all tables are slow by nature.
     let options = options.disable_statement_logging();
     let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
     Ok(pool.connect_lazy_with(options).acquire().await?.detach())
 }
 
-/// Refuses a server that is too old or lacks pgvector, saying what to do.
+/// Rejects a server that is too old or lacks pgvector; the message names the fix.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     let versions = versions(connection).await?;
     let major: i32 = leading_number(&versions.postgres);
@@ -96,10 +97,13 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
         )));
     }
     let minor = versions.postgres.split('.').nth(1).map_or(0, leading_number);
-    if let Some((_, least)) = MIN_MINOR.iter().find(|(of, least)| *of == major && minor < *least) {
+    if let Some((_, oldest)) =
+        MIN_MINOR.iter().find(|(of_major, oldest)| *of_major == major && minor < *oldest)
+    {
         return Err(Error::Unsuitable(format!(
-            "PostgreSQL {} shows its roles samples of rows that they must not see (CVE-2025-8713); \
-             upgrade it to {major}.{least} or newer, or unset DATABASE_URL to use the embedded server",
+            "PostgreSQL {} leaks samples of rows that row-level security hides (CVE-2025-8713); \
+             upgrade it to {major}.{oldest} or newer, or unset DATABASE_URL to use the embedded \
+             server",
             versions.postgres
         )));
     }
@@ -113,15 +117,15 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     }
     if !can_have_pgvector(connection).await? {
         return Err(Error::Unsuitable(
-            "only a superuser adds the extension \"vector\"; let one run, in the service's database: create \
-             extension vector"
+            "only a superuser can add the extension \"vector\"; let one run in the service's \
+             database: create extension vector"
                 .into(),
         ));
     }
     Ok(())
 }
 
-/// Whether pgvector is in the database, or the role may add it.
+/// Returns whether pgvector is in the database, or the role may add it.
 async fn can_have_pgvector(connection: &mut PgConnection) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from pg_extension where extname = 'vector')
@@ -133,6 +137,7 @@ async fn can_have_pgvector(connection: &mut PgConnection) -> Result<bool, Error>
     .await?)
 }
 
+/// Parses the digits that the text starts with; 0 if there are none.
 pub(crate) fn leading_number<N: std::str::FromStr + Default>(text: &str) -> N {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
@@ -143,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_that_a_vacuum_may_damage_is_told_of() {
+    fn advice_is_given_for_a_pgvector_that_damages_indexes() {
         let advice = |pgvector: &str| {
             Versions { postgres: "18.1".into(), pgvector: pgvector.into() }.advice().is_some()
         };

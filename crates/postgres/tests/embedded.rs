@@ -1,5 +1,5 @@
-//! The private server, on real folders with the real programs of the cache.
-#![allow(clippy::unwrap_used, reason = "a test that can't go on should stop")]
+//! The embedded server, in real directories with the PostgreSQL of the cache.
+#![allow(clippy::unwrap_used, reason = "a test that can't continue should stop")]
 
 #[path = "../../../tests/cache.rs"]
 mod cache;
@@ -21,39 +21,39 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// Names the folder of the server that [`a_service_that_waits_to_be_killed`] starts.
+/// Environment variable with the directory of the server that [`helper_service`] starts.
 const HELPER_DATA_DIR: &str = "MC_TEST_HELPER_DATA_DIR";
 
 #[tokio::test]
-async fn data_survives_a_stop_and_a_second_start() {
-    let dir = folder();
+async fn data_survives_a_stop_and_a_start() {
+    let dir = directory();
     let first = start(dir.path()).await;
     execute(first.url(), "create table kept (word text)").await;
     execute(first.url(), "insert into kept values ('here')").await;
     first.stop().await;
-    assert!(!pid_file(dir.path()).exists(), "an orderly stop removes the pid file");
+    assert!(!pid_file(dir.path()).exists(), "a shutdown removes the pid file");
 
     let second = start(dir.path()).await;
-    assert_eq!(word(second.url(), "select word from kept").await, "here");
+    assert_eq!(query_text(second.url(), "select word from kept").await, "here");
     second.stop().await;
 }
 
 #[tokio::test]
-async fn the_server_offers_the_extensions_and_listens_on_no_port() {
-    let dir = folder();
+async fn server_has_the_extensions_and_listens_on_no_port() {
+    let dir = directory();
     let server = start(dir.path()).await;
     for extension in ["vector", "hstore", "pgcrypto"] {
         execute(server.url(), &format!("create extension {extension}")).await;
     }
-    assert_eq!(word(server.url(), "show listen_addresses").await, "");
-    assert_eq!(word(server.url(), "show server_encoding").await, "UTF8");
+    assert_eq!(query_text(server.url(), "show listen_addresses").await, "");
+    assert_eq!(query_text(server.url(), "show server_encoding").await, "UTF8");
     server.stop().await;
 }
 
-/// The role of a configured URL owns its database and may make roles; nothing more is asked of it.
+/// The role of a configured URL owns its database and may create roles; it needs no other right.
 #[tokio::test]
-async fn the_schema_is_brought_up_to_date_by_an_owner_that_is_no_superuser() {
-    let dir = folder();
+async fn schema_is_migrated_by_an_owner_without_superuser() {
+    let dir = directory();
     let server = start(dir.path()).await;
     execute(server.url(), "create role team login createrole password 'of-the-team'").await;
     execute(server.url(), "create database team owner team").await;
@@ -62,20 +62,20 @@ async fn the_schema_is_brought_up_to_date_by_an_owner_that_is_no_superuser() {
     let superuser = url.clone();
     url.set_username("team").unwrap();
     url.set_password(Some("of-the-team")).unwrap();
-    let refused = db_roles::prepare(url.as_str()).await.unwrap_err();
-    assert!(refused.to_string().contains("create extension vector"), "{refused}");
+    let error = db_roles::prepare(url.as_str()).await.unwrap_err();
+    assert!(error.to_string().contains("create extension vector"), "{error}");
     execute(superuser.as_str(), "create extension vector").await;
 
-    let logins = db_roles::prepare(url.as_str()).await.unwrap();
-    assert_eq!(word(&logins.service, "select count(*)::text from projects").await, "0");
-    let again = db_roles::prepare(url.as_str()).await.unwrap();
-    assert_eq!(again.worker, logins.worker);
+    let roles = db_roles::prepare(url.as_str()).await.unwrap();
+    assert_eq!(query_text(&roles.service, "select count(*)::text from projects").await, "0");
+    let prepared_again = db_roles::prepare(url.as_str()).await.unwrap();
+    assert_eq!(prepared_again.worker, roles.worker);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn everything_is_closed_to_others_and_the_password_is_needed() {
-    let dir = folder();
+async fn data_dir_is_private_and_the_password_is_required() {
+    let dir = directory();
     let server = start(dir.path()).await;
     let data_dir = dir.path().join("data");
     for closed in ["", "cluster", "socket", "log"] {
@@ -91,35 +91,35 @@ async fn everything_is_closed_to_others_and_the_password_is_needed() {
 }
 
 #[tokio::test]
-async fn a_second_service_on_one_directory_is_told_who_has_it() {
-    let dir = folder();
+async fn second_service_learns_which_process_has_the_lock() {
+    let dir = directory();
     let first = start(dir.path()).await;
 
-    let refused = Embedded::start(settings(dir.path())).await.unwrap_err();
+    let error = Embedded::start(settings(dir.path())).await.unwrap_err();
 
-    assert_eq!(refused.kind(), ErrorKind::Conflict);
-    let message = refused.to_string();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let message = error.to_string();
     assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
-    assert_eq!(word(first.url(), "select 'unharmed'").await, "unharmed");
+    assert_eq!(query_text(first.url(), "select 'unharmed'").await, "unharmed");
     first.stop().await;
 }
 
 #[tokio::test]
-async fn a_start_that_is_given_up_leaves_the_folder_free() {
-    let dir = folder();
+async fn canceled_start_leaves_the_data_dir_unlocked() {
+    let dir = directory();
     let cancel = CancellationToken::new();
     cancel.cancel();
 
-    let given_up = Embedded::start_unless_cancelled(settings(dir.path()), &cancel).await.unwrap();
+    let canceled = Embedded::start_unless_cancelled(settings(dir.path()), &cancel).await.unwrap();
 
-    assert!(given_up.is_none(), "{given_up:?}");
+    assert!(canceled.is_none(), "{canceled:?}");
     assert!(!pid_file(dir.path()).exists(), "no server is left");
     start(dir.path()).await.stop().await;
 }
 
 #[tokio::test]
-async fn a_killed_server_comes_back_with_what_was_committed() {
-    let dir = folder();
+async fn killed_server_restarts_with_committed_data() {
+    let dir = directory();
     let server = start(dir.path()).await;
     execute(server.url(), "create table kept (word text)").await;
     execute(server.url(), "insert into kept values ('here')").await;
@@ -130,13 +130,13 @@ async fn a_killed_server_comes_back_with_what_was_committed() {
     let died = |state: &Health| matches!(state, Health::Restarting { .. });
     within(health.wait_for(died)).await.unwrap();
     within(health.wait_for(|state| *state == Health::Running)).await.unwrap();
-    assert_eq!(word(server.url(), "select word from kept").await, "here");
+    assert_eq!(query_text(server.url(), "select word from kept").await, "here");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_server_that_outlived_its_killed_service_is_replaced() {
-    let dir = folder();
+async fn server_of_a_killed_service_is_replaced() {
+    let dir = directory();
     let mut service = spawn_service(dir.path());
     let orphan = postmaster(dir.path());
     service.kill().unwrap();
@@ -146,13 +146,13 @@ async fn a_server_that_outlived_its_killed_service_is_replaced() {
     let server = start(dir.path()).await;
 
     assert_ne!(postmaster(dir.path()), orphan);
-    assert_eq!(word(server.url(), "select word from kept").await, "here");
+    assert_eq!(query_text(server.url(), "select word from kept").await, "here");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_pid_file_that_names_a_stranger_is_no_obstacle() {
-    let dir = folder();
+async fn start_ignores_the_pid_file_of_another_process() {
+    let dir = directory();
     start(dir.path()).await.stop().await;
     fs::write(pid_file(dir.path()), format!("{}\n", std::process::id())).unwrap();
 
@@ -160,8 +160,8 @@ async fn a_pid_file_that_names_a_stranger_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn an_initialisation_cut_short_is_begun_anew() {
-    let dir = folder();
+async fn interrupted_initialization_is_repeated() {
+    let dir = directory();
     let unfinished = dir.path().join("data/cluster.unfinished");
     fs::create_dir_all(&unfinished).unwrap();
     fs::write(dir.path().join("data/lock"), "").unwrap();
@@ -172,95 +172,95 @@ async fn an_initialisation_cut_short_is_begun_anew() {
 }
 
 #[tokio::test]
-async fn a_cluster_of_another_major_version_is_refused_and_untouched() {
-    let dir = folder();
+async fn cluster_of_another_major_version_stays_unchanged() {
+    let dir = directory();
     let cluster = dir.path().join("data/cluster");
     fs::create_dir_all(&cluster).unwrap();
     fs::write(cluster.join("PG_VERSION"), "12\n").unwrap();
 
-    let refused = Embedded::start(settings(dir.path())).await.unwrap_err();
+    let error = Embedded::start(settings(dir.path())).await.unwrap_err();
 
     assert!(
-        matches!(&refused, EmbeddedError::MajorMismatch { written_by, .. } if written_by == "12")
+        matches!(&error, EmbeddedError::MajorMismatch { written_by, .. } if written_by == "12")
     );
-    assert!(refused.to_string().contains("pg_dumpall"), "{refused}");
+    assert!(error.to_string().contains("pg_dumpall"), "{error}");
     assert_eq!(fs::read_dir(&cluster).unwrap().count(), 1);
 }
 
 #[tokio::test]
-async fn a_cluster_without_its_password_is_refused() {
-    let dir = folder();
+async fn cluster_without_its_password_is_rejected() {
+    let dir = directory();
     start(dir.path()).await.stop().await;
     fs::remove_file(dir.path().join("data/password")).unwrap();
 
-    let refused = Embedded::start(settings(dir.path())).await.unwrap_err();
+    let error = Embedded::start(settings(dir.path())).await.unwrap_err();
 
-    assert!(matches!(refused, EmbeddedError::PasswordLost(_)), "{refused}");
+    assert!(matches!(error, EmbeddedError::PasswordLost(_)), "{error}");
 }
 
 #[tokio::test]
-async fn a_folder_in_other_use_is_refused_and_untouched() {
-    let dir = folder();
+async fn directory_with_foreign_files_stays_unchanged() {
+    let dir = directory();
     let data_dir = dir.path().join("data");
     fs::create_dir(&data_dir).unwrap();
     fs::set_permissions(&data_dir, Permissions::from_mode(0o755)).unwrap();
     fs::write(data_dir.join("thesis.txt"), "").unwrap();
 
-    let refused = Embedded::start(settings(dir.path())).await.unwrap_err();
+    let error = Embedded::start(settings(dir.path())).await.unwrap_err();
 
-    assert!(matches!(refused, EmbeddedError::NotOurs(_)), "{refused}");
+    assert!(matches!(error, EmbeddedError::NotOurs(_)), "{error}");
     assert_eq!(mode(&data_dir), 0o755);
     assert_eq!(fs::read_dir(&data_dir).unwrap().count(), 1);
 }
 
 #[tokio::test]
-async fn a_path_too_long_for_a_socket_is_refused() {
-    let dir = folder();
+async fn path_too_long_for_a_socket_is_rejected() {
+    let dir = directory();
 
-    let refused = Embedded::start(settings(&dir.path().join("x".repeat(90)))).await.unwrap_err();
+    let error = Embedded::start(settings(&dir.path().join("x".repeat(90)))).await.unwrap_err();
 
-    assert!(matches!(refused, EmbeddedError::UnusablePath { .. }), "{refused}");
+    assert!(matches!(error, EmbeddedError::UnusablePath { .. }), "{error}");
 }
 
 #[tokio::test]
-async fn root_hands_the_server_to_a_user_that_can_reach_it() {
+async fn root_runs_the_server_as_a_user_that_can_reach_it() {
     if !geteuid().is_root() {
-        return; // Only root has privileges to drop.
+        return; // Only root can drop privileges.
     }
-    let dir = folder();
+    let dir = directory();
     start(dir.path()).await.stop().await;
     assert_ne!(fs::metadata(dir.path().join("data/cluster")).unwrap().uid(), 0);
 
-    let closed = folder();
+    let closed = directory();
     fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
-    let refused = Embedded::start(settings(closed.path())).await.unwrap_err();
-    let message = refused.to_string();
+    let error = Embedded::start(settings(closed.path())).await.unwrap_err();
+    let message = error.to_string();
     assert!(message.contains(&format!("{} is closed to it", closed.path().display())), "{message}");
 
     let unknown = EmbeddedSettings { run_as: Some("no-such-user".into()), ..settings(dir.path()) };
-    let refused = Embedded::start(unknown).await.unwrap_err();
-    assert!(matches!(refused, EmbeddedError::UnknownUser(_)), "{refused}");
+    let error = Embedded::start(unknown).await.unwrap_err();
+    assert!(matches!(error, EmbeddedError::UnknownUser(_)), "{error}");
 }
 
-/// Not a test: the service that another test kills. Started by [`spawn_service`].
+/// Runs the service that another test kills; [`spawn_service`] starts it.
 #[tokio::test]
-#[ignore = "runs in a process of its own, for another test to kill"]
-async fn a_service_that_waits_to_be_killed() {
+#[ignore = "runs in its own process, for another test to kill"]
+async fn helper_service() {
     let dir = PathBuf::from(std::env::var(HELPER_DATA_DIR).unwrap());
     let server = start(&dir).await;
     execute(server.url(), "create table kept (word text)").await;
     execute(server.url(), "insert into kept values ('here')").await;
-    #[allow(clippy::print_stdout, reason = "it is how the parent is told")]
+    #[allow(clippy::print_stdout, reason = "the parent waits for the line")]
     {
         println!("\nready");
     }
     std::future::pending::<()>().await;
 }
 
-/// A service in another process, its server ready.
+/// Starts a service in another process, and returns once its server is ready.
 fn spawn_service(dir: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_service_that_waits_to_be_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "helper_service", "--ignored", "--nocapture"])
         .env(HELPER_DATA_DIR, dir)
         .stdout(Stdio::piped())
         .spawn()
@@ -270,8 +270,8 @@ fn spawn_service(dir: &Path) -> Child {
     child
 }
 
-/// A folder that the server's user can reach also when the test runs as root.
-fn folder() -> TempDir {
+/// Creates a directory that the server's user can reach if the test runs as root.
+fn directory() -> TempDir {
     let dir = tempfile::Builder::new().prefix("mc-").tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     dir
@@ -295,11 +295,11 @@ async fn execute(url: &str, sql: &str) {
     connection.close().await.unwrap();
 }
 
-async fn word(url: &str, sql: &str) -> String {
+async fn query_text(url: &str, sql: &str) -> String {
     let mut connection = PgConnection::connect(url).await.unwrap();
-    let word = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
+    let text = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
     connection.close().await.unwrap();
-    word
+    text
 }
 
 fn pid_file(dir: &Path) -> PathBuf {
@@ -314,7 +314,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A bound for what should take a moment: a test that waits for ever tells nothing.
+/// Fails the test if the future takes longer than a minute.
 async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_mins(1), future).await.expect("in time")
 }

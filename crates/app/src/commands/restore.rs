@@ -84,7 +84,7 @@ impl Restoring<'_> {
     /// The keys, if the backup's is one of them.
     fn sealer(&self, without_key: bool) -> Result<Option<Encryptor>> {
         let encryption = &self.config.encryption;
-        let wanted = &self.archive.manifest.sealing_key;
+        let wanted = &self.archive.manifest.encryption_key_id;
         let path = encryption.key_file.display();
         let found = encryption
             .key_file

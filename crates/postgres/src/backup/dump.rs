@@ -1,4 +1,4 @@
-//! Taking a backup.
+//! Creation of a backup.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,36 +11,36 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::archive::{self, Writer};
-use super::digest::LEFT_OUT;
-use super::pg_tools::{self, Programs};
+use super::digest::EXCLUDED_TABLES;
+use super::pg_tools::{self, PgTools};
 use super::{BackupError, Manifest, Progress, digest, snapshot};
 use crate::{audit, server_version};
 
-/// How long a table may be locked by somebody who changes the schema.
-const LOCKED_FOR: &str = "60s";
+/// Longest wait for a table that a schema change locks.
+const LOCK_TIMEOUT: &str = "60s";
 
-/// What is backed up.
+/// Source of a backup.
 pub struct Source<'a> {
-    /// The database, for the role that owns its tables.
+    /// URL of the database, for the role that owns its tables.
     pub url: &'a str,
-    /// Where to look for the programs first.
+    /// Installations to prefer for `pg_dump`.
     pub install_dirs: &'a [PathBuf],
-    /// The key of the service; its fingerprint is written down.
-    pub sealer: &'a Encryptor,
-    /// Where the chains of the audit end, as far as the service knows.
+    /// Encryption key of the service; the manifest gets its id.
+    pub encryptor: &'a Encryptor,
+    /// Heads of the audit chains that the service knows.
     pub heads: HashMap<Uuid, Head>,
 }
 
-/// Writes a backup of one moment of the database to `file`, which is at `path` and is closed when it is whole
-/// and on disk. Whoever uses the database meanwhile is not kept waiting.
-pub async fn take(
+/// Writes a backup of one snapshot of the database to `file`, and syncs it to disk. `path` names
+/// the file in errors. Other users of the database do not wait.
+pub async fn create(
     source: &Source<'_>,
     (file, path): (File, &Path),
     progress: Progress,
     cancel: &CancellationToken,
 ) -> Result<Manifest, BackupError> {
-    let taking = dump(source, file, path, progress);
-    cancel.run_until_cancelled(taking).await.unwrap_or(Err(BackupError::Interrupted))
+    let dumping = dump(source, file, path, progress);
+    cancel.run_until_cancelled(dumping).await.unwrap_or(Err(BackupError::Interrupted))
 }
 
 async fn dump(
@@ -51,53 +51,54 @@ async fn dump(
 ) -> Result<Manifest, BackupError> {
     let mut connection = server_version::connect(source.url).await?;
     let snapshot = snapshot::export(&mut connection).await?;
-    ensure_known_key(&mut connection, source.sealer).await?;
-    let fingerprint = hex::encode(source.sealer.key_id());
-    let mut manifest = Manifest::begun(&mut connection, fingerprint).await?;
-    let programs = Programs::find(source.install_dirs, manifest.major()).await?;
-    let (child, output) = begin(&programs, source.url, &snapshot)?;
+    ensure_known_key(&mut connection, source.encryptor).await?;
+    let key_id = hex::encode(source.encryptor.key_id());
+    let mut manifest = Manifest::without_tables(&mut connection, key_id).await?;
+    let tools = PgTools::find(source.install_dirs, manifest.major()).await?;
+    let (child, output) = spawn_pg_dump(&tools, source.url, &snapshot)?;
 
     let modified = u64::try_from(manifest.created_at.timestamp()).unwrap_or_default();
     let writing = write_dump(Writer::new(file, modified), output, path, progress);
-    let ending = pg_tools::finish("pg_dump", child);
-    let reading = read_through(&mut connection, source.heads.clone());
-    // In this order: where the file can't be written, that is why pg_dump ended as well.
-    let (writer, (), (tables, heads)) = tokio::try_join!(writing, ending, reading)?;
+    let exit = pg_tools::finish("pg_dump", child);
+    let reading = read_content(&mut connection, source.heads.clone());
+    // A failed write also ends pg_dump, so its error comes first.
+    let (writer, (), (tables, heads)) = tokio::try_join!(writing, exit, reading)?;
     manifest.tables = tables;
     finish(writer, manifest.clone(), heads, path.to_owned()).await?;
     Ok(manifest)
 }
 
-/// What was signed with another key nobody could verify, nor open.
+/// Rejects a database that was signed with another key: a restore could neither verify its audit
+/// nor decrypt its values.
 async fn ensure_known_key(
     connection: &mut PgConnection,
-    sealer: &Encryptor,
+    encryptor: &Encryptor,
 ) -> Result<(), BackupError> {
     match audit::newest_key(connection).await? {
-        Some(key) if !AuditMacKeys::of(sealer).has(&key) => Err(BackupError::OtherKey),
+        Some(key) if !AuditMacKeys::of(encryptor).has(&key) => Err(BackupError::OtherKey),
         _ => Ok(()),
     }
 }
 
-fn begin(
-    programs: &Programs,
+fn spawn_pg_dump(
+    tools: &PgTools,
     url: &str,
     snapshot: &str,
 ) -> Result<(tokio::process::Child, ChildStdout), BackupError> {
-    let mut command = programs.connecting("pg_dump", url)?;
+    let mut command = tools.connecting("pg_dump", url)?;
     command.args(["--format", "custom", "--compress", "gzip:1"]);
-    command.args(["--snapshot", snapshot, "--lock-wait-timeout", LOCKED_FOR]);
+    command.args(["--snapshot", snapshot, "--lock-wait-timeout", LOCK_TIMEOUT]);
     command.args(["--no-owner", "--no-comments", "--no-tablespaces", "--no-security-labels"]);
     command.args(["--no-publications", "--no-subscriptions"]);
-    // For the owner of the tables, who sees every row by policies; without it pg_dump asks for the right to
-    // pass over them.
+    // The tables' owner sees every row by its policies. Without the option pg_dump requires the
+    // right to bypass row-level security.
     command.arg("--enable-row-security");
-    for table in LEFT_OUT {
+    for table in EXCLUDED_TABLES {
         command.args(["--exclude-table-data", table]);
     }
     let failed = |detail: String| BackupError::Program { program: "pg_dump", detail };
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
-    let output = child.stdout.take().ok_or_else(|| failed("it has no output".into()))?;
+    let output = child.stdout.take().ok_or_else(|| failed("its output is closed".into()))?;
     Ok((child, output))
 }
 
@@ -118,9 +119,9 @@ async fn write_dump(
         .map_err(BackupError::io("write", path))
 }
 
-/// What the tables hold, and where the chains of the audit end: an end that the service knows and that was cut
-/// off in the database stays known as cut off.
-async fn read_through(
+/// Reads the digest of each table and the heads of the audit chains. A known head that was cut off
+/// in the database stays in the result, so that a restore reports it.
+async fn read_content(
     connection: &mut PgConnection,
     known: HashMap<Uuid, Head>,
 ) -> Result<(Vec<digest::Table>, HashMap<Uuid, Head>), BackupError> {
@@ -141,11 +142,11 @@ async fn finish(
     path: PathBuf,
 ) -> Result<(), BackupError> {
     let finished = tokio::task::spawn_blocking(move || {
-        let nobody: Progress = std::sync::Arc::new(|_, _| {});
+        let no_progress: Progress = std::sync::Arc::new(|_, _| {});
         let heads = serde_json::to_vec(&heads)?;
-        writer.add(archive::HEADS, &mut heads.as_slice(), &nobody)?;
+        writer.add(archive::HEADS, &mut heads.as_slice(), &no_progress)?;
         let manifest = serde_json::to_vec_pretty(&manifest)?;
-        writer.add(archive::MANIFEST, &mut manifest.as_slice(), &nobody)?;
+        writer.add(archive::MANIFEST, &mut manifest.as_slice(), &no_progress)?;
         writer.finish()
     });
     let finished = finished.await.unwrap_or_else(|panic| Err(std::io::Error::other(panic)));

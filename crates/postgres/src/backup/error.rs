@@ -1,122 +1,125 @@
-//! What keeps a backup from being made or restored, each with the way out.
+//! Errors of backup and restore. Each message names the way out.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
 
-/// A backup that can't be made or restored.
+/// A failed backup or restore.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The database can't be read or written.
+    /// An operation on the database failed.
     #[error(transparent)]
     Database(#[from] crate::Error),
-    /// A file can't be read or written.
+    /// A file operation failed.
     #[error("can't {doing} {}: {source}", .path.display())]
     Io {
-        /// The verb: "read", "write", ...
+        /// Verb: "read", "write", ...
         doing: &'static str,
         /// The file.
         path: PathBuf,
         /// The reason.
         source: io::Error,
     },
-    /// No programs of `PostgreSQL` that are new enough.
+    /// No `pg_dump` and `pg_restore` are new enough.
     #[error(
-        "found no pg_dump and pg_restore of PostgreSQL {major} or newer, which the server needs; install \
-         them (Debian: postgresql-client-{major}), or set database.install_dir to a folder that has them \
-         in bin{found}"
+        "found no pg_dump and pg_restore of PostgreSQL {major} or newer, which the server needs; \
+         install them (Debian: postgresql-client-{major}), or set database.install_dir to a \
+         directory that has them in bin{found}"
     )]
     NoPrograms {
-        /// The server's major version.
+        /// Major version of the server.
         major: u32,
-        /// Those that are too old, for people.
+        /// Programs that are too old, for people.
         found: String,
     },
     /// A program failed.
     #[error("{program} failed: {detail}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// The end of what it printed.
+        /// End of its error output.
         detail: String,
     },
-    /// The role that connects does not see every row, so neither would the backup have it.
+    /// Row-level security hides rows from the role, so the backup would lack them.
     #[error(
-        "the role {role} of database.url does not see every row of {tables}, and a backup must have them all; \
-         connect as {owner}, who owns the tables, or let a superuser run: alter role {role} bypassrls"
+        "the role {role} of database.url does not see every row of {tables}, and a backup needs \
+         all rows; connect as {owner}, the owner of the tables, or let a superuser run: \
+         alter role {role} bypassrls"
     )]
     Hidden {
-        /// Who connects.
+        /// Role of the connection.
         role: String,
-        /// Some of the tables.
+        /// Names of the tables.
         tables: String,
-        /// Who owns the first of them.
+        /// Owner of the first table.
         owner: String,
     },
-    /// The database is not signed with the key that would be named in the backup.
+    /// The audit is signed with another key than the configured one.
     #[error(
-        "the configured encryption key is not the one that this database's service signs and seals with; copy that \
-         one here, to encryption.key_file"
+        "the configured encryption key is not the one of this database's service; copy that key to \
+         encryption.key_file"
     )]
     OtherKey,
-    /// The file is no backup, or not a whole one.
-    #[error("{} is no whole backup: {reason}; take another one", .path.display())]
+    /// The file is no backup, or an incomplete or changed one.
+    #[error("{} is no complete backup: {reason}; use another file", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// The backup was made by a newer program.
+    /// A newer program created the backup.
     #[error(
-        "the backup was made by memory-copilot {program}, which is newer than this one ({what}); restore it \
-         with that version or a later one"
+        "memory-copilot {program}, which is newer than this one, created the backup ({detail}); \
+         restore it with that version or a later one"
     )]
     Newer {
-        /// Who made it.
+        /// Version of that program.
         program: String,
-        /// What this program does not know.
-        what: String,
+        /// Format or migration that this program does not know.
+        detail: String,
     },
-    /// The schema of the backup is none of this program's.
+    /// The backup's schema has another version of a migration.
     #[error(
-        "the backup's schema was made by another build (its migration {0} differs); restore it with \
+        "another build created the backup's schema (its migration {0} differs); restore it with \
          memory-copilot {1}"
     )]
     OtherBuild(i64, String),
-    /// The target is in use.
+    /// The target database is not empty.
     #[error(
-        "the database holds something already ({0}); restore into an empty one (create database ...), and set \
+        "the database is not empty ({0}); restore into an empty one (create database ...), and set \
          database.url to it"
     )]
     Occupied(String),
-    /// The target's server is older than the one that the backup is of.
+    /// The target's server is older than the backup's.
     #[error(
-        "the backup is of PostgreSQL {of}, and the server is {server}; restore it into a server of that version \
-         or a newer one"
+        "the backup is of PostgreSQL {required}, and the server is {server}; restore it into a \
+         server of version {required} or newer"
     )]
     OlderServer {
-        /// The server that the backup is of.
-        of: String,
-        /// The server of the target.
+        /// Version of the backup's server.
+        required: String,
+        /// Version of the target's server.
         server: String,
     },
-    /// What was restored is not what was backed up.
-    #[error("the restored table {table} differs from the backup: {detail}; nothing of it is kept")]
+    /// A restored table differs from the backup.
+    #[error(
+        "the restored table {table} differs from the backup ({detail}); the database is empty again"
+    )]
     Differs {
-        /// Which table.
+        /// Name of the table.
         table: String,
-        /// In what.
+        /// The difference.
         detail: String,
     },
-    /// Somebody asked to stop.
-    #[error("interrupted; nothing was left behind")]
+    /// The user interrupted the command.
+    #[error("interrupted; partial data was removed")]
     Interrupted,
 }
 
 impl BackupError {
-    /// For `map_err`: names what was being done to which path.
+    /// Returns a function for `map_err` that adds the verb and the path.
     pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }

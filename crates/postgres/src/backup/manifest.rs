@@ -1,4 +1,4 @@
-//! What a backup says of itself.
+//! The manifest of a backup.
 
 use std::collections::HashMap;
 
@@ -10,48 +10,48 @@ use sqlx::postgres::PgConnection;
 use super::{BackupError, Table};
 use crate::{Error, MIGRATIONS, server_version};
 
-/// The form of the file; a program refuses one that is higher than its own.
+/// Version of the file format. A program rejects a file with a higher one.
 pub(super) const FORMAT: u32 = 1;
 
-/// What a backup is of, and what has to be there once it is restored.
+/// Origin of a backup, and the content that a restore must produce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The form of the file.
+    /// Version of the file format.
     pub format: u32,
-    /// The version of the program that made it.
+    /// Version of the program that created the backup.
     pub program: String,
-    /// When.
+    /// Time of the backup.
     pub created_at: DateTime<Utc>,
-    /// Of which database, among all ([`server::identity`]).
+    /// Identity of the database ([`server_version::identity`]).
     pub database: String,
-    /// The server's version.
+    /// Version of PostgreSQL.
     pub postgres: String,
-    /// The version of pgvector.
+    /// Version of pgvector.
     pub pgvector: String,
-    /// The fingerprint of the encryption key, which is not in the backup.
-    pub sealing_key: String,
-    /// The schema's changes.
+    /// Hexadecimal id of the encryption key, which is not in the backup.
+    pub encryption_key_id: String,
+    /// Applied schema migrations.
     pub migrations: Vec<Migration>,
-    /// Functions that run as the role which sees all rows: a dump without owners doesn't tell.
+    /// Functions owned by the role that sees all rows, which a dump without owners does not record.
     pub run_as_worker: Vec<String>,
-    /// What each table holds.
+    /// Row count and digest of each table.
     pub tables: Vec<Table>,
 }
 
-/// A change of the schema.
+/// A schema migration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migration {
-    /// Its number.
+    /// Version number.
     pub version: i64,
-    /// Of its text.
+    /// Hexadecimal checksum of its SQL.
     pub checksum: String,
 }
 
 impl Manifest {
-    /// What is known before anything of the database was read through.
-    pub(super) async fn begun(
+    /// Creates the manifest without its tables, which are read later.
+    pub(super) async fn without_tables(
         connection: &mut PgConnection,
-        sealing_key: String,
+        encryption_key_id: String,
     ) -> Result<Self, BackupError> {
         let versions = server_version::versions(connection).await?;
         Ok(Self {
@@ -61,30 +61,30 @@ impl Manifest {
             database: server_version::identity(connection).await?,
             postgres: versions.postgres,
             pgvector: versions.pgvector,
-            sealing_key,
+            encryption_key_id,
             migrations: migrations(connection).await?,
             run_as_worker: run_as_worker(connection).await?,
             tables: Vec::new(),
         })
     }
 
-    /// Rows of all tables.
+    /// Returns the number of rows in all tables.
     pub fn rows(&self) -> i64 {
         self.tables.iter().map(|table| table.rows).sum()
     }
 
-    /// Refuses what this program can't bring up to date.
+    /// Rejects a backup whose format or schema this program can't migrate.
     pub(super) fn check(&self) -> Result<(), BackupError> {
-        let newer = |what| BackupError::Newer { program: self.program.clone(), what };
+        let newer = |detail| BackupError::Newer { program: self.program.clone(), detail };
         if self.format > FORMAT {
-            return Err(newer(format!("format {}, and {FORMAT} is known", self.format)));
+            return Err(newer(format!("format {}, newest known format {FORMAT}", self.format)));
         }
         let known: HashMap<_, _> =
             MIGRATIONS.iter().map(|each| (each.version, hex::encode(&each.checksum))).collect();
         for Migration { version, checksum } in &self.migrations {
             match known.get(version) {
                 None => return Err(newer(format!("migration {version} is not known"))),
-                Some(ours) if ours != checksum => {
+                Some(known) if known != checksum => {
                     return Err(BackupError::OtherBuild(*version, self.program.clone()));
                 }
                 Some(_) => {}
@@ -93,26 +93,28 @@ impl Manifest {
         Ok(())
     }
 
-    /// The server's major version.
+    /// Returns the major version of PostgreSQL.
     pub(super) fn major(&self) -> u32 {
         server_version::leading_number(&self.postgres)
     }
 }
 
-/// The changes that were made to the database's schema.
+/// Lists the migrations that were applied to the database.
 async fn migrations(connection: &mut PgConnection) -> Result<Vec<Migration>, BackupError> {
     let applied = connection.list_applied_migrations(&MIGRATIONS.table_name).await;
     let applied = applied.map_err(|error| BackupError::Database(Error::Migration(error)))?;
-    let written = |each: AppliedMigration| Migration {
+    let migration = |each: AppliedMigration| Migration {
         version: each.version,
         checksum: hex::encode(&each.checksum),
     };
-    Ok(applied.into_iter().map(written).collect())
+    Ok(applied.into_iter().map(migration).collect())
 }
 
+/// Lists the functions that the role `memory_copilot_worker` owns.
 async fn run_as_worker(connection: &mut PgConnection) -> Result<Vec<String>, BackupError> {
     let functions = sqlx::query_scalar(
-        "select oid::regprocedure::text from pg_proc where proowner = 'memory_copilot_worker'::regrole order by 1",
+        "select oid::regprocedure::text from pg_proc
+         where proowner = 'memory_copilot_worker'::regrole order by 1",
     );
     Ok(functions.fetch_all(connection).await?)
 }

@@ -1,31 +1,33 @@
-//! One moment of the database, as the dump and everything that is said of it see it.
+//! The snapshot of the database that the dump and the manifest share.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Row as _, raw_sql};
 
 use super::BackupError;
-use super::digest::AS_TEXT;
+use super::digest::TEXT_SETTINGS;
 
-/// Begins a transaction that sees this moment, and answers the name by which `pg_dump` sees the same.
+/// Begins a transaction, and returns the name of its snapshot for `pg_dump`.
 pub(super) async fn export(connection: &mut PgConnection) -> Result<String, BackupError> {
     begin(connection).await?;
-    sees_every_row(connection).await?;
+    ensure_sees_every_row(connection).await?;
     let name = sqlx::query_scalar("select pg_export_snapshot()");
     Ok(name.fetch_one(connection).await?)
 }
 
-/// Begins a transaction that sees this moment and writes values always alike.
+/// Begins a repeatable-read transaction with [`TEXT_SETTINGS`].
 pub(super) async fn begin(connection: &mut PgConnection) -> Result<(), BackupError> {
-    let begin = format!("begin isolation level repeatable read, read only; {AS_TEXT}");
+    let begin = format!("begin isolation level repeatable read, read only; {TEXT_SETTINGS}");
     raw_sql(AssertSqlSafe(begin)).execute(connection).await?;
     Ok(())
 }
 
-/// Refuses a role from which policies hide rows: a backup would lack them, and nobody would notice. The tables'
-/// owner is let see everything by policies of its own, other roles by being superuser or passing over policies.
-async fn sees_every_row(connection: &mut PgConnection) -> Result<(), BackupError> {
+/// Rejects a role from which policies hide rows, since the backup would lack them without notice.
+/// The tables' owner sees every row by its own policies; superusers and `bypassrls` roles see them,
+/// too.
+async fn ensure_sees_every_row(connection: &mut PgConnection) -> Result<(), BackupError> {
     let hidden = sqlx::query(
-        "select current_user::text as role, string_agg(c.relname, ', ' order by c.relname) as tables,
+        "select current_user::text as role,
+                string_agg(c.relname, ', ' order by c.relname) as tables,
                 min(pg_get_userbyid(c.relowner)) as owner
          from pg_class c
          where c.relrowsecurity
@@ -36,7 +38,8 @@ async fn sees_every_row(connection: &mut PgConnection) -> Result<(), BackupError
                                    or exists (select from unnest(p.polroles) r
                                               where r <> 0 and pg_has_role(r, 'usage'))))
                   or not exists (select from pg_policy p
-                                 where p.polrelid = c.oid and p.polpermissive and p.polcmd in ('r', '*')
+                                 where p.polrelid = c.oid and p.polpermissive
+                                     and p.polcmd in ('r', '*')
                                      and pg_get_expr(p.polqual, p.polrelid) = 'true'
                                      and (p.polroles = '{0}'
                                           or exists (select from unnest(p.polroles) r

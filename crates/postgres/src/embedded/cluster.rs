@@ -1,4 +1,4 @@
-//! The places and credentials of one private server.
+//! Paths and credentials of an embedded server.
 
 use std::path::{Path, PathBuf};
 
@@ -8,53 +8,57 @@ use url::Url;
 use super::user::ServerUser;
 use super::{EmbeddedError, Installation};
 
-/// The superuser's and the database's name.
+/// Name of the superuser and of the database.
 pub(super) const NAME: &str = "memory_copilot";
-/// Only a part of the socket's file name: nothing listens on a network port.
+/// Part of the socket's file name; the server listens on no network port.
 const PORT: u16 = 5432;
-/// The kernel takes 107 bytes for a socket's path; `/socket/.s.PGSQL.5432.lock` takes some.
-pub(super) const LONGEST_DATA_DIR: usize = 107 - 26;
+/// Maximum in bytes. The kernel accepts socket paths of 107 bytes, of which
+/// `/socket/.s.PGSQL.5432.lock` takes 26.
+pub(super) const DATA_DIR_MAX_BYTES: usize = 107 - 26;
 
-/// An initialised data directory and the programs that serve it.
+/// An initialized data directory and the installation that serves it.
 #[derive(Clone)]
 pub(super) struct Cluster {
     pub installation: Installation,
     pub user: Option<ServerUser>,
-    pub places: Places,
+    pub paths: Paths,
     pub password: String,
 }
 
-/// Where things are below the data directory.
+/// Paths below the data directory.
 #[derive(Debug, Clone)]
-pub(super) struct Places(pub PathBuf);
+pub(super) struct Paths(pub PathBuf);
 
-impl Places {
-    /// PostgreSQL's own folder (`PGDATA`).
+impl Paths {
+    /// Returns PostgreSQL's own directory (`PGDATA`).
     pub fn cluster(&self) -> PathBuf {
         self.0.join("cluster")
     }
 
-    /// The superuser's password, alone in a file.
+    /// Returns the file that holds the superuser's password.
     pub fn password(&self) -> PathBuf {
         self.0.join("password")
     }
 
-    /// The folder of the Unix socket.
+    /// Returns the directory of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.0.join("socket")
     }
 
-    /// The folder of the server's log: a file a weekday, so a week at most.
+    /// Returns the directory of the server's log, which has one file for each weekday.
     pub fn log(&self) -> PathBuf {
         self.0.join("log")
     }
 
-    /// The same as the server's setting takes it: a list, its members in quotes.
+    /// Returns the socket's directory as the server's setting has it: a list of quoted members.
     pub fn socket_setting(&self) -> String {
         format!("\"{}\"", self.socket().display().to_string().replace('"', "\"\""))
     }
 
-    /// The URL of the service's database.
+    /// Returns the URL of the service's database.
+    ///
+    /// # Errors
+    /// If the path of the socket is not UTF-8.
     pub fn url(&self, password: &str) -> Result<String, EmbeddedError> {
         let socket = self.socket();
         let socket = socket.to_str().ok_or_else(|| unusable(&self.0))?;
@@ -64,22 +68,22 @@ impl Places {
         Ok(url.into())
     }
 
-    /// What the server prints before its log is open; written anew at each start.
+    /// Returns the file for the server's output before it opens its log; each start truncates it.
     pub fn start_log(&self) -> PathBuf {
         self.0.join("log/start.log")
     }
 }
 
 impl Cluster {
-    /// The URL of the service's database.
+    /// Returns the URL of the service's database; see [`Paths::url`].
     pub fn url(&self) -> Result<String, EmbeddedError> {
-        self.places.url(&self.password)
+        self.paths.url(&self.password)
     }
 
-    /// How to connect to one of its databases.
+    /// Returns the options to connect to one of the cluster's databases.
     pub fn connect_to(&self, database: &str) -> PgConnectOptions {
         PgConnectOptions::new_without_pgpass()
-            .socket(self.places.socket())
+            .socket(self.paths.socket())
             .port(PORT)
             .username(NAME)
             .password(&self.password)
@@ -87,12 +91,12 @@ impl Cluster {
     }
 }
 
-/// Refuses a data directory whose path can't name a socket.
+/// Rejects a data directory whose path can't hold a socket.
 pub(super) fn check_path(data_dir: &Path) -> Result<(), EmbeddedError> {
-    let fits = data_dir.to_str().is_some_and(|path| path.len() <= LONGEST_DATA_DIR);
+    let fits = data_dir.to_str().is_some_and(|path| path.len() <= DATA_DIR_MAX_BYTES);
     if fits { Ok(()) } else { Err(unusable(data_dir)) }
 }
 
 fn unusable(data_dir: &Path) -> EmbeddedError {
-    EmbeddedError::UnusablePath { path: data_dir.to_owned(), max: LONGEST_DATA_DIR }
+    EmbeddedError::UnusablePath { path: data_dir.to_owned(), max: DATA_DIR_MAX_BYTES }
 }

@@ -1,4 +1,4 @@
-//! Finds an installation of PostgreSQL that has what the service needs.
+//! Discovery of PostgreSQL installations that meet the requirements of the service.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use tokio::process::Command;
 use super::EmbeddedError;
 use super::user::ServerUser;
 
-const OLDEST_MAJOR: u32 = 16;
+const MIN_MAJOR: u32 = 16;
 const EXTENSIONS: [&str; 3] = ["vector", "hstore", "pgcrypto"];
-/// Where Debian and Ubuntu keep one folder a major version.
-const SYSTEM: &str = "/usr/lib/postgresql";
+/// Parent of one directory for each major version on Debian and Ubuntu.
+const SYSTEM_DIR: &str = "/usr/lib/postgresql";
 
-/// A PostgreSQL that can serve.
+/// An installation of PostgreSQL that meets the requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// The folder with `postgres` and `initdb`.
+    /// Directory with `postgres` and `initdb`.
     pub bin: PathBuf,
-    /// The version as the program prints it, for instance `18.1`.
+    /// Version as the program prints it, for instance `18.1`.
     pub version: String,
-    /// The number that says which clusters it can open, for instance 18.
+    /// Major version, for instance 18: it opens clusters of this version only.
     pub major: u32,
 }
 
 impl Installation {
-    /// A program of the installation, with an environment in which it runs.
+    /// Returns a command that runs a program of the installation.
     pub(super) fn command(&self, program: &str) -> Command {
         command(&self.bin, program)
     }
@@ -37,13 +37,13 @@ impl fmt::Display for Installation {
     }
 }
 
-/// Every installation that can serve, the preferred one first: those in `install_dirs`, then the
-/// system's, newest first.
+/// Lists installations that meet the requirements, by preference: those in `install_dirs`, then the
+/// system's from the newest to the oldest.
 pub async fn discover(install_dirs: &[PathBuf]) -> Result<Vec<Installation>, EmbeddedError> {
     discover_for(install_dirs, None).await
 }
 
-/// As [`discover`]; an installation that `user` can't reach is passed over.
+/// Lists installations like [`discover`], without those that `user` can't reach.
 pub(super) async fn discover_for(
     install_dirs: &[PathBuf],
     user: Option<&ServerUser>,
@@ -56,21 +56,21 @@ async fn examine_all(
     user: Option<&ServerUser>,
 ) -> Result<Vec<Installation>, EmbeddedError> {
     let mut found: Vec<Installation> = Vec::new();
-    let mut looked_at = Vec::new();
+    let mut rejected = Vec::new();
     for bin in bins {
         match examine(bin, user).await {
             Ok(installation) if found.contains(&installation) => {}
             Ok(installation) => found.push(installation),
-            Err(reason) => looked_at.push(format!("  {}: {reason}\n", bin.display())),
+            Err(reason) => rejected.push(format!("  {}: {reason}\n", bin.display())),
         }
     }
     if found.is_empty() {
-        return Err(EmbeddedError::NoInstallation { looked_at: looked_at.concat() });
+        return Err(EmbeddedError::NoInstallation { rejected: rejected.concat() });
     }
     Ok(found)
 }
 
-/// The `bin` folders to look at, in order.
+/// Lists the `bin` directories to examine, by preference.
 pub(crate) async fn candidates(install_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let mut bins: Vec<PathBuf> = install_dirs.iter().map(|dir| dir.join("bin")).collect();
     bins.extend(system_bins());
@@ -82,37 +82,37 @@ pub(crate) async fn candidates(install_dirs: &[PathBuf]) -> Vec<PathBuf> {
     bins
 }
 
-/// The system's `bin` folders, newest major version first.
+/// Lists the system's `bin` directories from the newest major version to the oldest.
 fn system_bins() -> Vec<PathBuf> {
-    let mut majors: Vec<u32> = std::fs::read_dir(SYSTEM)
+    let mut majors: Vec<u32> = std::fs::read_dir(SYSTEM_DIR)
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
     majors.sort_unstable_by(|a, b| b.cmp(a));
-    majors.iter().map(|major| Path::new(SYSTEM).join(major.to_string()).join("bin")).collect()
+    majors.iter().map(|major| Path::new(SYSTEM_DIR).join(major.to_string()).join("bin")).collect()
 }
 
-/// The installation in `bin`, or why it won't do.
+/// Returns the installation in `bin`, or the reason for its rejection.
 async fn examine(bin: &Path, user: Option<&ServerUser>) -> Result<Installation, String> {
-    // The programs look for their files from where they are, and a link is not where they are.
-    let bin = bin.canonicalize().map_err(|_| "is not there".to_owned())?;
+    // The programs find their files relative to their own path, so symbolic links are resolved.
+    let bin = bin.canonicalize().map_err(|_| "does not exist".to_owned())?;
     if let Some(user) = user
-        && let Some(closed) = user.closed_on_the_way_to(&bin.join("postgres"))
+        && let Some(closed) = user.first_closed_parent(&bin.join("postgres"))
     {
-        return Err(format!("user {} is not let through {}", user.name, closed.display()));
+        return Err(format!("user {} can't enter {}", user.name, closed.display()));
     }
     let (version, major) = version(&bin, "postgres").await?;
-    if major < OLDEST_MAJOR {
+    if major < MIN_MAJOR {
         return Err(format!("is PostgreSQL {version}, too old"));
     }
     if !bin.join("initdb").exists() {
         return Err("has no initdb".to_owned());
     }
-    let folders = extension_folders(&bin, major).await;
+    let directories = extension_dirs(&bin, major).await;
     let missing: Vec<&str> = EXTENSIONS
         .into_iter()
-        .filter(|name| !folders.iter().any(|dir| dir.join(format!("{name}.control")).exists()))
+        .filter(|name| !directories.iter().any(|dir| dir.join(format!("{name}.control")).exists()))
         .collect();
     if !missing.is_empty() {
         return Err(format!("PostgreSQL {version} without {}", missing.join(", ")));
@@ -120,7 +120,7 @@ async fn examine(bin: &Path, user: Option<&ServerUser>) -> Result<Installation, 
     Ok(Installation { bin, version, major })
 }
 
-/// The version that a program prints of itself, whole and its first number.
+/// Runs a program with `--version`, and returns the version and its major number.
 pub(crate) async fn version(bin: &Path, program: &str) -> Result<(String, u32), String> {
     let output = command(bin, program)
         .arg("--version")
@@ -139,31 +139,31 @@ pub(crate) async fn version(bin: &Path, program: &str) -> Result<(String, u32), 
     Ok((version.to_owned(), major))
 }
 
-/// Where the installation may keep its `*.control` files: where its `pg_config` says, and where
-/// the usual packages put them (not all of these ship `pg_config`).
-async fn extension_folders(bin: &Path, major: u32) -> Vec<PathBuf> {
+/// Lists directories that may hold the installation's `*.control` files: the one that its
+/// `pg_config` prints, and those of common packages, not all of which ship `pg_config`.
+async fn extension_dirs(bin: &Path, major: u32) -> Vec<PathBuf> {
     let prefix = bin.parent().unwrap_or(bin);
-    let mut folders = vec![
+    let mut directories = vec![
         prefix.join("share/extension"),
         prefix.join("share/postgresql/extension"),
         PathBuf::from(format!("/usr/share/postgresql/{major}/extension")),
     ];
     if let Ok(output) = command(bin, "pg_config").arg("--sharedir").output().await {
         let share = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        folders.push(Path::new(&share).join("extension"));
+        directories.push(Path::new(&share).join("extension"));
     }
-    folders
+    directories
 }
 
-/// A program in `bin`, with an environment in which it runs.
+/// Returns a command that runs a program in `bin`, with the environment that it needs.
 pub(crate) fn command(bin: &Path, program: &str) -> Command {
     let mut command = Command::new(bin.join(program));
-    // A self-contained installation brings libraries that find one another only this way. The
-    // system's own programs need no such help.
+    // The libraries of a self-contained installation find one another only this way. Programs of
+    // the system don't need it.
     if let Some(prefix) = bin.parent().filter(|prefix| !prefix.starts_with("/usr")) {
         command.env("LD_LIBRARY_PATH", prefix.join("lib"));
     }
-    // Settings meant for other servers and clients must not reach this one.
+    // `PG*` variables may be meant for another server.
     for (name, _) in
         std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG"))
     {
@@ -179,11 +179,11 @@ mod tests {
 
     use super::*;
 
-    /// An installation as far as discovery looks: a `postgres` that prints its version.
-    fn pretend(dir: &Path, version: &str, extensions: &[&str]) -> PathBuf {
+    /// Creates a fake installation: a `postgres` that prints its version.
+    fn fake_installation(dir: &Path, version: &str, extensions: &[&str]) -> PathBuf {
         let (bin, share) = (dir.join("bin"), dir.join("share/extension"));
-        fs::create_dir_all(&bin).expect("a folder");
-        fs::create_dir_all(&share).expect("a folder");
+        fs::create_dir_all(&bin).expect("a directory");
+        fs::create_dir_all(&share).expect("a directory");
         let postgres = bin.join("postgres");
         fs::write(&postgres, format!("#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n"))
             .expect("a script");
@@ -196,29 +196,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_installation_that_has_everything_comes_first() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let old = pretend(&dir.path().join("old"), "15.4 (Debian 15.4-1)", &EXTENSIONS);
-        let bare = pretend(&dir.path().join("bare"), "18.1", &["hstore", "pgcrypto"]);
-        let whole = pretend(&dir.path().join("whole"), "17.2", &EXTENSIONS);
-        let newer = pretend(&dir.path().join("newer"), "18rc1", &EXTENSIONS);
+    async fn discovery_lists_suitable_installations_in_order() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let old = fake_installation(&dir.path().join("old"), "15.4 (Debian 15.4-1)", &EXTENSIONS);
+        let bare = fake_installation(&dir.path().join("bare"), "18.1", &["hstore", "pgcrypto"]);
+        let whole = fake_installation(&dir.path().join("whole"), "17.2", &EXTENSIONS);
+        let newer = fake_installation(&dir.path().join("newer"), "18rc1", &EXTENSIONS);
 
-        let found = examine_all(&[old, bare, whole, newer], None).await.expect("two will do");
+        let found = examine_all(&[old, bare, whole, newer], None).await.expect("two installations");
 
         let found: Vec<_> = found.iter().map(|each| (each.version.as_str(), each.major)).collect();
         assert_eq!(found, [("17.2", 17), ("18rc1", 18)]);
     }
 
     #[tokio::test]
-    async fn without_any_the_error_says_what_was_looked_at_and_the_way_out() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let old = pretend(&dir.path().join("old"), "15.4", &EXTENSIONS);
-        let bare = pretend(&dir.path().join("bare"), "18.1", &["hstore"]);
+    async fn without_any_the_error_says_what_was_rejected_and_the_way_out() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let old = fake_installation(&dir.path().join("old"), "15.4", &EXTENSIONS);
+        let bare = fake_installation(&dir.path().join("bare"), "18.1", &["hstore"]);
         let missing = dir.path().join("missing/bin");
 
         let error = examine_all(&[old.clone(), bare.clone(), missing.clone()], None)
             .await
-            .expect_err("none will do")
+            .expect_err("no installation")
             .to_string();
 
         assert!(
@@ -230,7 +230,7 @@ mod tests {
                 .contains(&format!("{}: PostgreSQL 18.1 without vector, pgcrypto", bare.display())),
             "{error}"
         );
-        assert!(error.contains(&format!("{}: is not there", missing.display())), "{error}");
+        assert!(error.contains(&format!("{}: does not exist", missing.display())), "{error}");
         assert!(error.contains("make setup") && error.contains("DATABASE_URL"), "{error}");
     }
 }

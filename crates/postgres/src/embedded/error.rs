@@ -1,35 +1,35 @@
-//! What keeps the private server from starting, each with the way out.
+//! Errors of the embedded server. Each message names the way out.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use mc_domain::{Classified, ErrorKind};
 
-/// The private server can't be started.
+/// A failed operation on the embedded server.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// No installation can serve.
+    /// No installation meets the requirements.
     #[error(
-        "found no PostgreSQL 16 or newer with pgvector and contrib:\n{looked_at}\
+        "found no PostgreSQL 16 or newer with pgvector and contrib:\n{rejected}\
          run `make setup` to fetch one, or set DATABASE_URL to use a server that runs already"
     )]
     NoInstallation {
-        /// What was looked at and why it won't do, one indented line each.
-        looked_at: String,
+        /// Directories searched and why each was rejected, one indented line each.
+        rejected: String,
     },
-    /// Another service works on the same folder.
+    /// Another process has locked the data directory.
     #[error(
         "another memory-copilot (process {pid}) uses {}; stop it, or give this one a data \
          directory of its own",
         .data_dir.display()
     )]
     Locked {
-        /// The folder in question.
+        /// The data directory.
         data_dir: PathBuf,
-        /// The process that holds it, or `unknown`.
+        /// Process id of the holder, or `unknown`.
         pid: String,
     },
-    /// The folder was written by another major version.
+    /// The cluster belongs to another major version.
     #[error(
         "{} was written by PostgreSQL {written_by}, and there is {available}; dump it with \
          PostgreSQL {written_by} (`pg_dumpall`) and restore it into a new data directory, or \
@@ -37,16 +37,16 @@ pub enum EmbeddedError {
         .cluster.display()
     )]
     MajorMismatch {
-        /// The cluster's folder.
+        /// Directory of the cluster.
         cluster: PathBuf,
-        /// The major version in its `PG_VERSION`.
+        /// Major version in its `PG_VERSION`.
         written_by: String,
-        /// What is installed, for instance `PostgreSQL 18.1`.
+        /// Installed versions, for instance `PostgreSQL 18.1`.
         available: String,
     },
-    /// The server's user is not let through to a folder.
+    /// The server's user can't reach a directory.
     #[error(
-        "PostgreSQL does not run as root, and the user {user} who runs it instead can't reach \
+        "PostgreSQL does not run as root, and the user {user} that runs it instead can't reach \
          {}: {} is closed to it; choose a data directory that other users can reach, such as \
          /var/lib/memory-copilot",
         .path.display(), .closed.display()
@@ -54,29 +54,29 @@ pub enum EmbeddedError {
     Unreachable {
         /// The server's user.
         user: String,
-        /// Where it has to get.
+        /// Directory that the user has to reach.
         path: PathBuf,
-        /// The folder that doesn't let it through.
+        /// Parent directory that the user can't enter.
         closed: PathBuf,
     },
-    /// The user that should run the server does not exist.
+    /// The user to run the server as does not exist.
     #[error("there is no user \"{0}\" to run PostgreSQL as; name one that exists")]
     UnknownUser(String),
-    /// A cluster without its password.
+    /// The password file of a cluster is missing.
     #[error(
         "{} is missing, and without it the cluster beside it can't be used; restore the file, \
-         or move the data directory away to start anew",
+         or move the data directory away to start with an empty one",
         .0.display()
     )]
     PasswordLost(PathBuf),
-    /// A folder that holds something else: it would be closed to everybody and given away.
+    /// A directory with foreign files, whose owner and mode the service would change.
     #[error(
-        "{} holds files that are not memory-copilot's; choose an empty folder or a new one as \
-         data directory",
+        "{} holds files that are not memory-copilot's; choose an empty or new directory as data \
+         directory",
         .0.display()
     )]
     NotOurs(PathBuf),
-    /// A path that can't be used for a Unix socket.
+    /// The path of the data directory can't hold a Unix socket.
     #[error(
         "the data directory {} can't hold a Unix socket (its path must be UTF-8 and at most \
          {max} bytes long); choose another one",
@@ -85,32 +85,32 @@ pub enum EmbeddedError {
     UnusablePath {
         /// The data directory.
         path: PathBuf,
-        /// The longest that will do, in bytes.
+        /// Maximum length in bytes.
         max: usize,
     },
-    /// Processes of an earlier server won't end.
-    #[error("processes {0:?} of an earlier PostgreSQL won't stop; end them, then try again")]
-    Leftovers(Vec<i32>),
+    /// Processes of an earlier server do not end.
+    #[error("processes {0:?} of an earlier PostgreSQL do not stop; end them, then try again")]
+    StaleServer(Vec<i32>),
     /// A program of the installation failed.
     #[error("{program} failed: {detail}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// What it printed.
+        /// Its error output.
         detail: String,
     },
-    /// The server ended, or took no connection in time.
-    #[error("PostgreSQL did not start; its last words:\n{0}")]
+    /// The server ended, or accepted no connection in time. Holds the end of its log.
+    #[error("PostgreSQL did not start; the end of its log:\n{0}")]
     NotStarted(String),
-    /// The server runs and refuses the service.
-    #[error("the private PostgreSQL refused a statement")]
-    Refused(#[source] sqlx::Error),
-    /// A file or folder can't be used.
+    /// The server rejected a connection or a statement.
+    #[error("the embedded PostgreSQL rejected a statement")]
+    Rejected(#[source] sqlx::Error),
+    /// A file operation failed.
     #[error("can't {doing} {}: {source}", .path.display())]
     Io {
-        /// The verb: "create", "read", ...
+        /// Verb: "create", "read", ...
         doing: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The reason.
         source: io::Error,
@@ -118,7 +118,7 @@ pub enum EmbeddedError {
 }
 
 impl EmbeddedError {
-    /// For `map_err`: names what was being done to which path.
+    /// Returns a function for `map_err` that adds the verb and the path.
     pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }
@@ -135,10 +135,10 @@ impl Classified for EmbeddedError {
             | Self::UnknownUser(_)
             | Self::NotOurs(_)
             | Self::UnusablePath { .. } => ErrorKind::Invalid,
-            Self::NoInstallation { .. } | Self::Leftovers(_) | Self::NotStarted(_) => {
+            Self::NoInstallation { .. } | Self::StaleServer(_) | Self::NotStarted(_) => {
                 ErrorKind::Unavailable
             }
-            Self::Program { .. } | Self::Refused(_) | Self::Io { .. } => ErrorKind::Internal,
+            Self::Program { .. } | Self::Rejected(_) | Self::Io { .. } => ErrorKind::Internal,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Makes the data directory ready: folders, lock, password, cluster. A run that is cut short at
-//! any point leaves nothing that the next one stumbles over.
+//! Initialization of the data directory: directories, lock, password, cluster. The next run
+//! completes an initialization that was interrupted at any point.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::Write;
@@ -7,52 +7,52 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::Stdio;
 
-use super::cluster::{Cluster, NAME, Places, check_path};
+use super::cluster::{Cluster, NAME, Paths, check_path};
 use super::discover::discover_for;
 use super::lock::DataDirLock;
 use super::user::ServerUser;
 use super::{EmbeddedError, EmbeddedSettings, Installation};
 
-/// Locks the data directory and brings it to where a server can be started on it.
+/// Locks the data directory and initializes it, so that a server can start on it.
 pub(super) async fn prepare(
     settings: &EmbeddedSettings,
 ) -> Result<(Cluster, DataDirLock), EmbeddedError> {
     let data_dir = std::path::absolute(&settings.data_dir)
         .map_err(EmbeddedError::io("find", &settings.data_dir))?;
     check_path(&data_dir)?;
-    let places = Places(data_dir);
-    let user = ServerUser::choose(settings.run_as.as_deref(), &places.cluster())?;
-    make_data_dir(&places.0, user.as_ref())?;
-    let lock = DataDirLock::acquire(&places.0)?;
+    let paths = Paths(data_dir);
+    let user = ServerUser::choose(settings.run_as.as_deref(), &paths.cluster())?;
+    create_data_dir(&paths.0, user.as_ref())?;
+    let lock = DataDirLock::acquire(&paths.0)?;
 
     let installed = discover_for(&settings.install_dirs, user.as_ref()).await?;
-    let installation = match written_by(&places.cluster())? {
-        Some(version) => matching(&places.cluster(), version, installed)?,
-        None => newest_preferred(installed),
+    let installation = match written_by(&paths.cluster())? {
+        Some(version) => find_matching(&paths.cluster(), version, installed)?,
+        None => most_preferred(installed),
     };
-    make_private_dir(&places.socket())?;
-    make_private_dir(&places.log())?;
-    let password = password(&places)?;
-    let cluster = Cluster { installation, user, places, password };
-    if !cluster.places.cluster().exists() {
+    create_private_dir(&paths.socket())?;
+    create_private_dir(&paths.log())?;
+    let password = read_or_create_password(&paths)?;
+    let cluster = Cluster { installation, user, paths, password };
+    if !cluster.paths.cluster().exists() {
         initdb(&cluster).await?;
     }
-    give_away(&cluster)?;
+    give_to_server_user(&cluster)?;
     Ok((cluster, lock))
 }
 
-/// Makes the data directory, closed to others, and sees that the server's user gets there.
-fn make_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<(), EmbeddedError> {
+/// Creates the data directory with mode 0700, and checks that the server's user can reach it.
+fn create_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<(), EmbeddedError> {
     if let Some(parent) = data_dir.parent() {
         fs::create_dir_all(parent).map_err(EmbeddedError::io("create", parent))?;
     }
-    if holds_something_else(data_dir) {
+    if has_foreign_files(data_dir) {
         return Err(EmbeddedError::NotOurs(data_dir.to_owned()));
     }
-    make_private_dir(data_dir)?;
+    create_private_dir(data_dir)?;
     if let Some(user) = user {
         let real = data_dir.canonicalize().map_err(EmbeddedError::io("find", data_dir))?;
-        if let Some(closed) = user.closed_on_the_way_to(&real) {
+        if let Some(closed) = user.first_closed_parent(&real) {
             let (user, path) = (user.name.clone(), real);
             return Err(EmbeddedError::Unreachable { user, path, closed });
         }
@@ -60,14 +60,14 @@ fn make_data_dir(data_dir: &Path, user: Option<&ServerUser>) -> Result<(), Embed
     Ok(())
 }
 
-/// Whether the folder was in use before it became a data directory, which has a lock from its first
-/// moment on, or at least the cluster that was restored into it.
-fn holds_something_else(data_dir: &Path) -> bool {
+/// Returns whether the directory has files but is no data directory. A data directory has a lock
+/// file from the start, or at least the cluster that was restored into it.
+fn has_foreign_files(data_dir: &Path) -> bool {
     let has_files = fs::read_dir(data_dir).is_ok_and(|mut entries| entries.next().is_some());
     has_files && !data_dir.join("lock").exists() && !data_dir.join("cluster").exists()
 }
 
-fn make_private_dir(path: &Path) -> Result<(), EmbeddedError> {
+fn create_private_dir(path: &Path) -> Result<(), EmbeddedError> {
     DirBuilder::new()
         .mode(0o700)
         .recursive(true)
@@ -76,7 +76,7 @@ fn make_private_dir(path: &Path) -> Result<(), EmbeddedError> {
         .map_err(EmbeddedError::io("create", path))
 }
 
-/// The major version that wrote the cluster; none when there is no cluster yet.
+/// Reads the major version of the cluster; `None` if there is no cluster yet.
 fn written_by(cluster: &Path) -> Result<Option<String>, EmbeddedError> {
     if !cluster.exists() {
         return Ok(None);
@@ -86,8 +86,8 @@ fn written_by(cluster: &Path) -> Result<Option<String>, EmbeddedError> {
     Ok(Some(version.trim().to_owned()))
 }
 
-/// The first installation that can open a cluster of this version.
-fn matching(
+/// Returns the first installation that can open a cluster of this version.
+fn find_matching(
     cluster: &Path,
     written_by: String,
     installed: Vec<Installation>,
@@ -102,19 +102,19 @@ fn matching(
     })
 }
 
-/// Discovery lists by preference and never answers an empty list.
-fn newest_preferred(installed: Vec<Installation>) -> Installation {
+/// Returns the first installation; discovery lists by preference and never returns an empty list.
+fn most_preferred(installed: Vec<Installation>) -> Installation {
     installed.into_iter().next().expect("discovery found at least one installation")
 }
 
-/// The superuser's password: the one on file, or a new one as long as there is no cluster.
-fn password(places: &Places) -> Result<String, EmbeddedError> {
-    let path = places.password();
-    let on_file = fs::read_to_string(&path).unwrap_or_default();
-    if !on_file.is_empty() {
-        return Ok(on_file);
+/// Reads the superuser's password, or creates one if there is no cluster yet.
+fn read_or_create_password(paths: &Paths) -> Result<String, EmbeddedError> {
+    let path = paths.password();
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    if !stored.is_empty() {
+        return Ok(stored);
     }
-    if places.cluster().exists() {
+    if paths.cluster().exists() {
         return Err(EmbeddedError::PasswordLost(path));
     }
     let password = hex::encode(rand::random::<[u8; 24]>());
@@ -129,27 +129,27 @@ fn password(places: &Places) -> Result<String, EmbeddedError> {
     Ok(password)
 }
 
-/// Makes the cluster beside its place and renames it there when it is whole.
+/// Creates the cluster under another name, and renames it once it is complete.
 async fn initdb(cluster: &Cluster) -> Result<(), EmbeddedError> {
-    let unfinished = cluster.places.0.join("cluster.unfinished");
+    let unfinished = cluster.paths.0.join("cluster.unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished).map_err(EmbeddedError::io("remove", &unfinished))?;
     }
-    make_private_dir(&unfinished)?;
-    give_away(cluster)?;
+    create_private_dir(&unfinished)?;
+    give_to_server_user(cluster)?;
 
     let mut command = cluster.installation.command("initdb");
     command
         .arg("--pgdata")
         .arg(&unfinished)
         .arg("--pwfile")
-        .arg(cluster.places.password())
+        .arg(cluster.paths.password())
         .args(["--username", NAME, "--auth", "scram-sha-256"])
         .args(["--encoding", "UTF8", "--locale", "C.UTF-8"])
-        .current_dir(&cluster.places.0)
+        .current_dir(&cluster.paths.0)
         .stdin(Stdio::null());
     if let Some(user) = &cluster.user {
-        user.run(&mut command);
+        user.apply_to(&mut command);
     }
     let output =
         command.output().await.map_err(EmbeddedError::io("run", &cluster.installation.bin))?;
@@ -157,21 +157,21 @@ async fn initdb(cluster: &Cluster) -> Result<(), EmbeddedError> {
         let detail = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(EmbeddedError::Program { program: "initdb", detail });
     }
-    let place = cluster.places.cluster();
-    fs::rename(&unfinished, &place).map_err(EmbeddedError::io("create", &place))
+    let path = cluster.paths.cluster();
+    fs::rename(&unfinished, &path).map_err(EmbeddedError::io("create", &path))
 }
 
-/// Gives the server's user what it works on. The lock stays with the service.
-fn give_away(cluster: &Cluster) -> Result<(), EmbeddedError> {
+/// Makes the server's user the owner of its files. The lock file stays the service's.
+fn give_to_server_user(cluster: &Cluster) -> Result<(), EmbeddedError> {
     let Some(user) = &cluster.user else { return Ok(()) };
-    let places = &cluster.places;
-    let inside = [places.socket(), places.log(), places.password(), places.cluster()];
+    let paths = &cluster.paths;
+    let inside = [paths.socket(), paths.log(), paths.password(), paths.cluster()];
     for path in inside.iter().filter(|path| path.exists()) {
-        user.own(path)?;
+        user.take_ownership(path)?;
     }
-    let unfinished = places.0.join("cluster.unfinished");
+    let unfinished = paths.0.join("cluster.unfinished");
     if unfinished.exists() {
-        user.own(&unfinished)?;
+        user.take_ownership(&unfinished)?;
     }
-    user.own(&places.0)
+    user.take_ownership(&paths.0)
 }

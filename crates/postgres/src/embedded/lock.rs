@@ -1,4 +1,4 @@
-//! One process a data directory, held by the kernel: a lock dies with the process that has it.
+//! The lock of a data directory. The kernel releases it when the process ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -7,12 +7,16 @@ use std::path::Path;
 
 use super::EmbeddedError;
 
-/// The right to work on a data directory, for as long as the value lives.
+/// A lock on a data directory, released on drop.
 #[derive(Debug)]
 pub struct DataDirLock(#[expect(dead_code, reason = "an open file is a held lock")] File);
 
 impl DataDirLock {
-    /// Takes the directory, or says who has it.
+    /// Locks the directory.
+    ///
+    /// # Errors
+    /// [`EmbeddedError::Locked`] with the process id of the holder, if another process has the
+    /// lock.
     pub fn acquire(data_dir: &Path) -> Result<Self, EmbeddedError> {
         let path = data_dir.join("lock");
         let mut file = OpenOptions::new()
@@ -42,7 +46,7 @@ impl DataDirLock {
     }
 }
 
-/// The process id that the holder wrote into its lock file.
+/// Reads the process id that the holder wrote into the lock file.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     match file.read_to_string(&mut text) {
@@ -56,12 +60,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_one_holder_s_at_a_time() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn data_dir_lock_has_one_holder_at_a_time() {
+        let dir = tempfile::tempdir().expect("a directory");
         let held = DataDirLock::acquire(dir.path()).expect("free");
-        let said = DataDirLock::acquire(dir.path()).expect_err("taken").to_string();
+        let message = DataDirLock::acquire(dir.path()).expect_err("taken").to_string();
         let process = format!("(process {})", std::process::id());
-        assert!(said.contains(&process) && said.contains("directory of its own"), "{said}");
+        assert!(
+            message.contains(&process) && message.contains("directory of its own"),
+            "{message}"
+        );
         drop(held);
         DataDirLock::acquire(dir.path()).expect("free again");
     }

@@ -1,5 +1,5 @@
-//! Keeps the server running: a server that dies is started again, with PostgreSQL's own crash
-//! recovery, until the service stops.
+//! Supervision: restarts a server that dies until the service stops. PostgreSQL's crash recovery
+//! repairs its data.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use super::lock::DataDirLock;
 use super::server::{self, Server};
 use super::stale_server;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A server that ran this long has recovered from what killed the one before it.
-const STEADY_AFTER: Duration = Duration::from_mins(1);
+const BACKOFF_MIN: Duration = Duration::from_millis(100);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// Run time after which the next failure starts again at [`BACKOFF_MIN`].
+const BACKOFF_RESET_AFTER: Duration = Duration::from_mins(1);
 
-/// Whether the private server can be used.
+/// Health of the embedded server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// It takes connections.
+    /// The server accepts connections.
     Running,
-    /// It died and is being started again.
+    /// The server died and is being restarted.
     Restarting {
-        /// Why, in one line; for people.
+        /// Reason in one line, for people.
         reason: String,
     },
-    /// It was stopped on demand.
+    /// The service stopped the server.
     Stopped,
 }
 
-/// Watches the server until `stop`, then stops it and gives the data directory free.
+/// Restarts the server when it dies, until `stop`; then stops it and unlocks the data directory.
 pub(super) async fn supervise(
     cluster: Cluster,
     mut server: Server,
@@ -39,22 +39,22 @@ pub(super) async fn supervise(
     health: watch::Sender<Health>,
     stop: CancellationToken,
 ) {
-    let mut pause = FIRST_PAUSE;
+    let mut backoff = BACKOFF_MIN;
     loop {
-        let began = Instant::now();
+        let started_at = Instant::now();
         let end = tokio::select! {
             () = stop.cancelled() => break server.stop().await,
             end = server.exited() => end,
         };
         let reason = end.map_or_else(|error| error.to_string(), |status| status.to_string());
-        tracing::error!(reason, "the private PostgreSQL died; starting it again");
+        tracing::error!(reason, "the embedded PostgreSQL died; restarting it");
         health.send_replace(Health::Restarting { reason });
-        if began.elapsed() > STEADY_AFTER {
-            pause = FIRST_PAUSE;
+        if started_at.elapsed() > BACKOFF_RESET_AFTER {
+            backoff = BACKOFF_MIN;
         }
         server = tokio::select! {
-            () = stop.cancelled() => break abandon(&cluster).await,
-            server = restart(&cluster, &health, &mut pause) => server,
+            () = stop.cancelled() => break end_started(&cluster).await,
+            server = restart(&cluster, &health, &mut backoff) => server,
         };
         health.send_replace(Health::Running);
     }
@@ -62,26 +62,26 @@ pub(super) async fn supervise(
     drop(lock);
 }
 
-/// Ends a server whose start was interrupted.
-pub(super) async fn abandon(cluster: &Cluster) {
-    if let Err(error) = stale_server::clear(&cluster.places.cluster()).await {
-        tracing::error!(%error, "the private PostgreSQL can't be ended");
+/// Ends a server whose start was canceled.
+pub(super) async fn end_started(cluster: &Cluster) {
+    if let Err(error) = stale_server::clear(&cluster.paths.cluster()).await {
+        tracing::error!(%error, "the embedded PostgreSQL can't be ended");
     }
 }
 
-/// Tries until the server runs, with growing pauses.
+/// Retries with exponential backoff until the server runs.
 async fn restart(
     cluster: &Cluster,
     health: &watch::Sender<Health>,
-    pause: &mut Duration,
+    backoff: &mut Duration,
 ) -> Server {
     loop {
-        sleep(*pause).await;
-        *pause = (*pause * 2).min(LONGEST_PAUSE);
+        sleep(*backoff).await;
+        *backoff = (*backoff * 2).min(BACKOFF_MAX);
         match server::start(cluster).await {
             Ok(server) => return server,
             Err(error) => {
-                tracing::error!(%error, "the private PostgreSQL can't be started");
+                tracing::error!(%error, "the embedded PostgreSQL can't be started");
                 health.send_replace(Health::Restarting { reason: error.to_string() });
             }
         }

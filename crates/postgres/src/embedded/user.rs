@@ -1,4 +1,5 @@
-//! Who runs the server. PostgreSQL refuses root, so root hands it to a user without privileges.
+//! The operating system user that runs the server. PostgreSQL does not run as root, so a service
+//! that is root runs it as an unprivileged user.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -9,10 +10,10 @@ use tokio::process::Command;
 
 use super::EmbeddedError;
 
-/// Users to fall back on, the first that exists.
-const DEFAULTS: [&str; 2] = ["postgres", "nobody"];
+/// Default users, of which the first that exists is taken.
+const DEFAULT_USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// The user that runs the server in place of root.
+/// A user that runs the server instead of root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerUser {
     pub name: String,
@@ -21,8 +22,8 @@ pub(super) struct ServerUser {
 }
 
 impl ServerUser {
-    /// The user to run `cluster`'s server: none when the service is not root and runs it itself;
-    /// else the configured one, the owner of an existing cluster, or a default.
+    /// Returns the user to run `cluster`'s server as: the configured one, the owner of an existing
+    /// cluster, or a default. Returns `None` if the service is not root and runs the server itself.
     pub fn choose(configured: Option<&str>, cluster: &Path) -> Result<Option<Self>, EmbeddedError> {
         if !geteuid().is_root() {
             return Ok(None);
@@ -34,12 +35,12 @@ impl ServerUser {
         if let Some(owner) = Self::owner_of(cluster) {
             return Ok(Some(owner));
         }
-        for name in DEFAULTS {
+        for name in DEFAULT_USERS {
             if let Some(user) = Self::find_by_name(name)? {
                 return Ok(Some(user));
             }
         }
-        Err(EmbeddedError::UnknownUser(DEFAULTS.join("\" or \"")))
+        Err(EmbeddedError::UnknownUser(DEFAULT_USERS.join("\" or \"")))
     }
 
     fn find_by_name(name: &str) -> Result<Option<Self>, EmbeddedError> {
@@ -57,50 +58,51 @@ impl ServerUser {
         User::from_uid(Uid::from_raw(uid)).ok().flatten().map(Self::from)
     }
 
-    /// Makes `command` run as this user, without root's groups.
-    pub fn run(&self, command: &mut Command) {
+    /// Sets user and group of `command`, which then has none of root's groups.
+    pub fn apply_to(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
     }
 
-    /// Gives a folder and what is in it to this user, unless the folder is its own already.
-    pub fn own(&self, folder: &Path) -> Result<(), EmbeddedError> {
-        let owner = fs::metadata(folder).map_err(EmbeddedError::io("read", folder))?.uid();
-        if owner == self.uid { Ok(()) } else { self.own_all(folder) }
+    /// Makes this user the owner of a directory and its content, unless it owns the directory.
+    pub fn take_ownership(&self, directory: &Path) -> Result<(), EmbeddedError> {
+        let owner = fs::metadata(directory).map_err(EmbeddedError::io("read", directory))?.uid();
+        if owner == self.uid { Ok(()) } else { self.chown_recursively(directory) }
     }
 
-    fn own_all(&self, path: &Path) -> Result<(), EmbeddedError> {
+    fn chown_recursively(&self, path: &Path) -> Result<(), EmbeddedError> {
         let kind = fs::symlink_metadata(path).map_err(EmbeddedError::io("read", path))?;
         if kind.is_dir() {
             for entry in fs::read_dir(path).map_err(EmbeddedError::io("list", path))? {
-                self.own_all(&entry.map_err(EmbeddedError::io("list", path))?.path())?;
+                self.chown_recursively(&entry.map_err(EmbeddedError::io("list", path))?.path())?;
             }
         }
         if kind.is_symlink() {
             return Ok(());
         }
-        // The folder itself last: an interrupted run then starts over.
-        chown(path, Some(self.uid), Some(self.gid)).map_err(EmbeddedError::io("give away", path))
+        // The directory comes last, so that the next run repeats an interrupted one.
+        chown(path, Some(self.uid), Some(self.gid))
+            .map_err(EmbeddedError::io("change the owner of", path))
     }
 
-    /// The first folder above `path` that doesn't let this user through, if any.
-    pub fn closed_on_the_way_to(&self, path: &Path) -> Option<PathBuf> {
+    /// Returns the topmost parent directory of `path` that this user can't enter.
+    pub fn first_closed_parent(&self, path: &Path) -> Option<PathBuf> {
         let mut parents: Vec<&Path> = path.ancestors().skip(1).collect();
         parents.reverse();
         parents
             .into_iter()
-            .find(|dir| fs::metadata(dir).is_ok_and(|folder| !self.may_enter(&folder)))
+            .find(|dir| fs::metadata(dir).is_ok_and(|directory| !self.can_enter(&directory)))
             .map(Path::to_owned)
     }
 
-    fn may_enter(&self, folder: &Metadata) -> bool {
-        let execute = if folder.uid() == self.uid {
+    fn can_enter(&self, directory: &Metadata) -> bool {
+        let execute = if directory.uid() == self.uid {
             0o100
-        } else if folder.gid() == self.gid {
+        } else if directory.gid() == self.gid {
             0o010
         } else {
             0o001
         };
-        folder.mode() & execute != 0
+        directory.mode() & execute != 0
     }
 }
 
