@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_any_the_error_says_what_was_rejected_and_the_way_out() {
+    async fn discovery_error_lists_rejected_installations() {
         let dir = tempfile::tempdir().expect("a directory");
         let old = fake_installation(&dir.path().join("old"), "15.4", &EXTENSIONS);
         let bare = fake_installation(&dir.path().join("bare"), "18.1", &["hstore"]);
