@@ -134,8 +134,8 @@ pub async fn ask_deciding(
     Ok(id)
 }
 
-/// Asks for a task in every project whose policy has not switched it off, unless that was done under this key
-/// before. Answers in how many.
+/// Requests a task in every project, except where the policy sets its action to `off`. Does nothing
+/// if it was called with this `key` before. Returns the number of projects.
 pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize, Error> {
     if !jobs::claim_idempotency_key(tx, JOB, key).await? {
         return Ok(0);
@@ -143,7 +143,7 @@ pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result
     let projects = sqlx::query_scalar!(
         "select id from projects where policy #>> array['hygiene', $1::text] is distinct from 'off'
          order by id",
-        task.as_str()
+        action_setting(task)
     )
     .fetch_all(&mut *tx.0)
     .await?;
@@ -151,6 +151,22 @@ pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result
         ask(tx, ProjectId(*project), task, false).await?;
     }
     Ok(projects.len())
+}
+
+/// The policy's key in `hygiene` that sets the action of a task; `None` for a task that cannot be
+/// switched off.
+const fn action_setting(task: HygieneTask) -> Option<&'static str> {
+    match task {
+        HygieneTask::Duplicates => Some("duplicates"),
+        HygieneTask::Quality => Some("unused_records"),
+        HygieneTask::Expiry
+        | HygieneTask::Citations
+        | HygieneTask::Reindex
+        | HygieneTask::Consistency
+        | HygieneTask::Export
+        | HygieneTask::Embedding
+        | HygieneTask::Retention => None,
+    }
 }
 
 async fn enqueue(tx: &mut Tx, report: HygieneRunId) -> Result<(), Error> {
