@@ -1,50 +1,26 @@
 #![doc = include_str!("../README.md")]
 
-pub mod accounts;
 pub mod audit;
+mod auth;
 pub mod backup;
-pub mod bundles;
-pub mod change_feed;
-pub mod ci_results;
-pub mod citations;
-pub mod cleanup;
-pub mod consistency;
 pub mod db_roles;
-pub mod deletion_candidates;
-pub mod dialogs;
-pub mod doc_parts;
-pub mod docs;
-pub mod duplicates;
 pub mod embedded;
 mod error;
-pub mod exports;
-pub mod files;
-pub mod history;
-pub mod hygiene;
-pub mod ingest_runs;
-pub mod integrations;
+mod ingest;
 pub mod jobs;
 mod listener;
-pub mod members;
-pub mod passages;
+mod maintenance;
+mod memory;
 pub mod policies;
 mod pool;
 pub mod projects;
-pub mod pull_requests;
+mod providers;
 pub mod quarantine;
-pub mod records;
-pub mod repositories;
 mod retry;
 mod rls;
+mod search;
 pub mod server_version;
-pub mod sessions;
-pub mod task_comments;
-pub mod tasks;
-pub mod ties;
-pub mod uses;
-pub mod vectors;
 mod warm_up;
-pub mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,10 +33,20 @@ use tracing::log::LevelFilter;
 use uuid::Uuid;
 
 use audit::{Chain, Chains, Head, PendingEvent};
-pub use error::Error;
-pub use listener::Listener;
 use pool::Pool;
 use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, Visit};
+
+pub use auth::{accounts, members, sessions};
+pub use error::Error;
+pub use ingest::{docs, files, ingest_runs, repositories};
+pub use listener::Listener;
+pub use maintenance::{cleanup, consistency, exports, hygiene};
+pub use memory::{bundles, citations, dialogs, duplicates, records, ties, uses};
+pub use providers::{
+    ci_results, deletion_candidates, doc_parts, integrations, pull_requests, task_comments, tasks,
+    webhooks,
+};
+pub use search::{change_feed, history, passages, vectors};
 pub use warm_up::warm_up;
 
 /// The schema's changes, in order.
