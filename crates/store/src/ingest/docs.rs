@@ -1,16 +1,19 @@
 //! Documents: ADRs, wiki pages, the Markdown of indexed repositories.
 
-use std::collections::HashMap;
+mod of_record;
+mod read;
 
 use chrono::{DateTime, Utc};
-use mc_domain::{DocId, FileId, ProjectId, QuarantineItemId, RecordId, Trust, UserId};
+use mc_domain::{DocId, FileId, ProjectId, QuarantineItemId, Trust, UserId};
 use mc_sanitizer::Sanitized;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::error::word;
 use crate::passages::{NewPassage, PassageSource};
-use crate::{Error, Store, Tx, passages};
+use crate::{Error, Tx, passages};
+
+pub use of_record::{behind, id_behind, put_behind, transfer_superseded};
+pub use read::{by_id, by_title, by_url, list, titles_like};
 
 /// A document as stored.
 #[derive(Debug, Clone)]
@@ -140,72 +143,6 @@ pub async fn upsert(
     Ok((id.into(), outcome))
 }
 
-/// The id at its source under which a document is to stand behind a record: that under which the record has it, else its
-/// own, else, where that is another record's, one that is this record's alone.
-pub async fn id_behind(
-    tx: &mut Tx,
-    project: ProjectId,
-    doc: &NewDoc,
-    record: RecordId,
-) -> Result<String, Error> {
-    Ok(sqlx::query_scalar!(
-        r#"select coalesce(
-               (select d.doc_id from docs d
-                where d.record_id = $4 and d.source = $2
-                    and (d.doc_id = $3 or starts_with(d.doc_id, $3 || ':'))
-                order by d.id desc limit 1),
-               case when exists (select from docs d where d.project_id = $1 and d.source = $2 and d.doc_id = $3
-                                     and d.record_id is not null)
-                   then $3 || ':' || $4::uuid else $3 end) as "id!""#,
-        project.0,
-        doc.source,
-        doc.doc_id,
-        record.0
-    )
-    .fetch_one(&mut *tx.0)
-    .await?)
-}
-
-/// Has a document stand behind a record: it is found while that is, and goes with it.
-pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
-    sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
-}
-
-/// Has what stands behind a record stand behind the one that it went into, but for texts that do already.
-pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
-    sqlx::query!(
-        "delete from docs d using docs known
-         where d.record_id = $1 and known.record_id = $2 and d.content = known.content",
-        from.0,
-        to.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    sqlx::query!("update docs set record_id = $2 where record_id = $1", from.0, to.0)
-        .execute(&mut *tx.0)
-        .await?;
-    Ok(())
-}
-
-/// The newest document behind each of these records that has one.
-pub async fn behind(
-    store: &Store,
-    records: &[RecordId],
-) -> Result<HashMap<RecordId, DocId>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    let rows = sqlx::query!(
-        r#"select distinct on (record_id) record_id as "record_id!", id from docs
-           where record_id = any($1) order by record_id, id desc"#,
-        &ids
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.record_id.into(), row.id.into())).collect())
-}
-
 /// Notes of which messages the text is that was just written, oldest first, so that it can be cut again as it was.
 pub async fn set_message_spans(tx: &mut Tx, id: DocId, turns: &[MessageSpan]) -> Result<(), Error> {
     sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(turns))
@@ -283,124 +220,4 @@ pub async fn copy_sent_at(tx: &mut Tx, id: DocId, hold: QuarantineItemId) -> Res
     .execute(&mut *tx.0)
     .await?;
     Ok(())
-}
-
-/// The document with this id.
-pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Option<Doc>, Error> {
-    let row = sqlx::query_as!(
-        Row,
-        "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
-         from docs where id = $1 and project_id = $2",
-        id.0,
-        project.0
-    )
-    .fetch_optional(&mut *store.read().await?)
-    .await?;
-    row.map(Row::into_doc).transpose()
-}
-
-/// The document with this URL, or with this id at its source (a path, for a repository's file).
-pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Option<Doc>, Error> {
-    let row = sqlx::query_as!(
-        Row,
-        "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
-         from docs where project_id = $1 and (url = $2 or doc_id = $2) and mc.is_doc_searchable(record_id)
-         order by (url = $2) desc, updated_at desc limit 1",
-        project.0,
-        url
-    )
-    .fetch_optional(&mut *store.read().await?)
-    .await?;
-    row.map(Row::into_doc).transpose()
-}
-
-/// The document with this title, in any case, or else with this id at its source (a path, for a
-/// repository's file); the newest of several.
-pub async fn by_title(
-    store: &Store,
-    project: ProjectId,
-    title: &str,
-) -> Result<Option<Doc>, Error> {
-    let row = sqlx::query_as!(
-        Row,
-        "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
-         from docs where project_id = $1 and (lower(title) = lower($2) or doc_id = $2)
-             and mc.is_doc_searchable(record_id)
-         order by (lower(title) = lower($2)) desc, updated_at desc limit 1",
-        project.0,
-        title
-    )
-    .fetch_optional(&mut *store.read().await?)
-    .await?;
-    row.map(Row::into_doc).transpose()
-}
-
-/// Titles that contain `part` in any case, the shortest first.
-pub async fn titles_like(
-    store: &Store,
-    project: ProjectId,
-    part: &str,
-    limit: i64,
-) -> Result<Vec<String>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select title from docs
-         where project_id = $1 and position(lower($2) in lower(title)) > 0 and mc.is_doc_searchable(record_id)
-         group by title order by length(title), title limit $3",
-        project.0,
-        part,
-        limit
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?)
-}
-
-/// Documents of a project after an id, oldest first, without their text.
-pub async fn list(
-    store: &Store,
-    project: ProjectId,
-    after: Option<DocId>,
-    limit: i64,
-) -> Result<Vec<Doc>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
-        r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, trust, updated_at
-           from docs where project_id = $1 and id > $2 and mc.is_doc_searchable(record_id) order by id limit $3"#,
-        project.0,
-        after.map_or_else(uuid::Uuid::nil, |id| id.0),
-        limit
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    rows.into_iter().map(Row::into_doc).collect()
-}
-
-/// The columns of a document as they are read.
-struct Row {
-    id: uuid::Uuid,
-    source: String,
-    doc_id: String,
-    title: String,
-    url: String,
-    content: String,
-    scope: Vec<String>,
-    tags: Vec<String>,
-    trust: String,
-    updated_at: DateTime<Utc>,
-}
-
-impl Row {
-    fn into_doc(self) -> Result<Doc, Error> {
-        Ok(Doc {
-            id: self.id.into(),
-            source: self.source,
-            doc_id: self.doc_id,
-            title: self.title,
-            url: self.url,
-            content: self.content,
-            scope: self.scope,
-            tags: self.tags,
-            trust: word(&self.trust)?,
-            updated_at: self.updated_at,
-        })
-    }
 }

@@ -1,13 +1,20 @@
 //! The places in the code that records cite, and the indexed code to hold them against.
 
+mod code;
+mod staleness;
+
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use mc_domain::{CitationId, ProjectId, RecordId, Verdict};
 
 use crate::error::word;
-use crate::repositories::Repository;
 use crate::{Error, Store, Tx};
+
+pub use code::{SymbolSpan, file_lines, is_indexed, paths_like, symbol_spans, symbols_like};
+pub use staleness::{
+    citing, derive_states, records_citing, reset_content_hashes, update_staleness,
+};
 
 /// A citation as stored.
 #[derive(Debug, Clone)]
@@ -32,19 +39,6 @@ pub struct Citation {
     pub checked_at: Option<DateTime<Utc>>,
     /// Whether code that it is about may have changed since that verdict.
     pub outdated: bool,
-}
-
-/// A definition in the indexed code.
-#[derive(Debug, Clone)]
-pub struct SymbolSpan {
-    /// File it stands in.
-    pub path: String,
-    /// First line, from 1.
-    pub line_start: i32,
-    /// Last line, inclusive.
-    pub line_end: i32,
-    /// sha256 of its lines.
-    pub span_hash: Vec<u8>,
 }
 
 /// Makes `citations` all that the record cites (their `id` and `record` are given anew).
@@ -165,28 +159,6 @@ async fn fetch_of_versions(
         .collect()
 }
 
-/// Has the fresh citations of a file take their text from what is about to be written: its bytes are those
-/// that they were held against, only how they are masked or cut is not. The check that follows does it.
-pub async fn reset_content_hashes(
-    tx: &mut Tx,
-    repository: &Repository,
-    path: &str,
-) -> Result<(), Error> {
-    sqlx::query!(
-        "update record_citations c set content_hash = null from files f
-         where f.repository_id = $1 and f.path = $2
-             and c.project_id = f.project_id and c.file_path = f.path
-             and c.verdict = 'fresh' and c.checked_at > f.updated_at
-             and not exists (select from files o
-                             where o.project_id = f.project_id and o.path = f.path and o.id <> f.id)",
-        repository.id.0,
-        path
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    Ok(())
-}
-
 /// Notes what a check found: place, hash and verdict of the citation.
 pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error> {
     sqlx::query!(
@@ -244,229 +216,6 @@ async fn fetch(
     .fetch_all(executor)
     .await?;
     rows.into_iter().map(Row::into_citation).collect()
-}
-
-/// Sets live records, held with [`records::lock`](crate::records::lock), stale or active by the verdicts of what they cite: one that is bad makes a
-/// record stale, all fresh make it active, and what is unchecked decides nothing. Answers those
-/// that turned, with whether they are stale now.
-pub async fn derive_states(
-    tx: &mut Tx,
-    records: &[RecordId],
-) -> Result<Vec<(RecordId, bool)>, Error> {
-    let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    let turned = sqlx::query!(
-        r#"update memory_records r set state = case when v.bad then 'stale' else 'active' end
-           from (select record_id, bool_or(verdict in ('drifted', 'orphaned')) as bad,
-                        bool_and(verdict = 'fresh') as fresh
-                 from record_citations where record_id = any($1) group by record_id) v
-           where r.id = v.record_id
-             and r.state = case when v.bad then 'active' else 'stale' end and (v.bad or v.fresh)
-           returning r.id, r.state = 'stale' as "stale!""#,
-        &ids
-    )
-    .fetch_all(&mut *tx.0)
-    .await?;
-    Ok(turned.into_iter().map(|row| (row.id.into(), row.stale)).collect())
-}
-
-/// Sets a live record, held with [`records::lock`](crate::records::lock), stale or active by what it cites
-/// now that this was put back, and by nothing else: what had made it stale may be cited no longer.
-pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
-    sqlx::query!(
-        "update memory_records set state = 'active' where id = $1 and state = 'stale'",
-        record.0
-    )
-    .execute(&mut *tx.0)
-    .await?;
-    derive_states(tx, &[record]).await?;
-    Ok(())
-}
-
-/// Live records of the project that cite something, after an id, oldest first.
-pub async fn citing(
-    store: &Store,
-    project: ProjectId,
-    after: Option<RecordId>,
-    limit: i64,
-) -> Result<Vec<RecordId>, Error> {
-    let ids = sqlx::query_scalar!(
-        "select r.id from memory_records r
-         where r.project_id = $1 and r.state in ('active', 'stale') and r.id > $2
-             and exists (select from record_citations c where c.record_id = r.id)
-         order by r.id limit $3",
-        project.0,
-        after.map_or_else(uuid::Uuid::nil, |id| id.0),
-        limit
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    Ok(ids.into_iter().map(RecordId::from).collect())
-}
-
-/// Live records of the project that cite one of these files, or a symbol that is defined in one of
-/// them.
-pub async fn records_citing(
-    store: &Store,
-    project: ProjectId,
-    paths: &[String],
-) -> Result<Vec<RecordId>, Error> {
-    let ids = sqlx::query_scalar!(
-        r#"select r.id from memory_records r
-           where r.state in ('active', 'stale') and r.id in (
-               select c.record_id from record_citations c
-               where c.project_id = $1 and c.file_path = any($2)
-               union
-               select c.record_id
-               from files f
-               join code_symbols s on s.file_id = f.id
-               join record_citations c on c.project_id = $1 and c.symbol = s.name
-               where f.project_id = $1 and f.path = any($2))"#,
-        project.0,
-        paths
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    Ok(ids.into_iter().map(RecordId::from).collect())
-}
-
-/// The indexed texts of a path, line by line, as their chunks give them back: one for each of the
-/// project's repositories that has it, the one that changed last first.
-pub async fn file_lines(
-    store: &Store,
-    project: ProjectId,
-    path: &str,
-) -> Result<Vec<Vec<String>>, Error> {
-    let rows = sqlx::query!(
-        r#"select f.id as "file_id!", c.line_start as "line_start?", c.line_end as "line_end?",
-                  c.overlap_lines as "overlap_lines?", p.text as "text?", d.content as "content?"
-           from files f
-           left join code_chunks c on c.file_id = f.id
-           left join passages p on p.id = c.passage_id
-           left join docs d on d.file_id = f.id
-           where f.project_id = $1 and f.path = $2
-           order by f.updated_at desc, f.id, c.chunk_index"#,
-        project.0,
-        path
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    let mut files: Vec<Joined> = Vec::new();
-    for row in rows {
-        if files.last().is_none_or(|file| file.id != row.file_id) {
-            files.push(Joined { id: row.file_id, lines: Vec::new(), last_line: None });
-        }
-        let Some(file) = files.last_mut() else { continue };
-        if let Some(content) = row.content {
-            file.lines.extend(content.split('\n').map(str::to_owned));
-        } else if let Some(text) = row.text {
-            file.add(&text, row.line_start, row.overlap_lines.unwrap_or(0));
-            file.last_line = row.line_end;
-        }
-    }
-    Ok(files.into_iter().map(|file| file.lines).collect())
-}
-
-/// A file that is put together from its chunks.
-struct Joined {
-    id: uuid::Uuid,
-    lines: Vec<String>,
-    /// The number of the last line so far.
-    last_line: Option<i32>,
-}
-
-impl Joined {
-    /// Adds a chunk without the lines that the one before has as well. One that opens on the line
-    /// on which the one before ended goes on with that line, which was too long for one chunk.
-    fn add(&mut self, text: &str, line_start: Option<i32>, overlap: i32) {
-        let overlap = usize::try_from(overlap).unwrap_or(0);
-        match self.lines.last_mut() {
-            Some(line) if overlap == 0 && line_start == self.last_line => line.push_str(text),
-            _ => self.lines.extend(text.split('\n').skip(overlap).map(str::to_owned)),
-        }
-    }
-}
-
-/// Where the project defines a qualified name: at most 100 places, those in the file `path` first,
-/// then those whose text has the hash `content_hash`. Every script may have its own `main`.
-pub async fn symbol_spans(
-    store: &Store,
-    project: ProjectId,
-    name: &str,
-    path: &str,
-    content_hash: Option<&[u8]>,
-) -> Result<Vec<SymbolSpan>, Error> {
-    Ok(sqlx::query_as!(
-        SymbolSpan,
-        "select f.path, s.line_start, s.line_end, s.span_hash
-         from code_symbols s join files f on f.id = s.file_id
-         where s.project_id = $1 and s.name = $2
-         order by f.path = $3 desc, coalesce(s.span_hash = $4, false) desc, f.path, s.line_start
-         limit 100",
-        project.0,
-        name,
-        path,
-        content_hash
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?)
-}
-
-/// Whether the project's code is indexed: it has a repository, and each was read whole at least once.
-pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar!(
-        r#"select coalesce(bool_and(indexed_at is not null), false) as "is_indexed!"
-           from repositories where project_id = $1"#,
-        project.0
-    )
-    .fetch_one(&mut *store.read().await?)
-    .await?)
-}
-
-/// Paths of the project that hold the beginning of a file's name, in any case, or stand in a folder; at most `limit`,
-/// those of that name first.
-pub async fn paths_like(
-    store: &Store,
-    project: ProjectId,
-    folder: &str,
-    stem: &str,
-    limit: i64,
-) -> Result<Vec<String>, Error> {
-    Ok(sqlx::query_scalar!(
-        "select path from files
-         where project_id = $1
-             and (position(lower($3) in lower(path)) > 0 or ($2 <> '' and starts_with(path, $2 || '/')))
-         order by position(lower($3) in lower(path)) > 0 desc, length(path), path limit $4",
-        project.0,
-        folder,
-        stem,
-        limit
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?)
-}
-
-/// Qualified names that the project defines which hold `part`, in any case, or stand in the file `path`, each with every
-/// file that defines it; at most `limit`, those of the file first.
-pub async fn symbols_like(
-    store: &Store,
-    project: ProjectId,
-    part: &str,
-    path: &str,
-    limit: i64,
-) -> Result<Vec<(String, String)>, Error> {
-    let rows = sqlx::query!(
-        "select s.name, f.path
-         from code_symbols s join files f on f.id = s.file_id
-         where s.project_id = $1 and (position(lower($2) in lower(s.name)) > 0 or f.path = $3)
-         group by s.name, f.path order by f.path = $3 desc, length(s.name), s.name, f.path limit $4",
-        project.0,
-        part,
-        path,
-        limit
-    )
-    .fetch_all(&mut *store.read().await?)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.name, row.path)).collect())
 }
 
 struct Row {

@@ -2,7 +2,8 @@
 
 use mc_domain::{PassageId, ProjectId, RecordId, SourceKind};
 
-use super::{FAILING_AFTER, Model};
+use super::Model;
+use super::backlog::FAILING_AFTER;
 use crate::error::word;
 use crate::{Error, Store};
 

@@ -1,0 +1,204 @@
+//! Attempts of index runs: start, progress and end.
+
+use mc_domain::{IngestRunId, IngestStatus, ProjectId};
+
+use super::request::ask;
+use super::{Counts, IngestRun, fetch};
+use crate::error::word;
+use crate::{Error, Store, Tx};
+
+/// What becomes of a run whose job is begun.
+#[derive(Debug)]
+pub enum StartOutcome {
+    /// It is at work now.
+    Begun(Box<IngestRun>),
+    /// Another run of the project is; this one gets another job when that one ends.
+    Later,
+    /// There is nothing to do: it has ended, or is gone.
+    Over,
+}
+
+/// Begins a run, or goes on with it, in the name of `worker`, which nobody else ever had; who had it before has lost
+/// it. Runs of one project take turns. One whose attempts are used up fails instead: it ended its process each time.
+pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<StartOutcome, Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(StartOutcome::Over) };
+    lock_project_queue(&mut tx, project).await?;
+    let begun = sqlx::query!(
+        r#"with due as (
+               select r.id, r.started_at is not null as is_resumed from ingest_runs r
+               where r.id = $1 and r.status in ('QUEUED', 'RUNNING') and r.attempt < r.max_attempts
+                 and not exists (select from ingest_runs o where o.project_id = r.project_id
+                                 and o.id <> r.id and o.status = 'RUNNING'))
+           update ingest_runs r set status = 'RUNNING', attempt = attempt + 1, worker = $2,
+               started_at = now(), completed_at = null
+           from due where r.id = due.id
+           returning due.is_resumed as "is_resumed!""#,
+        id.0,
+        worker
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let turn = match begun {
+        Some(begun) => {
+            let ingest = fetch(&mut *tx.0, id).await?.ok_or(Error::Gone)?;
+            StartOutcome::Begun(Box::new(IngestRun { is_resumed: begun.is_resumed, ..ingest }))
+        }
+        None => refused(&mut tx, id, project).await?,
+    };
+    tx.commit().await?;
+    Ok(turn)
+}
+
+/// Why a run is not begun.
+async fn refused(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome, Error> {
+    // A process that dies reports nothing, so its last attempt is seen here: a run that ends whoever works on it
+    // must not go on for ever.
+    let is_used_up = sqlx::query!(
+        "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
+             last_error = jsonb_build_object(
+                 'message', format('the process died in attempt %s of %s; its log may tell on which '
+                     'file: leave that out with .mcpignore, then ask for the run again',
+                     attempt, max_attempts),
+                 'at', now(), 'attempt', attempt)
+         where id = $1 and status in ('QUEUED', 'RUNNING') and attempt >= max_attempts",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    if is_used_up.rows_affected() == 1 {
+        start_next(tx, project).await?;
+        return Ok(StartOutcome::Over);
+    }
+    let waits = sqlx::query!(
+        "update ingest_runs set job_id = null where id = $1 and status = 'QUEUED'",
+        id.0
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(if waits.rows_affected() == 1 { StartOutcome::Later } else { StartOutcome::Over })
+}
+
+async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>, Error> {
+    let project = sqlx::query_scalar!("select project_id from ingest_runs where id = $1", id.0)
+        .fetch_optional(&mut *tx.0)
+        .await?;
+    Ok(project.map(ProjectId::from))
+}
+
+/// Until the transaction ends nobody else begins or ends a run of the project.
+pub(super) async fn lock_project_queue(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+    sqlx::query!(
+        "select pg_advisory_xact_lock(hashtextextended($1, hashtext('ingest_runs')))",
+        project.0.to_string()
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Has the run begun that has waited longest for its turn, unless one of the project is at work.
+pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
+    let next = sqlx::query_scalar!(
+        "select r.id from ingest_runs r
+         where r.project_id = $1 and r.status = 'QUEUED' and r.job_id is null
+           and not exists (select from ingest_runs o
+                           where o.project_id = $1 and o.status = 'RUNNING')
+         order by r.queued_at limit 1",
+        project.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    if let Some(next) = next {
+        ask(tx, next).await?;
+    }
+    Ok(())
+}
+
+/// Notes progress; `false` when the run was taken by another.
+pub async fn progress(
+    store: &Store,
+    id: IngestRunId,
+    worker: &str,
+    counts: &Counts,
+) -> Result<bool, Error> {
+    let done = sqlx::query!(
+        "update ingest_runs set files_total = $3, files_done = $4, files_changed = $5,
+             files_deleted = $6, files_skipped = $7, chunks_written = $8, chunks_reused = $9
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker,
+        counts.files_total,
+        counts.files_done,
+        counts.files_changed,
+        counts.files_deleted,
+        serde_json::json!(counts.files_skipped),
+        counts.chunks_written,
+        counts.chunks_reused
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Gives a run back whose node stops in good order. The attempt does not count: however often the service is
+/// restarted, the run goes on.
+pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
+    sqlx::query!(
+        "update ingest_runs set status = 'QUEUED', worker = null, attempt = greatest(attempt - 1, 0)
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
+
+/// Ends a run well; the next one of the project has its turn.
+pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(()) };
+    lock_project_queue(&mut tx, project).await?;
+    sqlx::query!(
+        "update ingest_runs set status = 'SUCCEEDED', completed_at = now(), last_error = null
+         where id = $1 and worker = $2 and status = 'RUNNING'",
+        id.0,
+        worker
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    start_next(&mut tx, project).await?;
+    tx.commit().await
+}
+
+/// Ends an attempt badly: the run waits for its job to be begun again, or has failed for good where that `is_final`,
+/// or its attempts are used up. Others of the project have their turn. Answers the status it has now.
+pub async fn fail(
+    store: &Store,
+    id: IngestRunId,
+    worker: &str,
+    message: &str,
+    is_final: bool,
+) -> Result<IngestStatus, Error> {
+    let mut tx = store.begin().await?;
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(IngestStatus::Failed) };
+    lock_project_queue(&mut tx, project).await?;
+    let status = sqlx::query_scalar!(
+        "update ingest_runs set
+             status = case when $4 or attempt >= max_attempts then 'FAILED' else 'QUEUED' end,
+             completed_at = case when $4 or attempt >= max_attempts then now() end,
+             last_error = jsonb_build_object('message', $3::text, 'at', now(), 'attempt', attempt)
+         where id = $1 and worker = $2 and status = 'RUNNING'
+         returning status",
+        id.0,
+        worker,
+        message,
+        is_final
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    start_next(&mut tx, project).await?;
+    tx.commit().await?;
+    word(status.as_deref().unwrap_or("FAILED"))
+}

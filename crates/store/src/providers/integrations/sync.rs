@@ -1,0 +1,261 @@
+//! Sync runs of an integration.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use mc_domain::{Capability, IntegrationId, Policy, ProjectId, ProjectKey};
+use serde_json::Value;
+
+use super::project_key;
+use crate::error::word;
+use crate::jobs::{self, NewJob};
+use crate::{Error, Store, Tx, policies};
+
+/// The kind of job that asks a system; it is told the connection's id.
+pub const JOB: &str = "sync_integration";
+/// How often one is begun before it is given up: the connection is due again soon.
+pub const JOB_STARTS: u16 = 4;
+/// How long one may take; then it has failed.
+pub const SYNC_TIME: Duration = Duration::from_mins(10);
+/// Of a sync that was begun nothing is heard for so long; then the connection is due again.
+const HEARD_WITHIN: Duration = Duration::from_mins(15);
+/// After so long what is known is compared with all that is there.
+const COMPARED_EVERY: Duration = Duration::from_hours(24);
+/// So many are asked for in one look, the longest due first.
+const DUE_AT_ONCE: i64 = 1_000;
+
+/// A connection as what asks the system needs it.
+#[derive(Debug, Clone)]
+pub struct SyncTarget {
+    /// Identifier.
+    pub id: IntegrationId,
+    /// The project that hears of it.
+    pub project: ProjectId,
+    /// That project's key.
+    pub key: ProjectKey,
+    /// Its policy.
+    pub policy: Policy,
+    /// The operator's name for the system.
+    pub connector: String,
+    /// What of it.
+    pub resource: String,
+    /// Which of the things that it may be asked for.
+    pub capability: Capability,
+    /// How often it is asked.
+    pub interval: Duration,
+    /// Whether comments are asked for.
+    pub include_comments: bool,
+    /// Where the last sync stood, as [`advance`] was told.
+    pub sync_state: Option<Value>,
+    /// Whether it is time to compare what is known with all that is there.
+    pub is_compared: bool,
+    /// How many syncs have failed since one came to its end.
+    pub consecutive_failures: u32,
+}
+
+/// Has a system asked now; `false` where there is no such connection, or it is paused. However often that is asked,
+/// one sync waits: it begins after this transaction, and finds all that there is by then.
+pub async fn request_sync(
+    tx: &mut Tx,
+    project: ProjectId,
+    id: IntegrationId,
+) -> Result<bool, Error> {
+    // Held first: of two who ask at once, the second then sees the job of the first.
+    let held = sqlx::query_scalar!(
+        "select job_id from integrations where project_id = $1 and id = $2 and not is_paused for update",
+        project.0,
+        id.0
+    )
+    .fetch_optional(&mut *tx.0)
+    .await?;
+    let Some(job) = held else { return Ok(false) };
+    if jobs::is_due(tx, job.as_deref()).await? {
+        return Ok(true);
+    }
+    let due = sqlx::query_scalar!(
+        "update integrations set next_sync_at = clock_timestamp()
+         where project_id = $1 and id = $2 returning next_sync_at",
+        project.0,
+        id.0
+    )
+    .fetch_one(&mut *tx.0)
+    .await?;
+    enqueue(tx, id, due).await?;
+    Ok(true)
+}
+
+/// Has each wiki asked now that a project is connected to; answers how many that are, but for those that are paused.
+pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32, Error> {
+    // In one order everywhere: each is held until the transaction ends.
+    let wikis = sqlx::query_scalar!(
+        "select id from integrations where project_id = $1 and capability = $2 and not is_paused order by id",
+        project.0,
+        Capability::Pages.as_str()
+    )
+    .fetch_all(&mut *tx.0)
+    .await?;
+    let mut asked = 0;
+    for id in wikis {
+        asked += u32::from(request_sync(tx, project, id.into()).await?);
+    }
+    Ok(asked)
+}
+
+/// Asks for a sync of each connection of any project that is due. However often that is asked, and by however many
+/// nodes, there is one for each time that it is due. Answers how many are new.
+pub async fn enqueue_due_syncs(store: &Store) -> Result<u64, Error> {
+    let due = sqlx::query!(
+        "select id, next_sync_at from integrations where not is_paused and next_sync_at <= now()
+         order by next_sync_at limit $1",
+        DUE_AT_ONCE
+    )
+    .fetch_all(&mut *store.plain().await?)
+    .await?;
+    let mut asked = 0;
+    for one in due {
+        let mut tx = store.begin().await?;
+        asked += u64::from(enqueue(&mut tx, one.id.into(), one.next_sync_at).await?);
+        tx.commit().await?;
+    }
+    Ok(asked)
+}
+
+async fn enqueue(tx: &mut Tx, id: IntegrationId, due: DateTime<Utc>) -> Result<bool, Error> {
+    let key = format!("{id} {}", due.timestamp_micros());
+    let args = serde_json::json!({ "id": id });
+    let starts = i32::from(JOB_STARTS);
+    let job = NewJob {
+        kind: JOB,
+        unique_key: Some(&key),
+        args,
+        delay: Duration::ZERO,
+        max_attempts: starts,
+    };
+    let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(false) };
+    sqlx::query!("update integrations set job_id = $2 where id = $1", id.0, job)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(true)
+}
+
+/// The connection with this id of any project, for whoever asks the system now; `None` where it is gone, or paused.
+/// It is due again later, whatever becomes of that.
+pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncTarget>, Error> {
+    let row = sqlx::query!(
+        r#"update integrations c set next_sync_at = greatest(c.next_sync_at, now() + make_interval(secs => $3)),
+               run_started_at = coalesce(c.run_started_at, now()),
+               run_pages = case when c.run_started_at is null then 0 else c.run_pages end,
+               run_items = case when c.run_started_at is null then 0 else c.run_items end
+           from projects p where c.id = $1 and not c.is_paused and p.id = c.project_id
+           returning c.project_id, p.key, p.policy, c.connector, c.resource, c.capability, c.interval_minutes, c.include_comments,
+               c.sync_state, c.consecutive_failures,
+               c.reconciled_at < now() - make_interval(secs => $2) as "is_compared!""#,
+        id.0,
+        COMPARED_EVERY.as_secs_f64(),
+        HEARD_WITHIN.as_secs_f64()
+    )
+    .fetch_optional(&mut *store.plain().await?)
+    .await?;
+    row.map(|row| {
+        Ok(SyncTarget {
+            id,
+            project: row.project_id.into(),
+            key: project_key(&row.key)?,
+            policy: policies::read(row.policy)?,
+            connector: row.connector,
+            resource: row.resource,
+            capability: word(&row.capability)?,
+            interval: Duration::from_mins(row.interval_minutes.unsigned_abs().into()),
+            include_comments: row.include_comments,
+            sync_state: row.sync_state,
+            is_compared: row.is_compared,
+            consecutive_failures: row.consecutive_failures.unsigned_abs(),
+        })
+    })
+    .transpose()
+}
+
+/// Says where a sync stands from now on, in the transaction of what brought it there; `false` where it does not
+/// stand at `from`, since somebody else went on meanwhile, or the connection is gone or paused. Nobody else goes
+/// on until the transaction ends.
+pub async fn advance(
+    tx: &mut Tx,
+    id: IntegrationId,
+    from: Option<&Value>,
+    to: &Value,
+) -> Result<bool, Error> {
+    let moved = sqlx::query!(
+        "update integrations set sync_state = $3
+         where id = $1 and sync_state is not distinct from $2 and not is_paused",
+        id.0,
+        from,
+        to
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(moved.rows_affected() == 1)
+}
+
+/// Counts a page that was read, and how much of it was taken in, in the transaction that does that.
+pub async fn count_items(tx: &mut Tx, id: IntegrationId, things: i64) -> Result<(), Error> {
+    sqlx::query!(
+        "update integrations set run_pages = run_pages + 1, run_items = run_items + $2 where id = $1",
+        id.0,
+        things
+    )
+    .execute(&mut *tx.0)
+    .await?;
+    Ok(())
+}
+
+/// Notes that what is known was compared with all that is there.
+pub async fn mark_reconciled(tx: &mut Tx, id: IntegrationId) -> Result<(), Error> {
+    sqlx::query!("update integrations set reconciled_at = now() where id = $1", id.0)
+        .execute(&mut *tx.0)
+        .await?;
+    Ok(())
+}
+
+/// Notes that a sync came to its end, and when the next one is due.
+pub async fn finish_sync(
+    store: &Store,
+    id: IntegrationId,
+    again_in: Duration,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update integrations set last_success_at = now(), last_error = null, consecutive_failures = 0,
+             next_sync_at = now() + make_interval(secs => $2), run_started_at = null, last_run_completed_at = now(),
+             last_run_pages = run_pages, last_run_items = run_items
+         where id = $1",
+        id.0,
+        again_in.as_secs_f64()
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
+
+/// Notes that a sync is not over, why, and when it goes on. Without a `failure` it was merely put off, and its round is
+/// not over either.
+pub async fn reschedule(
+    store: &Store,
+    id: IntegrationId,
+    failure: Option<&str>,
+    again_in: Duration,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "update integrations set next_sync_at = now() + make_interval(secs => $3), last_error = coalesce($2, last_error),
+             consecutive_failures = consecutive_failures + case when $2::text is null then 0 else 1 end,
+             run_started_at = case when $2::text is null then run_started_at end,
+             last_run_completed_at = case when $2::text is null then last_run_completed_at else now() end,
+             last_run_pages = case when $2::text is null then last_run_pages else run_pages end,
+             last_run_items = case when $2::text is null then last_run_items else run_items end
+         where id = $1",
+        id.0,
+        failure,
+        again_in.as_secs_f64()
+    )
+    .execute(&mut *store.plain().await?)
+    .await?;
+    Ok(())
+}
