@@ -1,10 +1,10 @@
-//! What can go wrong between the service and its database.
+//! Errors of the store.
 
 use mc_domain::{Classified, ErrorKind};
 
 use crate::pool;
 
-/// A failed call of the store.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database can't be reached, or gave no connection in time.
@@ -12,44 +12,44 @@ pub enum Error {
         "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
     )]
     Unavailable(#[source] sqlx::Error),
-    /// A uniqueness rule was broken, by a name of the schema.
+    /// A unique constraint was violated.
     #[error("{what} exists already")]
     Exists {
-        /// What the violated constraint guards, in words.
+        /// The object that the constraint protects.
         what: &'static str,
     },
-    /// The name of a repository stands for another location.
+    /// The name of a repository belongs to another location.
     #[error("{namespace} is indexed from {location}, and one name stands for one location")]
     OtherLocation {
         /// `repo:owner/name`.
         namespace: String,
-        /// Where it is indexed from.
+        /// The location that it is indexed from.
         location: String,
     },
-    /// A row that the statement refers to is gone.
+    /// A row that the statement refers to was deleted.
     #[error("what this refers to was deleted meanwhile; read it again, then decide")]
     Gone,
-    /// Nobody would administer a project any more.
+    /// The project would lose its last admin.
     #[error("nobody else administers this project; give somebody else the role `admin` first")]
     LastAdministrator,
-    /// The connection URL can't be parsed; it is not repeated, since it may hold a password.
+    /// The connection URL can't be parsed; it is not repeated, because it may contain a password.
     #[error("the database URL is not of the form postgres://user:password@host:port/database")]
     BadUrl,
-    /// The server is too old or lacks an extension.
+    /// The server is too old or lacks an extension, or a value is unsupported.
     #[error("{0}")]
     Unsuitable(String),
-    /// The schema can't be brought up to date.
+    /// The schema can't be migrated.
     #[error("the database schema can't be migrated: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
-    /// A stored value is not one that this version knows.
+    /// A stored value is unknown to this version.
     #[error("the database holds a value this version does not know: {0}")]
     Unreadable(String),
-    /// Anything else.
+    /// Any other database error.
     #[error("a statement failed")]
     Statement(#[source] sqlx::Error),
 }
 
-/// Constraint name -> what it guards.
+/// Unique constraints and the objects that they protect.
 const UNIQUE: &[(&str, &str)] = &[
     ("projects_key_key", "a project with this key"),
     ("users_login_key", "a user with this login"),
@@ -64,7 +64,7 @@ const UNIQUE: &[(&str, &str)] = &[
 ];
 
 impl Error {
-    /// Whether the transaction waited for one that waited for it. It was rolled back, and may be begun again.
+    /// Returns whether the transaction was rolled back because of a deadlock; it may be retried.
     pub fn is_deadlock(&self) -> bool {
         let Self::Unavailable(sqlx::Error::Database(error)) = self else { return false };
         error.code().as_deref() == Some("40P01")
@@ -74,7 +74,7 @@ impl Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
-        // Every failure of a statement comes by here, whoever ran it.
+        // All statement errors are converted here.
         pool::take_note(&error);
         match &error {
             E::PoolTimedOut | E::PoolClosed | E::Io(_) | E::Tls(_) | E::WorkerCrashed => {
@@ -87,12 +87,12 @@ impl From<sqlx::Error> for Error {
                     None => Self::Statement(error),
                 }
             }
-            // Two transactions that waited for each other: this one was rolled back, and may be sent
-            // again.
+            // Deadlock or serialization failure: the transaction was rolled back and may be
+            // retried.
             E::Database(db) if matches!(db.code().as_deref(), Some("40P01" | "40001")) => {
                 Self::Unavailable(error)
             }
-            // Class 57: the server is stopping, starting or was killed under us.
+            // Class 57: the server is stopping or starting, or was killed.
             E::Database(db) if db.code().is_some_and(|code| code.starts_with("57P")) => {
                 Self::Unavailable(error)
             }
@@ -126,7 +126,7 @@ impl Classified for Error {
     }
 }
 
-/// Reads a stored word of a closed vocabulary.
+/// Parses a stored value of an enumeration.
 pub(crate) fn word<T: std::str::FromStr<Err = mc_domain::UnknownValue>>(
     text: &str,
 ) -> Result<T, Error> {

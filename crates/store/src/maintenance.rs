@@ -1,4 +1,4 @@
-//! Maintenance: hygiene tasks of a project, repairs of derived data, exports and the hourly cleanup.
+//! Maintenance: hygiene tasks of a project, repairs of derived data, exports and cleanup.
 
 pub mod cleanup;
 pub mod consistency;

@@ -1,4 +1,4 @@
-//! What a policy forbids to be taken in, sealed, until somebody decides about it.
+//! Quarantine: texts that the policy keeps back, encrypted, until a person decides.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, QuarantineItemId, QuarantineState, RecordId, UserId};
@@ -7,58 +7,58 @@ use mc_sanitizer::Sanitized;
 use crate::error::word;
 use crate::{Error, Store, Tx};
 
-/// Notices of one hold that are tried before it is given up.
+/// Attempts after which a notification is dropped.
 const ATTEMPTS_MAX: i32 = 10;
 
-/// Something to put into quarantine.
+/// An item to put into quarantine.
 #[derive(Debug, Clone)]
 pub struct NewQuarantineItem {
-    /// Identifier, which the envelope is bound to.
+    /// Identifier, which the ciphertext is bound to.
     pub id: QuarantineItemId,
-    /// What was sent: `save`, `dialog` or `document`.
+    /// Kind of the request: `save`, `dialog` or `document`.
     pub kind: &'static str,
-    /// Why: categories of the sanitizer, families of the guard.
+    /// Categories of the sanitizer and families of the prompt guard.
     pub reasons: Vec<String>,
-    /// Its beginning, masked.
+    /// Beginning of the text, masked.
     pub excerpt: Sanitized,
-    /// The request, sealed.
+    /// The encrypted request.
     pub ciphertext: Vec<u8>,
-    /// When it is thrown away if nobody decides.
+    /// When it expires without a decision.
     pub expires_at: DateTime<Utc>,
-    /// Whether somebody is to be told.
+    /// Whether to send a notification.
     pub notify: bool,
 }
 
-/// Something in quarantine, without its text.
+/// A quarantine item, without its content.
 #[derive(Debug, Clone)]
 pub struct QuarantineItem {
     /// Identifier.
     pub id: QuarantineItemId,
     /// Project.
     pub project: ProjectId,
-    /// What was sent.
+    /// Kind of the request.
     pub kind: String,
-    /// Why it is here.
+    /// Categories of the sanitizer and families of the prompt guard.
     pub reasons: Vec<String>,
-    /// Its beginning, masked.
+    /// Beginning of the text, masked.
     pub excerpt: String,
-    /// Who sent it.
+    /// The user who sent it.
     pub submitted_by: Option<UserId>,
-    /// Who sent it, by login.
+    /// Login of that user.
     pub sender: Option<String>,
-    /// What became of it.
+    /// State.
     pub state: QuarantineState,
-    /// When it came.
+    /// Time of receipt.
     pub created_at: DateTime<Utc>,
-    /// When it is thrown away if nobody decides.
+    /// When it expires without a decision.
     pub expires_at: DateTime<Utc>,
-    /// Who decided, by login.
+    /// Login of the user who decided.
     pub decided_by: Option<String>,
-    /// When.
+    /// Time of the decision.
     pub decided_at: Option<DateTime<Utc>>,
 }
 
-/// Puts something into the quarantine of the project that was entered.
+/// Adds an item to the quarantine of the project.
 pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewQuarantineItem) -> Result<(), Error> {
     let submitted_by = tx.1.entry.map(|entry| entry.principal.0);
     sqlx::query!(
@@ -80,8 +80,8 @@ pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewQuarantineItem) -> R
     Ok(())
 }
 
-/// What is in the project's quarantine, or was; newest first, before an id. What a text says is shown until its time is
-/// over, though it may be destroyed hours later.
+/// Returns the items of the project before an id, newest first. The excerpt is empty once the item
+/// has expired, even if retention deletes it hours later.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -109,7 +109,7 @@ pub async fn list(
     rows.into_iter().map(Row::into_hold).collect()
 }
 
-/// One of the project that was entered, as [`list`] shows it.
+/// Returns one item of the project, as [`list`] does.
 pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<QuarantineItem>, Error> {
     let row = sqlx::query_as!(
         Row,
@@ -127,7 +127,7 @@ pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<Quaranti
     row.map(Row::into_hold).transpose()
 }
 
-/// The envelope of something that is still held; `None` where nothing is.
+/// Returns the ciphertext of a pending item; `None` if it is not pending.
 pub async fn sealed(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
         "select ciphertext from quarantine_items where id = $1 and state = 'pending' and expires_at > now()",
@@ -137,7 +137,7 @@ pub async fn sealed(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8
     .await?)
 }
 
-/// Forgets what of a project was decided about so many days ago. For the background.
+/// Deletes items of a project that were decided more than `days` ago. Runs as worker.
 pub(crate) async fn delete_decided(
     tx: &mut Tx,
     project: ProjectId,
@@ -154,8 +154,8 @@ pub(crate) async fn delete_decided(
     Ok(gone.rows_affected())
 }
 
-/// Settles what becomes of something that is still held, and forgets its text; `false` where it is not
-/// held any more.
+/// Stores the decision about a pending item and deletes its content; returns `false` if it is not
+/// pending.
 pub async fn decide(
     tx: &mut Tx,
     id: QuarantineItemId,
@@ -175,7 +175,7 @@ pub async fn decide(
     Ok(done.rows_affected() == 1)
 }
 
-/// Has nobody else decide about something until the transaction ends; `false` where it is not held any more.
+/// Locks a pending item until the transaction ends; returns `false` if it is not pending.
 pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
     let held = sqlx::query!(
         "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now() for update",
@@ -186,7 +186,7 @@ pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
     Ok(held.is_some())
 }
 
-/// Whether any of these records was changed after something was put into quarantine.
+/// Returns whether any of these records was changed after the item was created.
 pub async fn is_outdated(
     tx: &mut Tx,
     id: QuarantineItemId,
@@ -203,7 +203,8 @@ pub async fn is_outdated(
     .await?)
 }
 
-/// Throws away what of a project nobody decided about in time; answers what. For the background.
+/// Expires pending items of a project that nobody decided in time and deletes their content;
+/// returns them. Runs as worker.
 pub(crate) async fn expire(
     tx: &mut Tx,
     project: ProjectId,
@@ -219,21 +220,21 @@ pub(crate) async fn expire(
     Ok(gone.into_iter().map(QuarantineItemId::from).collect())
 }
 
-/// A notice that is due.
+/// A due notification.
 #[derive(Debug, Clone)]
 pub struct QuarantineNotification {
-    /// About this.
+    /// The item.
     pub hold: QuarantineItem,
     /// The project's key.
     pub project_key: String,
-    /// Where it goes.
+    /// URL that it is sent to.
     pub url: Option<String>,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i32,
 }
 
-/// Takes the notices that are due, of what can still be decided about, each for one try: the next is due later and
-/// later, until it is said that one arrived ([`notified`]) or it was tried often enough. For the background.
+/// Claims due notifications of pending items, each for one attempt. The next attempt is scheduled
+/// with exponential backoff, until [`notified`] is called or the limit is reached. Runs as worker.
 pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNotification>, Error> {
     let rows = sqlx::query!(
         r#"with due as (
@@ -280,7 +281,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
         .collect()
 }
 
-/// The notice arrived, or never will.
+/// Marks a notification as done: it was received, or never will be.
 pub async fn notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
     sqlx::query!("update quarantine_items set notify_at = null where id = $1", id.0)
         .execute(&mut *store.plain().await?)
@@ -288,8 +289,8 @@ pub async fn notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> 
     Ok(())
 }
 
-/// Destroys what somebody sent to the project and nobody has decided about, as [`decide`] does; answers how
-/// much that was.
+/// Deletes the content of a user's pending items in the project, as [`decide`] does; returns their
+/// number.
 pub async fn delete_submitted_by(
     tx: &mut Tx,
     project: ProjectId,

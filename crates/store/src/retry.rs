@@ -1,12 +1,11 @@
-//! What PostgreSQL took back, since it and another waited for each other, is begun again.
+//! Retries after deadlocks.
 
 use crate::Error;
 
-/// How often one and the same thing may have to give way.
+/// Most attempts.
 const TIMES: usize = 5;
 
-/// Does it again where it was rolled back because of a deadlock. It is a transaction, or a statement by itself, as a
-/// whole.
+/// Runs a whole transaction, or a single statement, again if a deadlock rolled it back.
 pub(crate) async fn retry_on_deadlock<T, Done>(attempt: impl Fn() -> Done) -> Result<T, Error>
 where
     Done: Future<Output = Result<T, Error>>,

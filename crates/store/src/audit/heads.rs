@@ -1,4 +1,4 @@
-//! Where chains end, read from the database and written down.
+//! Heads of chains: reads from the database, and serialization.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use uuid::Uuid;
 use super::Head;
 use crate::Error;
 
-/// Where each chain ends, by [`Chain::id`](super::Chain::id), as a role that sees every row sees it.
+/// Returns the head of each chain, by [`Chain::id`](super::Chain::id). The connection's role sees
+/// all rows.
 pub(crate) async fn ends(connection: &mut PgConnection) -> Result<HashMap<Uuid, Head>, Error> {
     let rows = sqlx::query!(
         "select distinct on (chain) chain, seq, mac from audit_events order by chain, seq desc"
@@ -19,7 +20,7 @@ pub(crate) async fn ends(connection: &mut PgConnection) -> Result<HashMap<Uuid, 
     rows.into_iter().map(|row| end(row.chain, row.seq, &row.mac)).collect()
 }
 
-/// A mac as people see it.
+/// Serializes a MAC in hex.
 pub(super) mod as_hex {
     use mc_crypto::{MAC_LEN, Mac};
     use serde::de::Error as _;

@@ -1,4 +1,4 @@
-//! Dropping the oldest events without breaking a chain.
+//! Retention of audit events, without breaking a chain.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use serde_json::json;
 use super::{Chain, NewEvent, add};
 use crate::{Error, Store, Tx};
 
-/// Every chain that has events and no project: the service's own, and those of projects that were removed.
+/// Returns the chains that have events and no project: the service's own, and those of deleted
+/// projects.
 pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Error> {
     let chains = sqlx::query_scalar!(
         r#"select e.chain as "chain!" from (select distinct chain from audit_events) e
@@ -20,8 +21,8 @@ pub(crate) async fn chains_of_no_project(store: &Store) -> Result<Vec<Chain>, Er
     Ok(chains.into_iter().map(Chain::from).collect())
 }
 
-/// Drops the events of a chain that are older than so many days, but for its last one, leaving a
-/// checkpoint at which the rest begins. For the background; answers how many were dropped.
+/// Deletes events of a chain that are older than `days`, except its last one, and signs a
+/// checkpoint at which the rest starts. Runs as worker; returns the number of deleted events.
 pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, Error> {
     let last = sqlx::query!(
         r#"select seq, mac from audit_events
@@ -63,7 +64,7 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     Ok(dropped.cast_unsigned())
 }
 
-/// What a checkpoint's seal is over.
+/// Passes the signed parts of a checkpoint to `then`.
 pub(super) fn sealed<R>(chain: Chain, seq: i64, mac: &Mac, then: impl FnOnce(&[&[u8]]) -> R) -> R {
     then(&[b"checkpoint", chain.id().as_bytes(), &seq.to_be_bytes(), mac])
 }

@@ -1,4 +1,4 @@
-//! Who comes in: users and their tokens.
+//! Users and their tokens.
 
 mod tokens;
 mod users;
@@ -11,42 +11,42 @@ use crate::{Error, Store};
 pub use tokens::{AccessToken, NewToken, create_token, revoke, revoke_any, tokens};
 pub use users::{NewUser, User, UserUpdate, change, create, find, list};
 
-/// What the names of local tokens begin with.
+/// Prefix of the names of local tokens.
 const LOCAL_NAME: &str = "local token of ";
 
 /// sha256 of a secret.
 pub type SecretHash = [u8; 32];
 
-/// The holder of a valid token.
+/// The owner of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenOwner {
-    /// Who it is.
+    /// User id.
     pub user: UserId,
-    /// The name to come in with.
+    /// Login name.
     pub login: String,
-    /// By which token: a personal one, or the session of an issued one.
+    /// Id of the personal access token, or of the session of an issued token.
     pub token: TokenId,
-    /// What sort of token it is.
+    /// Kind of credential.
     pub by: CredentialKind,
-    /// Whether the user administers the service itself.
+    /// Whether the user is a service administrator.
     pub is_admin: bool,
-    /// What the token may be used for.
+    /// Scopes of the token.
     pub scopes: Scopes,
 }
 
-/// What somebody came in by.
+/// The kind of credential of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialKind {
-    /// A login: somebody was there to sign in.
+    /// A session: a person signed in.
     Login,
-    /// The token of the service's own host.
+    /// The local token of the service's own host.
     Local,
-    /// A personal access token, or what it was exchanged for.
+    /// A personal access token, or a token exchanged for one.
     Token,
 }
 
-/// Who holds the token with this hash, if it is neither revoked nor expired and its owner may still come
-/// in. Its use is noted, once a minute at most.
+/// Returns the owner of the token with this hash, unless the token is revoked or expired or its
+/// owner is disabled. Stores the time of use, at most once per minute.
 pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwner>, Error> {
     let mut session = store.plain().await?;
     let row = sqlx::query!(
@@ -82,8 +82,8 @@ pub async fn holder(store: &Store, hash: &SecretHash) -> Result<Option<TokenOwne
     .transpose()
 }
 
-/// Makes this the one local token of a service's place (host and folder): the one that was there before
-/// no longer lets in. One that was revoked stays so: a new file makes a new one.
+/// Sets the local token of a service's host and data directory (`place`); the former one is
+/// revoked. A token that was revoked stays so: a new token file gets a new one.
 pub async fn set_local_token(
     store: &Store,
     place: &str,
@@ -109,12 +109,12 @@ pub async fn set_local_token(
     Ok(())
 }
 
-/// The words of a set, as a column holds them.
+/// Returns the scopes as a column stores them.
 pub(crate) fn scope_words(scopes: Scopes) -> Vec<String> {
     scopes.iter().map(|scope| scope.as_str().to_owned()).collect()
 }
 
-/// The set that a column holds.
+/// Parses the scopes of a column.
 pub(crate) fn read_scopes(words: &[String]) -> Result<Scopes, Error> {
     words.iter().map(|scope| word(scope)).collect()
 }

@@ -1,4 +1,4 @@
-//! Who is what: teams, and the members of teams and projects.
+//! Teams, and the members of teams and projects with their roles.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, Role, TeamId, UserId};
@@ -11,44 +11,44 @@ use crate::{Error, Store, Tx};
 pub struct Team {
     /// Identifier.
     pub id: TeamId,
-    /// Short name.
+    /// Short name, unique.
     pub key: String,
-    /// Name for people.
+    /// Display name.
     pub name: String,
     /// Creation.
     pub created_at: DateTime<Utc>,
 }
 
-/// Someone, or a team, with a role.
+/// A user or a team with a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// A user's login or a team's key.
     pub name: String,
-    /// The role; of a team the highest that its members have.
+    /// The role; for a team, the highest one that its members get.
     pub role: Role,
-    /// Since when.
+    /// When the role was granted.
     pub added_at: DateTime<Utc>,
 }
 
-/// Whose roles are meant.
+/// The team or project of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MembershipScope {
-    /// A team's.
+    /// A team.
     Team(TeamId),
-    /// Those on a project; the store must have entered it.
+    /// A project; the store acts in it.
     Project(ProjectId),
 }
 
-/// Who gets a role, or loses it.
+/// The user or team that a role is granted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grantee {
     /// A user.
     User(UserId),
-    /// A team, on a project.
+    /// A team; only on a project.
     Team(TeamId),
 }
 
-/// Adds a team with one administrator; a key that is taken is [`Error::Exists`].
+/// Adds a team with one admin; [`Error::Exists`] if the key is taken.
 pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> Result<Team, Error> {
     let team = sqlx::query_as!(
         Team,
@@ -69,7 +69,7 @@ pub async fn create_team(tx: &mut Tx, key: &str, name: &str, admin: UserId) -> R
     Ok(team)
 }
 
-/// The team with this key, and the user's role in it.
+/// Returns the team with this key, and the user's role in it.
 pub async fn find_team(
     store: &Store,
     key: &str,
@@ -94,7 +94,7 @@ pub async fn find_team(
     .transpose()
 }
 
-/// The teams that the user is in, by key; of an administrator of the service (`all`) every team.
+/// Returns the teams of a user, by key; with `all`, for service administrators, every team.
 pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>, Error> {
     Ok(sqlx::query_as!(
         Team,
@@ -108,14 +108,14 @@ pub async fn teams(store: &Store, user: UserId, all: bool) -> Result<Vec<Team>, 
     .await?)
 }
 
-/// Removes a team, and with it the roles that its members had by it.
+/// Deletes a team, and with it the roles on projects that it gave its members.
 pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<(), Error> {
     sqlx::query!("delete from teams where id = $1", team.0).execute(&mut *tx.0).await?;
     Ok(())
 }
 
-/// Gives a role, in place of the one that was there. Whoever administers a project last stays its
-/// administrator: [`Error::LastAdministrator`].
+/// Grants a role, which replaces the former one. [`Error::LastAdministrator`] if a project would
+/// lose its last admin.
 pub async fn set(
     tx: &mut Tx,
     body: MembershipScope,
@@ -168,9 +168,9 @@ pub async fn set(
     Ok(())
 }
 
-/// Refuses to take the role from the last person who administers a project by themselves. Of two who
-/// take it from each other at once, the second waits for the first, and finds nobody else any more. Whoever is
-/// disabled is not asked: an administrator of the service can do that to anybody, and undo it.
+/// Rejects a change of the last user who is admin of a project by a role of their own. Of two
+/// admins who demote each other, the second waits for the first and is then the last one. Disabled
+/// users don't count: a service administrator can disable and enable anyone.
 async fn ensure_admin_remains(
     tx: &mut Tx,
     body: MembershipScope,
@@ -190,7 +190,7 @@ async fn ensure_admin_remains(
     if administrators == [user.0] { Err(Error::LastAdministrator) } else { Ok(()) }
 }
 
-/// Takes a role away; `false` when there was none. Like [`set`] not the last administrator's.
+/// Revokes a role; returns `false` if there was none. [`Error::LastAdministrator`] as for [`set`].
 pub async fn remove(tx: &mut Tx, body: MembershipScope, who: Grantee) -> Result<bool, Error> {
     ensure_admin_remains(tx, body, who).await?;
     let (team, project) = match body {
@@ -220,7 +220,7 @@ pub async fn remove(tx: &mut Tx, body: MembershipScope, who: Grantee) -> Result<
     Ok(removed > 0)
 }
 
-/// Users with a role in a team or, by themselves, on a project; by login.
+/// Returns the users with a role in a team, or with a role of their own on a project; by login.
 pub async fn users(store: &Store, body: MembershipScope) -> Result<Vec<Member>, Error> {
     let (team, project) = match body {
         MembershipScope::Team(team) => (Some(team.0), None),
@@ -241,7 +241,7 @@ pub async fn users(store: &Store, body: MembershipScope) -> Result<Vec<Member>, 
     rows.into_iter().map(Row::into_member).collect()
 }
 
-/// Teams with a role on the project, by key.
+/// Returns the teams with a role on the project, by key.
 pub async fn teams_of(store: &Store, project: ProjectId) -> Result<Vec<Member>, Error> {
     let rows = sqlx::query_as!(
         Row,

@@ -1,5 +1,5 @@
-//! Logins: those that are under way, and the sessions and keys that come of them. What the rows mean is
-//! for the caller to judge; here they are kept, found and locked.
+//! Sessions, and the logins, tokens and keys around them. This module stores, finds and locks rows;
+//! the caller decides what they mean.
 
 mod device_grants;
 mod pending_logins;
@@ -17,27 +17,27 @@ pub use pending_logins::{identified, identify, invited, keep_pending, take_pendi
 pub use refresh_tokens::{Refresh, add_refresh, refresh, spend};
 pub use signing_keys::{Key, keys, rotate_keys};
 
-/// A session to begin.
+/// A session to start.
 #[derive(Debug, Clone)]
 pub struct NewSession<'a> {
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// The program that it is for.
+    /// The client program.
     pub client: &'a str,
-    /// What it may be used for.
+    /// Scopes.
     pub scopes: Scopes,
-    /// When it ends, however often it is refreshed.
+    /// End of the session, however often it is refreshed.
     pub expires_at: DateTime<Utc>,
 }
 
-/// Begins a session; its first refresh token is added by [`add_refresh`]. There is none for a user who may
-/// no longer come in: it would let them in once they may again.
+/// Starts a session; [`add_refresh`] adds its first refresh token. Returns `None` for a disabled
+/// user: the session would be valid once the user is enabled again.
 pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>, Error> {
     if hold(tx, session.user).await? { begin_granted(tx, session).await } else { Ok(None) }
 }
 
-/// The same for a login at a terminal that is locked ([`device`]) and was agreed to. [`revoke_all`] waits for
-/// that with the user locked, so that the user is not waited for here.
+/// Starts a session for an approved device grant that [`device`] has locked. It does not lock the
+/// user, because [`revoke_all`] locks the user first and then waits for the grant.
 pub async fn begin_granted(
     tx: &mut Tx,
     session: &NewSession<'_>,
@@ -57,7 +57,7 @@ pub async fn begin_granted(
     Ok((begun.rows_affected() == 1).then_some(id))
 }
 
-/// Ends a session at once, with all its tokens.
+/// Revokes a session with all its tokens.
 pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<(), Error> {
     sqlx::query!(
         "update sessions set revoked_at = now() where id = $1 and revoked_at is null",
@@ -68,14 +68,15 @@ pub async fn revoke(tx: &mut Tx, session: SessionId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends every session of a user at once: logins with all their tokens, visits of browsers, and the logins at
-/// terminals that somebody agreed to and no terminal has fetched yet. Answers how many sessions there were.
+/// Revokes all sessions of a user, in clients and browsers, and denies approved device grants that
+/// were not consumed. Returns the number of sessions.
 pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
-    // First: it waits for those who come in by these sessions and are about to let somebody else in.
+    // Locked first: waits for requests of these sessions that are about to issue another
+    // credential.
     sqlx::query_scalar!("select id from users where id = $1 for no key update", user.0)
         .fetch_optional(&mut *tx.0)
         .await?;
-    // Then: it waits for a terminal that fetches its tokens just now, whose session the next one then sees.
+    // Second: waits for a device that consumes its grant; the next statement then sees its session.
     sqlx::query!(
         "update device_grants set state = 'denied' where user_id = $1 and state = 'approved'",
         user.0
@@ -92,8 +93,8 @@ pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
     Ok(revoked.rows_affected())
 }
 
-/// Whether the user may come in; if so, it stays so until the transaction ends: who shuts them out, or ends
-/// their sessions, waits.
+/// Locks the user against being disabled and against [`revoke_all`] until the transaction ends.
+/// Returns `false` for a disabled user.
 async fn hold(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
     let found = sqlx::query_scalar!(
         "select id from users where id = $1 and disabled_at is null for share",
@@ -104,15 +105,15 @@ async fn hold(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
     Ok(found.is_some())
 }
 
-/// Whether what a caller came in by, a session or a personal access token, still lets them in; if so, it stays
-/// so until the transaction ends. For what lets somebody in for longer: between a request's headers, by which
-/// the caller was told, and the end of its body there is time to end the session.
+/// Returns whether the session or personal access token of a request is still valid, and keeps it
+/// so until the transaction ends. Used where a request issues another credential: the session may
+/// end between the request's headers, which authenticate it, and the end of its body.
 pub async fn is_credential_valid(
     tx: &mut Tx,
     user: UserId,
     credential: TokenId,
 ) -> Result<bool, Error> {
-    // In the order of `revoke_all`, of which each statement sees what came before it.
+    // In the order of `revoke_all`, whose statements each see what preceded them.
     if !hold(tx, user).await? {
         return Ok(false);
     }
@@ -140,8 +141,8 @@ pub async fn is_credential_valid(
     Ok(token.is_some())
 }
 
-/// Who holds an access token of this session, if neither the session nor the personal access token that
-/// it is named after was revoked or is over, and the user may still come in.
+/// Returns the owner of an access token of this session, unless the session (or the personal access
+/// token whose id it has) is revoked or expired, or the user is disabled.
 pub async fn holder(
     store: &Store,
     user: UserId,

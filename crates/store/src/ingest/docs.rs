@@ -1,4 +1,4 @@
-//! Documents: ADRs, wiki pages, the Markdown of indexed repositories.
+//! Documents: ADRs, wiki pages, Markdown files of indexed repositories.
 
 mod of_record;
 mod read;
@@ -20,13 +20,13 @@ pub use read::{by_id, by_title, by_url, list, titles_like};
 pub struct Doc {
     /// Identifier.
     pub id: DocId,
-    /// Where it came from (`confluence`, `repo:owner/name`).
+    /// Source (`confluence`, `repo:owner/name`).
     pub source: String,
-    /// Its id there.
+    /// Id at the source.
     pub doc_id: String,
     /// Title.
     pub title: String,
-    /// Where people read it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
     /// The whole text.
     pub content: String,
@@ -34,39 +34,39 @@ pub struct Doc {
     pub scope: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
     /// Last change here.
     pub updated_at: DateTime<Utc>,
 }
 
-/// A message of a document that is a conversation: what the text does not say of it.
+/// The data of a message that the text of its document does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSpan {
-    /// Who wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// When.
+    /// Time of sending.
     pub sent_at: Option<DateTime<Utc>>,
-    /// Lines of the text that it is.
+    /// Number of lines of the text.
     pub lines: usize,
 }
 
 /// A document to write.
 #[derive(Debug, Clone)]
 pub struct NewDoc {
-    /// The indexed file it is, if it is one.
+    /// The indexed file, if the document is one.
     pub file: Option<FileId>,
-    /// Who handed it in; whoever writes it where nobody is named.
+    /// The author; the transaction's principal if absent.
     pub saved_by: Option<UserId>,
-    /// Who vouches for it: [`Trust::Imported`] or [`Trust::Untrusted`].
+    /// Trust level: [`Trust::Imported`] or [`Trust::Untrusted`].
     pub trust: Trust,
-    /// Where it came from.
+    /// Source (`confluence`, `repo:owner/name`).
     pub source: String,
-    /// Its id there.
+    /// Id at the source.
     pub doc_id: String,
     /// Title.
     pub title: Sanitized,
-    /// Where people read it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
     /// The whole text.
     pub content: Sanitized,
@@ -76,18 +76,18 @@ pub struct NewDoc {
     pub tags: Vec<String>,
 }
 
-/// What [`upsert`] did.
+/// The result of [`upsert`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A new document.
     Created,
-    /// An existing one changed.
+    /// A changed document.
     Updated,
-    /// Nothing to change.
+    /// No change.
     Unchanged,
 }
 
-/// Writes a document and makes `passages` what search sees of it.
+/// Writes a document and replaces its passages.
 pub async fn upsert(
     tx: &mut Tx,
     project: ProjectId,
@@ -138,12 +138,13 @@ pub async fn upsert(
             (id, Outcome::Unchanged)
         }
     };
-    // Also for an unchanged document: a newer version of the chunker may cut it otherwise.
+    // Also for an unchanged document: a newer chunker may cut it differently.
     passages::replace(tx, project, PassageSource::Doc(id.into()), passages).await?;
     Ok((id.into(), outcome))
 }
 
-/// Notes of which messages the text is that was just written, oldest first, so that it can be cut again as it was.
+/// Stores the messages of the text that was just written, oldest first, so that it can be cut
+/// again.
 pub async fn set_message_spans(tx: &mut Tx, id: DocId, turns: &[MessageSpan]) -> Result<(), Error> {
     sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(turns))
         .execute(&mut *tx.0)
@@ -151,7 +152,7 @@ pub async fn set_message_spans(tx: &mut Tx, id: DocId, turns: &[MessageSpan]) ->
     Ok(())
 }
 
-/// Takes a document out, with what it was made of; `false` where there is none.
+/// Deletes a document with its passages; returns `false` if there is none.
 pub async fn remove(
     tx: &mut Tx,
     project: ProjectId,
@@ -169,8 +170,8 @@ pub async fn remove(
     Ok(gone.rows_affected() == 1)
 }
 
-/// Removes a wiki's page: what was sent of it under a source, and what connections brought of it, which stands under
-/// `wiki:` and the wiki's name. `false` where there was neither.
+/// Deletes a wiki page: the one sent under `source`, and those that integrations imported, whose
+/// source is `wiki:` and the wiki's name. Returns `false` if there was neither.
 pub async fn remove_page(
     tx: &mut Tx,
     project: ProjectId,
@@ -189,8 +190,8 @@ pub async fn remove_page(
     Ok(gone.rows_affected() > 0)
 }
 
-/// Whether what is there of the document was sent after what was put into quarantine then. Nobody writes it
-/// until the transaction ends.
+/// Returns whether the stored document was submitted after a quarantine item was created. Locks the
+/// document until the transaction ends.
 pub async fn is_newer(
     tx: &mut Tx,
     project: ProjectId,
@@ -210,7 +211,7 @@ pub async fn is_newer(
     Ok(newer.unwrap_or(false))
 }
 
-/// Notes that a document says what was sent when something was put into quarantine.
+/// Sets the document's submission time to that of the quarantine item that it was released from.
 pub async fn copy_sent_at(tx: &mut Tx, id: DocId, hold: QuarantineItemId) -> Result<(), Error> {
     sqlx::query!(
         "update docs d set sent_at = q.created_at from quarantine_items q where d.id = $1 and q.id = $2",

@@ -1,4 +1,4 @@
-//! Files of indexed repositories, their chunks and the definitions in them.
+//! Files of indexed repositories, with their chunks and definitions.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use crate::passages::{NewPassage, PassageSource};
 use crate::repositories::Repository;
 use crate::{Error, Store, Tx, passages};
 
-/// What decides whether a file must be read and cut again.
+/// The values of a stored file that decide whether it is indexed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownFile {
     /// Identifier.
     pub id: FileId,
     /// sha256 of its bytes.
     pub content_hash: Vec<u8>,
-    /// Version of the chunker that cut it.
+    /// Version of the chunker.
     pub chunker_version: i32,
-    /// By what it was masked ([`crate::policies::fingerprint`]).
+    /// [`crate::policies::fingerprint`] of the policy that masked it.
     pub masking_fingerprint: i64,
 }
 
@@ -28,7 +28,7 @@ pub struct NewFile {
     pub path: String,
     /// sha256 of its bytes.
     pub content_hash: Vec<u8>,
-    /// Bytes on disk.
+    /// Size on disk.
     pub size_bytes: i64,
     /// Language as the indexer names it.
     pub language: String,
@@ -36,16 +36,16 @@ pub struct NewFile {
     pub line_count: i32,
     /// Version of the chunker.
     pub chunker_version: i32,
-    /// By what it was masked ([`crate::policies::fingerprint`]).
+    /// [`crate::policies::fingerprint`] of the policy that masked it.
     pub masking_fingerprint: i64,
 }
 
 /// A chunk to write.
 #[derive(Debug, Clone)]
 pub struct NewChunk {
-    /// What search sees of it.
+    /// Its passage.
     pub passage: NewPassage,
-    /// Who vouches for it: [`Trust::Imported`] or [`Trust::Untrusted`].
+    /// Trust level: [`Trust::Imported`] or [`Trust::Untrusted`].
     pub trust: Trust,
     /// Position in the file, from 0.
     pub chunk_index: i32,
@@ -55,7 +55,7 @@ pub struct NewChunk {
     pub line_end: i32,
     /// Lines at the top that repeat the chunk before.
     pub overlap_lines: i32,
-    /// sha256 of the normalised text.
+    /// sha256 of the normalized text.
     pub chunk_hash: Vec<u8>,
     /// sha256 of path, lines and text.
     pub span_hash: Vec<u8>,
@@ -80,16 +80,16 @@ pub struct NewSymbol {
     pub span_hash: Vec<u8>,
 }
 
-/// How many chunks of a file were new and how many were kept with their vectors.
+/// How many chunks of a file are new, and how many stayed with their vectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// New chunks.
     pub written: usize,
-    /// Kept chunks.
+    /// Unchanged chunks.
     pub reused: usize,
 }
 
-/// Whether any file of a repository is known.
+/// Returns whether a repository has files.
 pub async fn has_any(store: &Store, repository: RepositoryId) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from files where repository_id = $1) as "has_any!""#,
@@ -99,7 +99,7 @@ pub async fn has_any(store: &Store, repository: RepositoryId) -> Result<bool, Er
     .await?)
 }
 
-/// Every file of a repository, by path.
+/// Returns the files of a repository, by path.
 pub async fn known(
     store: &Store,
     repository: RepositoryId,
@@ -124,7 +124,7 @@ pub async fn known(
         .collect())
 }
 
-/// Writes the row of a file, keeping its id.
+/// Writes the row of a file; an existing one keeps its id.
 pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result<FileId, Error> {
     let id = sqlx::query_scalar!(
         "insert into files (id, repository_id, project_id, path, content_hash, size_bytes, language,
@@ -151,7 +151,7 @@ pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result
     Ok(id.into())
 }
 
-/// Makes `chunks` and `symbols` all that is known of a file of code.
+/// Replaces the chunks and definitions of a file.
 pub async fn put_code(
     tx: &mut Tx,
     repository: &Repository,
@@ -226,7 +226,7 @@ async fn put_symbols(
     Ok(())
 }
 
-/// Where a file defines a name.
+/// A definition of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     /// The file.
@@ -239,7 +239,8 @@ pub struct Definition {
     pub line_end: i32,
 }
 
-/// The definitions of these names in these files, by line; a name may have several in one file.
+/// Returns the definitions of these names in these files, by line; a file may define a name more
+/// than once.
 pub async fn definitions(
     store: &Store,
     wanted: &[(FileId, &str)],
@@ -267,7 +268,8 @@ pub async fn definitions(
         .collect())
 }
 
-/// The first of `paths` that is an indexed file of the project, else the first that is a folder of one.
+/// Returns the first of `paths` that is an indexed file of the project, or else the first that is a
+/// directory of one.
 pub async fn first_indexed(
     store: &Store,
     project: ProjectId,
@@ -292,7 +294,7 @@ pub async fn first_indexed(
     Ok(found)
 }
 
-/// Removes files with all that was cut from them.
+/// Deletes files with their passages, chunks and definitions.
 pub async fn delete(tx: &mut Tx, files: &[FileId]) -> Result<(), Error> {
     let ids: Vec<_> = files.iter().map(|f| f.0).collect();
     sqlx::query!("delete from files where id = any($1)", &ids).execute(&mut *tx.0).await?;

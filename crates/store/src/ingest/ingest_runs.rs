@@ -1,5 +1,5 @@
-//! Runs of the indexer (seed 002's `repo_rag_index_job`): what people ask for and are told of. Jobs do them; those of
-//! one project take turns.
+//! Index runs (seed 002's `repo_rag_index_job`). Each has a job that executes it; runs of one
+//! project are executed one at a time.
 
 mod attempt;
 mod request;
@@ -18,9 +18,9 @@ pub use request::{enqueue, enqueue_reindex, has_failed, has_indexed, last_reques
 pub use rescue::rescue_orphans;
 pub(crate) use rescue::{fail_for_deleted_job, requeue_failed};
 
-/// The kind of job that does a run; it is told the run's id.
+/// Kind of the job that executes a run; its argument is the run's id.
 pub const JOB: &str = "index_repository";
-/// How often one is begun before it is given up. A run counts its attempts itself, and has fewer.
+/// Attempts of the job. A run counts its attempts itself, and has fewer.
 pub const JOB_STARTS: u16 = 100;
 
 /// A run as stored.
@@ -32,48 +32,48 @@ pub struct IngestRun {
     pub project: ProjectId,
     /// Repository.
     pub repository: RepositoryId,
-    /// Where it is in its life.
+    /// Status.
     pub status: IngestStatus,
     /// Attempts so far.
     pub attempt: i32,
-    /// Attempts after which it fails for good.
+    /// Attempts after which the run fails.
     pub max_attempts: i32,
-    /// Whether an attempt before this one may have changed what is stored; only [`begin`] tells.
+    /// Whether an earlier attempt may have changed stored data; only [`begin`] sets it.
     pub is_resumed: bool,
-    /// Ref to index; empty for what is checked out, or the default branch.
+    /// Ref to index; empty for the checked-out files or the default branch.
     pub requested_ref: String,
-    /// What it has done.
+    /// What it has done so far.
     pub counts: Counts,
-    /// Why the last attempt failed (`message`, `at`).
+    /// Error of the last attempt (`message`, `at`).
     pub last_error: Option<serde_json::Value>,
-    /// When it was asked for.
+    /// Time of the request.
     pub queued_at: DateTime<Utc>,
-    /// When the last attempt began.
+    /// Start of the last attempt.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it ended.
+    /// End of the run.
     pub completed_at: Option<DateTime<Utc>>,
 }
 
-/// What a run has done so far.
+/// The counts of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Files that are to be looked at.
+    /// Files to check.
     pub files_total: i32,
-    /// Files that were looked at.
+    /// Files checked.
     pub files_done: i32,
-    /// Files that were written.
+    /// Files written.
     pub files_changed: i32,
-    /// Files that were removed.
+    /// Files deleted.
     pub files_deleted: i32,
-    /// Files that were passed over, by reason.
+    /// Files skipped, by reason.
     pub files_skipped: BTreeMap<String, i32>,
     /// New chunks.
     pub chunks_written: i32,
-    /// Chunks kept with their vectors.
+    /// Unchanged chunks, which keep their vectors.
     pub chunks_reused: i32,
 }
 
-/// The run with this id.
+/// Returns the run with this id.
 pub async fn find(store: &Store, id: IngestRunId) -> Result<Option<IngestRun>, Error> {
     fetch(&mut *store.read().await?, id).await
 }
@@ -95,7 +95,7 @@ async fn fetch(
     row.map(Row::into_ingest).transpose()
 }
 
-/// The newest runs of a repository, newest first.
+/// Returns the newest runs of a repository, newest first.
 pub async fn of_repository(
     store: &Store,
     repository: RepositoryId,

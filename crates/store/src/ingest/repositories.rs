@@ -16,7 +16,7 @@ pub struct Repository {
     pub id: RepositoryId,
     /// Project.
     pub project_id: ProjectId,
-    /// Owner, such as `pallets`; `local` for a folder.
+    /// Owner, such as `pallets`; `local` for a directory.
     pub owner: String,
     /// Name, such as `flask`.
     pub name: String,
@@ -24,17 +24,17 @@ pub struct Repository {
     pub namespace: String,
     /// A path or a URL, without credentials.
     pub location: String,
-    /// Whether an administrator of the service was the last to ask for it. Its location may then lead into the
-    /// service's network.
+    /// Whether a service administrator requested the last run, which may then fetch from the
+    /// service's private network.
     pub allows_private_network: bool,
-    /// Commit that was indexed last; empty outside git.
+    /// Commit of the last index run; empty outside git.
     pub source_ref: String,
-    /// When a run last succeeded.
+    /// End of the last successful run.
     pub indexed_at: Option<DateTime<Utc>>,
 }
 
-/// Finds the repository by owner and name, or adds it. [`Error::OtherLocation`] where the name
-/// stands for another location: a run from here would delete all that was indexed from there.
+/// Finds a repository by owner and name, or adds it. [`Error::OtherLocation`] if the name belongs
+/// to another location: a run from here would delete everything indexed from there.
 pub async fn ensure(
     tx: &mut Tx,
     project: ProjectId,
@@ -65,8 +65,8 @@ pub async fn ensure(
     }
 }
 
-/// Like [`ensure`], for a repository that moved: the location replaces the one it had, which is noted in the
-/// audit, and the next run deletes what is not there. Who asks says how far git goes there
+/// Like [`ensure`], for a repository that moved: replaces its location and records an audit event.
+/// The next run deletes the files that the new location lacks. The caller sets the network access
 /// ([`set_reach`]).
 pub async fn relocate(
     tx: &mut Tx,
@@ -100,7 +100,7 @@ pub async fn relocate(
     .fetch_one(&mut *tx.0)
     .await?;
     if let Some(before) = before.filter(|before| before != location) {
-        // A path may have somebody's address in it.
+        // A path may contain an email address.
         let [from, to] = [before.as_str(), location].map(|place| mask(place).text.into_string());
         let event = NewEvent::new(AuditAction::RepositoryRelocated, repository.id)
             .with(json!({ "from": from, "to": to }));
@@ -110,7 +110,7 @@ pub async fn relocate(
     Ok(repository)
 }
 
-/// The repositories of a project that were not read for so many days, and that nobody asked for meanwhile.
+/// Returns the repositories of a project that were neither indexed nor requested within `days`.
 pub async fn list_stale(
     store: &Store,
     project: ProjectId,
@@ -133,8 +133,8 @@ pub async fn list_stale(
     .await?)
 }
 
-/// Notes whether git may fetch the repository from inside the service's network, as an administrator of the service
-/// has it do. Whoever asks for the repository last decides.
+/// Sets whether git may fetch the repository from the service's private network, which a service
+/// administrator may allow. The last request decides.
 pub async fn set_reach(
     tx: &mut Tx,
     id: RepositoryId,
@@ -150,7 +150,7 @@ pub async fn set_reach(
     Ok(())
 }
 
-/// The repository with this owner and name.
+/// Returns the repository with this owner and name.
 pub async fn find(
     store: &Store,
     project: ProjectId,
@@ -170,7 +170,7 @@ pub async fn find(
     .await?)
 }
 
-/// The repository with this id.
+/// Returns the repository with this id.
 pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>, Error> {
     Ok(sqlx::query_as!(
         Repository,
@@ -183,12 +183,12 @@ pub async fn by_id(store: &Store, id: RepositoryId) -> Result<Option<Repository>
     .await?)
 }
 
-/// Every repository of a project, by name.
+/// Returns the repositories of a project, by name.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Repository>, Error> {
     select(&mut *store.read().await?, project).await
 }
 
-/// The same within a transaction.
+/// Like [`list`], within a transaction.
 pub async fn list_in(tx: &mut Tx, project: ProjectId) -> Result<Vec<Repository>, Error> {
     select(&mut *tx.0, project).await
 }
@@ -208,7 +208,7 @@ async fn select(
     .await?)
 }
 
-/// Removes a repository, by its namespace, with all that was indexed of it; answers how many files.
+/// Deletes a repository, by its namespace, with its indexed files; returns their number.
 pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<u64, Error> {
     let files = sqlx::query_scalar!(
         "select f.id from files f join repositories r on r.id = f.repository_id
@@ -230,9 +230,9 @@ pub async fn remove(tx: &mut Tx, project: ProjectId, namespace: &str) -> Result<
     Ok(files.len() as u64)
 }
 
-/// The repositories of a project with files that were masked by other rules than these
-/// ([`crate::policies::fingerprint`]), held until the transaction ends. To be called before the audit is added
-/// to: who asks for a run of one of them holds it first and waits for the audit then.
+/// Returns the repositories of a project with files that other rules masked
+/// ([`crate::policies::fingerprint`]), locked until the transaction ends. Call it before recording
+/// audit events: a request of a run locks the repository first and the audit chain then.
 pub async fn list_masked_differently(
     tx: &mut Tx,
     project: ProjectId,
@@ -253,8 +253,8 @@ pub async fn list_masked_differently(
     .await?)
 }
 
-/// Holds a repository until the transaction ends, so that nobody else decides about its runs. Files of it may
-/// be written meanwhile.
+/// Locks a repository against other requests of runs until the transaction ends. Its files may be
+/// written meanwhile.
 pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
     let held =
         sqlx::query_scalar!("select id from repositories where id = $1 for no key update", id.0)
@@ -263,7 +263,7 @@ pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
     if held.is_some() { Ok(()) } else { Err(Error::Gone) }
 }
 
-/// Notes that all of the repository is in, as of a commit.
+/// Marks a repository as indexed at a commit.
 pub async fn indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let project = sqlx::query_scalar!(

@@ -1,33 +1,35 @@
-//! What is no longer needed, deleted in small steps while the service works.
+//! The hourly cleanup of service data, in small steps.
 
 use mc_domain::policy::RetentionDays;
 
 use crate::hygiene::mass_expiry;
 use crate::{Error, Store, audit, hygiene, vectors, webhooks};
 
-/// Days that the change feed is kept: a keyword index that was not followed for longer is rebuilt.
+/// Days that entries of the change feed are kept; a keyword index that did not follow for longer is
+/// rebuilt.
 const FEED_DAYS: i32 = 7;
 /// Days that an ended session is kept.
 const SESSION_DAYS: i32 = 30;
 
-/// How much a sweep deleted.
+/// The result of a cleanup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CleanupReport {
-    /// Entries of the change feed.
+    /// Deleted entries of the change feed.
     pub feed: u64,
-    /// Records whose end waits for a person from now on: too many of their project would have ended at once.
+    /// Records whose expiry was suspended, because too many of their project would have expired at
+    /// once.
     pub held: u64,
-    /// Passages of records whose time is over; the records stay, and a save of the same revives
-    /// them.
+    /// Deleted passages of expired records. The records stay, and a save of the same content
+    /// revives them.
     pub expired: u64,
-    /// Logins and sessions that are over.
+    /// Deleted pending logins, device grants and sessions.
     pub logins: u64,
-    /// Events of the audit, of the service's own and of projects that are gone.
+    /// Deleted audit events of the service and of deleted projects.
     pub events: u64,
 }
 
-/// Deletes what of no project is older than it is kept, and takes expired records out of the search. What is a
-/// project's goes as its policy has it ([`hygiene::retention`]).
+/// Deletes old data that belongs to no project, and passages of expired records. Data of projects
+/// is deleted by their policies ([`hygiene::retention`]).
 pub async fn sweep(store: &Store) -> Result<CleanupReport, Error> {
     let feed = prune_feed(store).await?;
     vectors::drop_orphaned_hnsw_indexes(store).await?;
@@ -48,7 +50,7 @@ pub async fn sweep(store: &Store) -> Result<CleanupReport, Error> {
     Ok(CleanupReport { feed, held, expired, logins, events })
 }
 
-/// Drops what is old of the audits of no project, one transaction each.
+/// Deletes old audit events of chains without a project, in one transaction each.
 async fn prune_audits(store: &Store) -> Result<u64, Error> {
     let mut events = 0;
     for chain in audit::chains_of_no_project(store).await? {
@@ -59,7 +61,7 @@ async fn prune_audits(store: &Store) -> Result<u64, Error> {
     Ok(events)
 }
 
-/// Logins that never came back, and sessions whose end lies so far back that nobody asks about them.
+/// Deletes pending logins and device grants that expired, and sessions that ended long ago.
 async fn sweep_logins(store: &Store) -> Result<u64, Error> {
     let swept = sqlx::query_scalar!(
         r#"with pending as (
@@ -77,8 +79,8 @@ async fn sweep_logins(store: &Store) -> Result<u64, Error> {
     Ok(swept.cast_unsigned())
 }
 
-/// The newest transaction always stays, so that an index that has read everything stands behind
-/// what was deleted.
+/// Deletes old entries of the feed, but never those of the newest transaction, so that an index
+/// that has read everything is ahead of the deleted ones.
 async fn prune_feed(store: &Store) -> Result<u64, Error> {
     let gone = sqlx::query_scalar!(
         r#"with gone as (

@@ -1,5 +1,5 @@
-//! What search sees held against what it was made of: whatever does not fit is found here, a part at a time. The
-//! transaction is the caller's, who may only want to know.
+//! Checks of derived data against its source, with repairs, a part at a time. The caller holds the
+//! transaction, and rolls it back in a dry run.
 
 use mc_domain::{DialogId, DocId, FileId, ProjectId, RecordId, RepositoryId};
 use serde_json::Value;
@@ -8,28 +8,28 @@ use crate::docs::{Doc, MessageSpan};
 use crate::error::word;
 use crate::{Error, Tx};
 
-/// A dialog that is to be found and is not.
+/// A searchable dialog without a correct passage.
 #[derive(Debug)]
 pub struct UnindexedDialog {
     /// Identifier.
     pub id: DialogId,
-    /// What is worth finding of it.
+    /// The distilled text.
     pub distilled: String,
-    /// The task that it belongs to, by the tracker's id.
+    /// Id of its task at the tracker.
     pub task: Option<String>,
 }
 
-/// A document that says something and has no passage.
+/// A document with text and without a passage.
 #[derive(Debug)]
 pub struct UnindexedDoc {
-    /// As it is stored.
+    /// The document.
     pub doc: Doc,
-    /// The messages that its text is, where it is a conversation and that is known.
+    /// The messages of the text, if the document is a conversation and they are known.
     pub message_spans: Option<Vec<MessageSpan>>,
 }
 
-/// Deletes passages of records that nobody is to find: taken out, proposed, or expired for so long that upkeep had
-/// its time. Answers of which records, and whether each is for others than its owner.
+/// Deletes passages of records that search must not find: deleted, proposed, or expired for longer
+/// than cleanup takes. Returns their records, and whether each is visible to others than its owner.
 pub async fn delete_orphans(
     tx: &mut Tx,
     project: ProjectId,
@@ -50,8 +50,7 @@ pub async fn delete_orphans(
     Ok(rows.into_iter().map(|row| (row.record.into(), row.is_shared)).collect())
 }
 
-/// Records that are to be found and are not, or not as they are: without a passage, or with one that says
-/// something else, or to others.
+/// Returns searchable records without a passage, or whose passage has another text or audience.
 pub async fn list_unindexed_records(
     tx: &mut Tx,
     project: ProjectId,
@@ -71,7 +70,8 @@ pub async fn list_unindexed_records(
     Ok(ids.into_iter().map(RecordId::from).collect())
 }
 
-/// Deletes passages of dialogs that nobody is to find; answers of which. Where nobody said whether they are, they stay.
+/// Deletes passages of dialogs that are not searchable; returns the dialogs. Undecided dialogs keep
+/// theirs.
 pub async fn remove_stray_dialogs(
     tx: &mut Tx,
     project: ProjectId,
@@ -90,8 +90,8 @@ pub async fn remove_stray_dialogs(
     Ok(ids.into_iter().map(DialogId::from).collect())
 }
 
-/// Dialogs that are to be found and have no passage, or one that says something else. Nobody else writes them until
-/// the transaction ends.
+/// Returns searchable dialogs without a passage or with one of another text, locked until the
+/// transaction ends.
 pub async fn list_unindexed_dialogs(
     tx: &mut Tx,
     project: ProjectId,
@@ -116,7 +116,7 @@ pub async fn list_unindexed_dialogs(
     Ok(unfound.collect())
 }
 
-/// Documents that say something and have no passage.
+/// Returns documents with text and without a passage, locked until the transaction ends.
 pub async fn list_unindexed_docs(
     tx: &mut Tx,
     project: ProjectId,
@@ -160,7 +160,7 @@ fn turns(stored: Value) -> Result<Vec<MessageSpan>, Error> {
         .map_err(|error| Error::Unreadable(format!("docs.turns: {error}")))
 }
 
-/// Deletes passages of code without what only code has: where they stand in their file. Answers of which files.
+/// Deletes passages of code without a chunk, which has their lines; returns the files.
 pub async fn remove_unplaced(
     tx: &mut Tx,
     project: ProjectId,
@@ -181,7 +181,7 @@ pub async fn remove_unplaced(
     Ok(ids.into_iter().map(FileId::from).collect())
 }
 
-/// Has the next index run cut these files again; answers of which repositories they are.
+/// Makes the next index run chunk these files again; returns their repositories.
 pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<RepositoryId>, Error> {
     let files: Vec<_> = files.iter().map(|file| file.0).collect();
     let repositories = sqlx::query_scalar!(
@@ -195,8 +195,8 @@ pub async fn mark_for_chunking(tx: &mut Tx, files: &[FileId]) -> Result<Vec<Repo
     Ok(repositories.into_iter().map(RepositoryId::from).collect())
 }
 
-/// Queues passages that have no vector of what they say, of any model, and don't wait for one; but for those that
-/// somebody is just deleting.
+/// Queues passages without a current vector of any model that are not queued, except those that a
+/// transaction is deleting; returns their number.
 pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, Error> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to)
@@ -216,7 +216,8 @@ pub async fn queue_unembedded(tx: &mut Tx, project: ProjectId, limit: i64) -> Re
     Ok(done.rows_affected())
 }
 
-/// Has vectors say of their passages what those say: whose they are, and what they were cut from.
+/// Copies audience and kind of source from passages to their vectors where they differ; returns the
+/// number of changed vectors.
 pub async fn sync_vector_visibility(
     tx: &mut Tx,
     project: ProjectId,

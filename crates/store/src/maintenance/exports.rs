@@ -1,27 +1,27 @@
-//! Exports of what a team knows, as they were made: compressed documents.
+//! Exports of team records: compressed documents.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ExportId, ProjectId};
 
 use crate::{Error, Store, Tx};
 
-/// So many are kept of a project; of weekly ones these are two months.
+/// Exports kept per project; two months of weekly ones.
 const KEPT: i64 = 8;
 
 /// An export, without its document.
 #[derive(Debug, Clone)]
 pub struct Export {
-    /// Identifier, in the order of making.
+    /// Identifier, in the order of creation.
     pub id: ExportId,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// How many records it has.
+    /// Number of records.
     pub record_count: i32,
-    /// How long its document is.
+    /// Size of the document before compression.
     pub size_bytes: i64,
 }
 
-/// Keeps a document, and forgets the oldest where there are enough.
+/// Stores an export and deletes the oldest ones above the limit.
 pub async fn add(
     tx: &mut Tx,
     project: ProjectId,
@@ -50,7 +50,7 @@ pub async fn add(
     Ok(())
 }
 
-/// The exports of a project, newest first.
+/// Returns the exports of a project, newest first.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Error> {
     Ok(sqlx::query_as!(
         Export,
@@ -61,7 +61,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Erro
     .await?)
 }
 
-/// The document of an export of the project.
+/// Returns the document of an export.
 pub async fn document(
     store: &Store,
     project: ProjectId,

@@ -1,4 +1,4 @@
-//! What keeps a project's memory in order, as rows: asked for, begun, and what came of it.
+//! Hygiene runs: requests, execution and results of hygiene tasks.
 
 pub mod expiry;
 pub mod mass_expiry;
@@ -16,33 +16,33 @@ use crate::error::word;
 use crate::jobs::{self, NewJob};
 use crate::{Error, Store, Tx, policies};
 
-/// The kind of the job that does what a report was made for.
+/// Kind of the job that executes a run.
 pub const JOB: &str = "run_hygiene_task";
-/// How often it is begun before it is given up.
+/// Attempts of the job.
 pub const JOB_STARTS: u16 = 3;
 
-/// Hours after which a report that was begun and has not ended is nobody's: its job gives up long before.
+/// Hours after which a started run without an end is abandoned; its job is discarded long before.
 const ABANDONED_HOURS: i32 = 4;
 
-/// So many findings are kept with a report; the counts tell of all.
+/// Most findings stored per run; the counts include all.
 pub const FINDINGS_MAX: usize = 200;
 
-/// What a task did, or would do.
+/// The result of a task, or of its dry run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// What, and how many.
+    /// Counts by name.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The first of what was found: ids and reasons, never what a record says.
+    /// The first findings: ids and reasons, never content of records.
     pub findings: Vec<Value>,
 }
 
 impl Outcome {
-    /// Counts more of something; what was looked for and is not there counts as none.
+    /// Adds to a count; adding 0 makes the count appear.
     pub fn count(&mut self, what: &'static str, more: u64) {
         *self.counts.entry(what).or_default() += more;
     }
 
-    /// Keeps a finding, as long as there is room.
+    /// Adds a finding, up to the limit.
     pub fn found(&mut self, finding: Value) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
@@ -50,56 +50,56 @@ impl Outcome {
     }
 }
 
-/// A task that was asked for.
+/// A requested task.
 #[derive(Debug, Clone)]
 pub struct HygieneTarget {
-    /// In which project.
+    /// The project.
     pub project: ProjectId,
-    /// Which.
+    /// The task.
     pub task: HygieneTask,
-    /// Whether it only looks.
+    /// Whether it is a dry run.
     pub is_dry_run: bool,
-    /// What whoever asked would have become of ends that wait for a person.
+    /// The requester's decision about suspended expiries.
     pub expiry_decision: Option<HeldEnds>,
     /// The project's policy.
     pub policy: Policy,
 }
 
-/// What came of a task.
+/// A hygiene run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Identifier, in the order of asking.
+    /// Identifier, in the order of requests.
     pub id: HygieneRunId,
-    /// Of which task.
+    /// The task.
     pub task: HygieneTask,
-    /// Whether it only looked.
+    /// Whether it is a dry run.
     pub is_dry_run: bool,
-    /// Who asked, by login; `None` for the clock.
+    /// Login of the requester; `None` for the schedule.
     pub requested_by: Option<String>,
-    /// When it was asked for.
+    /// Time of the request.
     pub requested_at: DateTime<Utc>,
-    /// When it was last begun.
+    /// Start of the last attempt.
     pub started_at: Option<DateTime<Utc>>,
-    /// When that ended.
+    /// End of that attempt.
     pub completed_at: Option<DateTime<Utc>>,
-    /// What, and how many.
+    /// Counts by name.
     pub counts: Value,
-    /// The first of what was found.
+    /// The first findings.
     pub findings: Value,
-    /// Why the last start failed.
+    /// Error of the last attempt.
     pub last_error: Option<String>,
 }
 
-/// Which reports to list.
+/// A filter of runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReportFilter {
-    /// Of this task.
+    /// The task.
     pub task: Option<HygieneTask>,
-    /// Asked for before this one.
+    /// Only runs requested before this one.
     pub cursor: Option<HygieneRunId>,
 }
 
-/// Asks for a task on behalf of whoever entered the project.
+/// Requests a task for the transaction's principal.
 pub async fn ask(
     tx: &mut Tx,
     project: ProjectId,
@@ -109,7 +109,7 @@ pub async fn ask(
     ask_deciding(tx, project, task, is_dry_run, None).await
 }
 
-/// The same, with a decision about ends that wait for a person: for [`HygieneTask::Expiry`].
+/// Requests a task with a decision about suspended expiries, for [`HygieneTask::Expiry`].
 pub async fn ask_deciding(
     tx: &mut Tx,
     project: ProjectId,
@@ -153,8 +153,8 @@ pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result
     Ok(projects.len())
 }
 
-/// The policy's key in `hygiene` that sets the action of a task; `None` for a task that cannot be
-/// switched off.
+/// Returns the key in the policy's `hygiene` that sets the action of a task; `None` for a task that
+/// can't be switched off.
 const fn action_setting(task: HygieneTask) -> Option<&'static str> {
     match task {
         HygieneTask::Duplicates => Some("duplicates"),
@@ -180,7 +180,7 @@ async fn enqueue(tx: &mut Tx, report: HygieneRunId) -> Result<(), Error> {
     jobs::enqueue(tx, &job).await.map(drop)
 }
 
-/// Begins what a report was made for; `None` where it is done, or its project is gone.
+/// Starts a run; `None` if it is completed, or its project deleted.
 pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarget>, Error> {
     let row = sqlx::query!(
         "update hygiene_runs r set started_at = now(), completed_at = null, last_error = null
@@ -203,7 +203,7 @@ pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarg
     .transpose()
 }
 
-/// Writes down what came of it.
+/// Stores the result of a run.
 pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<(), Error> {
     sqlx::query!(
         "update hygiene_runs set completed_at = now(), counts = $2, findings = $3 where id = $1",
@@ -216,7 +216,7 @@ pub async fn end(store: &Store, id: HygieneRunId, outcome: &Outcome) -> Result<(
     Ok(())
 }
 
-/// Writes down why nothing came of a start, without secrets.
+/// Stores the error of an attempt, with secrets masked.
 pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<(), Error> {
     let reason = mc_sanitizer::mask(reason).text;
     sqlx::query!(
@@ -229,8 +229,8 @@ pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<(),
     Ok(())
 }
 
-/// Ends reports of which nobody else will: who began them is gone, and so would have written nothing. Answers how
-/// many. One that is begun anew goes on as after any failure.
+/// Ends abandoned runs, whose processes died before they could store an error; returns their
+/// number. A retry of the job continues as after any failure.
 pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
     let done = sqlx::query!(
         "update hygiene_runs set completed_at = now(),
@@ -243,7 +243,7 @@ pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
     Ok(done.rows_affected())
 }
 
-/// Reports of a project, newest first.
+/// Returns the runs of a project, newest first.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -253,7 +253,7 @@ pub async fn list(
     fetch(store, project, None, filter, limit).await
 }
 
-/// One report of a project.
+/// Returns one run of a project.
 pub async fn find(
     store: &Store,
     project: ProjectId,
@@ -302,7 +302,7 @@ async fn fetch(
         .collect()
 }
 
-/// Deletes reports of a project that were asked for more than so many days ago.
+/// Deletes runs of a project requested more than `days` ago.
 async fn prune(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
     let done = sqlx::query!(
         "delete from hygiene_runs

@@ -1,4 +1,4 @@
-//! Bundles: what was recalled, for whom, and what of it was used.
+//! Bundles: the results of recalls, their callers, and the items that were used.
 
 use mc_domain::{
     AuditAction, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
@@ -9,60 +9,61 @@ use crate::audit::NewEvent;
 use crate::records::{self, DEFAULT_TTL_DAYS, NO_END};
 use crate::{Error, Store, Tx, audit};
 
-/// A bundle to keep.
+/// A bundle to store.
 #[derive(Debug, Clone)]
 pub struct NewBundle {
-    /// Identifier, as told to the caller.
+    /// Identifier, as returned to the caller.
     pub id: BundleId,
     /// Project.
     pub project: ProjectId,
-    /// Who asked.
+    /// The caller's login.
     pub principal: String,
     /// The sanitized request.
     pub request: serde_json::Value,
-    /// How sure the answer was, 0 to 1.
+    /// Confidence of the result, 0 to 1.
     pub confidence: f32,
-    /// Size as handed out.
+    /// Size of the returned text in tokens.
     pub token_count: i32,
-    /// Legs that were left out.
+    /// Retrievers that were left out.
     pub degraded: Vec<String>,
     /// Contents in the order shown.
     pub items: Vec<BundleItem>,
-    /// What each of the items is called in this bundle.
+    /// The handle of each item in this bundle.
     pub handles: Vec<Handle>,
 }
 
-/// One thing in a bundle.
+/// An item of a bundle.
 #[derive(Debug, Clone)]
 pub struct BundleItem {
     /// Part of the bundle.
     pub section: BundleSection,
-    /// The record, if it is one.
+    /// The record, if the item is one.
     pub record: Option<RecordId>,
-    /// The document, if it is one.
+    /// The document, if the item is one.
     pub doc: Option<DocId>,
-    /// The passage it was found through.
+    /// The passage that the search found.
     pub passage: PassageId,
     /// Final score.
     pub score: f32,
 }
 
-/// Keeps bundles of one caller and project with their items, counts a recall of each record in them, and lets those
-/// records whose end nobody named live on. May be called again when it is not known whether they were kept. Of a
-/// project that is gone, nothing is kept; of a record or document, that it was in the bundle. To be called once in a
-/// transaction.
+/// Stores bundles of one caller and project with their items, counts a recall of each record in
+/// them, and extends the expiry of records without an explicit one. Call it once per transaction.
+///
+/// Repeating the call with stored bundles changes nothing. Nothing is stored for a deleted project;
+/// a deleted record or document only loses its reference.
 pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Result<(), Error> {
-    // Whose handles they are.
+    // The user whose handles these are.
     let caller = tx.principal().map(|user| user.0);
     let rows: Vec<_> = all.iter().map(|bundle| row(bundle)).collect();
     let items: Vec<_> = all.iter().flat_map(|bundle| item_rows(bundle)).collect();
     let records = all.iter().flat_map(|bundle| &bundle.items).filter_map(|item| item.record);
     let records: Vec<_> = records.map(|record| record.0).collect();
-    // The records are locked in one order everywhere before any is changed, and the references of
-    // the items to them, which lock them too, are checked at the end: two recalls of the same
-    // records don't wait for each other in a circle. The end of a record is indexed and moves by
-    // days, so that most recalls leave the indexes alone. What was deleted since the answer is looked for one by one,
-    // by its key: what is deleted while this runs fails it, and is gone when it is tried again.
+    // All statements lock records in one order before they change any, and the items' references,
+    // which lock the records too, are checked at the end: two recalls of the same records can't
+    // deadlock. `ttl` is indexed; it moves by whole days, so that most recalls leave the indexes
+    // alone. Records and documents deleted since the response are looked up by key: a deletion
+    // during this statement fails it, and the retry finds the row gone.
     let kept = sqlx::query_scalar!(
         r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, token_count, degraded, user_id)
@@ -128,7 +129,7 @@ fn row(bundle: &NewBundle) -> Value {
     })
 }
 
-/// Its items likewise.
+/// The bundle's items by the names of their columns.
 fn item_rows(bundle: &NewBundle) -> impl Iterator<Item = Value> {
     debug_assert_eq!(bundle.items.len(), bundle.handles.len(), "each item has its handle");
     let numbered = bundle.items.iter().zip(&bundle.handles).enumerate();
@@ -146,7 +147,7 @@ fn item_rows(bundle: &NewBundle) -> impl Iterator<Item = Value> {
     })
 }
 
-/// That the bundle was handed out, with the parts of it: from here on they may be in a prompt.
+/// The audit event of a recall, with the items that may now be in a prompt.
 fn recalled(bundle: &NewBundle) -> NewEvent {
     let part = |item: &BundleItem| {
         let of = item.record.map(|id| id.0).or(item.doc.map(|id| id.0)).unwrap_or(item.passage.0);
@@ -158,24 +159,24 @@ fn recalled(bundle: &NewBundle) -> NewEvent {
     NewEvent::new(AuditAction::Recalled, bundle.id).with(detail)
 }
 
-/// An item of a bundle under its handle.
+/// An item of a bundle with its handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedItem {
-    /// What the bundle calls it.
+    /// The handle in the bundle.
     pub handle: Handle,
-    /// The record, if it is one and still there.
+    /// The record, if the item is one that still exists.
     pub record: Option<RecordId>,
-    /// The document, if it is one and still there.
+    /// The document, if the item is one that still exists.
     pub doc: Option<DocId>,
-    /// The dialog, if it is a piece of one and still there.
+    /// The dialog, if the item is a passage of one that still exists.
     pub dialog: Option<DialogId>,
-    /// The passage it was found through; it may be gone by now.
+    /// The passage that the search found; it may be deleted.
     pub passage: Option<PassageId>,
 }
 
-/// A bundle and its items by their handles, in the order shown: the one with this id, else the newest with
-/// anything in it, of those that were handed out in the project to whom the store was entered for. `None`
-/// where there is none; another caller's is none.
+/// Returns a bundle with its items in the order shown: the bundle with this id, or else the newest
+/// one with items. Only bundles of the store's principal in the project count; `None` if there is
+/// none.
 pub async fn named_items(
     store: &Store,
     project: ProjectId,
@@ -212,9 +213,9 @@ pub async fn named_items(
     Ok(Some((id, items.collect())))
 }
 
-/// Marks items of a bundle as used, by the id of their record, document or passage, and counts the
-/// use on records that were not marked before. Answers which of `ids` the bundle holds; `None`
-/// when there is no such bundle.
+/// Marks items of a bundle as used, by the id of their record, document or passage, and counts a
+/// use of each record that was not marked before. Returns the `ids` that are in the bundle; `None`
+/// if there is no such bundle.
 pub async fn mark_used(
     store: &Store,
     bundle: BundleId,
@@ -241,7 +242,7 @@ pub async fn mark_used(
     let newly_used: Vec<_> =
         held.iter().filter(|i| !i.used).filter_map(|i| i.record_id.map(RecordId)).collect();
     count_used(&mut tx, bundle, &positions, &newly_used).await?;
-    // What the bundle does not hold is nothing that was used: the audit does not repeat what it is told.
+    // Ids outside the bundle were not used, and the audit does not repeat arbitrary input.
     let found: Vec<_> = ids
         .iter()
         .copied()
@@ -256,8 +257,8 @@ pub async fn mark_used(
     Ok(Some(found))
 }
 
-/// Counts what was used of a bundle; what was not is passed over from the first word about the bundle on, until somebody
-/// says otherwise.
+/// Counts the used records of a bundle. The first feedback about a bundle counts its other records
+/// as skipped; later feedback can take that back.
 async fn count_used(
     tx: &mut Tx,
     bundle: BundleId,

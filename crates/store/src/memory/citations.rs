@@ -1,4 +1,4 @@
-//! The places in the code that records cite, and the indexed code to hold them against.
+//! Citations: locations in the code that records are about, and the code to check them against.
 
 mod code;
 mod staleness;
@@ -21,7 +21,7 @@ pub use staleness::{
 pub struct Citation {
     /// Identifier.
     pub id: CitationId,
-    /// The record that cites.
+    /// The citing record.
     pub record: RecordId,
     /// Path within the repository.
     pub file_path: String,
@@ -29,19 +29,19 @@ pub struct Citation {
     pub symbol: Option<String>,
     /// First and last line, from 1, inclusive.
     pub lines: Option<(i32, i32)>,
-    /// Commit at which it was true.
+    /// Commit at which the record's statement was true.
     pub commit: Option<String>,
-    /// sha256 of the cited lines; `None` until the file has been seen.
+    /// sha256 of the cited lines; `None` until the file is indexed.
     pub content_hash: Option<Vec<u8>>,
-    /// Last verdict.
+    /// The last verdict.
     pub verdict: Verdict,
-    /// When that was found; `None` for just now.
+    /// Time of the verdict; `None` means now.
     pub checked_at: Option<DateTime<Utc>>,
-    /// Whether code that it is about may have changed since that verdict.
+    /// Whether the cited code may have changed since the verdict.
     pub outdated: bool,
 }
 
-/// Makes `citations` all that the record cites (their `id` and `record` are given anew).
+/// Replaces the citations of a record. The `id` and `record` of `citations` are ignored.
 pub async fn replace(
     tx: &mut Tx,
     project: ProjectId,
@@ -54,7 +54,7 @@ pub async fn replace(
     add(tx, project, record, citations).await
 }
 
-/// Adds what a record cites (their `id` and `record` are given anew).
+/// Adds citations to a record. Their `id` and `record` are ignored.
 pub async fn add(
     tx: &mut Tx,
     project: ProjectId,
@@ -84,8 +84,8 @@ pub async fn add(
     Ok(())
 }
 
-/// Whether a record cites anything else than `citations`: other places, or another text there. Their order is
-/// no difference, and neither is the commit at which the same text was seen.
+/// Returns whether a record's citations differ from `citations` in location or text. Order and
+/// commit don't matter.
 pub(crate) async fn differ(
     tx: &mut Tx,
     record: RecordId,
@@ -97,14 +97,14 @@ pub(crate) async fn differ(
     Ok(now != then)
 }
 
-/// What two citations are compared by.
+/// The key by which two citations are compared.
 fn place_and_text(citation: &Citation) -> impl Ord {
-    // A definition is found by its name, on whichever lines it stands.
+    // A definition is identified by its name; its lines may move.
     let lines = citation.lines.filter(|_| citation.symbol.is_none());
     (&citation.file_path, &citation.symbol, lines, &citation.content_hash)
 }
 
-/// What a record cited in an earlier version, with the verdicts of that time.
+/// Returns the citations of an earlier version of a record, with the verdicts of that time.
 pub async fn of_version(
     tx: &mut Tx,
     record: RecordId,
@@ -114,7 +114,7 @@ pub async fn of_version(
     Ok(cited.into_iter().map(|(_, citation)| citation).collect())
 }
 
-/// What a record cited in each of its earlier versions, with the verdicts of those times.
+/// Returns the citations of all earlier versions of a record, with the verdicts of those times.
 pub async fn of_versions(store: &Store, record: RecordId) -> Result<Vec<(i32, Citation)>, Error> {
     fetch_of_versions(&mut *store.read().await?, record, None).await
 }
@@ -159,7 +159,7 @@ async fn fetch_of_versions(
         .collect()
 }
 
-/// Notes what a check found: place, hash and verdict of the citation.
+/// Stores the result of a check: location, hash and verdict of the citation.
 pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error> {
     sqlx::query!(
         "update record_citations set file_path = $2, line_start = $3, line_end = $4,
@@ -176,12 +176,12 @@ pub async fn record_check(tx: &mut Tx, citation: &Citation) -> Result<(), Error>
     Ok(())
 }
 
-/// What these records cite.
+/// Returns the citations of records.
 pub async fn of_records(store: &Store, records: &[RecordId]) -> Result<Vec<Citation>, Error> {
     fetch(&mut *store.read().await?, records).await
 }
 
-/// What a record cites, as the transaction sees it.
+/// Returns the citations of a record within the transaction.
 pub async fn of_record_in(tx: &mut Tx, record: RecordId) -> Result<Vec<Citation>, Error> {
     fetch(&mut *tx.0, &[record]).await
 }
@@ -191,8 +191,8 @@ async fn fetch(
     records: &[RecordId],
 ) -> Result<Vec<Citation>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    // A file bears the time at which the transaction of its change began, and a check may have
-    // read the file before that ended: hence the ten minutes.
+    // A file's `updated_at` is the start of the transaction that changed it, and a check may have
+    // read the file before that transaction committed: hence the ten minutes.
     let rows = sqlx::query_as!(
         Row,
         r#"select c.id, c.record_id, c.file_path, c.symbol, c.line_start, c.line_end, c.commit_sha,

@@ -5,12 +5,12 @@ use mc_sanitizer::Sanitized;
 
 use crate::{Error, Store, Tx};
 
-/// One message, sanitized.
+/// A message of a dialog.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// `user`, `assistant`, `system` or `tool`.
     pub role: String,
-    /// What was said.
+    /// Text of the message.
     pub content: Sanitized,
 }
 
@@ -21,21 +21,22 @@ pub struct NewDialog<'a> {
     pub id: DialogId,
     /// The task it belongs to.
     pub task: Option<TaskId>,
-    /// Who spoke with the assistant.
+    /// The developer who talked to the assistant.
     pub developer: Option<&'a str>,
     /// The messages, oldest first.
     pub messages: &'a [Message],
-    /// What is worth finding of it.
+    /// The distilled text, by which search finds the dialog.
     pub distilled: &'a Sanitized,
-    /// Whether it is to be found by that: then it has a passage.
+    /// Whether search may find the dialog, which then has a passage.
     pub is_searchable: bool,
-    /// Who saves it; who entered when absent.
+    /// The author; the transaction's principal if absent.
     pub saved_by: Option<UserId>,
-    /// Whether it may take the place of somebody else's.
+    /// Whether it may replace another author's dialog.
     pub replaces_any: bool,
 }
 
-/// Writes the dialog; `false` when the id belongs to another project, or to somebody else.
+/// Writes a dialog. Returns `false` if the id belongs to another project, or to another author and
+/// `replaces_any` is not set.
 pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Result<bool, Error> {
     let messages: Vec<_> = dialog
         .messages
@@ -67,8 +68,8 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
     Ok(done.rows_affected() == 1)
 }
 
-/// Whether what the dialog says was sent after what was put into quarantine then. Nobody writes it until the
-/// transaction ends.
+/// Returns whether the stored dialog was submitted after a quarantine item was created. Locks the
+/// dialog until the transaction ends.
 pub async fn is_newer(
     tx: &mut Tx,
     dialog: DialogId,
@@ -85,7 +86,7 @@ pub async fn is_newer(
     Ok(newer.unwrap_or(false))
 }
 
-/// Notes that a dialog says what was sent when something was put into quarantine.
+/// Sets the dialog's submission time to that of the quarantine item that it was released from.
 pub async fn copy_sent_at(
     tx: &mut Tx,
     dialog: DialogId,
@@ -101,8 +102,8 @@ pub async fn copy_sent_at(
     Ok(())
 }
 
-/// Links an existing dialog to a task; `false` when the project has no such dialog, or it is somebody else's and
-/// `moves_any` is not set.
+/// Links a dialog to a task. Returns `false` if the project has no such dialog, or another author's
+/// and `moves_any` is not set.
 pub async fn link(
     tx: &mut Tx,
     project: ProjectId,
@@ -124,7 +125,7 @@ pub async fn link(
     Ok(done.rows_affected() == 1)
 }
 
-/// The task's newest dialog in which nothing has been said yet.
+/// Returns the task's newest dialog without messages.
 pub async fn empty_of(
     tx: &mut Tx,
     project: ProjectId,
@@ -142,7 +143,7 @@ pub async fn empty_of(
     Ok(id.map(DialogId::from))
 }
 
-/// Whether the project has this dialog.
+/// Returns whether the project has the dialog.
 pub async fn exists(store: &Store, project: ProjectId, dialog: DialogId) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
         r#"select exists(select 1 from dialogs where id = $1 and project_id = $2) as "exists!""#,

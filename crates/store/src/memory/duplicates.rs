@@ -1,4 +1,4 @@
-//! Records of the team that say the same: what they are compared by, and what was decided about them.
+//! Duplicates: clusters of team records with the same content, and the decisions about them.
 
 use std::collections::HashMap;
 
@@ -8,68 +8,68 @@ use mc_domain::{ClusterState, DuplicateClusterId, ProjectId, RecordId, RecordKin
 use crate::error::word;
 use crate::{Error, Store, Tx};
 
-/// A live record of the team, by what it is compared and chosen by.
+/// A live team record with the values that clustering compares and merging chooses by.
 #[derive(Debug, Clone)]
 pub struct DuplicateCandidate {
     /// Identifier.
     pub id: RecordId,
     /// Kind.
     pub kind: RecordKind,
-    /// What it says.
+    /// Content.
     pub content: String,
-    /// sha256 of the normalised content.
+    /// sha256 of the normalized content.
     pub content_hash: Vec<u8>,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
-    /// How often feedback said it was used.
+    /// Number of bundles after which feedback named the record as used.
     pub use_count: i32,
-    /// How often it was recalled.
+    /// Number of recalls.
     pub recall_count: i32,
 }
 
-/// A record as it was when it was put together with others.
+/// A record as it was when the cluster was formed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Member {
-    /// Which.
+    /// The record.
     pub id: RecordId,
-    /// sha256 of its normalised content.
+    /// sha256 of its normalized content.
     pub content_hash: Vec<u8>,
 }
 
-/// Records that say the same, to be kept.
+/// A cluster to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCluster {
-    /// The first is the one that would stay.
+    /// The records; the first one would remain.
     pub record_ids: Vec<Member>,
-    /// The least share of words that one has in common with the first, 0 to 1.
+    /// The lowest share of words that a record has in common with the first one, 0 to 1.
     pub similarity: f32,
 }
 
-/// Records that say the same.
+/// A cluster of duplicate records.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// Identifier, in the order of finding.
+    /// Identifier, in the order of detection.
     pub id: DuplicateClusterId,
-    /// The first is the one that would stay.
+    /// The records; the first one would remain.
     pub record_ids: Vec<Member>,
-    /// The least share of words that one has in common with the first, 0 to 1.
+    /// The lowest share of words that a record has in common with the first one, 0 to 1.
     pub similarity: f32,
-    /// What was decided.
+    /// Decision about the cluster.
     pub state: ClusterState,
-    /// When they were found.
+    /// Time of detection.
     pub detected_at: DateTime<Utc>,
 }
 
-/// How the clusters that wait for a person changed.
+/// How the set of open clusters changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Proposed {
-    /// They were not there before.
+    /// New clusters.
     pub added: u64,
-    /// They are no more: a member changed, or is gone.
+    /// Deleted clusters: a member changed or was deleted.
     pub withdrawn: u64,
 }
 
-/// Live, unexpired records of the team after an id, oldest first.
+/// Returns live, unexpired team records after an id, oldest first.
 pub async fn notes(
     store: &Store,
     project: ProjectId,
@@ -102,7 +102,8 @@ pub async fn notes(
         .collect()
 }
 
-/// How near the vectors of each pair are, by the newest model that has both; `None` where none has.
+/// Returns the cosine similarity of each pair's vectors, by the newest model that has both; `None`
+/// without one.
 pub async fn cosines(
     store: &Store,
     pairs: &[(RecordId, RecordId)],
@@ -126,7 +127,7 @@ pub async fn cosines(
     Ok(cosines)
 }
 
-/// What was decided about a project's records: each entry holds those that were decided about together.
+/// Returns the clusters of a project that were merged or dismissed.
 pub async fn decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member>>, Error> {
     let rows = sqlx::query!(
         "select record_ids, content_hashes from duplicate_clusters where project_id = $1 and state <> 'open'",
@@ -137,9 +138,9 @@ pub async fn decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member
     Ok(rows.into_iter().map(|row| members(row.record_ids, row.content_hashes)).collect())
 }
 
-/// Makes these the clusters that wait for a person: what waits already stays as it is. To be called in a
-/// transaction that decides alone what is new in the memory ([`Store::begin_in_memory`]), or two at once would add
-/// the same twice.
+/// Replaces the open clusters of a project; a cluster that is open already stays as it is. Call it
+/// in a transaction of [`Store::begin_with_memory_lock`]; two concurrent calls would add the same
+/// cluster twice.
 pub async fn propose(
     tx: &mut Tx,
     project: ProjectId,
@@ -169,7 +170,7 @@ pub async fn propose(
     Ok(proposed)
 }
 
-/// Keeps what the policy decided about records.
+/// Stores a cluster that was merged because the policy says so.
 pub async fn merged(
     tx: &mut Tx,
     project: ProjectId,
@@ -201,7 +202,7 @@ async fn insert(
     Ok(id)
 }
 
-/// Forgets what was decided about records of which fewer than two are left.
+/// Deletes decided clusters of which fewer than two records are left; returns their number.
 pub async fn delete_decided(store: &Store, project: ProjectId) -> Result<u64, Error> {
     let done = sqlx::query!(
         "delete from duplicate_clusters c
@@ -214,7 +215,7 @@ pub async fn delete_decided(store: &Store, project: ProjectId) -> Result<u64, Er
     Ok(done.rows_affected())
 }
 
-/// The clusters of a project that wait for a person, after an id, oldest first.
+/// Returns the open clusters of a project after an id, oldest first.
 pub async fn waiting(
     store: &Store,
     project: ProjectId,
@@ -234,7 +235,7 @@ pub async fn waiting(
     rows.into_iter().map(Row::into_cluster).collect()
 }
 
-/// A cluster of the project, about which nobody else decides until the transaction ends.
+/// Returns a cluster of the project, locked until the transaction ends.
 pub async fn hold(
     tx: &mut Tx,
     project: ProjectId,
@@ -252,7 +253,7 @@ pub async fn hold(
     row.map(Row::into_cluster).transpose()
 }
 
-/// Settles a cluster that is held.
+/// Stores the decision about a locked cluster.
 pub async fn decide(tx: &mut Tx, id: DuplicateClusterId, state: ClusterState) -> Result<(), Error> {
     sqlx::query!(
         "update duplicate_clusters set state = $2, decided_at = now(), decided_by = $3 where id = $1",

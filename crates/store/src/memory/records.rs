@@ -32,12 +32,13 @@ pub use review::{
 };
 pub use versions::{Version, last_version, version, versions};
 
-/// Days that a fact or a worked example lives after it was saved or last recalled, unless its end was named, or the
-/// policy has others.
+/// Days until a fact or a worked example expires, from its save or its last recall, unless the
+/// record or the policy states another time.
 pub const DEFAULT_TTL_DAYS: i32 = 180;
-/// Days that a proposal waits for a person.
+/// Days until an undecided proposal expires.
 pub const PROPOSAL_DAYS: u16 = 180;
-/// The end of what has none: a time that no clock reaches, so that whoever compares an end with now need not know of it.
+/// The expiry of a record that never expires. No clock reaches it, so comparisons with the current
+/// time need no special case.
 pub const NO_END: DateTime<Utc> =
     NaiveDate::from_ymd_opt(9999, 12, 31).expect("a day").and_time(NaiveTime::MIN).and_utc();
 
@@ -50,7 +51,7 @@ pub struct Record {
     pub project: ProjectId,
     /// Linked task.
     pub task: Option<TaskId>,
-    /// The linked task's id in the tracker.
+    /// The linked task's id at its tracker.
     pub task_external_id: Option<String>,
     /// Linked dialog.
     pub dialog: Option<DialogId>,
@@ -64,31 +65,31 @@ pub struct Record {
     pub scope: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
-    /// Who answers for it.
+    /// The owner that the record names.
     pub owner: Option<String>,
     /// When it expires; [`NO_END`] for never.
     pub ttl: DateTime<Utc>,
-    /// Whether that end was named by a person; a recall does not move it then.
+    /// Whether a person set `ttl`; a recall does not move it then.
     pub is_ttl_explicit: bool,
     /// Scores of the judge.
     pub quality: serde_json::Value,
-    /// What came beside the content.
+    /// Additional data of the save.
     pub meta: serde_json::Value,
-    /// Life.
+    /// State.
     pub state: RecordState,
-    /// Who it is for, and who vouches for it.
+    /// Audience and trust.
     pub access: RecordAccess,
-    /// The record that it would change, where it is a proposal for one.
+    /// For a proposal to change a record: that record.
     pub amends_record_id: Option<RecordId>,
-    /// What replaced it.
+    /// The record that superseded this one.
     pub superseded_by: Option<RecordId>,
-    /// From 1, one more with every change.
+    /// Version, from 1; each change adds one.
     pub version: i32,
-    /// How often it was recalled.
+    /// Number of recalls.
     pub recall_count: i32,
-    /// How often feedback said it was used.
+    /// Number of bundles after which feedback named the record as used.
     pub use_count: i32,
-    /// What CI says of the patch that it is about.
+    /// CI status of the patch that the record is about.
     pub ci_status: Option<CiVerdict>,
     /// Creation.
     pub created_at: DateTime<Utc>,
@@ -96,33 +97,33 @@ pub struct Record {
     pub updated_at: DateTime<Utc>,
 }
 
-/// Who a record is for, and who vouches for it.
+/// Audience and trust of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordAccess {
-    /// Who it is for.
+    /// Audience.
     pub visibility: Visibility,
-    /// Who alone may see it; set where it is private.
+    /// The only user who may see the record; set if it is private.
     pub private_to: Option<UserId>,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
 }
 
 impl RecordAccess {
-    /// For the team, by a member of it.
+    /// A record for the team, saved by a member.
     pub const TEAM: Self =
         Self { visibility: Visibility::Team, private_to: None, trust: Trust::Team };
 }
 
-/// Where a record, or a change of one, came from.
+/// Author and source of a record or of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordSource {
-    /// Who saved it.
+    /// The author.
     pub saved_by: Option<UserId>,
-    /// What it was taken from, in the words of who saved it; empty for what somebody just said.
+    /// The source as the author named it; empty if there is none.
     pub source: String,
 }
 
-/// What a record says, to be written.
+/// The content of a record to write.
 #[derive(Debug, Clone)]
 pub struct RecordBody {
     /// Kind.
@@ -135,45 +136,45 @@ pub struct RecordBody {
     pub scope: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
-    /// Who answers for it.
+    /// The owner that the record names.
     pub owner: Option<String>,
-    /// When it expires.
+    /// Expiry.
     pub ttl: DateTime<Utc>,
-    /// Whether that end was named by a person; a recall does not move it then.
+    /// Whether a person set `ttl`; a recall does not move it then.
     pub is_ttl_explicit: bool,
     /// Scores of the judge.
     pub quality: serde_json::Value,
-    /// What came beside the content, sanitized.
+    /// Additional data of the save, sanitized.
     pub meta: serde_json::Value,
     /// Linked task.
     pub task: Option<TaskId>,
     /// Linked dialog.
     pub dialog: Option<DialogId>,
-    /// sha256 of the normalised content.
+    /// sha256 of the normalized content.
     pub content_hash: Vec<u8>,
     /// 64-bit simhash of the content.
     pub simhash: u64,
 }
 
-/// A change of a live record.
+/// An update of a live record.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordUpdate<'a> {
-    /// What it says from now on.
+    /// The new content.
     pub body: &'a RecordBody,
-    /// What it cites from now on; what it did before where absent.
+    /// The new citations; `None` keeps the present ones.
     pub citations: Option<&'a [Citation]>,
-    /// Who vouches for it from now on.
+    /// The new trust level.
     pub trust: Trust,
-    /// Where the change came from, each by itself.
+    /// Each author and source of the change.
     pub origins: &'a [RecordSource],
-    /// Why it is changed.
+    /// Reason of the change.
     pub reason: &'a str,
-    /// Who changes it.
+    /// Login of the user who makes the change.
     pub changed_by: Option<&'a str>,
 }
 
-/// Changes a live record, keeping what it was before under its old version number. One that stays the
-/// same still gets its new date and counts, and no new version.
+/// Updates a live record and keeps its former state as a version. If nothing differs, only the time
+/// and the counts change, and there is no new version.
 pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> Result<(), Error> {
     let is_another = versions::keep(tx, record, change).await?;
     let RecordUpdate { body, trust, .. } = *change;
@@ -213,8 +214,8 @@ pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> 
     Ok(())
 }
 
-/// Marks a live record of the project as replaced; `false` when there is none. The caller takes
-/// its passage out of search.
+/// Marks a live record of the project as superseded; returns `false` if there is none. The caller
+/// deletes its passage.
 pub async fn supersede(
     tx: &mut Tx,
     project: ProjectId,
@@ -233,8 +234,8 @@ pub async fn supersede(
     Ok(done.rows_affected() == 1)
 }
 
-/// Marks a live record as deleted; `false` when there is none. The caller takes its passage out of
-/// search.
+/// Marks a live record as deleted; returns `false` if there is none. The caller deletes its
+/// passage.
 pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update memory_records set state = 'deleted', updated_at = now()
@@ -246,8 +247,8 @@ pub async fn delete(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     Ok(done.rows_affected() == 1)
 }
 
-/// Holds the records until the transaction ends, in one order everywhere, so that two checks of
-/// the same records can't block each other.
+/// Locks records until the transaction ends, in one order everywhere, so that two checks of the
+/// same records can't deadlock.
 pub async fn lock(tx: &mut Tx, records: &[RecordId]) -> Result<(), Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
     sqlx::query!(

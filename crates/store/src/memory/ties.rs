@@ -1,25 +1,25 @@
-//! What of a project's memory is tied to a task or to a place in the code.
+//! Records and dialogs that are tied to a task or to a location in the code.
 
 use mc_domain::{PassageId, ProjectId, RecordId};
 
 use crate::records::{self, Record};
 use crate::{Error, Store};
 
-/// A passage of a record or a dialog, and what ties it.
+/// A passage of a record or a dialog, and how it is tied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tied {
     /// The passage.
     pub passage: PassageId,
-    /// Whether the record or dialog is linked to one of the tasks; else it cites one of the paths.
+    /// Whether it is linked to one of the tasks; otherwise it cites one of the paths.
     pub is_of_task: bool,
 }
 
-/// What a directory's records are searched for, at most: more of them tell nothing of the place.
+/// Most passages of one look-up: a directory with more records says nothing about the location.
 const LIMIT: i64 = 100;
 
-/// Live records and dialogs that are linked to one of these tasks (`SHOP-12`, `owner/name#12`, or `#12` or `12`
-/// for an issue of any repository or tracker), then records that cite a file at one of the paths or below it,
-/// newest first, 100 at most.
+/// Returns passages of live records and dialogs linked to one of the tasks, then those of records
+/// that cite a file at or below one of the paths; newest first, at most 100. A task is named
+/// `SHOP-12` or `owner/name#12`; `#12` and `12` mean that issue of any repository or tracker.
 pub async fn find(
     store: &Store,
     project: ProjectId,
@@ -61,11 +61,12 @@ pub async fn find(
     Ok(tied.collect())
 }
 
-/// Most proposals of one's own that a task brings.
+/// Most proposals of the principal that a task returns.
 const PROPOSALS_LIMIT: i64 = 20;
 
-/// The live proposals of whoever the store asks for that are linked to one of these tasks (as in [`find`]), newest first,
-/// 20 at most. No search finds what nobody has decided about, and whoever proposed it is to meet it again all the same.
+/// Returns the live proposals of the store's principal that are linked to one of the tasks (as in
+/// [`find`]), newest first, at most 20. Search does not find undecided proposals, but their author
+/// should see them again.
 pub async fn own_proposals(
     store: &Store,
     project: ProjectId,
@@ -94,23 +95,24 @@ pub async fn own_proposals(
     if ids.is_empty() { Ok(Vec::new()) } else { records::by_ids(store, &ids).await }
 }
 
-/// The ids, and those of trackers that know their issues by a number alone: people write `#12` and `12` for one.
+/// Returns the ids, and their bare numbers for trackers that use numbers alone: people write both
+/// `#12` and `12`.
 fn spelled(tasks: &[String]) -> Vec<String> {
     tasks.iter().map(String::as_str).chain(numbers(tasks)).map(str::to_owned).collect()
 }
 
-/// Patterns of the issues that `#12` or `12` may stand for, `#12` itself among them.
+/// Returns patterns of the issues that `#12` or `12` may mean, `#12` itself among them.
 fn of_any_repository(tasks: &[String]) -> Vec<String> {
     numbers(tasks).map(|number| format!("%#{number}")).collect()
 }
 
-/// The numbers of those ids that are nothing else.
+/// Returns the numbers of those ids that are `12` or `#12`.
 fn numbers(tasks: &[String]) -> impl Iterator<Item = &str> {
     let bare = tasks.iter().map(|id| id.strip_prefix('#').unwrap_or(id));
     bare.filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// `text` as a pattern of `like` that stands for nothing but itself.
+/// Escapes `text` for use in a `like` pattern.
 fn like_literal(text: &str) -> String {
     text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }

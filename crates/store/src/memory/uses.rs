@@ -1,16 +1,16 @@
-//! What was seen of the use of what bundles handed out: each once for a bundle, by its kind. That something was recalled
-//! and nobody said a word about it is no evidence either way.
+//! Evidence that items of bundles were used, once per bundle and kind. A recall without feedback is
+//! no evidence either way.
 
 use mc_domain::{DocId, ProjectId, RecordId};
 
 use crate::{Error, Store, Tx};
 
-/// Hours after a recall within which what its caller opens or saves is taken to come of it.
+/// Hours after a recall in which an opened or saved item is attributed to it.
 const SESSION_HOURS: i32 = 12;
-/// Days after a recall within which a change that is merged is.
+/// Days after a recall in which a merged pull request is attributed to it.
 const CHANGE_DAYS: i32 = 14;
 
-/// What somebody opened.
+/// An opened item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
     /// A record.
@@ -19,31 +19,30 @@ pub enum Opened {
     Doc(DocId),
 }
 
-/// A place in the code: path, qualified name, first and last line.
+/// A location in the code: path, qualified name, first and last line.
 pub type CitedPlace = (String, Option<String>, Option<(i32, i32)>);
 
-/// What a save refers to.
+/// The references in a save.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cites {
-    /// Ids that it names: of records, documents or passages.
+    /// Ids of records, documents or passages.
     pub ids: Vec<uuid::Uuid>,
-    /// Addresses that it names.
+    /// URLs.
     pub urls: Vec<String>,
-    /// Files that it cites, and of each the qualified name or the first and last line.
+    /// Cited locations.
     pub places: Vec<CitedPlace>,
 }
 
 impl Cites {
-    /// Whether it refers to nothing.
+    /// Returns whether there are no references.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty() && self.urls.is_empty() && self.places.is_empty()
     }
 }
 
-/// Notes that whom the store was entered for opened what the newest of their bundles that holds it had handed out, if
-/// one did.
+/// Records that the store's principal opened an item, in the newest of their bundles that has it.
 pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(), Error> {
-    // Nobody's bundles are the background's.
+    // Only users have bundles, the background has none.
     let Some(user) = store.principal() else { return Ok(()) };
     let (record, doc) = match item {
         Opened::Record(id) => (Some(id.0), None),
@@ -72,8 +71,8 @@ pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(
     tx.commit().await
 }
 
-/// Notes what a save refers to of the newest bundles of whom the store was entered for, but for the records `besides`:
-/// the one that it made, and those that it replaced, which did not help.
+/// Records that a save of the store's principal refers to items of their bundles, in the newest
+/// bundle of each. `besides` are the saved record and those that it superseded, which did not help.
 pub async fn cited(
     store: &Store,
     project: ProjectId,
@@ -134,9 +133,9 @@ pub async fn cited(
     tx.commit().await
 }
 
-/// Notes which records that were recalled before cite a file that a merged change touched: those files whose text was
-/// read at the commit by which it was merged. It makes no difference whether the change is heard of or the commit is
-/// indexed first. A commit at which all of a repository was read tells nothing.
+/// Records that a merged pull request touched files cited by recalled records: the files whose text
+/// was indexed at the merge commit. The event and the indexing may come in either order. A commit
+/// at which all of a repository was read is no evidence.
 pub(crate) async fn merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<(), Error> {
     sqlx::query!(
         "with touched as (

@@ -1,4 +1,4 @@
-//! How the runs of CI on commits ended. What they say of a patch is decided by `mc.ci_of_patch`.
+//! Results of CI runs on commits. `mc.patch_ci_status` derives the status of a patch from them.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{CiConclusion, ProjectId};
@@ -7,28 +7,28 @@ use crate::error::word;
 use crate::pull_requests::TOLD_DAYS;
 use crate::{Error, Store, Tx};
 
-/// How a run of CI on a commit ended.
+/// The result of a CI run on a commit.
 #[derive(Debug, Clone)]
 pub struct CiResult {
-    /// The repository at its host, such as `octocat/hello`.
+    /// The repository at its provider, such as `octocat/hello`.
     pub repository: String,
     /// The commit.
     pub sha: String,
-    /// What ran; another run of the same name takes its place.
+    /// Name of the run; a later run of the same name replaces it.
     pub name: String,
-    /// How it ended.
+    /// Conclusion.
     pub conclusion: CiConclusion,
-    /// Where people look at it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
-    /// When it ended.
+    /// End of the run.
     pub completed_at: Option<DateTime<Utc>>,
-    /// When the host said so.
+    /// The provider's time of this state.
     pub source_updated_at: DateTime<Utc>,
 }
 
-/// Writes how a run ended, unless that is known of a newer one of that name; `false` where it is. What has not ended
-/// says nothing yet, and never takes the place of what has. Of two that ended at one moment a success counts: runs
-/// are repeated because they failed.
+/// Stores a result, unless a newer one of the same name is stored; returns whether it did. A
+/// pending run never replaces a completed one. Of two with the same time a success wins: runs are
+/// repeated because they failed.
 pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<bool, Error> {
     let told = sqlx::query!(
         "insert into ci_results as c (project_id, repository, sha, name, conclusion, url, completed_at, source_updated_at)
@@ -53,7 +53,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<b
     Ok(told.rows_affected() == 1)
 }
 
-/// How the runs on a commit ended, in all of a project's repositories, by name.
+/// Returns the results of a commit in all repositories of a project, by name.
 pub async fn of_commit(
     store: &Store,
     project: ProjectId,
@@ -82,7 +82,7 @@ pub async fn of_commit(
         .collect()
 }
 
-/// Forgets results of a project of long ago, but for those of commits that a record or a change names.
+/// Deletes old results of a project, except those of commits that a record or a pull request names.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = sqlx::query!(
         "delete from ci_results c

@@ -1,11 +1,12 @@
-//! What came by a connection and was not seen yet on the list of all that its system has: kept here, so that reading
-//! the list can take several jobs.
+//! Deletion candidates: imported items that a full listing of the resource has not shown yet. They
+//! are stored, because a reconciliation may take several jobs.
 
 use mc_domain::IntegrationId;
 
 use crate::{Error, Tx};
 
-/// Begins a list anew, for the tasks that came by a connection and are not known to be gone; answers how many there are.
+/// Starts a reconciliation of the tasks that an integration imported; returns their number. Tasks
+/// marked as deleted are left out.
 pub async fn seed_tasks(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
     forget(tx, id).await?;
     let expected = sqlx::query!(
@@ -19,7 +20,8 @@ pub async fn seed_tasks(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
     Ok(expected.rows_affected())
 }
 
-/// Begins a list anew, for the documents that came by a connection; answers how many ids they have.
+/// Starts a reconciliation of the documents that an integration imported; returns the number of
+/// their ids.
 pub async fn seed_docs(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
     forget(tx, id).await?;
     let expected = sqlx::query!(
@@ -32,7 +34,7 @@ pub async fn seed_docs(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
     Ok(expected.rows_affected())
 }
 
-/// Notes that these are there.
+/// Removes listed items from the candidates.
 pub async fn mark_seen(tx: &mut Tx, id: IntegrationId, ids: &[String]) -> Result<(), Error> {
     sqlx::query!(
         "delete from deletion_candidates where integration_id = $1 and external_id = any($2)",
@@ -44,7 +46,7 @@ pub async fn mark_seen(tx: &mut Tx, id: IntegrationId, ids: &[String]) -> Result
     Ok(())
 }
 
-/// Whether any was not seen yet.
+/// Returns whether there are candidates left.
 pub async fn has_any(tx: &mut Tx, id: IntegrationId) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
         r#"select exists (select from deletion_candidates where integration_id = $1) as "left!""#,
@@ -54,7 +56,7 @@ pub async fn has_any(tx: &mut Tx, id: IntegrationId) -> Result<bool, Error> {
     .await?)
 }
 
-/// Takes some of those that were not seen off the list, in order; none once all were taken.
+/// Removes and returns the next candidates, in order; empty when there are none.
 pub async fn take(tx: &mut Tx, id: IntegrationId, most: i64) -> Result<Vec<String>, Error> {
     Ok(sqlx::query_scalar!(
         "delete from deletion_candidates where integration_id = $1 and external_id in (

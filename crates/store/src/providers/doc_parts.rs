@@ -1,5 +1,5 @@
-//! Texts that documents are made of as other systems tell of them: the comments of an issue, the notes of a release.
-//! Each is kept by itself, so that it may be changed and taken away by itself, and in any order.
+//! Doc parts: comments, descriptions and release notes of which documents are assembled. Each is
+//! stored by itself, so that events may change and delete them in any order.
 
 use chrono::{DateTime, Utc};
 use mc_domain::ProjectId;
@@ -7,45 +7,45 @@ use mc_sanitizer::Sanitized;
 
 use crate::{Error, Tx};
 
-/// Days that a text is known to be gone: longer than what was said of it before can still come.
+/// Days that a deleted part is remembered: longer than earlier events about it can be delayed.
 const GONE_DAYS: i32 = 30;
 
-/// The document that texts belong to.
+/// The document of a part.
 #[derive(Debug, Clone, Copy)]
 pub struct DocKey<'a> {
-    /// Where it came from (`tracker:github`).
+    /// Source (`tracker:github`).
     pub source: &'a str,
-    /// Its id there.
+    /// Id at the source.
     pub doc_id: &'a str,
 }
 
-/// What is said of a text.
+/// A part as an event or a listing reports it.
 #[derive(Debug, Clone)]
 pub struct NewDocPart {
-    /// Its id among those of its document.
+    /// Id within the document.
     pub part_id: String,
-    /// Who wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// What it says; `None` where it is gone.
+    /// Text; `None` if the part was deleted.
     pub text: Option<Sanitized>,
-    /// When it was written.
+    /// Time of writing.
     pub sent_at: Option<DateTime<Utc>>,
-    /// When that was said of it.
+    /// The provider's time of this state.
     pub source_updated_at: DateTime<Utc>,
 }
 
-/// A text as stored.
+/// A stored part.
 #[derive(Debug, Clone)]
 pub struct DocPart {
-    /// Who wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// What it says, masked when it came.
+    /// Text, masked by the policy of its time of receipt.
     pub text: String,
-    /// When it was written.
+    /// Time of writing.
     pub sent_at: Option<DateTime<Utc>>,
 }
 
-/// Until the transaction ends nobody else writes texts of this document.
+/// Locks the parts of a document until the transaction ends.
 pub async fn lock(tx: &mut Tx, project: ProjectId, whole: DocKey<'_>) -> Result<(), Error> {
     sqlx::query!(
         "select pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'told', $1::text, $2::text, $3::text), 0))",
@@ -58,9 +58,9 @@ pub async fn lock(tx: &mut Tx, project: ProjectId, whole: DocKey<'_>) -> Result<
     Ok(())
 }
 
-/// Writes what is said of a text, unless something else was said since; answers whether it is another now. Of two
-/// words of one moment it is the last that counts that it is gone. One that was gone is there again where its system,
-/// asked later (`listed_at`), lists it.
+/// Stores a part, unless a newer state is stored; returns whether it changed. Of two states with
+/// the same time, the deletion wins. A deleted part is restored if a listing at a later time
+/// (`listed_at`) has it.
 pub async fn put(
     tx: &mut Tx,
     project: ProjectId,
@@ -93,8 +93,8 @@ pub async fn put(
     Ok(told.rows_affected() == 1)
 }
 
-/// Notes that all texts of a document but these parts are gone, of which nothing was said since its system listed them;
-/// answers whether any was there.
+/// Marks all parts of a document as deleted except `parts`, unless an event reported them after the
+/// listing; returns whether there were any.
 pub async fn delete_others(
     tx: &mut Tx,
     project: ProjectId,
@@ -117,7 +117,7 @@ pub async fn delete_others(
     Ok(gone.rows_affected() > 0)
 }
 
-/// The texts of a document that are not gone, the newest so many, oldest first.
+/// Returns the newest `most` parts of a document that are not deleted, oldest first.
 pub async fn list(
     tx: &mut Tx,
     project: ProjectId,
@@ -140,7 +140,7 @@ pub async fn list(
     Ok(texts)
 }
 
-/// Forgets texts of a project that have long been gone.
+/// Deletes parts of a project that were marked as deleted long ago.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = sqlx::query!(
         "delete from doc_parts

@@ -1,4 +1,5 @@
-//! What projects hear of other systems by asking them: which, how often, and where each stands.
+//! Integrations: a project's subscriptions to resources of connectors, with their schedule and
+//! state.
 
 mod data;
 mod sync;
@@ -17,112 +18,112 @@ pub use sync::{
     mark_reconciled, request_sync, request_wiki_syncs, reschedule, start_sync,
 };
 
-/// A connection as its project's people see it.
+/// An integration.
 #[derive(Debug, Clone)]
 pub struct Integration {
     /// Identifier.
     pub id: IntegrationId,
-    /// The operator's name for the system.
+    /// Name of the connector.
     pub connector: String,
-    /// What of it.
+    /// Resource of the connector: a repository, tracker project or space.
     pub resource: String,
-    /// Which of the things that it may be asked for.
+    /// Which kind of data it reads.
     pub capability: Capability,
-    /// How often it is asked.
+    /// Minutes between two sync runs.
     pub interval_minutes: i32,
-    /// Whether comments are asked for, where the policy lets them in.
+    /// Whether it reads comments, if the policy allows them.
     pub include_comments: bool,
-    /// Whether it is asked at all.
+    /// Whether it is paused.
     pub is_paused: bool,
-    /// Who made it, by login; absent where that user is gone.
+    /// Login of its creator; `None` if that user was deleted.
     pub created_by: Option<String>,
     /// When.
     pub created_at: DateTime<Utc>,
-    /// When it is asked next.
+    /// Next sync run.
     pub next_sync_at: DateTime<Utc>,
-    /// When a sync last came to its end.
+    /// Last successful sync run.
     pub last_success_at: Option<DateTime<Utc>>,
-    /// Why the last one did not; absent where it did.
+    /// Error of the last sync run; `None` if it succeeded.
     pub last_error: Option<String>,
-    /// How many have failed since.
+    /// Failed sync runs since the last success.
     pub consecutive_failures: i32,
-    /// Tasks that came by it.
+    /// Number of imported tasks.
     pub task_count: i64,
-    /// Documents that came by it.
+    /// Number of imported documents.
     pub document_count: i64,
-    /// How far the round of asking is that is not over.
+    /// The sync run in progress.
     pub current_run: Option<SyncRun>,
-    /// What the last one brought that is.
+    /// The last completed sync run.
     pub last_run: Option<SyncRun>,
 }
 
-/// All that is asked of a system from the first page to the last one, or to where that fails, over as many jobs as it
-/// takes.
+/// One pass of an integration from the first page to the last, or to the page that failed. It may
+/// take several jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncRun {
-    /// When it began; of one that is over, when it ended.
+    /// Start of the run; for a completed run, its end.
     pub at: DateTime<Utc>,
-    /// Pages that were read.
+    /// Pages read.
     pub pages: i64,
-    /// Issues and pages of wikis that were taken in, and index runs that were asked for.
+    /// Issues and wiki pages imported, and index runs requested.
     pub items: i64,
 }
 
-/// A connection to make.
+/// An integration to create.
 #[derive(Debug, Clone)]
 pub struct NewIntegration {
     /// Identifier.
     pub id: IntegrationId,
-    /// The operator's name for the system.
+    /// Name of the connector.
     pub connector: String,
-    /// What of it.
+    /// Resource of the connector.
     pub resource: String,
-    /// Which of the things that it may be asked for.
+    /// Which kind of data it reads.
     pub capability: Capability,
-    /// How often it is asked.
+    /// Minutes between two sync runs.
     pub interval_minutes: i32,
-    /// Whether comments are asked for.
+    /// Whether it reads comments.
     pub include_comments: bool,
 }
 
-/// What is to be otherwise of a connection; what is absent stays.
+/// An update of an integration; `None` keeps a value.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IntegrationUpdate {
-    /// How often it is asked.
+    /// Minutes between two sync runs.
     pub interval_minutes: Option<i32>,
-    /// Whether comments are asked for.
+    /// Whether it reads comments.
     pub include_comments: Option<bool>,
-    /// Whether it is asked at all.
+    /// Whether it is paused.
     pub is_paused: Option<bool>,
 }
 
-/// A connection that was removed.
+/// A deleted integration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedIntegration {
-    /// The operator's name for the system.
+    /// Name of the connector.
     pub connector: String,
-    /// What of it.
+    /// Resource of the connector.
     pub resource: String,
 }
 
-/// How those connections are to one system that are known to the asker.
+/// State of the integrations with one connector.
 #[derive(Debug, Clone)]
 pub struct ConnectorHealth {
-    /// The operator's name for the system.
+    /// Name of the connector.
     pub connector: String,
-    /// How many there are.
+    /// Number of integrations.
     pub integration_count: i64,
-    /// How many of them failed last.
+    /// Number of integrations whose last sync run failed.
     pub failing_count: i64,
-    /// When a sync of any last came to its end.
+    /// Last successful sync run of any of them.
     pub last_success_at: Option<DateTime<Utc>>,
-    /// Why the last did not, of one of those that fail.
+    /// Error of one of those that failed.
     pub last_error: Option<String>,
-    /// When the next one of those that are not paused is due.
+    /// Next sync run of any that is not paused.
     pub next_sync_at: Option<DateTime<Utc>>,
 }
 
-/// Makes a connection that is due at once.
+/// Creates an integration and enqueues its first sync.
 pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Result<(), Error> {
     let creator = tx.1.entry.map(|entry| entry.principal.0);
     sqlx::query!(
@@ -143,7 +144,8 @@ pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Re
     Ok(())
 }
 
-/// Changes a connection; `false` where there is none. One that goes on after a pause is due as it was.
+/// Updates an integration; returns `false` if there is none. A resumed integration keeps its due
+/// time.
 pub async fn change(
     tx: &mut Tx,
     project: ProjectId,
@@ -167,7 +169,8 @@ pub async fn change(
     Ok(done.rows_affected() == 1)
 }
 
-/// Removes a connection; `None` where there is none. What came by it stays, as what nobody brings up to date.
+/// Deletes an integration; returns `None` if there is none. Imported data stays and is no longer
+/// updated.
 pub async fn remove(
     tx: &mut Tx,
     project: ProjectId,
@@ -183,12 +186,12 @@ pub async fn remove(
     .await?)
 }
 
-/// A project's connections, in the order they were made.
+/// Returns the integrations of a project, in the order of creation.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Integration>, Error> {
     select(store, project, None).await
 }
 
-/// One of them.
+/// Returns one integration of a project.
 pub async fn find(
     store: &Store,
     project: ProjectId,
@@ -244,7 +247,7 @@ fn round(at: Option<DateTime<Utc>>, pages: i64, things: i64) -> Option<SyncRun> 
     at.map(|at| SyncRun { at, pages, items: things })
 }
 
-/// The key of the project that a connection is of, for the background.
+/// Returns the key of an integration's project, for the background.
 pub async fn project_of(store: &Store, id: IntegrationId) -> Result<Option<ProjectKey>, Error> {
     let key = sqlx::query_scalar!(
         "select p.key from integrations c join projects p on p.id = c.project_id where c.id = $1",
@@ -259,7 +262,8 @@ fn project_key(key: &str) -> Result<ProjectKey, Error> {
     ProjectKey::parse(key).map_err(|_| Error::Unreadable(format!("projects.key: {key}")))
 }
 
-/// How the connections are, by system: those of the project, or of all for the background.
+/// Returns the state of integrations by connector: of a project, or of all projects for the
+/// background.
 pub async fn health(
     store: &Store,
     project: Option<ProjectId>,

@@ -1,4 +1,4 @@
-//! Pull and merge requests as their hosts have them, with the commits and tasks that are theirs.
+//! Pull and merge requests with their commits, reviews and tasks.
 
 mod write;
 
@@ -16,49 +16,49 @@ use crate::{Error, Store};
 pub use write::{NewPullRequest, NewReview, insert_pushed_commits, upsert, upsert_review};
 pub(crate) use write::{TOLD_DAYS, prune};
 
-/// A change as stored.
+/// A stored pull request.
 #[derive(Debug, Clone)]
 pub struct PullRequest {
     /// Identifier.
     pub id: PullRequestId,
-    /// The host's own id.
+    /// The provider's id, such as `octocat/hello!12`.
     pub external_id: String,
     /// Title.
     pub title: String,
-    /// How far it has come.
+    /// State.
     pub state: PullRequestState,
-    /// Who wants it.
+    /// Author.
     pub author: Option<String>,
-    /// Its last commit.
+    /// Head commit.
     pub head_sha: Option<String>,
-    /// The commit that it became part of its base by.
+    /// Merge commit.
     pub merge_sha: Option<String>,
-    /// The branch that it is for.
+    /// Target branch.
     pub base_ref: Option<String>,
-    /// Where people look at it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
-    /// What the reviewers say together.
+    /// Combined state of all reviews.
     pub review_state: Option<PullRequestReview>,
-    /// What CI says of it.
+    /// CI status.
     pub ci_status: Option<CiVerdict>,
-    /// Those of the project's tasks that it speaks of, by their trackers' ids.
+    /// Ids of the project's tasks that it mentions, at their trackers.
     pub tasks: Vec<String>,
-    /// When the host said so.
+    /// The provider's time of this state.
     pub source_updated_at: DateTime<Utc>,
 }
 
-/// Which changes of a project.
+/// A filter of a project's pull requests.
 #[derive(Debug, Clone, Default)]
 pub struct PullRequestFilter {
-    /// That have come so far.
+    /// State.
     pub state: Option<PullRequestState>,
-    /// That speak of the task with this id of its tracker.
+    /// Id of a mentioned task at its tracker.
     pub task: Option<String>,
-    /// Heard of before this one.
+    /// Only pull requests created before this one.
     pub cursor: Option<PullRequestId>,
 }
 
-/// A project's changes, the newest first.
+/// Returns the pull requests of a project, newest first.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -68,7 +68,7 @@ pub async fn list(
     select(store, project, None, filter, limit).await
 }
 
-/// One change.
+/// Returns one pull request.
 pub async fn find(
     store: &Store,
     project: ProjectId,
@@ -78,7 +78,7 @@ pub async fn find(
     Ok(found.into_iter().next())
 }
 
-/// The live records that are about a commit of the change.
+/// Returns the live records about a commit of the pull request.
 pub async fn records(
     store: &Store,
     project: ProjectId,
@@ -151,7 +151,7 @@ async fn select(
         .collect()
 }
 
-/// What the reviewers say together: nothing counts more than that somebody wants something else.
+/// Combines reviews: one that requests changes outweighs all approvals.
 fn together(reviews: serde_json::Value) -> Result<Option<PullRequestReview>, Error> {
     #[derive(Deserialize)]
     struct Said {

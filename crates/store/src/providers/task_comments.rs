@@ -1,5 +1,5 @@
-//! What a task's tracker may be told of it: the records and dialogs that belong to it and are everybody's in the
-//! project, and the one comment of ours that names them there.
+//! Task comments: the comment that we post at a task's tracker, with the team's records and dialogs
+//! of the task. A person approves it, and a job posts it.
 
 use std::time::Duration;
 
@@ -10,103 +10,102 @@ use serde_json::json;
 use crate::jobs::{self, NewJob};
 use crate::{Error, Store, Tx, policies};
 
-/// The kind of job that writes the comment.
+/// Kind of the job that posts a comment.
 pub const JOB: &str = "post_task_comment";
-/// How often it is begun before it is given up.
+/// Attempts of the job.
 pub const JOB_STARTS: u16 = 8;
-/// How long one may take. No other writes beside it meanwhile.
+/// Timeout of one post; meanwhile no other worker posts the comment.
 pub const WRITE_TIME: Duration = Duration::from_mins(2);
-/// What is said of one that was given up without anybody living to say why.
+/// The reason of a discarded job that left none.
 const GIVEN_UP: &str = "it was given up; see the service's log, and agree to it again";
 
-/// What belongs to a task, the newest first.
+/// The records and dialogs of a task, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Linked {
-    /// Some of its records.
+    /// The newest records.
     pub records: Vec<LinkedRecord>,
-    /// How many there are.
+    /// Number of all records.
     pub records_in_all: i64,
-    /// Some of its dialogs.
+    /// The newest dialogs.
     pub dialogs: Vec<LinkedDialog>,
-    /// How many there are.
+    /// Number of all dialogs.
     pub dialogs_in_all: i64,
 }
 
-/// A record of the team.
+/// A team record.
 #[derive(Debug, Clone)]
 pub struct LinkedRecord {
     /// Identifier.
     pub id: RecordId,
-    /// What kind of a note it is.
+    /// Kind.
     pub kind: String,
     /// Title; may be empty.
     pub title: String,
 }
 
-/// A dialog that the team finds.
+/// A dialog that the team can find.
 #[derive(Debug, Clone, Copy)]
 pub struct LinkedDialog {
     /// Identifier.
     pub id: DialogId,
-    /// When it was last sent.
+    /// When it was last submitted.
     pub sent_at: DateTime<Utc>,
 }
 
-/// Where a task came from.
+/// The integration that imported a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskOrigin {
-    /// The connection.
+    /// Identifier.
     pub connection: IntegrationId,
-    /// The operator's name for the system.
+    /// Name of the connector.
     pub connector: String,
-    /// What of it.
+    /// Resource of the connector.
     pub resource: String,
 }
 
-/// How it is with the comment.
+/// State of a task's comment.
 #[derive(Debug, Clone)]
 pub struct TaskComment {
-    /// `waiting`, `written` or `failed`: what became of what was agreed to last.
+    /// `pending`, `posted` or `failed`: state of the last approved text.
     pub state: String,
-    /// Why it was not written, or not yet; empty where there is nothing to say.
+    /// Why it was not posted, or not yet; empty if there is no reason.
     pub reason: String,
-    /// The sum of the text that stands there; none where none does.
+    /// Digest of the posted text; `None` if there is none.
     pub posted_digest: Option<String>,
-    /// When that was written.
+    /// When that text was posted.
     pub posted_at: Option<DateTime<Utc>>,
 }
 
-/// What is to be done with what was agreed to.
+/// The result of [`begin`].
 #[derive(Debug)]
 pub enum PostStart {
-    /// Nothing: it is done, or something else was agreed to since.
+    /// It is posted already, or another text was approved since.
     Over,
-    /// It waits: another worker is writing there.
+    /// Another worker is posting the comment.
     Busy,
-    /// It is to be written now.
+    /// The comment to post.
     Writing(Box<CommentDraft>),
 }
 
-/// A comment that is to be written.
+/// A comment to post.
 #[derive(Debug, Clone)]
 pub struct CommentDraft {
     /// The task's project.
     pub project: ProjectId,
-    /// Its key.
+    /// The project's key.
     pub key: ProjectKey,
-    /// Its policy.
+    /// The project's policy.
     pub policy: Policy,
-    /// The tracker's own id of the task.
+    /// Id of the task at its tracker.
     pub external_id: String,
-    /// Where the task came from; none where by no connection that is asked.
+    /// The integration that imported the task; `None` if there is none, or it is paused.
     pub origin: Option<TaskOrigin>,
-    /// The comment that stands there.
+    /// Id of our comment at the tracker, if there is one.
     pub comment: Option<String>,
 }
 
-/// The records and dialogs of a task that are everybody's in its project, whoever asks: at most so many of either, the
-/// newest. Nothing private, nothing that waits for a reviewer, nothing that has expired, and nothing that nobody vouches
-/// for.
+/// Returns the newest `most` records and dialogs of a task that everyone in its project may see.
+/// Private, proposed, expired and untrusted records are left out.
 pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Error> {
     let records = sqlx::query!(
         r#"select id, kind, title, count(*) over () as "in_all!" from memory_records
@@ -142,7 +141,8 @@ pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Er
     })
 }
 
-/// By which connection a task of the project that was entered came, for members; `None` where by none that is asked.
+/// Returns the integration that imported a task, for members; `None` if there is none, or it is
+/// paused.
 pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>, Error> {
     let row = sqlx::query!(
         r#"select id as "id!", connector as "connector!", resource as "resource!" from mc.find_task_integration($1)"#,
@@ -157,7 +157,7 @@ pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>, E
     }))
 }
 
-/// How it is with the comment of a task; `None` where nobody ever agreed to one.
+/// Returns the state of a task's comment; `None` if none was ever approved.
 pub async fn standing(store: &Store, task: TaskId) -> Result<Option<TaskComment>, Error> {
     let row = sqlx::query!(
         r#"select state, reason, posted_digest, posted_at, mc.is_job_finished(job_id) as "is_over!"
@@ -178,8 +178,8 @@ pub async fn standing(store: &Store, task: TaskId) -> Result<Option<TaskComment>
     }))
 }
 
-/// Has a text written that whoever entered the project has agreed to. What was agreed to before and was not written
-/// yet is not any more.
+/// Approves a text for the store's principal and enqueues the job that posts it. It replaces an
+/// approved text that is not posted yet.
 pub async fn ask(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) -> Result<(), Error> {
     let requested_at = sqlx::query_scalar!(
         "insert into task_comments (task_id, project_id, digest, approved_by, approved_at)
@@ -210,7 +210,7 @@ pub async fn ask(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) ->
     Ok(())
 }
 
-/// Begins to write what was agreed to, and keeps others from doing so for as long as that may take.
+/// Starts to post an approved text and keeps other workers from doing so for [`WRITE_TIME`].
 pub async fn begin(store: &Store, task: TaskId, digest: &str) -> Result<PostStart, Error> {
     let mut tx = store.begin().await?;
     let waiting = sqlx::query_scalar!(
@@ -239,8 +239,8 @@ async fn take(tx: &mut Tx, task: TaskId, digest: &str) -> Result<PostStart, Erro
     Ok(writing.map_or(PostStart::Over, |writing| PostStart::Writing(Box::new(writing))))
 }
 
-/// What is being written, as it is by now: policy and connection may be others than when it was begun. `None` where
-/// something else was agreed to since, or the task was forgotten.
+/// Returns the comment with the present policy and integration. `None` if another text was approved
+/// since, or the task was erased.
 pub async fn reload(
     store: &Store,
     task: TaskId,
@@ -282,7 +282,7 @@ async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentD
     }))
 }
 
-/// Notes that the comment says what was agreed to. What was agreed to meanwhile still waits.
+/// Marks a text as posted. A text approved meanwhile stays pending.
 pub async fn written(
     tx: &mut Tx,
     task: TaskId,
@@ -304,7 +304,8 @@ pub async fn written(
     Ok(())
 }
 
-/// Notes why the comment was not written: not yet, or, where it `is_over`, not until somebody agrees to it again.
+/// Stores why a comment was not posted. With `is_over` it has failed until a person approves it
+/// again.
 pub async fn mark_failed(
     store: &Store,
     task: TaskId,
@@ -327,7 +328,7 @@ pub async fn mark_failed(
     Ok(())
 }
 
-/// The id of our own comment on a task, as its tracker knows it.
+/// Returns the id of our comment on a task at its tracker.
 pub async fn own_comment(
     tx: &mut Tx,
     project: ProjectId,
@@ -343,7 +344,7 @@ pub async fn own_comment(
     .await?)
 }
 
-/// Forgets what was written of a task at its tracker. The comment itself stays there.
+/// Deletes the state of a task's comment. The comment at the tracker stays.
 pub(crate) async fn forget(
     tx: &mut Tx,
     project: ProjectId,

@@ -1,4 +1,4 @@
-//! Tracker issues as the project knows them.
+//! Tasks: issues of trackers.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, IntegrationId, ProjectId, RecordId, TaskId};
@@ -10,10 +10,10 @@ use crate::{Error, Store, Tx, task_comments};
 /// A link of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLink {
-    /// What the link shows; may be empty.
+    /// Text of the link; may be empty.
     #[serde(default)]
     pub title: String,
-    /// Where it leads.
+    /// URL.
     pub url: String,
 }
 
@@ -22,13 +22,13 @@ pub struct TaskLink {
 pub struct Task {
     /// Identifier.
     pub id: TaskId,
-    /// The tracker's own id, such as `CS-214`.
+    /// Id at the tracker, such as `CS-214`.
     pub external_id: String,
-    /// Title; empty until the tracker is synced.
+    /// Title; empty until the task is synced.
     pub title: String,
-    /// The tracker's word for the state; `unknown` until synced.
+    /// State in the tracker's words; `unknown` until synced.
     pub status: String,
-    /// Who works on it.
+    /// Assignee.
     pub assignee: Option<String>,
     /// Labels.
     pub labels: Vec<String>,
@@ -38,42 +38,42 @@ pub struct Task {
     pub updated_at: DateTime<Utc>,
 }
 
-/// What a tracker says of a task.
+/// A task as its tracker reports it.
 #[derive(Debug, Clone)]
 pub struct NewTask {
-    /// The tracker's own id.
+    /// Id at the tracker.
     pub external_id: String,
     /// Title.
     pub title: Sanitized,
-    /// State, in the tracker's words.
+    /// State in the tracker's words.
     pub status: Option<String>,
-    /// Who works on it.
+    /// Assignee.
     pub assignee: Option<String>,
     /// Labels.
     pub labels: Vec<String>,
     /// Links.
     pub links: Vec<TaskLink>,
-    /// Whether that is all the tracker has. Where it is not, what is left out stays as it was.
+    /// Whether these are all fields. If not, absent ones keep their value.
     pub is_whole: bool,
-    /// When the tracker said so; now when absent.
+    /// The tracker's time of this state; now if absent.
     pub source_updated_at: Option<DateTime<Utc>>,
 }
 
-/// What [`upsert`] did.
+/// The result of [`upsert`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upserted {
-    /// A new row.
+    /// A new task.
     Created,
-    /// An existing row changed.
+    /// A changed task.
     Updated,
-    /// Nothing to change.
+    /// No change.
     Unchanged,
 }
 
-/// Writes what the tracker says of a task, unless it has said otherwise since.
+/// Stores a task, unless a newer state is stored.
 pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<Upserted, Error> {
     let links = to_json(&task.links);
-    // What is said once more is said later, too: what was said in between may still come.
+    // An unchanged state still updates its time: older states may arrive later.
     let row = sqlx::query!(
         r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels, links, source_updated_at)
            values ($1, $2, $3, $4, coalesce($5, 'unknown'), $6, $7, $8, coalesce($9, now()))
@@ -110,7 +110,7 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
     })
 }
 
-/// Whether a task is gone at its tracker, or is not for everybody there.
+/// Returns whether a task is marked as deleted: deleted at its tracker, or no longer visible.
 pub async fn is_deleted(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<bool, Error> {
     let status = sqlx::query_scalar!(
         "select status from tasks where project_id = $1 and external_id = $2",
@@ -122,8 +122,9 @@ pub async fn is_deleted(tx: &mut Tx, project: ProjectId, external_id: &str) -> R
     Ok(status.as_deref() == Some("deleted"))
 }
 
-/// Forgets what the tracker said of a task that is gone there. The task stays, for what was linked to it, and
-/// so that what was said of it before and comes later does not bring it back. `false` where it was heard of since.
+/// Clears the content of a task that was deleted at its tracker; returns `false` if a newer state
+/// is stored. The row stays for what is linked to it, and so that a delayed older state does not
+/// restore the task.
 pub async fn mark_deleted(
     tx: &mut Tx,
     project: ProjectId,
@@ -151,9 +152,10 @@ pub async fn mark_deleted(
     Ok(is_deleted)
 }
 
-/// Forgets what the tracker said of a task that it did not list when a connection asked. That one may be hidden rather
-/// than gone, and be seen again as it was, so its last word keeps its time: said once more it brings the task back.
-/// `false` where there is none, it was heard of since, or another connection, which may see more, has brought it.
+/// Clears the content of a task that a full listing of an integration did not show. The task may be
+/// hidden rather than deleted, so the time of its last state is kept: the same state restores it.
+/// Returns `false` if there is no such task, a newer state is stored, or another integration, which
+/// may see more, has imported it.
 pub async fn mark_missing_deleted(
     tx: &mut Tx,
     project: ProjectId,
@@ -179,7 +181,7 @@ pub async fn mark_missing_deleted(
     Ok(is_deleted)
 }
 
-/// Forgets what people said about a task at its tracker, which connections keep as documents beside it, and what we did.
+/// Deletes the documents of a task's comments, and the state of our own comment.
 async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
     task_comments::forget(tx, project, external_id).await?;
     sqlx::query!(
@@ -192,8 +194,9 @@ async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Resu
     Ok(())
 }
 
-/// Forgets what was told of a task, and what was said of it, whoever told it; `None` where there is none. The task stays, for what is linked
-/// to it, and so that what was said of it before and comes later does not bring it back.
+/// Clears the content of a task and of its comments, from any source; returns `None` if there is
+/// none. The row stays for what is linked to it, and so that a delayed older state does not restore
+/// the task.
 pub async fn forget(
     tx: &mut Tx,
     project: ProjectId,
@@ -214,7 +217,7 @@ pub async fn forget(
     Ok(id.map(TaskId::from))
 }
 
-/// The task's id; a task that no tracker has told of yet is created with its id alone.
+/// Returns the task's id; an unknown task is created with its external id alone.
 pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<TaskId, Error> {
     let row = sqlx::query!(
         "insert into tasks (id, project_id, external_id) values ($1, $2, $3)
@@ -229,7 +232,7 @@ pub async fn ensure(tx: &mut Tx, project: ProjectId, external_id: &str) -> Resul
     Ok(row.id.into())
 }
 
-/// The task with this id of the tracker.
+/// Returns the task with this id at its tracker.
 pub async fn find(
     store: &Store,
     project: ProjectId,
@@ -259,7 +262,7 @@ pub async fn find(
     .transpose()
 }
 
-/// The dialogs and records that are linked to the task.
+/// Returns the dialogs and live records that are linked to the task.
 pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<RecordId>), Error> {
     let dialogs =
         sqlx::query_scalar!("select id from dialogs where task_id = $1 order by id", task.0)
@@ -278,7 +281,7 @@ pub async fn linked(store: &Store, task: TaskId) -> Result<(Vec<DialogId>, Vec<R
     ))
 }
 
-/// Links live records of the project to the task; answers those there were.
+/// Links live records of the project to the task; returns those that exist.
 pub async fn link_records(
     tx: &mut Tx,
     project: ProjectId,

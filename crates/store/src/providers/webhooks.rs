@@ -1,4 +1,4 @@
-//! Webhooks: where other systems tell of what happens there, and what they told.
+//! Webhooks: URLs with a secret by which providers send events to a project.
 
 mod deliveries;
 
@@ -17,39 +17,39 @@ pub use deliveries::{
     mark_completed, replay,
 };
 
-/// A hook as its project's people see it.
+/// A webhook.
 #[derive(Debug, Clone)]
 pub struct Webhook {
-    /// Identifier, a part of the address that deliveries go to.
+    /// Identifier, a part of its URL.
     pub id: WebhookId,
-    /// Who sends.
+    /// The provider that sends to it.
     pub provider: Provider,
-    /// Who made it, by login; absent where that user is gone.
+    /// Login of its creator; `None` if that user was deleted.
     pub created_by: Option<String>,
     /// When.
     pub created_at: DateTime<Utc>,
-    /// Until when the secret before the present one counts.
+    /// Until when the previous secret is valid.
     pub previous_secret_expires_at: Option<DateTime<Utc>>,
-    /// When something was last delivered.
+    /// Time of the last delivery.
     pub last_delivery_at: Option<DateTime<Utc>>,
 }
 
-/// A hook as what receives for it needs it.
+/// A webhook with what its receiver needs.
 #[derive(Debug)]
 pub struct WebhookCredentials {
     /// Identifier.
     pub id: WebhookId,
-    /// The project that hears of it.
+    /// Its project.
     pub project: ProjectId,
-    /// What that masks.
+    /// The project's policy.
     pub policy: Policy,
-    /// Who sends.
+    /// The provider that sends to it.
     pub provider: Provider,
-    /// What deliveries are signed with, sealed: the present one, then the one before as long as it counts.
+    /// The encrypted secrets: the present one, then the previous one while it is valid.
     pub ciphertext: Vec<Vec<u8>>,
 }
 
-/// Adds a hook, with what its deliveries are signed with, sealed.
+/// Creates a webhook with its encrypted secret.
 pub async fn create(
     tx: &mut Tx,
     project: ProjectId,
@@ -71,14 +71,14 @@ pub async fn create(
     Ok(())
 }
 
-/// Puts another secret in the place of a hook's, which counts for so long besides; `None` where there is no
-/// such hook.
+/// Replaces the secret of a webhook; the previous one stays valid for `previous_valid_for`. Returns
+/// `None` if there is no such webhook.
 pub async fn rotate_secret(
     tx: &mut Tx,
     project: ProjectId,
     id: WebhookId,
     sealed: &[u8],
-    former_for: Duration,
+    previous_valid_for: Duration,
 ) -> Result<Option<Provider>, Error> {
     let source = sqlx::query_scalar!(
         "update webhooks set secret = $3, previous_secret = case when $4::float8 > 0 then secret end,
@@ -87,14 +87,14 @@ pub async fn rotate_secret(
         project.0,
         id.0,
         sealed,
-        former_for.as_secs_f64()
+        previous_valid_for.as_secs_f64()
     )
     .fetch_optional(&mut *tx.0)
     .await?;
     source.as_deref().map(word).transpose()
 }
 
-/// Removes a hook with all that came through it, and answers who sent it; `None` where there is none.
+/// Deletes a webhook with its deliveries and returns its provider; `None` if there is none.
 pub async fn remove(
     tx: &mut Tx,
     project: ProjectId,
@@ -110,7 +110,7 @@ pub async fn remove(
     source.as_deref().map(word).transpose()
 }
 
-/// A project's hooks, in the order they were made.
+/// Returns the webhooks of a project, in the order of creation.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Webhook>, Error> {
     let rows = sqlx::query!(
         r#"select h.id, h.provider, h.created_at, u.login as "created_by?", d.received_at as "last_delivery_at?",
@@ -138,7 +138,7 @@ pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Webhook>, Err
         .collect()
 }
 
-/// The hook with this id of any project, for whoever receives for it; the background's alone to ask.
+/// Returns a webhook of any project for the receiver, which runs as worker.
 pub async fn find_for_receipt(
     store: &Store,
     id: WebhookId,
@@ -163,7 +163,7 @@ pub async fn find_for_receipt(
     .transpose()
 }
 
-/// Forgets secrets that count no more, of all projects.
+/// Deletes expired previous secrets of all projects.
 pub(crate) async fn delete_expired_secrets(store: &Store) -> Result<(), Error> {
     sqlx::query!(
         "update webhooks set previous_secret = null, previous_secret_expires_at = null where previous_secret_expires_at < now()"

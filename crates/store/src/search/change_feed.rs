@@ -1,15 +1,15 @@
-//! The change feed: which passages changed, in the order their transactions may be relied on.
+//! The change feed: changed passages, in an order that a reader can follow without gaps.
 //!
-//! Sequence numbers are given out when a row is written and become visible when it commits, so
-//! reading "everything above the last number" skips a transaction that commits late. The feed is
-//! therefore ordered by transaction id, and a reader's cursor never passes the oldest transaction
-//! that still runs ([`FeedPage::horizon`]).
+//! A sequence number is assigned when a row is written and becomes visible at commit, so reading
+//! "everything above the last number" skips a transaction that commits late. The feed is therefore
+//! ordered by transaction id, and a reader's cursor never passes the oldest running transaction
+//! ([`FeedPage::horizon`]).
 
 use mc_domain::PassageId;
 
 use crate::{Error, Store};
 
-/// A position in the feed: everything at or before it has been applied.
+/// A position in the feed: all entries at or before it are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FeedCursor {
     /// Transaction id (64 bits, never wraps).
@@ -18,30 +18,30 @@ pub struct FeedCursor {
     pub seq: i64,
 }
 
-/// A change: the passage was written or deleted.
+/// An entry: the passage was written or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedEntry {
-    /// Transaction that made it.
+    /// Id of the transaction.
     pub txid: u64,
     /// Sequence number.
     pub seq: i64,
-    /// What changed; read its present state.
+    /// The changed passage; read its present state.
     pub passage: PassageId,
 }
 
-/// A part of the feed.
+/// A page of the feed.
 #[derive(Debug, Clone)]
 pub struct FeedPage {
     /// Committed changes after the cursor, in order.
     pub entries: Vec<FeedEntry>,
-    /// Transactions below this are all over. The cursor may move past entries below it; those at
-    /// or above it may be applied, but must be read again.
+    /// All transactions below this have ended. The cursor may pass entries below it; entries at or
+    /// above it may be applied, but must be read again.
     pub horizon: u64,
 }
 
-/// Changes after `cursor`, at most `limit`.
+/// Returns changes after `cursor`, at most `limit`.
 pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result<FeedPage, Error> {
-    // One statement has one snapshot: a horizon of a newer one could step over a late commit.
+    // One statement has one snapshot: the horizon of a newer one could pass a late commit.
     let mut session = store.plain().await?;
     let rows = sqlx::query!(
         r#"select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "horizon!",
@@ -69,8 +69,8 @@ pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result
     Ok(FeedPage { entries: entries.collect(), horizon })
 }
 
-/// The last transaction whose changes may have been deleted from the feed: a reader that stands at
-/// or before it has missed some.
+/// Returns the last transaction whose entries may have been deleted. A reader at or before it has
+/// missed some.
 pub async fn pruned(store: &Store) -> Result<u64, Error> {
     let txid =
         sqlx::query_scalar!(r#"select txid::text::bigint as "txid!" from change_feed_watermark"#)
@@ -79,8 +79,8 @@ pub async fn pruned(store: &Store) -> Result<u64, Error> {
     Ok(txid.cast_unsigned())
 }
 
-/// The position before which nothing is missing now. Taken before a full read of the passages, it
-/// is where following goes on afterwards.
+/// Returns the position before which no entry can appear. Taken before a full read of the passages,
+/// it is where following starts.
 pub async fn safe_position(store: &Store) -> Result<FeedCursor, Error> {
     Ok(FeedCursor { txid: horizon(store).await?, seq: 0 })
 }
@@ -94,8 +94,7 @@ async fn horizon(store: &Store) -> Result<u64, Error> {
     Ok(xmin.cast_unsigned())
 }
 
-/// Tells of passages once more, to every index that follows: they may have changed since they were told of, or be
-/// gone.
+/// Publishes passages to the feed again, changed or deleted ones included.
 pub async fn republish(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
     sqlx::query!("insert into change_feed (passage_id) select * from unnest($1::uuid[])", &ids)

@@ -1,7 +1,8 @@
-//! Commit history of indexed repositories: which files each commit touched, by the names they have now.
+//! Commit history of indexed repositories: the files that each commit touched, by their present
+//! names.
 //!
-//! Rows are written by index runs alone. The passage of a commit holds its cleaned, sanitized message; a search over
-//! code reads which files the nearest commits touched.
+//! Only index runs write rows. The passage of a commit is its cleaned, sanitized message; a search
+//! of code reads which files the nearest commits touched.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,18 +16,19 @@ use crate::passages::{NewPassage, PassageFilter, content_hash};
 use crate::repositories::Repository;
 use crate::{Error, Store, Tx};
 
-/// Commits deleted in one statement.
+/// Commits deleted per statement.
 const DELETED_AT_ONCE: usize = 500;
 
-/// Place of a commit's passages in the embedding queue: behind those of code and notes, whose is 0.
+/// Priority of a commit's passages in the embedding queue, after those of code and notes, which
+/// have 0.
 pub(crate) const EMBEDDING_PRIORITY: i16 = 1;
 
-/// Up to which commit the history of a repository was read, and by which rules it was masked.
+/// The commit up to which a repository's history is complete, and the masking rules in force then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The commit; empty where nothing was read, or not to its end.
+    /// The commit; empty if the history is not complete.
     pub sha: String,
-    /// [`crate::policies::fingerprint`] of the rules.
+    /// [`crate::policies::fingerprint`] of the policy.
     pub masking_fingerprint: i64,
 }
 
@@ -39,11 +41,11 @@ pub struct NewCommit {
     pub subject: Sanitized,
     /// The cleaned message.
     pub message: Sanitized,
-    /// When it was committed.
+    /// Commit time.
     pub committed_at: DateTime<Utc>,
-    /// [`Trust::Imported`], or [`Trust::Untrusted`] where the message addresses a model.
+    /// [`Trust::Imported`], or [`Trust::Untrusted`] if the message contains a prompt injection.
     pub trust: Trust,
-    /// The indexed files that it touched, by their paths now.
+    /// The indexed files that the commit touched.
     pub files: Vec<FileId>,
 }
 
@@ -56,11 +58,11 @@ pub struct Commit {
     pub sha: String,
     /// First line of the message.
     pub subject: String,
-    /// When it was committed.
+    /// Commit time.
     pub committed_at: DateTime<Utc>,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
-    /// Paths of the indexed files that it touched, sorted.
+    /// Paths of the indexed files that the commit touched, sorted.
     pub files: Vec<String>,
 }
 
@@ -76,7 +78,8 @@ pub async fn position(store: &Store, repository: RepositoryId) -> Result<Positio
     row.ok_or(Error::Gone)
 }
 
-/// Notes up to which commit history is complete; an empty name makes the next run read all of it again.
+/// Sets the [`Position`] of a repository. An empty commit makes the next run read the whole
+/// history.
 pub async fn set_position(
     tx: &mut Tx,
     repository: RepositoryId,
@@ -93,7 +96,7 @@ pub async fn set_position(
     Ok(())
 }
 
-/// The object names of all stored commits of a repository.
+/// Returns the object names of all stored commits of a repository.
 pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashSet<String>, Error> {
     let shas = sqlx::query_scalar!(
         "select sha from history_commits where repository_id = $1",
@@ -104,8 +107,8 @@ pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashSet<St
     Ok(shas.into_iter().collect())
 }
 
-/// Stores commits with their passages; those that are stored already are left as they are. The files that they touched
-/// are stored by [`touch`].
+/// Stores commits with their passages; stored ones stay as they are. [`touch`] stores their files.
+/// Returns the number of new passages.
 pub async fn insert(
     tx: &mut Tx,
     repository: &Repository,
@@ -179,7 +182,8 @@ async fn insert_passages(
     Ok(done.rows_affected())
 }
 
-/// Stores which files the commits touched, for those commits that are stored. A file that is gone is left out.
+/// Stores which files the commits touched. Commits that are not stored and deleted files are
+/// skipped.
 pub async fn touch(
     tx: &mut Tx,
     repository: &Repository,
@@ -205,7 +209,7 @@ pub async fn touch(
     Ok(())
 }
 
-/// Forgets which files the commits of a repository touched, before all of it is stored again.
+/// Deletes which files the commits of a repository touched, before all of it is stored again.
 pub async fn untouch_all(tx: &mut Tx, repository: RepositoryId) -> Result<(), Error> {
     sqlx::query!(
         "delete from history_commit_files t using history_commits c
@@ -217,7 +221,7 @@ pub async fn untouch_all(tx: &mut Tx, repository: RepositoryId) -> Result<(), Er
     Ok(())
 }
 
-/// Moves what is known of renamed files (from, to) to the files that they became.
+/// Assigns the commits of renamed files (from, to) to the new files.
 pub async fn follow_renames(tx: &mut Tx, renames: &[(FileId, FileId)]) -> Result<(), Error> {
     let from: Vec<Uuid> = renames.iter().map(|(from, _)| from.0).collect();
     let moved = sqlx::query!(
@@ -227,7 +231,7 @@ pub async fn follow_renames(tx: &mut Tx, renames: &[(FileId, FileId)]) -> Result
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    // Two statements: files may have swapped their names, so a new row can equal one that is deleted here.
+    // Two statements, because files may swap names: a new row can equal one that is deleted here.
     let to: HashMap<Uuid, Uuid> = renames.iter().map(|(from, to)| (from.0, to.0)).collect();
     let commits: Vec<Uuid> = moved.iter().map(|row| row.commit_id).collect();
     let files: Vec<Uuid> = moved.iter().filter_map(|row| to.get(&row.file_id).copied()).collect();
@@ -244,7 +248,7 @@ pub async fn follow_renames(tx: &mut Tx, renames: &[(FileId, FileId)]) -> Result
     Ok(())
 }
 
-/// Deletes commits of a repository by their object names, with their passages.
+/// Deletes commits of a repository with their passages; returns their number.
 pub async fn delete(
     store: &Store,
     repository: RepositoryId,
@@ -264,7 +268,7 @@ pub async fn delete(
     Ok(deleted)
 }
 
-/// Deletes all but the newest `keep` commits of a repository; returns how many went.
+/// Deletes all but the newest `keep` commits of a repository; returns the number of deleted ones.
 pub async fn prune(tx: &mut Tx, repository: RepositoryId, keep: i64) -> Result<u64, Error> {
     let done = sqlx::query!(
         "delete from history_commits where id in (
@@ -278,7 +282,7 @@ pub async fn prune(tx: &mut Tx, repository: RepositoryId, keep: i64) -> Result<u
     Ok(done.rows_affected())
 }
 
-/// Which files of the project each of these passages' commits touched.
+/// Returns the files of the project that the commits of these passages touched.
 pub async fn touched(
     store: &Store,
     project: ProjectId,
@@ -297,8 +301,8 @@ pub async fn touched(
     Ok(rows.into_iter().map(|row| (row.id.into(), row.file_id.into())).collect())
 }
 
-/// Passages that can stand for files: of each file those among `found`, or else its first one that defines something.
-/// Files outside of the filter's languages and paths have none.
+/// Returns one or more passages for each file: those among `found`, or else its first one that
+/// defines a symbol. Files outside the filter's languages and paths have none.
 pub async fn representatives(
     store: &Store,
     filter: &PassageFilter,
@@ -335,7 +339,7 @@ pub async fn representatives(
     Ok(rows.into_iter().map(|row| (row.file_id.into(), row.id.into())).collect())
 }
 
-/// The commits of these passages, with the paths that they touched.
+/// Returns the commits of these passages.
 pub async fn of_passages(
     store: &Store,
     project: ProjectId,

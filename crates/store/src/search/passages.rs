@@ -1,4 +1,4 @@
-//! Passages: the one shape that search sees, whatever a text came from.
+//! Passages: the unit of search, whatever its source.
 
 mod filter;
 mod load;
@@ -18,7 +18,7 @@ pub use new::{NewPassage, embedding_text};
 pub use view::{CodeFacet, CommitFacet, DocFacet, IndexedPassage, Passage, RecordFacet};
 pub use write::{PassageSource, put_only, put_only_for, remove, replace};
 
-/// What the keyword index needs of these passages; those that are gone are left out.
+/// Returns the fields of passages that the keyword index needs; deleted passages are left out.
 pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPassage>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
@@ -51,7 +51,7 @@ pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPass
         .collect()
 }
 
-/// At most `limit` ids of passages of all projects after an id, in order.
+/// Returns at most `limit` ids of passages of all projects after an id, in order.
 pub async fn ids_after(
     store: &Store,
     after: Option<PassageId>,
@@ -67,7 +67,7 @@ pub async fn ids_after(
     Ok(ids.into_iter().map(PassageId::from).collect())
 }
 
-/// At most `limit` passages of all projects after an id, in id order, for building a new index.
+/// Returns at most `limit` passages of all projects after an id, in order, to build an index.
 pub async fn indexed_after(
     store: &Store,
     after: Option<PassageId>,

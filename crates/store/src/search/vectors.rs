@@ -1,4 +1,4 @@
-//! Vectors, of several models side by side, and the queue of passages that still need one.
+//! Vectors of several models, their HNSW indexes, and the embedding queue.
 
 mod backlog;
 mod hnsw;
@@ -21,24 +21,24 @@ pub(crate) use hnsw::{Graphs, graphs};
 pub use nearest::{VectorPlacement, extent, near_to, nearest, nearest_in, nearest_of};
 pub use progress::{FailedPassage, Progress, failing, progress, retry_failed};
 
-/// The longest vectors of half precision that pgvector's HNSW index takes.
+/// The most dimensions of half precision that pgvector's HNSW index supports.
 const MAX_DIMENSIONS: i32 = 4_000;
 
-/// An embedding model known to the database.
+/// An embedding model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Number under which its vectors are kept.
+    /// Number of the model in the database.
     pub id: i16,
-    /// Weights and quantisation, such as `all-minilm-l6-v2-int8`.
+    /// Name of weights and quantization, such as `all-minilm-l6-v2-int8`.
     pub name: String,
-    /// Length of its vectors.
+    /// Dimensions of its vectors.
     pub dimensions: i32,
-    /// How to open it again; no secrets.
+    /// Configuration to open the model again; no secrets.
     pub provider: serde_json::Value,
 }
 
-/// Finds or adds the model. One that comes back with other dimensions is refused: it is another model and
-/// wants another name.
+/// Finds or adds a model. [`Error::Unsuitable`] if its vectors have too many dimensions, or others
+/// than before: another model needs another name.
 pub async fn register_model(
     store: &Store,
     name: &str,
@@ -78,7 +78,7 @@ pub async fn register_model(
     Ok(model)
 }
 
-/// Every model that has vectors here, oldest first.
+/// Returns all models with vectors, oldest first.
 pub async fn models(store: &Store) -> Result<Vec<Model>, Error> {
     Ok(sqlx::query_as!(
         Model,
@@ -88,7 +88,7 @@ pub async fn models(store: &Store) -> Result<Vec<Model>, Error> {
     .await?)
 }
 
-/// How many vectors a model has.
+/// Counts the vectors of a model.
 pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
     Ok(sqlx::query_scalar!(
         r#"select count(*) as "count!" from embeddings where model_id = $1"#,
@@ -98,8 +98,8 @@ pub async fn count(store: &Store, model: &Model) -> Result<i64, Error> {
     .await?)
 }
 
-/// Stores the vectors of a batch and takes it off the queue. A passage that changed or went away
-/// meanwhile is passed over; its new text is in the queue by itself.
+/// Stores the vectors of a batch and removes its passages from the queue. A passage that changed or
+/// was deleted is skipped; the queue has its new text.
 pub async fn store_batch(
     store: &Store,
     model: &Model,
@@ -114,7 +114,7 @@ pub async fn store_batch(
     put_all(&mut connection, model, items).await
 }
 
-/// Stores one vector, if the passage still says what was embedded, and takes it off the queue.
+/// Stores the vector of a passage, unless its text changed, and removes it from the queue.
 pub async fn put(
     tx: &mut Tx,
     model: &Model,
@@ -125,7 +125,7 @@ pub async fn put(
     put_all(&mut tx.0, model, [Item { passage, text_hash, vector }].into_iter()).await
 }
 
-/// The vector of a passage that said what has this hash.
+/// A passage, the hash of its text, and its vector.
 struct Item<'a> {
     passage: PassageId,
     text_hash: &'a [u8],
@@ -168,8 +168,7 @@ async fn put_all<'a>(
     Ok(())
 }
 
-/// The vector is there already under this text's hash: what [`put`] is to be called with for a
-/// passage that was just written.
+/// Returns the hash that [`put`] takes for a passage that was just written.
 pub fn text_hash(passage: &crate::passages::NewPassage) -> Vec<u8> {
     crate::passages::content_hash(passage)
 }

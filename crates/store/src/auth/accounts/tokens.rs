@@ -6,41 +6,41 @@ use mc_domain::{Scopes, TokenId, UserId};
 use super::{SecretHash, read_scopes, scope_words};
 use crate::{Error, Store, Tx};
 
-/// A personal access token as its owner sees it; the secret itself is not kept.
+/// A personal access token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessToken {
     /// Identifier.
     pub id: TokenId,
-    /// What its owner calls it.
+    /// Name given by the owner.
     pub name: String,
     /// The secret's last characters.
     pub hint: String,
-    /// What it may be used for.
+    /// Scopes.
     pub scopes: Scopes,
     /// Creation.
     pub created_at: DateTime<Utc>,
-    /// When it ends; `None`: never.
+    /// Expiry; `None` for never.
     pub expires_at: Option<DateTime<Utc>>,
     /// Last use, to the minute.
     pub last_used_at: Option<DateTime<Utc>>,
-    /// When it was revoked.
+    /// Time of revocation.
     pub revoked_at: Option<DateTime<Utc>>,
 }
 
 /// A token to add.
 #[derive(Debug, Clone)]
 pub struct NewToken<'a> {
-    /// Who comes in by it.
+    /// The owner.
     pub user: UserId,
-    /// What its owner calls it.
+    /// Name given by the owner.
     pub name: &'a str,
     /// sha256 of the secret.
     pub hash: &'a SecretHash,
     /// The secret's last characters.
     pub hint: &'a str,
-    /// What it may be used for.
+    /// Scopes.
     pub scopes: Scopes,
-    /// When it ends.
+    /// Expiry.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
@@ -64,7 +64,7 @@ pub async fn create_token(tx: &mut Tx, token: &NewToken<'_>) -> Result<AccessTok
     row.into_token()
 }
 
-/// A user's tokens, newest first, those that were revoked among them.
+/// Returns a user's tokens, newest first, with the revoked ones.
 pub async fn tokens(store: &Store, user: UserId) -> Result<Vec<AccessToken>, Error> {
     let rows = sqlx::query_as!(
         TokenRow,
@@ -77,7 +77,7 @@ pub async fn tokens(store: &Store, user: UserId) -> Result<Vec<AccessToken>, Err
     rows.into_iter().map(TokenRow::into_token).collect()
 }
 
-/// Revokes a token of the user at once; `false` when there is none that was valid.
+/// Revokes a token of the user; returns `false` if there is no valid one.
 pub async fn revoke(tx: &mut Tx, user: UserId, token: TokenId) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update access_tokens set revoked_at = now()
@@ -90,8 +90,8 @@ pub async fn revoke(tx: &mut Tx, user: UserId, token: TokenId) -> Result<bool, E
     Ok(done.rows_affected() == 1)
 }
 
-/// Revokes a token at once, whoever's it is, for those who administer the service; answers whose it was,
-/// and `None` when there is none that was valid.
+/// Revokes a token of any user, for service administrators; returns its owner, or `None` if there
+/// is no valid one.
 pub async fn revoke_any(tx: &mut Tx, token: TokenId) -> Result<Option<UserId>, Error> {
     let user = sqlx::query_scalar!(
         "update access_tokens set revoked_at = now() where id = $1 and revoked_at is null

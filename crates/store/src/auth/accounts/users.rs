@@ -1,47 +1,47 @@
-//! Users.
+//! Users: people and agents.
 
 use chrono::{DateTime, Utc};
 use mc_domain::UserId;
 
 use crate::{Error, Store, Tx, sessions};
 
-/// A person, or a program that acts by itself.
+/// A person, or an agent: a program that acts by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// Identifier.
     pub id: UserId,
-    /// The name to come in with; unique whatever the case.
+    /// Login name; unique regardless of case.
     pub login: String,
-    /// Name for people; may be empty.
+    /// Display name; may be empty.
     pub name: String,
-    /// Address; for people to see, never to decide by.
+    /// Email address; for display, never for decisions.
     pub email: Option<String>,
-    /// A program: its role is nowhere above `agent`.
+    /// Whether the user is an agent, whose role is at most `agent`.
     pub is_agent: bool,
-    /// Administers the service itself.
+    /// Whether the user is a service administrator.
     pub is_admin: bool,
     /// Creation.
     pub created_at: DateTime<Utc>,
-    /// Since when the user may no longer come in.
+    /// When the user was disabled.
     pub disabled_at: Option<DateTime<Utc>>,
 }
 
 /// A user to add.
 #[derive(Debug, Clone)]
 pub struct NewUser<'a> {
-    /// The name to come in with.
+    /// Login name.
     pub login: &'a str,
-    /// Name for people.
+    /// Display name.
     pub name: &'a str,
-    /// Address.
+    /// Email address.
     pub email: Option<&'a str>,
-    /// A program.
+    /// Whether the user is an agent.
     pub is_agent: bool,
-    /// Administers the service itself; no program does.
+    /// Whether the user is a service administrator; an agent can't be.
     pub is_admin: bool,
 }
 
-/// Adds a user; a login that is taken is [`Error::Exists`].
+/// Adds a user; [`Error::Exists`] if the login is taken.
 pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User, Error> {
     Ok(sqlx::query_as!(
         User,
@@ -59,20 +59,20 @@ pub async fn create(tx: &mut Tx, user: &NewUser<'_>) -> Result<User, Error> {
     .await?)
 }
 
-/// What becomes of a user; what is `None` stays.
+/// An update of a user; `None` keeps a value.
 #[derive(Debug, Clone, Default)]
 pub struct UserUpdate<'a> {
-    /// Name for people.
+    /// Display name.
     pub name: Option<&'a str>,
-    /// Whether the user administers the service.
+    /// Whether the user is a service administrator.
     pub is_admin: Option<bool>,
-    /// Whether the user may no longer come in.
+    /// Whether the user is disabled.
     pub is_disabled: Option<bool>,
 }
 
-/// Changes a user. Who is disabled comes in by nothing from that moment on. When enabled again, their
-/// personal access tokens let them in as before; their sessions have ended for good, so that whoever had
-/// got hold of one stays outside, and they sign in anew.
+/// Updates a user. A disabled user can't authenticate. After it is enabled again, its personal
+/// access tokens work as before, but its sessions have ended: whoever stole one stays out, and the
+/// user signs in again.
 pub async fn change(
     tx: &mut Tx,
     login: &str,
@@ -98,7 +98,7 @@ pub async fn change(
     Ok(changed)
 }
 
-/// The user with this login.
+/// Returns the user with this login.
 pub async fn find(store: &Store, login: &str) -> Result<Option<User>, Error> {
     Ok(sqlx::query_as!(
         User,
@@ -110,7 +110,7 @@ pub async fn find(store: &Store, login: &str) -> Result<Option<User>, Error> {
     .await?)
 }
 
-/// Users after a login, by login.
+/// Returns users after a login, by login.
 pub async fn list(store: &Store, after: &str, limit: i64) -> Result<Vec<User>, Error> {
     Ok(sqlx::query_as!(
         User,

@@ -1,4 +1,4 @@
-//! Logins at a terminal: device grants (RFC 8628).
+//! Device grants (RFC 8628): logins at a terminal.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{Scopes, SessionId, UserId};
@@ -6,52 +6,52 @@ use mc_domain::{Scopes, SessionId, UserId};
 use crate::accounts::{SecretHash, read_scopes, scope_words};
 use crate::{Error, Store, Tx};
 
-/// What has become of a login that was begun at a terminal.
+/// State of a device grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceState {
-    /// Nobody has decided.
+    /// Not decided.
     Pending,
-    /// Somebody agreed.
+    /// Approved by a user.
     Approved,
-    /// Somebody refused.
+    /// Denied by a user.
     Denied,
-    /// Its tokens were handed out.
+    /// Exchanged for tokens.
     Consumed,
 }
 
-/// A login that was begun at a terminal.
+/// A device grant.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// The program that asks.
+    /// The client program.
     pub client: String,
-    /// What it asks for.
+    /// Requested scopes.
     pub requested_scopes: Scopes,
-    /// When both codes expire.
+    /// Expiry of both codes.
     pub expires_at: DateTime<Utc>,
-    /// Seconds between two polls.
+    /// Least seconds between two polls.
     pub interval: i32,
-    /// The last poll.
+    /// Time of the last poll.
     pub last_polled_at: Option<DateTime<Utc>>,
-    /// What has become of it.
+    /// State.
     pub state: DeviceState,
-    /// Who agreed.
+    /// The user who approved it.
     pub user: Option<UserId>,
-    /// To what.
+    /// Approved scopes.
     pub scopes: Scopes,
-    /// The session that its tokens are of.
+    /// The session of its tokens.
     pub session: Option<SessionId>,
 }
 
-/// Which code a login is looked for by; both as hashes.
+/// The code by which a device grant is found, as a hash.
 #[derive(Debug, Clone, Copy)]
 pub enum DeviceCodeKey<'a> {
-    /// The terminal's.
+    /// The device code.
     Device(&'a SecretHash),
-    /// The person's.
+    /// The user code.
     User(&'a SecretHash),
 }
 
-/// Keeps a login that is begun.
+/// Stores a device grant.
 pub async fn begin_device(
     store: &Store,
     device: &SecretHash,
@@ -74,7 +74,7 @@ pub async fn begin_device(
     Ok(())
 }
 
-/// The login with this code, locked until the transaction ends.
+/// Returns the device grant with this code, locked until the transaction ends.
 pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Device>, Error> {
     let (device, user_code) = hashes(code);
     let row = sqlx::query!(
@@ -107,7 +107,7 @@ pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Devic
     .transpose()
 }
 
-/// Writes what has become of the login with this code.
+/// Updates the device grant with this code.
 pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) -> Result<(), Error> {
     let (device, user_code) = hashes(code);
     let state = match grant.state {

@@ -1,4 +1,4 @@
-//! Logins in a browser, and the users that they identify.
+//! Logins in a browser that are not completed, and the identities of users at identity providers.
 
 use chrono::{DateTime, Utc};
 use mc_domain::UserId;
@@ -6,7 +6,7 @@ use mc_domain::UserId;
 use crate::accounts::{SecretHash, User};
 use crate::{Error, Store};
 
-/// Keeps a login that was begun in a browser, under the hash of its state.
+/// Stores a login that a browser has started, by the hash of its state parameter.
 pub async fn keep_pending(
     store: &Store,
     state: &SecretHash,
@@ -27,7 +27,7 @@ pub async fn keep_pending(
     Ok(())
 }
 
-/// Takes what was sealed of a login that has come back: it is found once.
+/// Deletes a pending login and returns its encrypted data, so that each is used once.
 pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
         "delete from pending_logins where state_hash = $1 returning ciphertext",
@@ -37,7 +37,7 @@ pub async fn take_pending(store: &Store, state: &SecretHash) -> Result<Option<Ve
     .await?)
 }
 
-/// The user that goes by this id at the provider.
+/// Returns the user with this subject at the identity provider.
 pub async fn identified(
     store: &Store,
     provider: &str,
@@ -55,7 +55,7 @@ pub async fn identified(
     .await?)
 }
 
-/// The one person with this address who has no identity at any provider yet.
+/// Returns the only person with this email address who has no identity at any provider.
 pub async fn invited(store: &Store, email: &str) -> Result<Option<User>, Error> {
     let mut users = sqlx::query_as!(
         User,
@@ -71,7 +71,7 @@ pub async fn invited(store: &Store, email: &str) -> Result<Option<User>, Error> 
     Ok(if users.len() == 1 { users.pop() } else { None })
 }
 
-/// From now on the user goes by this id at the provider.
+/// Adds an identity to a user.
 pub async fn identify(
     store: &Store,
     provider: &str,

@@ -29,23 +29,23 @@ pub async fn add_refresh(
 pub struct Refresh {
     /// Session.
     pub session: SessionId,
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// The program that the session is for.
+    /// The client program of the session.
     pub client: String,
-    /// What the session may be used for.
+    /// Scopes of the session.
     pub scopes: Scopes,
-    /// When the token expires.
+    /// Expiry of the token.
     pub expires_at: DateTime<Utc>,
-    /// When it was exchanged.
+    /// When the token was exchanged.
     pub used_at: Option<DateTime<Utc>>,
-    /// When the session ends.
+    /// End of the session.
     pub session_expires_at: DateTime<Utc>,
-    /// Whether the session was revoked, or its user may no longer come in.
+    /// Whether the session is revoked, or its user disabled.
     pub is_revoked: bool,
 }
 
-/// The token with this hash, locked with its session until the transaction ends.
+/// Returns the token with this hash, locked with its session until the transaction ends.
 pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, Error> {
     let row = sqlx::query!(
         r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.used_at, s.expires_at as session_expires_at,
@@ -73,7 +73,7 @@ pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, 
     .transpose()
 }
 
-/// Notes that the token was exchanged.
+/// Marks a token as exchanged.
 pub async fn spend(tx: &mut Tx, hash: &SecretHash) -> Result<(), Error> {
     sqlx::query!("update refresh_tokens set used_at = now() where hash = $1", hash.as_slice())
         .execute(&mut *tx.0)

@@ -7,17 +7,17 @@ use crate::{Error, Store};
 /// A key that signs access tokens.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// Its public half.
+    /// Public key.
     pub public: [u8; 32],
-    /// Its private half, sealed.
+    /// Private key, encrypted.
     pub private: Vec<u8>,
-    /// When it begins to sign.
+    /// When it starts to sign.
     pub active_from: DateTime<Utc>,
     /// When it was retired.
     pub retired_at: Option<DateTime<Utc>>,
 }
 
-/// Every key there is.
+/// Returns all keys, by the time from which they sign.
 pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
     let rows = sqlx::query!(
         "select public_key, private_key, active_from, retired_at from signing_keys order by active_from"
@@ -37,8 +37,8 @@ pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
         .collect()
 }
 
-/// Adds a key, unless another node has just added one that begins to sign after `newest`. Each signs
-/// until the next begins to.
+/// Adds a key, unless another node has just added one that signs from a time after `newest`. Each
+/// key signs until the next one does.
 pub async fn rotate_keys(
     store: &Store,
     newest: Option<DateTime<Utc>>,

@@ -1,4 +1,4 @@
-//! The documents behind records.
+//! The documents of records: whole texts that a record states in short.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use mc_domain::{DocId, ProjectId, RecordId};
 use super::NewDoc;
 use crate::{Error, Store, Tx};
 
-/// The id at its source under which a document is to stand behind a record: that under which the record has it, else its
-/// own, else, where that is another record's, one that is this record's alone.
+/// Returns the id at its source for a document of a record: the one under which the record has it,
+/// or else the document's own; if another record has that, one unique to this record.
 pub async fn id_behind(
     tx: &mut Tx,
     project: ProjectId,
@@ -33,7 +33,8 @@ pub async fn id_behind(
     .await?)
 }
 
-/// Has a document stand behind a record: it is found while that is, and goes with it.
+/// Assigns a document to a record. Search finds it while it finds the record, and it is deleted
+/// with the record.
 pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
     sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
         .execute(&mut *tx.0)
@@ -41,7 +42,8 @@ pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), 
     Ok(())
 }
 
-/// Has what stands behind a record stand behind the one that it went into, but for texts that do already.
+/// Assigns the documents of a superseded record to its successor, except texts that the successor
+/// has.
 pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> Result<(), Error> {
     sqlx::query!(
         "delete from docs d using docs known
@@ -57,7 +59,7 @@ pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> R
     Ok(())
 }
 
-/// The newest document behind each of these records that has one.
+/// Returns the newest document of each record that has one.
 pub async fn behind(
     store: &Store,
     records: &[RecordId],

@@ -1,4 +1,4 @@
-//! Reads documents.
+//! Reads of documents by id, URL and title, and in pages.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DocId, ProjectId};
@@ -7,7 +7,7 @@ use super::Doc;
 use crate::error::word;
 use crate::{Error, Store};
 
-/// The document with this id.
+/// Returns the document with this id.
 pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Option<Doc>, Error> {
     let row = sqlx::query_as!(
         Row,
@@ -21,7 +21,7 @@ pub async fn by_id(store: &Store, project: ProjectId, id: DocId) -> Result<Optio
     row.map(Row::into_doc).transpose()
 }
 
-/// The document with this URL, or with this id at its source (a path, for a repository's file).
+/// Returns the document with this URL, or with this id at its source (a path, for a file).
 pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Option<Doc>, Error> {
     let row = sqlx::query_as!(
         Row,
@@ -36,8 +36,8 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
     row.map(Row::into_doc).transpose()
 }
 
-/// The document with this title, in any case, or else with this id at its source (a path, for a
-/// repository's file); the newest of several.
+/// Returns the newest document with this title, in any case, or else with this id at its source (a
+/// path, for a file).
 pub async fn by_title(
     store: &Store,
     project: ProjectId,
@@ -57,7 +57,7 @@ pub async fn by_title(
     row.map(Row::into_doc).transpose()
 }
 
-/// Titles that contain `part` in any case, the shortest first.
+/// Returns titles that contain `part` in any case, the shortest first.
 pub async fn titles_like(
     store: &Store,
     project: ProjectId,
@@ -76,7 +76,7 @@ pub async fn titles_like(
     .await?)
 }
 
-/// Documents of a project after an id, oldest first, without their text.
+/// Returns documents of a project after an id, oldest first, without their text.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -96,7 +96,7 @@ pub async fn list(
     rows.into_iter().map(Row::into_doc).collect()
 }
 
-/// The columns of a document as they are read.
+/// The columns of a document.
 struct Row {
     id: uuid::Uuid,
     source: String,

@@ -7,19 +7,20 @@ use super::{Counts, IngestRun, fetch};
 use crate::error::word;
 use crate::{Error, Store, Tx};
 
-/// What becomes of a run whose job is begun.
+/// The result of [`begin`].
 #[derive(Debug)]
 pub enum StartOutcome {
-    /// It is at work now.
+    /// The run is running.
     Begun(Box<IngestRun>),
-    /// Another run of the project is; this one gets another job when that one ends.
+    /// Another run of the project is running; this one is enqueued again when that one ends.
     Later,
-    /// There is nothing to do: it has ended, or is gone.
+    /// The run has ended or was deleted.
     Over,
 }
 
-/// Begins a run, or goes on with it, in the name of `worker`, which nobody else ever had; who had it before has lost
-/// it. Runs of one project take turns. One whose attempts are used up fails instead: it ended its process each time.
+/// Starts or resumes a run for `worker`, a name used once; a former worker loses the run. Runs of
+/// one project run one at a time. A run without attempts left fails: its process died in each of
+/// them.
 pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<StartOutcome, Error> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(StartOutcome::Over) };
@@ -50,10 +51,10 @@ pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<Start
     Ok(turn)
 }
 
-/// Why a run is not begun.
+/// Returns why a run can't start, and fails one without attempts left.
 async fn refused(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome, Error> {
-    // A process that dies reports nothing, so its last attempt is seen here: a run that ends whoever works on it
-    // must not go on for ever.
+    // A process that dies reports nothing, so its last attempt is detected here: a run that kills
+    // its workers must not go on forever.
     let is_used_up = sqlx::query!(
         "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
              last_error = jsonb_build_object(
@@ -86,7 +87,7 @@ async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>, E
     Ok(project.map(ProjectId::from))
 }
 
-/// Until the transaction ends nobody else begins or ends a run of the project.
+/// Locks the runs of a project against other starts and ends until the transaction ends.
 pub(super) async fn lock_project_queue(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
     sqlx::query!(
         "select pg_advisory_xact_lock(hashtextextended($1, hashtext('ingest_runs')))",
@@ -97,7 +98,7 @@ pub(super) async fn lock_project_queue(tx: &mut Tx, project: ProjectId) -> Resul
     Ok(())
 }
 
-/// Has the run begun that has waited longest for its turn, unless one of the project is at work.
+/// Enqueues the longest waiting run of the project, unless one is running.
 pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<(), Error> {
     let next = sqlx::query_scalar!(
         "select r.id from ingest_runs r
@@ -115,7 +116,7 @@ pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<(), Er
     Ok(())
 }
 
-/// Notes progress; `false` when the run was taken by another.
+/// Stores the counts of a run; returns `false` if another worker has taken it.
 pub async fn progress(
     store: &Store,
     id: IngestRunId,
@@ -141,8 +142,8 @@ pub async fn progress(
     Ok(done.rows_affected() == 1)
 }
 
-/// Gives a run back whose node stops in good order. The attempt does not count: however often the service is
-/// restarted, the run goes on.
+/// Returns a run to the queue because its node stops. The attempt is not counted: restarts of the
+/// service don't use up the attempts.
 pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
     sqlx::query!(
         "update ingest_runs set status = 'QUEUED', worker = null, attempt = greatest(attempt - 1, 0)
@@ -155,7 +156,7 @@ pub async fn release(store: &Store, id: IngestRunId, worker: &str) -> Result<(),
     Ok(())
 }
 
-/// Ends a run well; the next one of the project has its turn.
+/// Ends a run successfully and enqueues the next one of the project.
 pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let Some(project) = project_of(&mut tx, id).await? else { return Ok(()) };
@@ -172,8 +173,9 @@ pub async fn succeed(store: &Store, id: IngestRunId, worker: &str) -> Result<(),
     tx.commit().await
 }
 
-/// Ends an attempt badly: the run waits for its job to be begun again, or has failed for good where that `is_final`,
-/// or its attempts are used up. Others of the project have their turn. Answers the status it has now.
+/// Ends an attempt with an error. The run waits for the next attempt of its job, or fails if
+/// `is_final` or if no attempts are left; the next run of the project is enqueued. Returns the new
+/// status.
 pub async fn fail(
     store: &Store,
     id: IngestRunId,

@@ -10,14 +10,14 @@ use crate::jobs::{self, NewJob};
 use crate::repositories::{self, Repository};
 use crate::{Error, Store, Tx};
 
-/// Asks for a run, and notes that in the audit; one of the same repository and ref that still waits is
-/// returned instead. One that is at work may have passed what changed, so another is queued behind it.
+/// Requests a run and records the audit event. A queued run of the same repository and ref is
+/// returned instead; a running one may have passed the change, so another is queued after it.
 pub async fn enqueue(
     tx: &mut Tx,
     repository: &Repository,
     requested_ref: &str,
 ) -> Result<IngestRun, Error> {
-    // One at a time per repository decides, so that two callers can't both find nothing open.
+    // Locks the repository, so that two callers can't both find no queued run.
     repositories::lock(tx, repository.id).await?;
     enqueue_held(tx, repository, requested_ref).await
 }
@@ -43,17 +43,17 @@ async fn enqueue_held(
     fetch(&mut *tx.0, id.into()).await?.ok_or(Error::Gone)
 }
 
-/// Asks for the repository to be read again, as [`enqueue`] does: at the ref that was asked for last
-/// ([`last_requested_ref`]); another would take the place of what is in the index, or is about to be.
+/// Requests another run at [`last_requested_ref`]. Another ref would replace the content of the
+/// index, or of the run in progress.
 pub async fn enqueue_reindex(tx: &mut Tx, repository: &Repository) -> Result<IngestRun, Error> {
     let last_requested_ref = last_requested_ref(tx, repository).await?;
     enqueue_held(tx, repository, &last_requested_ref).await
 }
 
-/// The ref that was asked for last, empty for the default branch: that of the newest run that has not failed,
-/// which may still wait or be at work. Until the transaction ends nobody asks for another.
+/// Returns the ref of the newest run that has not failed, queued and running ones included; empty
+/// for the default branch. Locks the repository against other requests until the transaction ends.
 pub async fn last_requested_ref(tx: &mut Tx, repository: &Repository) -> Result<String, Error> {
-    // First, so that a ref that somebody else asks for meanwhile counts.
+    // Locked first, so that a concurrent request counts.
     repositories::lock(tx, repository.id).await?;
     let last_requested_ref = sqlx::query_scalar!(
         "select requested_ref from ingest_runs where repository_id = $1
@@ -65,7 +65,7 @@ pub async fn last_requested_ref(tx: &mut Tx, repository: &Repository) -> Result<
     Ok(last_requested_ref.unwrap_or_default())
 }
 
-/// Whether this commit is what is in the index, and stays: no run is open that may have read another already.
+/// Returns whether the index is at this commit and no queued or running run may change that.
 pub async fn has_indexed(
     store: &Store,
     repository: RepositoryId,
@@ -84,7 +84,7 @@ pub async fn has_indexed(
     Ok(has_read.unwrap_or_default())
 }
 
-/// Whether the newest run at this ref has failed, and so long ago.
+/// Returns whether the newest run at this ref failed at least `ago` ago.
 pub async fn has_failed(
     store: &Store,
     repository: RepositoryId,
@@ -127,7 +127,7 @@ async fn insert(
     Ok(id)
 }
 
-/// Has a job do the run.
+/// Enqueues the job of a run.
 pub(super) async fn ask(tx: &mut Tx, id: uuid::Uuid) -> Result<(), Error> {
     let job = NewJob {
         kind: JOB,

@@ -1,12 +1,12 @@
-//! Runs whose job ended without them.
+//! Index runs whose job was discarded, deleted or retried.
 
 use mc_domain::ProjectId;
 
 use super::attempt::{lock_project_queue, start_next};
 use crate::{Error, Store, Tx};
 
-/// Looks after runs whose jobs were given up or thrown away, which fail, and those that nobody will give a turn to;
-/// answers how many.
+/// Fails runs whose job was discarded or deleted, and enqueues waiting runs of projects where none
+/// is running. Returns the number of both.
 pub async fn rescue_orphans(store: &Store) -> Result<u64, Error> {
     let abandoned = sqlx::query!(
         r#"update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
@@ -36,7 +36,7 @@ pub async fn rescue_orphans(store: &Store) -> Result<u64, Error> {
     Ok((abandoned.len() + waiting.len()) as u64)
 }
 
-/// Has a run begin anew whose job is: it had failed when that was given up.
+/// Queues the failed run of a retried job again.
 pub(crate) async fn requeue_failed(tx: &mut Tx, job: &str) -> Result<(), Error> {
     sqlx::query!(
         "update ingest_runs set status = 'QUEUED', attempt = 0, completed_at = null
@@ -48,7 +48,7 @@ pub(crate) async fn requeue_failed(tx: &mut Tx, job: &str) -> Result<(), Error> 
     Ok(())
 }
 
-/// Ends a run whose job is thrown away, so that whoever asks for it from now on gets another.
+/// Fails the run of a deleted job, so that the next request gets another run.
 pub(crate) async fn fail_for_deleted_job(tx: &mut Tx, job: &str) -> Result<(), Error> {
     sqlx::query!(
         "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,

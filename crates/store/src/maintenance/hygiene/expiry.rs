@@ -1,4 +1,4 @@
-//! Records whose time is over, and what the policies delete before long.
+//! Expired records, and the data that retention deletes soon.
 
 use mc_domain::policy::RetentionDays;
 use mc_domain::{ProjectId, RecordId};
@@ -6,29 +6,30 @@ use mc_domain::{ProjectId, RecordId};
 use super::usage::delete_passages;
 use crate::{Error, Store, Tx};
 
-/// How many records are expired.
+/// Number of expired records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Expired {
-    /// All of them: no longer found, and revived by whoever saves the same.
+    /// All of them: search does not find them, and a save of the same content revives them.
     pub all: i64,
-    /// Those that expired so long ago that they are taken out.
+    /// Those that expired so long ago that they are deleted.
     pub long_ago: i64,
 }
 
-/// What the policies delete within some days.
+/// Number of items that retention deletes within some days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Due {
     /// Bundles.
     pub bundles: i64,
-    /// Records that were removed or replaced: for good.
+    /// Deleted and superseded records, which are purged.
     pub deleted_records: i64,
-    /// Texts in quarantine that nobody decided about.
+    /// Undecided quarantine items.
     pub quarantine_items: i64,
-    /// Reports of hygiene.
+    /// Hygiene runs.
     pub reports: i64,
 }
 
-/// Counts the live records of a project whose time is over; `grace` days ago is long ago.
+/// Counts the expired live records of a project; those that expired more than `grace` days ago are
+/// `long_ago`.
 pub async fn count(store: &Store, project: ProjectId, grace: i32) -> Result<Expired, Error> {
     Ok(sqlx::query_as!(
         Expired,
@@ -43,8 +44,9 @@ pub async fn count(store: &Store, project: ProjectId, grace: i32) -> Result<Expi
     .await?)
 }
 
-/// Takes out records that expired more than `grace` days ago, at most `limit`; answers which, and whether each was
-/// for others than its owner. Each can be brought back ([`restore`](crate::records::restore)).
+/// Deletes at most `limit` records that expired more than `grace` days ago; returns them, and
+/// whether each is visible to others than its owner. Each can be restored
+/// ([`restore`](crate::records::restore)).
 pub async fn expire_records(
     tx: &mut Tx,
     project: ProjectId,
@@ -71,7 +73,7 @@ pub async fn expire_records(
     Ok(retired.into_iter().map(|row| (row.id.into(), row.is_shared)).collect())
 }
 
-/// Counts what the policies delete of a project within so many days.
+/// Counts the items of a project that retention deletes within `within` days.
 pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due, Error> {
     let kept = RetentionDays::default();
     Ok(sqlx::query_as!(

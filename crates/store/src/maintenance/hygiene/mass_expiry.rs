@@ -1,30 +1,31 @@
-//! Records whose time is over all at once: their end waits for a person. An import of some hundred facts, none of which
-//! was recalled for half a year, would take most of what a project knows with it in one night.
+//! Mass expiry: if too many records of a project would expire at once, their expiry is suspended
+//! until a person decides. Otherwise an import of hundreds of facts that nobody recalled for half a
+//! year would take most of a project's memory with it in one night.
 
 use mc_domain::{ProjectId, RecordId};
 
 use crate::records::{DEFAULT_TTL_DAYS, NO_END};
 use crate::{Error, Store, Tx};
 
-/// More ends than this at once are too many,
+/// Expiries at once that are always allowed.
 const RECORDS_MAX: i64 = 20;
-/// where they are more than one in so many of the project's records.
+/// More than that are suspended if they are more than one in this many of the project's records.
 const SHARE_MAX: i64 = 10;
-/// What ends within so many hours of now, before or after, ends at once. A sweep comes every hour, and more than one may
-/// be missed: what is held is held before it is no longer found.
+/// Records that expire within this many hours before or after now expire at once. Cleanup runs
+/// hourly and may miss some runs: expiry is suspended before search stops to find the records.
 const AT_ONCE_HOURS: i32 = 25;
 
-/// Whose end waits in a project.
+/// Records of a project with suspended expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Held {
-    /// How many.
+    /// Number of records.
     pub count: i64,
-    /// The first of them that are for others than their owners.
+    /// The first of those that are visible to others than their owners.
     pub shared: Vec<RecordId>,
 }
 
-/// Has the ends of records wait for a person where too many of their project, or of `only` that, come at once. What
-/// somebody named an end for ends then. Answers how many.
+/// Suspends the expiry of records where too many of a project (all, or `only` one) would expire at
+/// once. Explicit expiries are never suspended. Returns the number of records.
 pub async fn hold(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error> {
     let held = sqlx::query!(
         "with ending as (
@@ -54,8 +55,8 @@ pub async fn hold(tx: &mut Tx, only: Option<ProjectId>) -> Result<u64, Error> {
     Ok(held.rows_affected())
 }
 
-/// Has records wait for a person that expired more than `grace` days ago, where those that would be taken out now are
-/// too many of the project's. Answers how many.
+/// Suspends the expiry of records that expired more than `grace` days ago, if too many of the
+/// project would be deleted at once. Returns the number of records.
 pub async fn hold_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Result<u64, Error> {
     let held = sqlx::query!(
         "with going as (
@@ -80,9 +81,10 @@ pub async fn hold_expired(tx: &mut Tx, project: ProjectId, grace: i32) -> Result
     Ok(held.rows_affected())
 }
 
-/// Ends what is held, but for what was recalled or changed since: that lives on. Answers how many ended.
+/// Expires the suspended records, except those recalled or changed since, which live on. Returns
+/// the number of expired ones.
 pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    // From here on a person has named their end.
+    // The decision makes the expiry explicit.
     let ended = sqlx::query!(
         "with held as (
              select id from memory_records
@@ -99,7 +101,7 @@ pub async fn confirm(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     Ok(ended.rows_affected())
 }
 
-/// Lets what is held live on as if it was saved now. Answers how many do.
+/// Extends the suspended records as if they were saved now; returns their number.
 pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let extended = sqlx::query!(
         "with held as (
@@ -121,7 +123,7 @@ pub async fn extend(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     Ok(extended.rows_affected())
 }
 
-/// What waits in a project, at most `limit` of it by name.
+/// Returns the suspended records of a project, at most `limit` of them by id.
 pub async fn held(store: &Store, project: ProjectId, limit: i64) -> Result<Held, Error> {
     let row = sqlx::query!(
         r#"select count(*) as "count!",

@@ -1,4 +1,4 @@
-//! What is older than a project's policy keeps it.
+//! Retention: deletion of data that is older than the project's policy allows.
 
 use mc_domain::policy::RetentionDays;
 use mc_domain::{AuditAction, ProjectId};
@@ -6,31 +6,31 @@ use mc_domain::{AuditAction, ProjectId};
 use crate::audit::{self, Chain, NewEvent};
 use crate::{Error, Tx, ci_results, doc_parts, pull_requests, quarantine, webhooks};
 
-/// What is kept for a time.
+/// A category of data with a retention period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetentionCategory {
     /// Bundles.
     Bundles,
-    /// Records that were removed or replaced: for good.
+    /// Deleted and superseded records, which are purged.
     DeletedRecords,
-    /// Texts in quarantine that nobody decided about: they are destroyed, and that they were there stays.
+    /// Undecided quarantine items: their content is deleted, the row stays.
     QuarantineItems,
-    /// What is known of texts in quarantine that were decided about.
+    /// Rows of decided quarantine items.
     DecidedQuarantineItems,
-    /// What webhooks delivered.
+    /// Webhook deliveries.
     Deliveries,
-    /// Changes, commits, CI results and removed comments.
+    /// Pull requests, pushed commits, CI results and deleted doc parts.
     ProviderData,
-    /// Reports of hygiene.
+    /// Hygiene runs.
     Reports,
-    /// Events of the audit.
+    /// Audit events.
     Events,
 }
 
 impl RetentionCategory {
-    /// In the order in which it goes: what is told of a commit is kept for a record that names it. What writes to the
-    /// project's audit goes last: a dry run is one transaction, and from there to its end nobody else can add to the chain,
-    /// which each save does.
+    /// All categories in the order of deletion: data about a commit is kept while a record names
+    /// the commit. Categories that record audit events come last: a dry run is one transaction, and
+    /// from its first audit event on no save can record another.
     pub const ALL: &[Self] = &[
         Self::Bundles,
         Self::DeletedRecords,
@@ -42,7 +42,7 @@ impl RetentionCategory {
         Self::Events,
     ];
 
-    /// The name in reports.
+    /// Returns the name in the counts of a run.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Bundles => "bundles",
@@ -57,7 +57,8 @@ impl RetentionCategory {
     }
 }
 
-/// Deletes what of a project is older than it is kept; answers how much that was.
+/// Deletes a project's data of one category that is older than the policy allows; returns its
+/// amount.
 pub async fn purge(
     tx: &mut Tx,
     project: ProjectId,
@@ -102,7 +103,7 @@ async fn purge_removed(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64
     Ok(gone.rows_affected())
 }
 
-/// Throws away what nobody decided about in time, and says so in the audit.
+/// Deletes the content of expired undecided items and records audit events.
 async fn expire_quarantine_items(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = quarantine::expire(tx, project).await?;
     if !gone.is_empty() {
@@ -113,7 +114,7 @@ async fn expire_quarantine_items(tx: &mut Tx, project: ProjectId) -> Result<u64,
     Ok(gone.len() as u64)
 }
 
-/// Changes first: a result is kept for a change that names its commit.
+/// Deletes pull requests first: a CI result is kept while a pull request names its commit.
 async fn purge_provider_data(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let changes = pull_requests::prune(tx, project).await?;
     let results = ci_results::prune(tx, project).await?;

@@ -1,4 +1,4 @@
-//! Records of the team that help nobody: what speaks against each, taking them out, and setting them aside.
+//! Unused team records: evidence of use, deletion and demotion.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,47 +10,47 @@ use serde_json::{Value, json};
 use crate::error::word;
 use crate::{Error, Store, Tx, records};
 
-/// What is known of a record's use.
+/// Evidence of a record's use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordUsage {
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// What search sees of it.
+    /// Its passage.
     pub passage: Option<PassageId>,
     /// Kind.
     pub kind: RecordKind,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
-    /// Whether somebody named its end.
+    /// Whether a person set the expiry.
     pub is_ttl_explicit: bool,
-    /// How often it was recalled.
+    /// Number of recalls.
     pub recall_count: i32,
-    /// How often feedback said it was used.
+    /// Number of bundles after which feedback named the record as used.
     pub use_count: i32,
-    /// How often its use was seen without a word: opened, cited, or touched by a merged change.
+    /// Uses without feedback: opened, cited, or touched by a merged pull request.
     pub seen: i32,
     /// Last recall.
     pub last_recalled_at: Option<DateTime<Utc>>,
     /// Last change.
     pub updated_at: DateTime<Utc>,
-    /// Since its last change: bundles of which something was used, and not this.
+    /// Bundles since the last change in which something else was used, and not this record.
     pub skip_count: i64,
-    /// Since when what it cites is as it is now, where that is no longer what it cited.
+    /// When a check found that the cited code has changed; `None` if it has not.
     pub broken_since: Option<DateTime<Utc>>,
 }
 
-/// What speaks against a record.
+/// The reason for demoting a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DemotionReason {
-    /// What the ranking multiplied it by whatever was asked; `None` for what was not found at all.
+    /// The query-independent rank factor; `None` if search did not find the record.
     pub standing: Option<f64>,
-    /// What that was made of: steps of the ranking, each with its factor.
+    /// The factors of which it is the product, by step of the ranking.
     pub factors: BTreeMap<String, f64>,
-    /// Why it helps nobody.
+    /// Why the record counts as unused.
     pub reasons: Vec<String>,
 }
 
-/// The live, unexpired records of the team after an id, oldest first.
+/// Returns live, unexpired team records after an id, oldest first.
 pub async fn list_team(
     store: &Store,
     project: ProjectId,
@@ -98,7 +98,7 @@ pub async fn list_team(
         .collect()
 }
 
-/// Takes out the records that are as they were looked at; answers which. Each can be brought back
+/// Deletes records that have not changed since they were judged; returns them. Each can be restored
 /// ([`records::restore`]).
 pub async fn delete_unused(
     tx: &mut Tx,
@@ -127,9 +127,10 @@ pub async fn delete_unused(
     Ok(retired.into_iter().map(RecordId::from).collect())
 }
 
-/// Puts the records that are as they were looked at before the reviewers, as proposals that nobody recalls, for at
-/// least so many days; answers which. Left alone is what somebody would have say something else, and what was proposed
-/// anew meanwhile. To be called in a transaction of [`Store::begin_in_memory`].
+/// Makes records that have not changed since they were judged proposals for reviewers, which recall
+/// does not find, for at least `days`; returns them. Records with a proposal to change them, or
+/// with a proposal of the same content, stay. Call it in a transaction of
+/// [`Store::begin_with_memory_lock`].
 pub async fn demote(
     tx: &mut Tx,
     project: ProjectId,
@@ -169,7 +170,7 @@ pub async fn demote(
     Ok(waiting.into_iter().map(RecordId::from).collect())
 }
 
-/// Why hygiene set these records aside; of others nothing.
+/// Returns the reasons of those of the records that were demoted.
 pub async fn demotion_reasons(
     store: &Store,
     ids: &[RecordId],

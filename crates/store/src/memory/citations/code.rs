@@ -7,7 +7,7 @@ use crate::{Error, Store};
 /// A definition in the indexed code.
 #[derive(Debug, Clone)]
 pub struct SymbolSpan {
-    /// File it stands in.
+    /// Path of its file.
     pub path: String,
     /// First line, from 1.
     pub line_start: i32,
@@ -17,8 +17,8 @@ pub struct SymbolSpan {
     pub span_hash: Vec<u8>,
 }
 
-/// Where the project defines a qualified name: at most 100 places, those in the file `path` first,
-/// then those whose text has the hash `content_hash`. Every script may have its own `main`.
+/// Returns the definitions of a qualified name, at most 100, because every script may have its own
+/// `main`. Those in the file `path` come first, then those with the hash `content_hash`.
 pub async fn symbol_spans(
     store: &Store,
     project: ProjectId,
@@ -42,7 +42,8 @@ pub async fn symbol_spans(
     .await?)
 }
 
-/// Whether the project's code is indexed: it has a repository, and each was read whole at least once.
+/// Returns whether the project has a repository and each of its repositories was indexed at least
+/// once.
 pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
         r#"select coalesce(bool_and(indexed_at is not null), false) as "is_indexed!"
@@ -53,8 +54,8 @@ pub async fn is_indexed(store: &Store, project: ProjectId) -> Result<bool, Error
     .await?)
 }
 
-/// The indexed texts of a path, line by line, as their chunks give them back: one for each of the
-/// project's repositories that has it, the one that changed last first.
+/// Returns the lines of a path, reassembled from its chunks: one entry for each repository of the
+/// project that has the path, the last changed first.
 pub async fn file_lines(
     store: &Store,
     project: ProjectId,
@@ -90,17 +91,17 @@ pub async fn file_lines(
     Ok(files.into_iter().map(|file| file.lines).collect())
 }
 
-/// A file that is put together from its chunks.
+/// A file reassembled from its chunks.
 struct Joined {
     id: uuid::Uuid,
     lines: Vec<String>,
-    /// The number of the last line so far.
+    /// Number of the last line so far.
     last_line: Option<i32>,
 }
 
 impl Joined {
-    /// Adds a chunk without the lines that the one before has as well. One that opens on the line
-    /// on which the one before ended goes on with that line, which was too long for one chunk.
+    /// Appends a chunk without its overlap. A chunk that starts on the last line of the one before
+    /// continues that line, which was too long for one chunk.
     fn add(&mut self, text: &str, line_start: Option<i32>, overlap: i32) {
         let overlap = usize::try_from(overlap).unwrap_or(0);
         match self.lines.last_mut() {
@@ -110,12 +111,12 @@ impl Joined {
     }
 }
 
-/// Paths of the project that hold the beginning of a file's name, in any case, or stand in a folder; at most `limit`,
-/// those of that name first.
+/// Returns at most `limit` paths that contain `stem`, in any case, or are in `directory`; those
+/// with `stem` first.
 pub async fn paths_like(
     store: &Store,
     project: ProjectId,
-    folder: &str,
+    directory: &str,
     stem: &str,
     limit: i64,
 ) -> Result<Vec<String>, Error> {
@@ -125,7 +126,7 @@ pub async fn paths_like(
              and (position(lower($3) in lower(path)) > 0 or ($2 <> '' and starts_with(path, $2 || '/')))
          order by position(lower($3) in lower(path)) > 0 desc, length(path), path limit $4",
         project.0,
-        folder,
+        directory,
         stem,
         limit
     )
@@ -133,8 +134,8 @@ pub async fn paths_like(
     .await?)
 }
 
-/// Qualified names that the project defines which hold `part`, in any case, or stand in the file `path`, each with every
-/// file that defines it; at most `limit`, those of the file first.
+/// Returns at most `limit` pairs of a qualified name and a file that defines it. The name contains
+/// `part`, in any case, or the file is `path`; definitions in `path` come first.
 pub async fn symbols_like(
     store: &Store,
     project: ProjectId,

@@ -1,13 +1,14 @@
-//! Whether records are stale, by the verdicts of their citations.
+//! Staleness of records, derived from the verdicts of their citations.
 
 use mc_domain::{ProjectId, RecordId};
 
 use crate::repositories::Repository;
 use crate::{Error, Store, Tx};
 
-/// Sets live records, held with [`records::lock`](crate::records::lock), stale or active by the verdicts of what they cite: one that is bad makes a
-/// record stale, all fresh make it active, and what is unchecked decides nothing. Answers those
-/// that turned, with whether they are stale now.
+/// Sets live records to stale or active by the verdicts of their citations: one drifted or orphaned
+/// citation makes a record stale, only fresh ones make it active; unchecked ones leave it as it is.
+/// The caller has locked the records ([`records::lock`](crate::records::lock)). Returns the records
+/// that changed, with whether they are stale.
 pub async fn derive_states(
     tx: &mut Tx,
     records: &[RecordId],
@@ -28,8 +29,9 @@ pub async fn derive_states(
     Ok(turned.into_iter().map(|row| (row.id.into(), row.stale)).collect())
 }
 
-/// Sets a live record, held with [`records::lock`](crate::records::lock), stale or active by what it cites
-/// now that this was put back, and by nothing else: what had made it stale may be cited no longer.
+/// Derives the state of a record from its current citations alone, after its citations were
+/// restored: the citation that had made it stale may be gone. The caller has locked the record
+/// ([`records::lock`](crate::records::lock)).
 pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<(), Error> {
     sqlx::query!(
         "update memory_records set state = 'active' where id = $1 and state = 'stale'",
@@ -41,8 +43,9 @@ pub async fn update_staleness(tx: &mut Tx, record: RecordId) -> Result<(), Error
     Ok(())
 }
 
-/// Has the fresh citations of a file take their text from what is about to be written: its bytes are those
-/// that they were held against, only how they are masked or cut is not. The check that follows does it.
+/// Clears the hashes of a file's fresh citations, so that the next check takes them from the text
+/// that is about to be written. Its bytes are those of the last check; only masking or chunking
+/// changed.
 pub async fn reset_content_hashes(
     tx: &mut Tx,
     repository: &Repository,
@@ -63,7 +66,7 @@ pub async fn reset_content_hashes(
     Ok(())
 }
 
-/// Live records of the project that cite something, after an id, oldest first.
+/// Returns live records of the project that have citations, after an id, oldest first.
 pub async fn citing(
     store: &Store,
     project: ProjectId,
@@ -84,7 +87,7 @@ pub async fn citing(
     Ok(ids.into_iter().map(RecordId::from).collect())
 }
 
-/// Live records of the project that cite one of these files, or a symbol that is defined in one of
+/// Returns live records of the project that cite one of these files, or a symbol defined in one of
 /// them.
 pub async fn records_citing(
     store: &Store,

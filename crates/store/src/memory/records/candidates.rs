@@ -1,4 +1,4 @@
-//! What a new text may say once more.
+//! Candidates: live records that a new text may duplicate.
 
 use mc_domain::{ProjectId, RecordId, RecordKind, UserId, Visibility};
 use sqlx::{AssertSqlSafe, FromRow, raw_sql};
@@ -9,7 +9,7 @@ use crate::rls::Planning;
 use crate::vectors::{Model, VectorPlacement};
 use crate::{Error, Tx};
 
-/// A live record that may say the same as a new one.
+/// A live record that a new text may duplicate.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// Identifier.
@@ -18,40 +18,43 @@ pub struct Candidate {
     pub kind: RecordKind,
     /// Content.
     pub content: String,
-    /// sha256 of the normalised content.
+    /// sha256 of the normalized content.
     pub content_hash: Vec<u8>,
-    /// Cosine similarity of the vectors; `None` without them.
+    /// Cosine similarity of the vectors; `None` if one of the texts has no vector.
     pub similarity: Option<f32>,
 }
 
-/// What is compared of a new text.
+/// The values of a new text that are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Fingerprint<'a> {
-    /// sha256 of the normalised content.
+    /// sha256 of the normalized content.
     pub content_hash: &'a [u8],
     /// 64-bit simhash of the content.
     pub simhash: u64,
-    /// Its vector under the model that is named beside it ([`candidates`]); without one, none of them counts.
+    /// The text's vector of the model passed to [`candidates`]. If one text has no vector, none is
+    /// compared.
     pub vector: Option<&'a [f32]>,
 }
 
-/// How near a record has to be to a text to be compared with it.
+/// How near a record must be to be a candidate.
 #[derive(Debug, Clone, Copy)]
 pub struct Nearness {
-    /// Bits by which the simhash of what says the same may differ.
+    /// Largest number of bits by which the simhash may differ.
     pub max_distance: u32,
-    /// Most records by simhash, and most by vector.
+    /// Most candidates by simhash, and most by vector.
     pub limit: i64,
 }
 
-/// Records whose fingerprints are compared, the newest of the project: some 5 ms. In a larger one, what says the same as
-/// an older record is found by its vector.
+/// Number of a project's newest records whose fingerprints are compared, which takes about 5 ms.
+/// Duplicates of older records are found by vector.
 const FINGERPRINTS_MAX: i64 = 10_000;
 
-/// For each of several new texts the live records that may say the same, among the team's or one user's private
-/// ones: equal hash (expired ones, too: they still hold their place in `memory_records_live_content`), the nearest by
-/// simhash, and the nearest by vector where all the texts have one; with the model, where the vectors of the project's
-/// records are. To be called in a transaction of [`Store::begin_in_memory`](crate::Store::begin_in_memory).
+/// Returns, for each text, the live records of the team (or one user's private ones) that it may
+/// duplicate: those with the same hash, the nearest by simhash, and the nearest by vector if all
+/// texts have one. Expired records with the same hash count, because
+/// `memory_records_live_content_key` still includes them. `model` comes with the placement of the
+/// project's vectors. Call it in a transaction of
+/// [`Store::begin_with_memory_lock`](crate::Store::begin_with_memory_lock).
 pub async fn candidates(
     tx: &mut Tx,
     project: ProjectId,
@@ -119,8 +122,9 @@ struct Row {
     similarity: Option<f64>,
 }
 
-/// The statement; with the dimensions of the vectors where some of the project's records are in its graph.
-fn candidates_sql(in_graph: Option<i32>) -> String {
+/// Returns the statement; `in_hnsw` has the vectors' dimensions if some of them are in the
+/// project's HNSW index.
+fn candidates_sql(in_hnsw: Option<i32>) -> String {
     let compared = |of| {
         format!(
             "(select passage_id from
@@ -132,9 +136,9 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
               order by distance limit $7)"
         )
     };
-    let near = match in_graph {
+    let near = match in_hnsw {
         None => compared(""),
-        // Nothing that is private is in a graph.
+        // Private vectors are in no HNSW index.
         Some(dimensions) => format!(
             "{}
              union all
@@ -146,10 +150,11 @@ fn candidates_sql(in_graph: Option<i32>) -> String {
             compared("and not in_hnsw")
         ),
     };
-    // Fingerprints come from the index alone and vectors from their own table; only the few that
-    // are chosen are read as records. A plan that was made while the tables were new and is kept would read all of
-    // the project where an index by less is at hand: so what is equal is looked up by kind as well, as its index
-    // begins, and the vectors of what is chosen by nothing but their passage (hence `+ 0`).
+    // Fingerprints are read from an index alone and vectors from their own table; only the few
+    // chosen rows are read as records. A cached plan made while the tables were small would read
+    // all of a project if an index on fewer columns existed. So equal hashes are looked up by kind
+    // too, the first column of their index, and the chosen rows' vectors by passage alone (hence `+
+    // 0`).
     format!(
         "with asked as materialized (
              select n, hash, simhash,

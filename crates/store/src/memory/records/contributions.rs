@@ -1,4 +1,5 @@
-//! Who and what each record was made of, and forgetting all that came from one of them.
+//! Contributions: the saves that went into a record, and the erasure of all data of one author or
+//! source.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, RecordId, Trust, UserId};
@@ -9,24 +10,24 @@ use crate::{Error, Store, Tx};
 /// A save that went into a record.
 #[derive(Debug, Clone)]
 pub struct Contribution {
-    /// The record's version that it made.
+    /// The version of the record that the save made.
     pub version: i32,
-    /// Who saved it.
+    /// The author.
     pub saved_by: Option<UserId>,
-    /// Who saved it, by login.
+    /// The author's login.
     pub login: Option<String>,
-    /// What it was taken from; empty for what somebody just said.
+    /// The source; empty if there is none.
     pub source: String,
-    /// When.
+    /// Time of the save.
     pub saved_at: DateTime<Utc>,
 }
 
-/// Whose, or what's, contributions.
+/// The author or source whose contributions are meant.
 #[derive(Debug, Clone)]
 pub enum Contributor {
-    /// Those of a user.
+    /// A user.
     User(UserId),
-    /// Those from a source.
+    /// A source.
     Source(String),
 }
 
@@ -39,7 +40,7 @@ impl Contributor {
     }
 }
 
-/// Notes that a save went into a record, as it is now.
+/// Adds a contribution to the present version of a record.
 pub async fn contributed(
     tx: &mut Tx,
     record: RecordId,
@@ -57,10 +58,11 @@ pub async fn contributed(
     Ok(())
 }
 
-/// Of one person, so many sources of the same text are noted.
+/// Most sources of the same text that are stored for one user.
 const SOURCES_OF_ONE: i64 = 16;
 
-/// Notes that a save said just what a record says now; `false` where that is noted already, or was often enough.
+/// Adds a contribution that states the record's present content again. Returns `false` if it is
+/// stored already, or if the author has reached the limit of sources.
 pub async fn add_contribution(
     tx: &mut Tx,
     record: RecordId,
@@ -83,7 +85,7 @@ pub async fn add_contribution(
     Ok(noted.rows_affected() > 0)
 }
 
-/// What a record was made of, oldest first.
+/// Returns the contributions to a record, oldest first.
 pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contribution>, Error> {
     let rows = sqlx::query!(
         r#"select s.version, s.saved_by, u.login as "login?", s.source, s.saved_at
@@ -103,20 +105,21 @@ pub async fn contributions(store: &Store, record: RecordId) -> Result<Vec<Contri
     Ok(contribution.collect())
 }
 
-/// A record to which somebody contributed.
+/// A record with contributions of the given author or source.
 #[derive(Debug, Clone, Copy)]
 pub struct AffectedRecords {
     /// The record.
     pub id: RecordId,
-    /// The newest version that somebody else made; `None` where nobody did.
+    /// The newest version by another contributor; `None` if there is none.
     pub others: Option<i32>,
-    /// The version that it has now.
+    /// The present version.
     pub version: i32,
-    /// The newest version that the contributor made.
+    /// The newest version by this contributor.
     pub theirs: i32,
 }
 
-/// The records of the project, live or not, to which a contributor contributed, in one order.
+/// Returns the records of the project, live or not, that a contributor contributed to, ordered by
+/// id.
 pub async fn records_of(
     tx: &mut Tx,
     project: ProjectId,
@@ -148,8 +151,8 @@ pub async fn records_of(
     Ok(touched.collect())
 }
 
-/// Takes a contributor's contributions to a record out of its provenance, and what was theirs alone out of
-/// its history. Of the texts behind it, those that others saved as well are those others' from then on.
+/// Deletes a contributor's contributions to a record, and the versions that only this contributor
+/// made. Documents of the record that others saved as well become theirs.
 pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
     let (user, source) = contributor.columns();
     if let Some(user) = user {
@@ -180,10 +183,12 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
     Ok(())
 }
 
-/// Makes the documents behind a record that are a user's somebody else's, where somebody else saved the same text. A
-/// document bears the time of the transaction in which it was last saved, as the contribution does, which tells of which
-/// version it is the whole text. One that was handed on from another record bears the time of no contribution: it is
-/// theirs who came into this record together with the user.
+/// Assigns documents of a record to another user who saved the same text.
+///
+/// A document's `sent_at` is the time of the transaction that saved it, as is the contribution's
+/// `saved_at`; together they tell which version the document is the whole text of. A document
+/// transferred from another record matches no contribution: it goes to the users who joined this
+/// record in the same transaction as this user.
 async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(), Error> {
     sqlx::query!(
         "with said as (
@@ -213,7 +218,7 @@ async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(
     Ok(())
 }
 
-/// The records that these replaced.
+/// Returns the records that are superseded by one of these.
 pub async fn replaced_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
     let replaced =
@@ -223,9 +228,8 @@ pub async fn replaced_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<Record
     Ok(replaced.into_iter().map(RecordId::from).collect())
 }
 
-/// Deletes a record, with its history and what search sees of it. What it had replaced is replaced by what
-/// replaced it in turn; answers the records that nothing replaces now, which come back if the caller
-/// restores them.
+/// Deletes a record with its versions and passages. Records that it superseded become superseded by
+/// its own successor. Returns those that have none, which live again if the caller restores them.
 pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>, Error> {
     let freed = sqlx::query_scalar!(
         r#"with handed_on as (
@@ -242,7 +246,7 @@ pub async fn erase(tx: &mut Tx, id: RecordId) -> Result<Vec<RecordId>, Error> {
     Ok(freed.into_iter().map(RecordId::from).collect())
 }
 
-/// Names what replaces a record that is replaced already.
+/// Sets the successor of a superseded record.
 pub async fn transfer_superseded(tx: &mut Tx, id: RecordId, by: RecordId) -> Result<(), Error> {
     sqlx::query!(
         "update memory_records set superseded_by = $2 where id = $1 and state = 'superseded'",
@@ -254,7 +258,7 @@ pub async fn transfer_superseded(tx: &mut Tx, id: RecordId, by: RecordId) -> Res
     Ok(())
 }
 
-/// Forgets what a record said before.
+/// Deletes all versions of a record.
 pub async fn delete_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
     sqlx::query!("delete from record_versions where record_id = $1", id.0)
         .execute(&mut *tx.0)
@@ -262,7 +266,7 @@ pub async fn delete_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Another live record, for the same readers, that says just this.
+/// Returns another live record of the same audience with the same content.
 pub async fn same(
     tx: &mut Tx,
     record: &Record,
@@ -284,7 +288,7 @@ pub async fn same(
     Ok(id.map(RecordId::from))
 }
 
-/// Where a record came from, as the transaction sees it, oldest first.
+/// Returns the authors and sources of a record within the transaction, oldest first.
 pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>, Error> {
     let rows = sqlx::query!(
         "select saved_by, source from record_contributions where record_id = $1 order by id",
@@ -297,9 +301,9 @@ pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>,
     Ok(rows.into_iter().map(|row| origin(row.saved_by, row.source)).collect())
 }
 
-/// Makes a record what it was in the version `said` before somebody's changes, which are not kept: neither
-/// in the record nor in its history. It is a new version, which nobody takes for the one that they have
-/// read; who made `said` has made it. What it cited is the caller's to put back.
+/// Restores a record to `version`, without keeping the changes made since, in the record or its
+/// versions. The result gets a new version number, so that no reader takes it for the one it has
+/// read; the authors of `version` become authors of the result. The caller restores the citations.
 pub async fn rewrite(
     tx: &mut Tx,
     id: RecordId,
@@ -335,7 +339,7 @@ pub async fn rewrite(
     Ok(())
 }
 
-/// Deletes a contributor's dialogs with what search sees of them; answers how many.
+/// Deletes the dialogs of a contributor with their passages; returns their number.
 pub async fn forget_dialogs(
     tx: &mut Tx,
     project: ProjectId,
@@ -352,8 +356,9 @@ pub async fn forget_dialogs(
     Ok(gone.rows_affected())
 }
 
-/// Deletes the documents of a contributor, but for files of repositories, which come and go with those;
-/// answers how many. To be called after [`forget`], which leaves those to others that are theirs, too.
+/// Deletes the documents of a contributor, except files of repositories, which follow their
+/// repository; returns their number. Call it after [`forget`], which reassigns documents that
+/// others saved as well.
 pub async fn forget_docs(
     tx: &mut Tx,
     project: ProjectId,

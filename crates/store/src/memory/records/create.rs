@@ -1,4 +1,4 @@
-//! A new record, with all that search sees of it.
+//! Creation of records with their passages and vectors.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{PassageId, ProjectId, RecordId, RecordKind, Visibility};
@@ -17,22 +17,23 @@ use crate::{Error, Tx};
 pub struct NewRecord<'a> {
     /// Identifier.
     pub id: RecordId,
-    /// What it says.
+    /// Its content.
     pub body: &'a RecordBody,
-    /// Who it is for. A proposal has no passage: nobody recalls it until it was accepted.
+    /// Audience and trust. A proposal gets no passage: recall does not find it before it is
+    /// accepted.
     pub access: RecordAccess,
-    /// The record that it would change, where it is a proposal for one.
+    /// For a proposal to change a record: that record.
     pub amends_record_id: Option<RecordId>,
-    /// Where it came from.
+    /// Author and source.
     pub origin: &'a RecordSource,
-    /// What search sees of it.
+    /// Its passage.
     pub passage: &'a NewPassage,
-    /// The vector of the passage's text.
+    /// The vector of the passage.
     pub vector: Option<(&'a Model, &'a [f32])>,
 }
 
 impl<'a> NewRecord<'a> {
-    /// A record for the team, of which it is not known where it came from.
+    /// A record for the team.
     pub fn of_the_team(
         body: &'a RecordBody,
         origin: &'a RecordSource,
@@ -51,14 +52,14 @@ impl<'a> NewRecord<'a> {
     }
 }
 
-/// Adds a record; see [`create_all`].
+/// Creates one record; see [`create_all`].
 pub async fn create(tx: &mut Tx, project: ProjectId, new: NewRecord<'_>) -> Result<Record, Error> {
     create_all(tx, project, &[new]).await?.pop().ok_or(Error::Gone)
 }
 
-/// Adds records with their passages and, where they have one, the vectors of those: one statement, so that the
-/// passage of a record that brings its vector never waits in the queue. All have a vector of one model, or none has
-/// one. Answers them in their order.
+/// Creates records with their passages and vectors, and returns them in the same order. It is one
+/// statement, so that a passage that comes with its vector never enters the embedding queue. Either
+/// all records have a vector of one model, or none has.
 pub async fn create_all(
     tx: &mut Tx,
     project: ProjectId,
@@ -124,7 +125,7 @@ pub async fn create_all(
     rows.into_iter().map(Row::into_record).collect()
 }
 
-/// A record, its origin and its passage by the names of their columns.
+/// A record, its contribution and its passage, by the names of the columns.
 #[derive(Debug, Serialize)]
 struct Values<'a> {
     n: i32,
@@ -180,7 +181,7 @@ impl<'a> Values<'a> {
             scope: &body.scope,
             tags: &body.tags,
             owner: body.owner.as_deref(),
-            // No later year can be written in JSON.
+            // JSON can't represent a later year.
             ttl: body.ttl.min(NO_END),
             is_ttl_explicit: body.is_ttl_explicit,
             quality: &body.quality,
@@ -210,7 +211,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Bytes as PostgreSQL reads them.
+/// Returns bytes in PostgreSQL's hex format.
 fn bytes(bytes: &[u8]) -> String {
     format!("\\x{}", hex::encode(bytes))
 }

@@ -1,4 +1,4 @@
-//! Reads records by id, and in pages.
+//! Reads of records by id and in pages.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, ProjectId, RecordId, RecordKind, TaskId, UserId, Visibility};
@@ -7,35 +7,35 @@ use super::{Record, RecordAccess};
 use crate::error::word;
 use crate::{Error, Store, Tx};
 
-/// The record, whatever its state.
+/// Returns a record in any state.
 pub async fn find(store: &Store, id: RecordId) -> Result<Option<Record>, Error> {
     Ok(by_ids(store, &[id]).await?.into_iter().next())
 }
 
-/// The record as the transaction sees it.
+/// Returns a record in any state within the transaction.
 pub async fn find_in(tx: &mut Tx, id: RecordId) -> Result<Option<Record>, Error> {
     Ok(fetch(&mut *tx.0, &[id]).await?.into_iter().next())
 }
 
-/// These records, whatever their state, in no order.
+/// Returns records in any state, in no order.
 pub async fn by_ids(store: &Store, ids: &[RecordId]) -> Result<Vec<Record>, Error> {
     fetch(&mut *store.read().await?, ids).await
 }
 
-/// Which records of a project.
+/// A filter of a project's records.
 #[derive(Debug, Clone, Default)]
 pub struct RecordFilter {
     /// Of this kind.
     pub kind: Option<RecordKind>,
-    /// For these readers; the team's and one's own when absent.
+    /// Audience; if absent, all but proposals.
     pub visibility: Option<Visibility>,
-    /// That this user saved, alone or with others.
+    /// One of its authors.
     pub saved_by: Option<UserId>,
-    /// That came from this source, alone or with others.
+    /// One of its sources.
     pub source: Option<String>,
 }
 
-/// Live, unexpired records of a project after an id, oldest first.
+/// Returns live, unexpired records of a project after an id, oldest first.
 pub async fn list(
     store: &Store,
     project: ProjectId,
@@ -89,7 +89,7 @@ pub(super) async fn fetch(
     rows.into_iter().map(Row::into_record).collect()
 }
 
-/// The columns of a record as they are read.
+/// The columns of a record.
 pub(super) struct Row {
     pub(super) id: uuid::Uuid,
     pub(super) project_id: uuid::Uuid,

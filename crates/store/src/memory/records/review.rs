@@ -1,4 +1,4 @@
-//! From a proposal, or a private note, to what counts for the team; and back to what a record said before.
+//! Review: promotion of proposals and private records to the team, decisions, and restored records.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, RecordId, RecordKind, Trust, UserId};
@@ -6,28 +6,28 @@ use mc_domain::{ProjectId, RecordId, RecordKind, Trust, UserId};
 use super::{Record, fetch};
 use crate::{Error, Store, Tx};
 
-/// Days that a record lives at least once it was brought back.
+/// Least number of days that a restored record lives.
 pub const RESTORED_DAYS: i32 = 30;
 
-/// What becomes of a proposal or a private note.
+/// What a proposal or a private record becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promotion {
-    /// It counts for the team.
+    /// A record of the team.
     Team(Trust),
-    /// It is put before the reviewers.
+    /// A proposal for reviewers.
     Proposed,
 }
 
-/// How a proposal was settled.
+/// The decision about a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decided {
-    /// It went into this record.
+    /// It was merged into this record.
     Into(RecordId),
-    /// It was turned down.
+    /// It was rejected.
     Rejected,
 }
 
-/// The live proposals of a project after an id, oldest first.
+/// Returns the live proposals of a project after an id, oldest first.
 pub async fn proposals(
     store: &Store,
     project: ProjectId,
@@ -52,7 +52,8 @@ pub async fn proposals(
     Ok(records)
 }
 
-/// The live proposal of the project that says just this. Nobody decides about it until the transaction ends.
+/// Returns the live proposal of the project with the same content, locked until the transaction
+/// ends.
 pub async fn same_proposal(
     tx: &mut Tx,
     project: ProjectId,
@@ -73,7 +74,8 @@ pub async fn same_proposal(
     Ok(id.map(RecordId::from))
 }
 
-/// Has a proposal wait for a person at least until then: one that has expired is before nobody until it is taken out.
+/// Extends the expiry of a live proposal to at least `until`. An expired proposal is shown to no
+/// reviewer.
 pub async fn extend_ttl(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Result<(), Error> {
     sqlx::query!(
         "update memory_records set ttl = $2
@@ -86,7 +88,7 @@ pub async fn extend_ttl(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Resu
     Ok(())
 }
 
-/// Has a record that counts now live at least until then, unless its end was named.
+/// Extends the expiry of a record to at least `until`, unless it is explicit.
 pub async fn live_until(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Result<(), Error> {
     sqlx::query!(
         "update memory_records set ttl = greatest(ttl, $2) where id = $1 and not is_ttl_explicit",
@@ -98,8 +100,8 @@ pub async fn live_until(tx: &mut Tx, id: RecordId, until: DateTime<Utc>) -> Resu
     Ok(())
 }
 
-/// Lets more see a live record; `false` where it is not one any more, or is seen by the team already. What was set
-/// aside lives on like what was brought back. The caller makes its passage.
+/// Widens the audience of a live record; returns `false` if it is not live or has that audience
+/// already. A demoted record gets the lifetime of a restored one. The caller creates its passage.
 pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Error> {
     let (visibility, trust) = match to {
         Promotion::Team(trust) => ("team", Some(trust)),
@@ -127,7 +129,8 @@ pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Err
     Ok(done.rows_affected() == 1)
 }
 
-/// Settles a live proposal that does not live on by itself; `false` where it is none any more.
+/// Stores the decision about a live proposal that does not become a record itself; returns `false`
+/// if it is not a live proposal.
 pub async fn decide(tx: &mut Tx, id: RecordId, decided: Decided) -> Result<bool, Error> {
     let (state, into) = match decided {
         Decided::Into(record) => ("superseded", Some(record.0)),
@@ -145,7 +148,7 @@ pub async fn decide(tx: &mut Tx, id: RecordId, decided: Decided) -> Result<bool,
     Ok(done.rows_affected() == 1)
 }
 
-/// Brings a record that was taken out or replaced back to life; `false` where it lives. The caller makes
+/// Makes a deleted or superseded record active; returns `false` if it is live. The caller creates
 /// its passage.
 pub async fn restore(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     let done = sqlx::query!(
@@ -160,7 +163,7 @@ pub async fn restore(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     Ok(done.rows_affected() == 1)
 }
 
-/// Notes that a person vouches for a live record of the team; `false` where there is none.
+/// Marks a live team record as confirmed by a person; returns `false` if there is none.
 pub async fn confirm(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     let done = sqlx::query!(
         "update memory_records set trust = 'confirmed', updated_at = now()
@@ -172,8 +175,8 @@ pub async fn confirm(tx: &mut Tx, id: RecordId) -> Result<bool, Error> {
     Ok(done.rows_affected() == 1)
 }
 
-/// Whether the record is a proposal, decided about or not, that nobody but `user` made: what hygiene set aside was
-/// the team's, and what others proposed as well is theirs, too.
+/// Returns whether the record is a proposal, decided or not, that `user` alone made. A demoted
+/// record belongs to the team, and a proposal made by several users to all of them.
 pub async fn is_own_proposal(tx: &mut Tx, id: RecordId, user: UserId) -> Result<bool, Error> {
     let is_own = sqlx::query_scalar!(
         r#"select exists (select from memory_records

@@ -1,5 +1,5 @@
-//! What a record was before it was changed: what it said, of which kind, who answered and who vouched for it,
-//! when it was to end and what it cited. Its scores, its task and its dialog are the record's, of no version.
+//! Versions: the former states of a record, with content, kind, owner, trust, expiry and citations.
+//! Scores and links to a task or a dialog belong to the record, not to a version.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{RecordId, RecordKind, Trust};
@@ -8,10 +8,10 @@ use super::{Record, RecordUpdate};
 use crate::error::word;
 use crate::{Error, Store, Tx, citations};
 
-/// A record as it was in an earlier version; what it cited then, [`citations::of_version`] has.
+/// A former state of a record; [`citations::of_version`] returns its citations.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// Which state, from 1.
+    /// Version number, from 1.
     pub version: i32,
     /// Kind then.
     pub kind: RecordKind,
@@ -23,26 +23,26 @@ pub struct Version {
     pub tags: Vec<String>,
     /// Scope then.
     pub scope: Vec<String>,
-    /// Who answered for it then.
+    /// Owner then.
     pub owner: Option<String>,
-    /// When it was to expire.
+    /// Expiry then.
     pub ttl: DateTime<Utc>,
-    /// Whether that end was named by a person.
+    /// Whether a person had set `ttl`.
     pub is_ttl_explicit: bool,
-    /// Who vouched for it then.
+    /// Trust level then.
     pub trust: Trust,
-    /// What came beside the content then.
+    /// Additional data then.
     pub meta: serde_json::Value,
-    /// Why it was changed.
+    /// Reason of the change that ended the version.
     pub reason: String,
-    /// Who changed it.
+    /// Login of the user who made that change.
     pub changed_by: Option<String>,
-    /// When it was changed.
+    /// Time of that change.
     pub changed_at: DateTime<Utc>,
 }
 
-/// Keeps a record as it is under its version number, unless the change leaves it so; answers whether it
-/// was kept. An end that nobody named is no part of that: every save and recall moves it.
+/// Stores the present state of a record as a version, unless the update changes nothing; returns
+/// whether it did. An implicit expiry does not count as a change: every save and recall moves it.
 pub(super) async fn keep(
     tx: &mut Tx,
     record: &Record,
@@ -88,22 +88,22 @@ pub(super) async fn keep(
     Ok(kept.rows_affected() > 0)
 }
 
-/// Earlier states, newest first.
+/// Returns the versions of a record, newest first.
 pub async fn versions(store: &Store, id: RecordId) -> Result<Vec<Version>, Error> {
     fetch(&mut *store.read().await?, id, None, None).await
 }
 
-/// An earlier state, as the transaction sees it.
+/// Returns one version within the transaction.
 pub async fn version(tx: &mut Tx, id: RecordId, version: i32) -> Result<Option<Version>, Error> {
     Ok(fetch(&mut *tx.0, id, Some(version), None).await?.pop())
 }
 
-/// The state before the present one.
+/// Returns the version before the present state.
 pub async fn last_version(tx: &mut Tx, id: RecordId) -> Result<Option<Version>, Error> {
     Ok(fetch(&mut *tx.0, id, None, Some(1)).await?.pop())
 }
 
-/// Earlier states, newest first: one, or at most so many, or all.
+/// Returns one version, the newest `limit` ones, or all; newest first.
 async fn fetch(
     executor: impl sqlx::PgExecutor<'_>,
     id: RecordId,
@@ -125,7 +125,7 @@ async fn fetch(
     rows.into_iter().map(Row::into_version).collect()
 }
 
-/// The columns of a version as they are read.
+/// The columns of a version.
 struct Row {
     version: i32,
     kind: String,

@@ -1,10 +1,11 @@
-//! The tasks and documents that an integration imported.
+//! Tasks and documents that an integration imported.
 
 use mc_domain::{DocId, IntegrationId, ProjectId};
 
 use crate::{Error, Tx};
 
-/// Notes by which connection tasks and documents came, so that it is known when they are gone there.
+/// Assigns tasks and documents to the integration that imported them, so that a reconciliation can
+/// delete them.
 pub async fn assign_integration(
     tx: &mut Tx,
     project: ProjectId,
@@ -34,7 +35,7 @@ pub async fn assign_integration(
     Ok(())
 }
 
-/// Notes that those documents of a source came by a connection that have one of these ids there.
+/// Assigns documents of a source, by their ids there, to the integration that imported them.
 pub async fn assign_docs_integration(
     tx: &mut Tx,
     project: ProjectId,
@@ -55,8 +56,9 @@ pub async fn assign_docs_integration(
     Ok(())
 }
 
-/// Forgets what came by a connection: its documents, and what was told of its tasks, which stay for what is
-/// linked to them; what their tracker says next counts, however old. Answers how many there were of either.
+/// Deletes the data that an integration imported: its documents, and the content of its tasks. The
+/// tasks stay for what is linked to them, and the next state from their tracker is stored, however
+/// old. Returns the numbers of tasks and documents.
 pub async fn forget(
     tx: &mut Tx,
     project: ProjectId,
@@ -74,7 +76,7 @@ pub async fn forget(
     Ok((tasks.rows_affected(), forget_documents(tx, project, id).await?))
 }
 
-/// Forgets the documents that came by a connection; answers how many there were.
+/// Deletes the documents that an integration imported; returns their number.
 pub async fn forget_documents(
     tx: &mut Tx,
     project: ProjectId,
@@ -90,7 +92,8 @@ pub async fn forget_documents(
     Ok(gone.rows_affected())
 }
 
-/// Forgets those documents that have one of these ids at their source; answers how many there were.
+/// Deletes those of an integration's documents that have one of these ids at their source; returns
+/// their number.
 pub async fn delete_missing_docs(
     tx: &mut Tx,
     project: ProjectId,

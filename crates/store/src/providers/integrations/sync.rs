@@ -1,4 +1,4 @@
-//! Sync runs of an integration.
+//! Sync runs: requests, start, progress and end.
 
 use std::time::Duration;
 
@@ -11,56 +11,57 @@ use crate::error::word;
 use crate::jobs::{self, NewJob};
 use crate::{Error, Store, Tx, policies};
 
-/// The kind of job that asks a system; it is told the connection's id.
+/// Kind of the job that executes a sync; its argument is the integration's id.
 pub const JOB: &str = "sync_integration";
-/// How often one is begun before it is given up: the connection is due again soon.
+/// Attempts of the job; few, because the integration is due again soon.
 pub const JOB_STARTS: u16 = 4;
-/// How long one may take; then it has failed.
+/// Timeout of one job.
 pub const SYNC_TIME: Duration = Duration::from_mins(10);
-/// Of a sync that was begun nothing is heard for so long; then the connection is due again.
+/// Time without progress after which a started sync is due again.
 const HEARD_WITHIN: Duration = Duration::from_mins(15);
-/// After so long what is known is compared with all that is there.
+/// Time between two reconciliations.
 const COMPARED_EVERY: Duration = Duration::from_hours(24);
-/// So many are asked for in one look, the longest due first.
+/// Most integrations that one call enqueues, the longest due first.
 const DUE_AT_ONCE: i64 = 1_000;
 
-/// A connection as what asks the system needs it.
+/// An integration as a sync needs it.
 #[derive(Debug, Clone)]
 pub struct SyncTarget {
     /// Identifier.
     pub id: IntegrationId,
-    /// The project that hears of it.
+    /// Its project.
     pub project: ProjectId,
-    /// That project's key.
+    /// The project's key.
     pub key: ProjectKey,
-    /// Its policy.
+    /// The project's policy.
     pub policy: Policy,
-    /// The operator's name for the system.
+    /// Name of the connector.
     pub connector: String,
-    /// What of it.
+    /// Resource of the connector.
     pub resource: String,
-    /// Which of the things that it may be asked for.
+    /// Which kind of data it reads.
     pub capability: Capability,
-    /// How often it is asked.
+    /// Time between two sync runs.
     pub interval: Duration,
-    /// Whether comments are asked for.
+    /// Whether it reads comments.
     pub include_comments: bool,
-    /// Where the last sync stood, as [`advance`] was told.
+    /// Position of the last sync, as [`advance`] stored it.
     pub sync_state: Option<Value>,
-    /// Whether it is time to compare what is known with all that is there.
+    /// Whether a reconciliation is due.
     pub is_compared: bool,
-    /// How many syncs have failed since one came to its end.
+    /// Failed sync runs since the last success.
     pub consecutive_failures: u32,
 }
 
-/// Has a system asked now; `false` where there is no such connection, or it is paused. However often that is asked,
-/// one sync waits: it begins after this transaction, and finds all that there is by then.
+/// Enqueues a sync; returns `false` if there is no such integration, or it is paused. Repeated
+/// calls leave one waiting job: it starts after this transaction and so reads everything that
+/// exists by then.
 pub async fn request_sync(
     tx: &mut Tx,
     project: ProjectId,
     id: IntegrationId,
 ) -> Result<bool, Error> {
-    // Held first: of two who ask at once, the second then sees the job of the first.
+    // Locked first: of two concurrent requests, the second sees the job of the first.
     let held = sqlx::query_scalar!(
         "select job_id from integrations where project_id = $1 and id = $2 and not is_paused for update",
         project.0,
@@ -84,9 +85,9 @@ pub async fn request_sync(
     Ok(true)
 }
 
-/// Has each wiki asked now that a project is connected to; answers how many that are, but for those that are paused.
+/// Enqueues a sync of each wiki integration of a project that is not paused; returns their number.
 pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32, Error> {
-    // In one order everywhere: each is held until the transaction ends.
+    // Locked in one order everywhere until the transaction ends.
     let wikis = sqlx::query_scalar!(
         "select id from integrations where project_id = $1 and capability = $2 and not is_paused order by id",
         project.0,
@@ -101,8 +102,8 @@ pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32, 
     Ok(asked)
 }
 
-/// Asks for a sync of each connection of any project that is due. However often that is asked, and by however many
-/// nodes, there is one for each time that it is due. Answers how many are new.
+/// Enqueues a sync of each due integration of any project; returns how many are new. There is one
+/// job for each due time, however many nodes call this.
 pub async fn enqueue_due_syncs(store: &Store) -> Result<u64, Error> {
     let due = sqlx::query!(
         "select id, next_sync_at from integrations where not is_paused and next_sync_at <= now()
@@ -138,8 +139,8 @@ async fn enqueue(tx: &mut Tx, id: IntegrationId, due: DateTime<Utc>) -> Result<b
     Ok(true)
 }
 
-/// The connection with this id of any project, for whoever asks the system now; `None` where it is gone, or paused.
-/// It is due again later, whatever becomes of that.
+/// Starts a sync of an integration of any project; `None` if it is deleted or paused. The
+/// integration is due again later, even if the sync dies.
 pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncTarget>, Error> {
     let row = sqlx::query!(
         r#"update integrations c set next_sync_at = greatest(c.next_sync_at, now() + make_interval(secs => $3)),
@@ -175,9 +176,9 @@ pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncT
     .transpose()
 }
 
-/// Says where a sync stands from now on, in the transaction of what brought it there; `false` where it does not
-/// stand at `from`, since somebody else went on meanwhile, or the connection is gone or paused. Nobody else goes
-/// on until the transaction ends.
+/// Moves the position of a sync, in the transaction that stores what it has read. Returns `false`
+/// if the position is not `from`, because another worker has moved it, or if the integration is
+/// deleted or paused. Locks the position until the transaction ends.
 pub async fn advance(
     tx: &mut Tx,
     id: IntegrationId,
@@ -196,7 +197,7 @@ pub async fn advance(
     Ok(moved.rows_affected() == 1)
 }
 
-/// Counts a page that was read, and how much of it was taken in, in the transaction that does that.
+/// Counts a page and its imported items, in the transaction that imports them.
 pub async fn count_items(tx: &mut Tx, id: IntegrationId, things: i64) -> Result<(), Error> {
     sqlx::query!(
         "update integrations set run_pages = run_pages + 1, run_items = run_items + $2 where id = $1",
@@ -208,7 +209,7 @@ pub async fn count_items(tx: &mut Tx, id: IntegrationId, things: i64) -> Result<
     Ok(())
 }
 
-/// Notes that what is known was compared with all that is there.
+/// Stores the time of a completed reconciliation.
 pub async fn mark_reconciled(tx: &mut Tx, id: IntegrationId) -> Result<(), Error> {
     sqlx::query!("update integrations set reconciled_at = now() where id = $1", id.0)
         .execute(&mut *tx.0)
@@ -216,7 +217,7 @@ pub async fn mark_reconciled(tx: &mut Tx, id: IntegrationId) -> Result<(), Error
     Ok(())
 }
 
-/// Notes that a sync came to its end, and when the next one is due.
+/// Ends a sync run successfully and schedules the next one.
 pub async fn finish_sync(
     store: &Store,
     id: IntegrationId,
@@ -235,8 +236,8 @@ pub async fn finish_sync(
     Ok(())
 }
 
-/// Notes that a sync is not over, why, and when it goes on. Without a `failure` it was merely put off, and its round is
-/// not over either.
+/// Schedules the next job of a sync. With a `failure`, the run has failed; without one it
+/// continues.
 pub async fn reschedule(
     store: &Store,
     id: IntegrationId,

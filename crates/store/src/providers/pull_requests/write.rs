@@ -1,4 +1,4 @@
-//! Writes pull requests as their hosts report them.
+//! Writes of pull requests, reviews and pushed commits.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{ProjectId, PullRequestId, PullRequestReview, PullRequestState};
@@ -6,49 +6,50 @@ use mc_sanitizer::Sanitized;
 
 use crate::{Error, Tx, uses};
 
-/// Reviewers of one change whose word is kept.
+/// Most reviewers stored per pull request.
 const REVIEWERS: i64 = 100;
-/// Days that a change that is over is kept, and the commits of pushes, unless a record is linked by them.
+/// Days that closed and merged pull requests and pushed commits are kept, unless a record refers to
+/// them.
 pub(crate) const TOLD_DAYS: i32 = 365;
 
-/// What a git host says of a pull or merge request.
+/// A pull or merge request as its provider reports it.
 #[derive(Debug, Clone)]
 pub struct NewPullRequest {
-    /// The host's own id, such as `octocat/hello!12`.
+    /// The provider's id, such as `octocat/hello!12`.
     pub external_id: String,
     /// Title.
     pub title: Sanitized,
-    /// How far it has come.
+    /// State.
     pub state: PullRequestState,
-    /// Who wants it.
+    /// Author.
     pub author: Option<String>,
-    /// Its last commit.
+    /// Head commit.
     pub head_sha: Option<String>,
-    /// The commit that it became part of its base by.
+    /// Merge commit.
     pub merge_sha: Option<String>,
-    /// The branch that it is for.
+    /// Target branch.
     pub base_ref: Option<String>,
-    /// Where people look at it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
-    /// The tasks that it speaks of, by their trackers' ids.
+    /// Ids of the mentioned tasks at their trackers.
     pub tasks: Vec<String>,
-    /// When the host said so.
+    /// The provider's time of this state.
     pub source_updated_at: DateTime<Utc>,
 }
 
-/// What a reviewer said of a change.
+/// A review of a pull request.
 #[derive(Debug, Clone)]
 pub struct NewReview {
-    /// Who, as the host calls them.
+    /// The reviewer's name at the provider.
     pub reviewer: String,
-    /// What; `None` where they took back what they had said.
+    /// State; `None` if the reviewer dismissed the review.
     pub state: Option<PullRequestReview>,
-    /// When.
+    /// The provider's time of this state.
     pub source_updated_at: DateTime<Utc>,
 }
 
-/// Writes what a host says of a change, unless it has said otherwise since; `false` where it has. Of two words of one
-/// moment the one counts that says it has come further. Its commits are taken in either way.
+/// Stores a pull request, unless a newer state is stored; returns whether it did. Of two states
+/// with the same time, the more final one wins. Its commits are added in any case.
 pub async fn upsert(
     tx: &mut Tx,
     project: ProjectId,
@@ -90,7 +91,8 @@ pub async fn upsert(
     Ok(told.is_some())
 }
 
-/// GitLab says who wants it when it is opened, and that may be told last.
+/// Sets the author if it is unknown: GitLab names the author in the event of the opening alone,
+/// which may arrive last.
 async fn name_author(
     tx: &mut Tx,
     project: ProjectId,
@@ -107,7 +109,7 @@ async fn name_author(
     Ok(())
 }
 
-/// Notes which commits are the change's, whichever word of the host named them.
+/// Adds the commits of a pull request, whichever event named them.
 async fn add_commits(
     tx: &mut Tx,
     project: ProjectId,
@@ -153,7 +155,7 @@ async fn put_tasks(
     Ok(())
 }
 
-/// Notes what a reviewer said of a change, unless they have said otherwise since; `false` where they have.
+/// Stores a review, unless a newer one of the reviewer is stored; returns whether it did.
 pub async fn upsert_review(
     tx: &mut Tx,
     project: ProjectId,
@@ -178,7 +180,7 @@ pub async fn upsert_review(
     Ok(noted.rows_affected() == 1)
 }
 
-/// Notes the commits that came with a push; answers how many were not known to have.
+/// Stores the commits of a push; returns how many are new.
 pub async fn insert_pushed_commits(
     tx: &mut Tx,
     project: ProjectId,
@@ -186,7 +188,7 @@ pub async fn insert_pushed_commits(
     commits: &[String],
 ) -> Result<u64, Error> {
     let mut commits = commits.to_vec();
-    // In one order everywhere: who adds one waits for who adds the same.
+    // In one order everywhere, because concurrent inserts of the same commit wait for each other.
     commits.sort();
     let noted = sqlx::query!(
         "insert into pushed_commits (project_id, sha, head_sha)
@@ -200,8 +202,8 @@ pub async fn insert_pushed_commits(
     Ok(noted.rows_affected())
 }
 
-/// Forgets changes of a project that have long been over, and what was pushed to it long ago, but for what records
-/// are linked by.
+/// Deletes old closed and merged pull requests and old pushed commits of a project, except those
+/// that records refer to.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let changes = sqlx::query!(
         "delete from pull_requests c

@@ -12,102 +12,103 @@ use crate::error::word;
 use crate::jobs::{self, NewJob};
 use crate::{Error, Store, Tx, policies};
 
-/// The kind of job that goes through a delivery; it is told the delivery's id.
+/// Kind of the job that processes a delivery; its argument is the delivery's id.
 pub const JOB: &str = "process_delivery";
-/// How often one is begun before it is given up: senders were told that it arrived.
+/// Attempts of the job; many, because the provider was told that the event was accepted.
 pub const JOB_STARTS: u16 = 12;
-/// Days that a delivery is kept, and known when it is sent again.
+/// Days that a delivery is kept and duplicates of it are detected.
 const DELIVERY_DAYS: i32 = 14;
 
-/// Something that is delivered.
+/// A delivery to store.
 #[derive(Debug)]
 pub struct NewWebhookDelivery<'a> {
     /// Identifier.
     pub id: DeliveryId,
-    /// The sender's.
+    /// The provider's id of the delivery.
     pub external_id: &'a str,
-    /// What it is, in the sender's word.
+    /// Event type in the provider's words.
     pub event_type: &'a str,
-    /// A code of what was signed, where that alone tells it from every other: the sender's id is not signed.
+    /// Keyed hash of the signed body, if it identifies the delivery: the provider's id is not
+    /// signed.
     pub body_mac: Option<[u8; 32]>,
-    /// What is of use of it, masked.
+    /// The parsed event, masked.
     pub event: Value,
-    /// Why there is nothing to do, where that is known at once.
+    /// Why the event is ignored, if that is known at once.
     pub ignored: Option<&'a str>,
 }
 
-/// Something that was delivered.
+/// A stored delivery.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// Identifier, in the order of arrival.
+    /// Identifier, in the order of receipt.
     pub id: DeliveryId,
-    /// Through which hook.
+    /// Its webhook.
     pub webhook_id: WebhookId,
-    /// Who sent it.
+    /// The provider that sent it.
     pub provider: Provider,
-    /// The sender's id.
+    /// The provider's id of the delivery.
     pub external_id: String,
-    /// What it is, in the sender's word.
+    /// Event type in the provider's words.
     pub event_type: String,
-    /// What is of use of it, masked.
+    /// The parsed event, masked.
     pub event: Value,
-    /// What came of it.
+    /// State.
     pub state: DeliveryState,
-    /// The same, for people.
+    /// Result of the processing, for people.
     pub outcome: Option<String>,
-    /// When it came.
+    /// Time of receipt.
     pub received_at: DateTime<Utc>,
-    /// When it was last gone through.
+    /// End of the last processing.
     pub completed_at: Option<DateTime<Utc>>,
 }
 
-/// What waits of a hook, in the order in which it came.
+/// The pending deliveries of a webhook, in the order of receipt.
 #[derive(Debug)]
 pub struct PendingBatch {
-    /// The project that hears of it.
+    /// The webhook's project.
     pub project: ProjectId,
     /// The project's policy.
     pub policy: Policy,
-    /// Who sent it.
+    /// The provider that sent them.
     pub provider: Provider,
-    /// What waits.
+    /// The deliveries.
     pub deliveries: Vec<PendingDelivery>,
 }
 
-/// A delivery that is to be gone through.
+/// A delivery to process.
 #[derive(Debug)]
 pub struct PendingDelivery {
     /// Identifier.
     pub id: DeliveryId,
-    /// What is of use of it, masked.
+    /// The parsed event, masked.
     pub event: Value,
-    /// When it came.
+    /// Time of receipt.
     pub received_at: DateTime<Utc>,
 }
 
-/// What came of a delivery.
+/// The result of processing a delivery.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Of which.
+    /// The delivery.
     pub id: DeliveryId,
-    /// In a word.
+    /// New state.
     pub state: DeliveryState,
-    /// For people.
+    /// Description for people.
     pub text: String,
 }
 
-/// Which deliveries to list.
+/// A filter of deliveries.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DeliveryFilter {
-    /// Through this hook.
+    /// Webhook.
     pub webhook_id: Option<WebhookId>,
-    /// With this state.
+    /// State.
     pub state: Option<DeliveryState>,
-    /// That came before this one.
+    /// Only deliveries received before this one.
     pub cursor: Option<DeliveryId>,
 }
 
-/// Keeps what was delivered, and asks for somebody to go through it, unless it was kept before.
+/// Stores a delivery and enqueues its job, unless it is a duplicate.
 pub async fn insert_delivery(
     tx: &mut Tx,
     hook: &WebhookCredentials,
@@ -140,7 +141,7 @@ pub async fn insert_delivery(
     Ok(())
 }
 
-/// Asks for somebody to go through a delivery.
+/// Enqueues the job of a delivery.
 async fn ask(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
     let args = serde_json::json!({ "id": id });
     let starts = i32::from(JOB_STARTS);
@@ -152,7 +153,7 @@ async fn ask(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether nobody has gone through a delivery yet.
+/// Returns whether a delivery is pending.
 pub async fn is_waiting(store: &Store, id: DeliveryId) -> Result<bool, Error> {
     let is_waiting = sqlx::query_scalar!(
         r#"select exists (select from webhook_deliveries where id = $1 and state = 'pending') as "is_waiting!""#,
@@ -163,9 +164,9 @@ pub async fn is_waiting(store: &Store, id: DeliveryId) -> Result<bool, Error> {
     Ok(is_waiting)
 }
 
-/// The first, at most so many, that wait of what came through the hook of this delivery; `None` where it is gone.
-/// Until the transaction ends nobody else goes through anything that came through that hook: what says a part of
-/// something is only right on top of what came before.
+/// Returns the first `most` pending deliveries of the webhook of this delivery; `None` if it was
+/// deleted. Locks the webhook's deliveries against other workers until the transaction ends: an
+/// event with a part of the fields is correct only after the events before it.
 pub async fn lock_pending(
     tx: &mut Tx,
     id: DeliveryId,
@@ -201,7 +202,7 @@ pub async fn lock_pending(
     }))
 }
 
-/// Says what came of deliveries that waited.
+/// Stores the results of pending deliveries.
 pub async fn mark_completed(tx: &mut Tx, outcomes: &[Outcome]) -> Result<(), Error> {
     let ids: Vec<_> = outcomes.iter().map(|of| of.id.0).collect();
     let states: Vec<_> = outcomes.iter().map(|of| of.state.as_str().to_owned()).collect();
@@ -219,7 +220,7 @@ pub async fn mark_completed(tx: &mut Tx, outcomes: &[Outcome]) -> Result<(), Err
     Ok(())
 }
 
-/// Asks for a delivery to be gone through once more; `None` where there is none.
+/// Makes a delivery pending again and enqueues its job; returns `None` if there is none.
 pub async fn replay(
     tx: &mut Tx,
     project: ProjectId,
@@ -241,7 +242,7 @@ pub async fn replay(
     Ok(found)
 }
 
-/// A project's deliveries, the newest first.
+/// Returns the deliveries of a project, newest first.
 pub async fn deliveries(
     store: &Store,
     project: ProjectId,
@@ -251,7 +252,7 @@ pub async fn deliveries(
     select(&mut *store.read().await?, project, None, filter, limit).await
 }
 
-/// One delivery.
+/// Returns one delivery.
 pub async fn delivery(
     store: &Store,
     project: ProjectId,
@@ -304,7 +305,7 @@ async fn select(
         .collect()
 }
 
-/// Forgets deliveries of a project that are too old to be known again.
+/// Deletes deliveries of a project that are too old to detect duplicates of.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
     let gone = sqlx::query!(
         "delete from webhook_deliveries

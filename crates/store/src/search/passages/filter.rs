@@ -2,12 +2,12 @@
 
 use mc_domain::{ProjectId, RecordKind, SourceKind};
 
-/// Which passages a search may return. Empty lists stand for "any".
+/// A filter of the passages that a search may return. An empty list allows all.
 #[derive(Debug, Clone)]
 pub struct PassageFilter {
-    /// The project; there is no search across projects.
+    /// The project; no search crosses projects.
     pub project: ProjectId,
-    /// What the passages were cut from; "any" are those of [`SourceKind::SEARCHED`].
+    /// Kinds of source; an empty list allows [`SourceKind::SEARCHED`].
     pub sources: Vec<SourceKind>,
     /// Kinds of memory record.
     pub record_kinds: Vec<RecordKind>,
@@ -17,13 +17,13 @@ pub struct PassageFilter {
     pub tags: Vec<String>,
     /// Languages as the indexer names them (`rust`, `ruby`).
     pub languages: Vec<String>,
-    /// Regular expression over the whole place, in the dialect that PostgreSQL's `~` and the
-    /// keyword index share.
+    /// Regular expression that matches the whole location, in the syntax common to PostgreSQL's `~`
+    /// and the keyword index.
     pub path_regex: Option<String>,
 }
 
 impl PassageFilter {
-    /// Everything in a project.
+    /// Returns a filter that allows all passages of a project.
     pub fn project(project: ProjectId) -> Self {
         Self {
             project,
@@ -36,7 +36,7 @@ impl PassageFilter {
         }
     }
 
-    /// What the passages were cut from; never empty.
+    /// Returns the kinds of source to search; never empty.
     pub fn searched_sources(&self) -> &[SourceKind] {
         match self.sources.as_slice() {
             [] => SourceKind::SEARCHED,
@@ -44,7 +44,7 @@ impl PassageFilter {
         }
     }
 
-    /// Whether the project and the kind of source are all that is asked of a passage.
+    /// Returns whether the filter only restricts project and source.
     pub fn is_plain(&self) -> bool {
         self.record_kinds.is_empty()
             && self.scope.is_empty()

@@ -1,4 +1,4 @@
-//! Loads passages as results show them.
+//! Loads of passages with the data of their source.
 
 use chrono::{DateTime, Utc};
 use mc_domain::{DialogId, PassageId, ProjectId, UserId};
@@ -63,7 +63,7 @@ pub async fn load(
     rows.into_iter().map(Row::into_passage).collect()
 }
 
-/// The columns of a passage and of its source: of the four groups of optional columns, one is set.
+/// The columns of a passage and of its source. Of the four groups of optional columns, one is set.
 struct Row {
     id: Uuid,
     project_id: Uuid,

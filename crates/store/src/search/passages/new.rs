@@ -1,4 +1,4 @@
-//! A passage to write, and the text that stands for it in an embedding.
+//! A passage to write, and its text for an embedding model.
 
 use mc_domain::{RecordKind, SourceKind};
 use mc_sanitizer::Sanitized;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 /// A passage to write.
 #[derive(Debug, Clone, Default)]
 pub struct NewPassage {
-    /// Kind of memory record; `None` for anything else.
+    /// Kind of the memory record; `None` for other sources.
     pub record_kind: Option<RecordKind>,
     /// Record title, heading path or enclosing symbol.
     pub title: String,
@@ -21,19 +21,19 @@ pub struct NewPassage {
     pub tags: Vec<String>,
     /// Language.
     pub language: String,
-    /// Who said or wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// What it can't be understood without: for a message, when it was and what was said before it.
+    /// Text that the passage is read with: for a message its time and the messages before it.
     pub context: Sanitized,
     /// The text.
     pub text: Sanitized,
-    /// First and last line in its document, from 1, inclusive; `None` for anything else, code among
-    /// it ([`NewChunk`](crate::files::NewChunk) has its lines).
+    /// First and last line in the document, from 1, inclusive; `None` for other sources
+    /// ([`NewChunk`](crate::files::NewChunk) has the lines of code).
     pub lines: Option<(i32, i32)>,
 }
 
 impl NewPassage {
-    /// Its [`embedding_text`].
+    /// Returns its [`embedding_text`].
     pub fn embedding_text(&self) -> String {
         let source = self.record_kind.map_or(SourceKind::Doc, |_| SourceKind::Memory);
         embedding_text(
@@ -46,11 +46,10 @@ impl NewPassage {
     }
 }
 
-/// The text that stands for a passage in front of an embedding model: where it is, what it is
-/// called, what it says. Of a message, what was said before tells more of where it is than its
-/// address does. A record is about more than the file that it cites, so its place says nothing here,
-/// and its steps come last. A title that the text begins with says nothing besides, and would be half
-/// of a short note's time in the model.
+/// Returns the text of a passage for an embedding model: location, title and text. For a message,
+/// the messages before it say more than its location. A record is about more than the file that it
+/// cites, so its location is left out, and its steps come last. A title that the text starts with
+/// is left out: it adds nothing and would be half of a short note.
 pub fn embedding_text(
     source: SourceKind,
     title: &str,

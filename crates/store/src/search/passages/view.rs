@@ -8,22 +8,22 @@ use mc_domain::{
 
 use crate::records::Record;
 
-/// What the keyword index keeps of a passage.
+/// The fields of a passage that the keyword index has.
 #[derive(Debug, Clone)]
 pub struct IndexedPassage {
     /// Identifier.
     pub id: PassageId,
     /// Project.
     pub project: ProjectId,
-    /// Who alone may find it; `None` for everybody in the project.
+    /// The only user who may find it; `None` for all users of the project.
     pub private_to: Option<UserId>,
-    /// What it was cut from.
+    /// Kind of source.
     pub source: SourceKind,
-    /// The record's kind; empty for anything but memory.
+    /// Kind of the memory record; empty for other sources.
     pub record_kind: String,
     /// Record title, heading path or enclosing symbol.
     pub title: String,
-    /// File path or URL; of a commit its name, where it is loaded for showing.
+    /// File path or URL; for a commit its object name, in passages loaded for results.
     pub location: String,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
@@ -33,18 +33,18 @@ pub struct IndexedPassage {
     pub tags: Vec<String>,
     /// Language.
     pub language: String,
-    /// Who said or wrote it; may be empty.
+    /// Author; may be empty.
     pub author: String,
-    /// What stood before it in a conversation; may be empty.
+    /// The messages before it in a conversation; may be empty.
     pub context: String,
     /// The text.
     pub text: String,
 }
 
-/// A passage with what its source adds, as results show it.
+/// A passage with the data of its source.
 #[derive(Debug, Clone)]
 pub struct Passage {
-    /// What the keyword index keeps of it.
+    /// The fields that the keyword index has.
     pub indexed: IndexedPassage,
     /// Last change.
     pub updated_at: DateTime<Utc>,
@@ -56,13 +56,13 @@ pub struct Passage {
     pub doc: Option<DocFacet>,
     /// Set for dialogs.
     pub dialog: Option<DialogId>,
-    /// Set for commits of a history.
+    /// Set for commits.
     pub commit: Option<CommitFacet>,
 }
 
 impl Passage {
-    /// A record that has no passage, since no search is to find it, in the shape of one. Its number is that of the record:
-    /// no passage has it.
+    /// Returns a record without a passage as a passage; no search finds it. The record's id takes
+    /// the place of the passage's.
     pub fn unsearched(record: Record) -> Self {
         let facet = RecordFacet {
             id: record.id,
@@ -113,7 +113,7 @@ impl Passage {
     }
 }
 
-/// A memory record as ranking needs it.
+/// The fields of a memory record that the ranking needs.
 #[derive(Debug, Clone)]
 pub struct RecordFacet {
     /// Identifier.
@@ -122,48 +122,48 @@ pub struct RecordFacet {
     pub kind: RecordKind,
     /// Active or stale; others are never loaded.
     pub state: RecordState,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
-    /// What it was taken from, by the save that made it what it is; `None` for what people just said.
+    /// Source of the save that made the present version; `None` if it named none.
     pub source: Option<String>,
-    /// When it expires.
+    /// Expiry.
     pub ttl: DateTime<Utc>,
-    /// How often it was recalled.
+    /// Number of recalls.
     pub recall_count: i32,
-    /// How often feedback said it was used.
+    /// Number of bundles after which feedback named the record as used.
     pub use_count: i32,
-    /// How often it was opened after a recall.
+    /// Number of bundles after which the record was opened.
     pub open_count: i32,
-    /// How often a save that followed a recall cited it.
+    /// Number of bundles after which a save of the same caller cited the record.
     pub cite_count: i32,
-    /// How often a change that was merged after a recall touched what it cites.
+    /// Number of bundles after which a pull request was merged that touched a cited file.
     pub pull_request_count: i32,
-    /// Recalls of which it is known what was used, and this was not.
+    /// Number of bundles with feedback that did not name the record.
     pub skip_count: i32,
-    /// How often it was changed, from 1.
+    /// Version, from 1.
     pub version: i32,
-    /// When it was last known to be of use.
+    /// Time of the last use.
     pub last_used_at: Option<DateTime<Utc>>,
     /// Creation.
     pub created_at: DateTime<Utc>,
     /// Last change.
     pub updated_at: DateTime<Utc>,
-    /// What was saved beside the content (`steps`, `patch_ref`, `url`, `patch_sha`).
+    /// Additional data of the save (`steps`, `patch_ref`, `url`, `patch_sha`).
     pub meta: serde_json::Value,
-    /// Whether it cites code.
+    /// Whether the record cites code.
     pub cites: bool,
-    /// What CI says of the patch that it is about.
+    /// CI status of the patch that the record is about.
     pub ci_status: Option<CiVerdict>,
-    /// How many characters the text has of which it is the statement; it stands in a document behind the record.
+    /// Length in characters of the whole text, if it is stored as a document of the record.
     pub whole_chars: Option<usize>,
 }
 
-/// A chunk of code as results show it.
+/// The fields of a chunk of code.
 #[derive(Debug, Clone)]
 pub struct CodeFacet {
     /// File.
     pub file_id: FileId,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
     /// Repository.
     pub repository_id: RepositoryId,
@@ -175,7 +175,7 @@ pub struct CodeFacet {
     pub line_end: i32,
     /// Lines at the top that repeat the chunk before.
     pub overlap_lines: i32,
-    /// sha256 of the normalised text, in hex.
+    /// sha256 of the normalized text, in hex.
     pub chunk_hash: String,
     /// sha256 of path, lines and text, in hex.
     pub span_hash: String,
@@ -183,32 +183,32 @@ pub struct CodeFacet {
     pub summary: String,
     /// Enclosing definition.
     pub parent_symbol: Option<String>,
-    /// Commit it was read at.
+    /// Commit of the indexed text.
     pub source_ref: String,
 }
 
-/// A document as results show it.
+/// The fields of a document.
 #[derive(Debug, Clone)]
 pub struct DocFacet {
     /// Identifier.
     pub id: DocId,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
     /// Title of the whole document.
     pub title: String,
-    /// Where people read it; may be empty.
+    /// URL for people; may be empty.
     pub url: String,
-    /// Where it came from.
+    /// Source (`confluence`, `repo:owner/name`).
     pub source: String,
     /// First and last line of the passage, from 1, inclusive.
     pub lines: Option<(i32, i32)>,
 }
 
-/// A commit as results show it.
+/// The fields of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitFacet {
     /// Full object name, in hex.
     pub sha: String,
-    /// Who vouches for it.
+    /// Trust level.
     pub trust: Trust,
 }

@@ -1,11 +1,11 @@
-//! Writes the passages of a source.
+//! Writes of a source's passages.
 
 use mc_domain::{DialogId, DocId, FileId, PassageId, ProjectId, RecordId, RecordKind, UserId};
 
 use super::{NewPassage, content_hash};
 use crate::{Error, Tx};
 
-/// What a passage was cut from, by id.
+/// The source of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassageSource {
     /// A memory record.
@@ -18,9 +18,9 @@ pub enum PassageSource {
     File(FileId),
 }
 
-/// Makes `passages` all that a source has: existing ones with the same text, place and names are
-/// kept (with their vectors), the rest is deleted or added. Answers the ids in the order given,
-/// and how many were kept.
+/// Replaces the passages of a source. Those with the same text, location and names stay, with their
+/// vectors; the others are deleted or inserted. Returns the ids in the given order, and how many
+/// stayed.
 pub async fn replace(
     tx: &mut Tx,
     project: ProjectId,
@@ -58,7 +58,7 @@ pub async fn replace(
     Ok((ids, kept))
 }
 
-/// Notes where in its source a passage stands now.
+/// Updates the position of a passage in its source.
 async fn move_to(
     tx: &mut Tx,
     id: PassageId,
@@ -77,7 +77,7 @@ async fn move_to(
     Ok(())
 }
 
-/// Writes the one passage of a record or a dialog, keeping its id across changes.
+/// Writes the only passage of a record or a dialog; an existing one keeps its id.
 pub async fn put_only(
     tx: &mut Tx,
     project: ProjectId,
@@ -87,7 +87,7 @@ pub async fn put_only(
     put_only_for(tx, project, source, passage, None).await
 }
 
-/// The same for one reader alone, where it is new; one that is there keeps its readers.
+/// Like [`put_only`], but a new passage is private to a user; an existing one keeps its audience.
 pub async fn put_only_for(
     tx: &mut Tx,
     project: ProjectId,
@@ -122,7 +122,7 @@ pub async fn put_only_for(
     Ok(old.id)
 }
 
-/// Takes everything of a source out of search.
+/// Deletes the passages of a source.
 pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<(), Error> {
     let (record, dialog, doc, file) = columns(source);
     sqlx::query!(
@@ -214,7 +214,7 @@ async fn insert(
 type SourceColumns =
     (Option<uuid::Uuid>, Option<uuid::Uuid>, Option<uuid::Uuid>, Option<uuid::Uuid>);
 
-/// The one foreign key that is set, in the order record, dialog, document, file.
+/// Returns the foreign key of the source, in the order record, dialog, document, file.
 fn columns(source: PassageSource) -> SourceColumns {
     match source {
         PassageSource::Record(id) => (Some(id.0), None, None, None),

@@ -1,4 +1,4 @@
-//! The embedding queue: passages that have no current vector.
+//! The embedding queue: passages without a current vector.
 
 use mc_domain::{PassageId, ProjectId, SourceKind};
 use mc_sanitizer::Sanitized;
@@ -11,10 +11,10 @@ use crate::passages::embedding_text;
 use crate::retry::retry_on_deadlock;
 use crate::{Error, Listener, Store};
 
-/// A passage that was refused this often is no longer waited for.
+/// Failed attempts after which nobody waits for a passage's vector.
 pub(super) const FAILING_AFTER: i32 = 3;
 
-/// Passages that are queued in one statement, which keeps them from being deleted: a part of a second's work.
+/// Passages queued per statement, which locks them against deletion for a fraction of a second.
 const QUEUED_AT_ONCE: usize = 5_000;
 
 /// A passage that needs a vector.
@@ -24,16 +24,16 @@ pub struct Backlog {
     pub passage: PassageId,
     /// Project.
     pub project: ProjectId,
-    /// What it was cut from.
+    /// Kind of source.
     pub source: SourceKind,
-    /// What is to be embedded.
+    /// The text to embed.
     pub text: Sanitized,
     /// Hash of that text; a vector of an older text is not stored.
     pub text_hash: Vec<u8>,
 }
 
-/// Queues every passage that has no current vector of the model; answers how many are new in the
-/// queue. What is deleted meanwhile is passed over.
+/// Queues all passages that have no current vector of the model; returns how many are new in the
+/// queue. Passages deleted meanwhile are skipped.
 pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error> {
     let missing = sqlx::query_scalar!(
         "select p.id from passages p
@@ -46,7 +46,7 @@ pub async fn enqueue_missing(store: &Store, model: &Model) -> Result<u64, Error>
     enqueue_parts(store, model, &missing).await
 }
 
-/// The same in one project.
+/// Like [`enqueue_missing`], for one project.
 pub async fn enqueue_missing_in(
     store: &Store,
     project: ProjectId,
@@ -72,8 +72,8 @@ async fn enqueue_parts(store: &Store, model: &Model, passages: &[Uuid]) -> Resul
     Ok(queued)
 }
 
-/// Queues those of the passages that are not deleted. Whoever deletes some of them may go back on that, so they are
-/// waited for; holding nothing, since they may want what is held here.
+/// Queues those of the passages that are not deleted. A deletion may be rolled back, so it waits
+/// for the deleting transaction, without locks of its own, which that transaction may need.
 async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let mut queued = 0;
     loop {
@@ -85,9 +85,10 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
     }
 }
 
-/// Queues those of the passages that nobody is deleting, and keeps them from being deleted until they are queued. In
-/// one order, since nodes that start together queue the same ones; whoever has queued one of them by changing it, and
-/// deletes another, still waits for this while this waits for them.
+/// Queues those of the passages that no transaction is deleting, and locks them until they are
+/// queued. It locks in one order, because nodes that start together queue the same passages. A
+/// transaction that has queued one by a change and deletes another can still deadlock with this
+/// statement.
 async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to, priority)
@@ -107,7 +108,7 @@ async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result
     Ok(done.rows_affected())
 }
 
-/// One of the passages that has no current vector of the model and waits for none.
+/// Returns one of the passages that has no current vector of the model and is not queued.
 async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Option<Uuid>, Error> {
     Ok(sqlx::query_scalar!(
         "select p.id from passages p
@@ -123,18 +124,19 @@ async fn unqueued(store: &Store, model: &Model, passages: &[Uuid]) -> Result<Opt
     .await?)
 }
 
-/// How many passages have no current vector, in one project or all.
+/// Number of passages without a current vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmbeddingBacklog {
-    /// Those whose vector is to come.
+    /// Passages whose vector is to come.
     pub pending: i64,
-    /// Those that failed so often that nobody should wait for their vectors; they are tried again
-    /// from time to time. Keyword search finds them.
+    /// Passages that failed so often that nobody should wait for them. They are retried from time
+    /// to time, and keyword search finds them.
     pub failed_count: i64,
 }
 
-/// Counts the passages that have no current vector; of a project those that its reader may find. Those
-/// that the model (on another machine: `is_remote`) may not see by the policy of their project don't count.
+/// Counts the passages without a current vector, of one project or of all; for a user only those
+/// that they may find. Passages that the policy hides from the model are left out; `is_remote` says
+/// whether the model runs on another machine.
 pub async fn queue(
     store: &Store,
     project: Option<ProjectId>,
@@ -154,12 +156,12 @@ pub async fn queue(
     .await?)
 }
 
-/// Wakes when passages come that wait for a vector, on any node.
+/// Listens for queued passages of any node.
 pub async fn listen(store: &Store) -> Result<Listener, Error> {
     Listener::to(store, "embedding_queue").await
 }
 
-/// [`Queue::pending`].
+/// Returns [`EmbeddingBacklog::pending`].
 pub async fn queue_length(
     store: &Store,
     project: Option<ProjectId>,
@@ -168,9 +170,10 @@ pub async fn queue_length(
     Ok(queue(store, project, is_remote).await?.pending)
 }
 
-/// The next passages to embed, code and notes before the commits of a history and then those that wait longest first, claimed for a minute so that two nodes
-/// don't do the same work. Those that the model (on another machine: `is_remote`) may not see by the policy
-/// of their project are put off for an hour, a thousand at a time, or until the policy changes.
+/// Claims the next passages to embed for one minute, so that two nodes don't embed the same ones.
+/// Commits come after all other sources, then the longest queued first. Passages that the policy
+/// hides from the model (`is_remote`: on another machine) are rescheduled by an hour, up to a
+/// thousand per call; a change of the policy makes them due.
 pub async fn take_backlog(
     store: &Store,
     limit: i64,
@@ -219,8 +222,8 @@ pub async fn take_backlog(
         .collect()
 }
 
-/// Whether the model may still see what was claimed of all these projects, whatever their policies have
-/// become since. One that is gone has nothing to be seen.
+/// Returns whether the policies of all these projects still allow the model. A deleted project has
+/// no texts to hide.
 pub async fn may_embed(
     store: &Store,
     projects: &[ProjectId],
@@ -238,7 +241,7 @@ pub async fn may_embed(
     .await?)
 }
 
-/// Puts a passage back with the reason and a growing delay (seconds doubling up to an hour).
+/// Reschedules passages after a failure, with the reason and exponential backoff up to an hour.
 pub async fn backlog_failed(
     store: &Store,
     passages: &[PassageId],
@@ -257,7 +260,8 @@ pub async fn backlog_failed(
     Ok(())
 }
 
-/// Gives claimed passages back at once, unharmed (the provider is away, or the service stops).
+/// Returns claimed passages to the queue without counting an attempt: the provider is down, or the
+/// service stops.
 pub async fn release_backlog(store: &Store, passages: &[PassageId]) -> Result<(), Error> {
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
     sqlx::query!(

@@ -1,11 +1,13 @@
-//! Which vectors are in the HNSW graph.
+//! Which vectors are in an HNSW index.
 //!
-//! A new vector lies outside, on the heap, where a search compares each: a few thousand take a few
-//! milliseconds, no filter falls into a hole of the graph, and neither a new record nor an ingest pays
-//! for an entry in it (a third of a save's work in the database). Where a project's heap of one source
-//! grows too large for that, it is moved into the graph, in the background and in small steps.
-//! The commits of a history stay outside: their number is limited, and code and notes would be found among them.
-//! Private vectors stay outside: how long a walk through the graph takes would tell others of them.
+//! New vectors are flat, and a search compares each of them. A few thousand take a few
+//! milliseconds, a filter always finds enough of them, and neither a save nor an index run pays for
+//! an insertion into the index, which is a third of a save's work in the database. If a project has
+//! too many flat vectors of one source, they move into its HNSW index, in the background and in
+//! small steps.
+//!
+//! Commits stay flat: their number is limited, and the index would return them among code and
+//! notes. Private vectors stay flat: the time of an index scan would reveal them to others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,31 +20,32 @@ use super::Model;
 use crate::error::word;
 use crate::{Error, Store};
 
-/// The vectors of one source of a project that are outside the graph.
+/// The flat vectors of one source of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatVectors {
     /// Project.
     pub project: ProjectId,
-    /// What the passages were cut from.
+    /// Kind of source.
     pub source: SourceKind,
-    /// How many.
+    /// Number of vectors.
     pub vectors: i64,
 }
 
-/// For how long a node may compare all vectors of a source, after they have begun to move into a graph.
+/// How long a node may compare all vectors of a source after they started to move into an index.
 const KNOWN_FOR: Duration = Duration::from_mins(1);
-/// Projects whose graphs a node knows.
+/// Most projects whose HNSW sources a node caches.
 const KNOWN_MAX: u64 = 10_000;
 
-/// The sources that have vectors in graphs, by model and project.
+/// The sources with vectors in an HNSW index, by model and project.
 pub(crate) type Graphs = Cache<(i16, ProjectId), Arc<[SourceKind]>>;
 
-/// None is known yet.
+/// Returns an empty cache.
 pub(crate) fn graphs() -> Graphs {
     Cache::builder().max_capacity(KNOWN_MAX).time_to_live(KNOWN_FOR).build()
 }
 
-/// The sources of a project that have vectors in its graph; what a node knows of that may be a minute old.
+/// Returns the sources of a project that have vectors in its HNSW index; the cached answer may be a
+/// minute old.
 pub(super) async fn graphed(
     store: &Store,
     model: &Model,
@@ -63,7 +66,7 @@ pub(super) async fn graphed(
     Ok(found)
 }
 
-/// The model's heaps of more than so many vectors.
+/// Returns the model's flat vectors of each project and source with more than `more_than`.
 pub async fn list_flat_vectors(
     store: &Store,
     model: &Model,
@@ -86,8 +89,8 @@ pub async fn list_flat_vectors(
         .collect()
 }
 
-/// Makes the project's graph of the model's vectors, if it has none, and has searches look into it for what the heap
-/// holds. Writes to vectors wait for as long as it takes to look through them all.
+/// Creates the project's HNSW index of the model, if it has none, and makes searches read it for
+/// this source. Writes to vectors wait until all of them were read.
 pub async fn create_hnsw_index(
     store: &Store,
     model: &Model,
@@ -101,22 +104,22 @@ pub async fn create_hnsw_index(
     Ok(())
 }
 
-/// Drops the graphs of projects that are gone; answers how many.
+/// Drops the HNSW indexes of deleted projects; returns their number.
 pub async fn drop_orphaned_hnsw_indexes(store: &Store) -> Result<i32, Error> {
     Ok(sqlx::query_scalar!(r#"select mc.drop_orphaned_hnsw_indexes() as "dropped!""#)
         .fetch_one(&mut *store.plain().await?)
         .await?)
 }
 
-/// Moves at most `limit` vectors of a heap into the graph; answers how many, 0 when none is left that
-/// nobody else is at.
+/// Moves at most `limit` flat vectors into the HNSW index; returns how many. 0 means that none is
+/// left that no other transaction has locked.
 pub async fn move_into_hnsw(
     store: &Store,
     model: &Model,
     heap: &FlatVectors,
     limit: i64,
 ) -> Result<u64, Error> {
-    // The limit stands in the text: not knowing it, the planner would read the whole heap for it.
+    // The limit is part of the text: without its value, the planner would read all flat vectors.
     let statement = format!(
         "update embeddings set in_hnsw = true
          where model_id = $1 and passage_id = any(array(

@@ -1,4 +1,4 @@
-//! The vectors nearest to a query: those of the graph through it, all others one by one.
+//! The nearest vectors: HNSW indexes are scanned, flat vectors compared one by one.
 
 use mc_domain::PassageId;
 use sqlx::postgres::PgRow;
@@ -10,11 +10,12 @@ use crate::passages::PassageFilter;
 use crate::rls::Planning;
 use crate::{Error, Store};
 
-/// As many as pass a filter are compared one by one, wherever they are: that takes some 20 ms, misses
-/// none, and the graph would take longer to come by enough of so few.
+/// If at most this many passages pass a filter, each is compared, flat or not. That takes about 20
+/// ms and misses none; an index scan would take longer to find enough of them.
 const COMPARED_MAX: usize = 10_000;
 
-/// The passages nearest to `query` under the filter, with their cosine similarity, best first.
+/// Returns the passages nearest to `query` under the filter, with their cosine similarity, best
+/// first.
 pub async fn nearest(
     store: &Store,
     model: &Model,
@@ -26,19 +27,20 @@ pub async fn nearest(
     nearest_in(store, model, query, filter, limit, extent).await
 }
 
-/// Where the vectors are that a filter may let through.
+/// Where the vectors are that a filter may allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPlacement {
-    /// All outside the graph, where each is compared.
+    /// All are flat and compared one by one.
     Heap,
-    /// Some in the graph, and perhaps some outside. The statement finds out whether few pass the filter, for which it
-    /// reads the passages of the project: some 300 ms for 500,000.
+    /// Some are in the HNSW index. The statement counts whether few pass the filter, for which it
+    /// reads the passages of the project: about 300 ms for 500,000.
     Graph,
-    /// The same, where many are known to pass the filter.
+    /// Some are in the HNSW index, and many are known to pass the filter.
     GraphOfMany,
 }
 
-/// What [`nearest_in`] is to be told; needs no query, so that it can be found out while that is embedded.
+/// Returns the placement for [`nearest_in`]. It needs no query, so it can run while the query is
+/// embedded.
 pub async fn extent(
     store: &Store,
     model: &Model,
@@ -53,7 +55,7 @@ pub async fn extent(
     })
 }
 
-/// Like [`nearest`], where the extent is known.
+/// Like [`nearest`], with a known placement.
 pub async fn nearest_in(
     store: &Store,
     model: &Model,
@@ -62,7 +64,7 @@ pub async fn nearest_in(
     limit: i64,
     extent: VectorPlacement,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    // Always some: the index on model, project and source is read where the sources are known.
+    // Never empty: the index on model, project and source is used if the sources are given.
     let sources: Vec<&str> = filter.searched_sources().iter().map(|s| s.as_str()).collect();
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
     let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, extent)))
@@ -89,7 +91,7 @@ fn passages_and_similarities(found: &PgRow) -> Result<Vec<(PassageId, f32)>, Err
     Ok(ids.into_iter().map(PassageId).zip(similarities).collect())
 }
 
-/// The nearest of these passages, which a filter let through; best first.
+/// Returns the nearest of these passages, best first.
 pub async fn nearest_of(
     store: &Store,
     model: &Model,
@@ -98,9 +100,10 @@ pub async fn nearest_of(
     limit: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
     let mut passages: Vec<_> = passages.iter().map(|passage| passage.0).collect();
-    // As they were written: neighbours are on the same pages.
+    // In the order of writing, neighbors are on the same pages.
     passages.sort_unstable();
-    // One by one through the key, as the offset has it: the planner would rather read every vector there is.
+    // The offset forces one look-up by key per passage; otherwise the planner would read all
+    // vectors.
     let one = format!(
         "from unnest($1::uuid[]) as id
          cross join lateral (select e.passage_id, e.embedding from embeddings e
@@ -116,8 +119,8 @@ pub async fn nearest_of(
     passages_and_similarities(&found)
 }
 
-/// Which of these passages have a cosine similarity of `least` or more to one passage, under any model that both have a
-/// vector of.
+/// Returns those of `others` with a cosine similarity of at least `least` to a passage, by any
+/// model that has both vectors.
 pub async fn near_to(
     store: &Store,
     passage: PassageId,
@@ -125,7 +128,7 @@ pub async fn near_to(
     least: f32,
 ) -> Result<Vec<PassageId>, Error> {
     let others: Vec<_> = others.iter().map(|other| other.0).collect();
-    // One by one through the key: the planner may take the passage's vectors for many.
+    // One look-up by key per passage: the planner overestimates the vectors of a passage.
     let near = sqlx::query_scalar!(
         r#"select other as "other!" from unnest($2::uuid[]) as other
            where exists (select from embeddings e
@@ -140,8 +143,8 @@ pub async fn near_to(
     Ok(near.into_iter().map(PassageId::from).collect())
 }
 
-/// The statement over one model's vectors. The model's id and dimensions are written into it so that
-/// the planner can match the model's own partial index.
+/// Returns the statement for one model. Id and dimensions are part of the text, so that the planner
+/// can use the model's own partial index.
 fn nearest_sql(model: &Model, filter: &PassageFilter, extent: VectorPlacement) -> String {
     let asked =
         format!("e.model_id = {} and e.project_id = $1 and e.source_kind = any($4)", model.id);
@@ -153,11 +156,11 @@ fn nearest_sql(model: &Model, filter: &PassageFilter, extent: VectorPlacement) -
     in_order(&with, &parts)
 }
 
-/// The best of what the parts found, as two arrays in one row: 200 rows take PostgreSQL and this process longer.
+/// Returns the statement for the best rows of all parts, as two arrays in one row: PostgreSQL and
+/// this process take longer for 200 rows.
 fn in_order(with: &str, parts: &str) -> String {
-    // The sum makes PostgreSQL sort: it takes what comes out of the graph for sorted, which in relaxed
-    // order it isn't, and would merge the parts. The ids, so that equals come in the same order whatever
-    // else is written.
+    // The sum forces a sort: PostgreSQL takes the index scan for sorted, which it is not in relaxed
+    // order, and would merge the parts. The ids keep equal distances in one order.
     format!(
         "{with} select coalesce(array_agg(passage_id), '{{}}'), coalesce(array_agg(similarity), '{{}}')
          from (select passage_id, (1 - distance)::real as similarity from ({parts}) as found
@@ -165,22 +168,22 @@ fn in_order(with: &str, parts: &str) -> String {
     )
 }
 
-/// The parts of a search that only asks for a project and sources.
+/// Returns the parts of a search that only restricts project and source.
 fn plain(model: &Model, asked: &str, extent: VectorPlacement) -> String {
-    // Bound all the same: the statement's parameters must not depend on the filter.
+    // The parameters are bound in any case: they must not depend on the filter.
     let all = format!(
         "from embeddings e
          where {asked} and $5::text[] is not null and $6::text[] is not null
            and $7::text[] is not null and $8::text[] is not null and $9::text is null"
     );
     match extent {
-        // All of them, whatever has begun to move since that was found.
+        // All vectors, including those that move into the index meanwhile.
         VectorPlacement::Heap => compared(model, &all),
         VectorPlacement::Graph | VectorPlacement::GraphOfMany => heap_and_graph(model, &all),
     }
 }
 
-/// What passes the filter, and the parts of a search under it.
+/// Returns the passages that pass the filter as a `with` clause, and the parts of the search.
 fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, String) {
     let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
          and (cardinality($6::text[]) = 0 or p.scope && $6)
@@ -215,8 +218,9 @@ fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, Str
     }
 }
 
-/// The nearest of the candidates, each compared. The offset keeps the planner from sorting by anything
-/// but the distance that it has; the query is read out of its parameter once, and not for each row.
+/// Returns a query for the nearest of the candidates, each compared. The offset keeps the planner
+/// from sorting by anything but the computed distance. The sub-select reads the query parameter
+/// once, not for each row.
 fn compared(model: &Model, candidates: &str) -> String {
     let dim = model.dimensions;
     format!(
@@ -228,8 +232,8 @@ fn compared(model: &Model, candidates: &str) -> String {
     )
 }
 
-/// The nearest of the candidates on the heap, and those of the graph; both at one moment, since a
-/// vector may just be moving from one to the other.
+/// Returns a query for the nearest flat candidates and those in the HNSW index, in one snapshot,
+/// because a vector may be moving.
 fn heap_and_graph(model: &Model, candidates: &str) -> String {
     let heap = compared(model, &format!("{candidates} and not e.in_hnsw"));
     let dim = model.dimensions;

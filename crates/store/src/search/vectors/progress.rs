@@ -1,4 +1,4 @@
-//! How far a project is with the vectors of a model, and what of it can't get one.
+//! Progress of a project's vectors, and the passages that failed.
 
 use mc_domain::{PassageId, ProjectId, RecordId, SourceKind};
 
@@ -7,41 +7,42 @@ use super::backlog::FAILING_AFTER;
 use crate::error::word;
 use crate::{Error, Store};
 
-/// How far a project is.
+/// Progress of a project's vectors of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// All its passages.
+    /// Passages of the project.
     pub passages: i64,
-    /// Those that have no current vector of the model.
+    /// Passages without a current vector of the model.
     pub missing: i64,
-    /// Those in the queue whose vector is to come.
+    /// Queued passages whose vector is to come.
     pub waiting: i64,
-    /// Those in the queue that failed again and again.
+    /// Queued passages that failed repeatedly.
     pub failed_count: i64,
     /// Vectors of other models, which are kept.
     pub of_others: i64,
-    /// Whether the project's policy lets the model see its texts.
+    /// Whether the project's policy allows the model.
     pub may_embed: bool,
 }
 
-/// A passage that failed again and again.
+/// A passage that failed repeatedly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedPassage {
-    /// Which passage.
+    /// Identifier.
     pub passage: PassageId,
-    /// What it was cut from.
+    /// Kind of source.
     pub source: SourceKind,
-    /// Where that is.
+    /// File path or URL.
     pub location: String,
-    /// The record, where it is one's.
+    /// The record, if the passage is of one.
     pub record: Option<RecordId>,
-    /// How often it failed.
+    /// Failed attempts.
     pub attempts: i32,
-    /// What the model said last.
+    /// The last error of the model.
     pub last_error: Option<String>,
 }
 
-/// How far a project is with the vectors of a model (on another machine: `is_remote`).
+/// Returns the progress of a project's vectors; `is_remote` says whether the model runs on another
+/// machine.
 pub async fn progress(
     store: &Store,
     project: ProjectId,
@@ -74,7 +75,7 @@ pub async fn progress(
     .unwrap_or_default())
 }
 
-/// The passages of a project that failed most often, of nobody's alone.
+/// Returns the passages of a project that failed most often, except private ones.
 pub async fn failing(
     store: &Store,
     project: ProjectId,
@@ -105,8 +106,8 @@ pub async fn failing(
         .collect()
 }
 
-/// Makes the passages of a project due that failed again and again; answers how many. Those that somebody has in hand,
-/// or that are due within the minute, are left alone.
+/// Makes the repeatedly failed passages of a project due; returns their number. Those that are
+/// claimed or due within a minute stay as they are.
 pub async fn retry_failed(store: &Store, project: ProjectId) -> Result<u64, Error> {
     let done = sqlx::query!(
         "update embedding_queue set scheduled_at = now()
