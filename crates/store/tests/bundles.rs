@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{BundleId, BundleSection, DocId, PassageId, ProjectId, RecordId, Trust, UserId};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::Store;
 use mc_store::bundles::{self, BundleItem, NewBundle};
 use mc_store::docs::{self, NewDoc};
@@ -22,7 +22,7 @@ async fn document(store: &Store, project: ProjectId, doc_id: &str) -> DocId {
         source: "wiki".into(),
         doc_id: doc_id.into(),
         title: mask(doc_id).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(doc_id).text,
         scope: vec![],
         tags: vec![],

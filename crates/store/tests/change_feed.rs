@@ -1,7 +1,7 @@
 //! The change feed keeps its promise on a real database.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::change_feed::{self, FeedCursor};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::NewPassage;
@@ -20,7 +20,7 @@ async fn write(tx: &mut Tx, project: mc_domain::ProjectId, doc_id: &str, texts: 
         source: "test".into(),
         doc_id: doc_id.into(),
         title: mask(doc_id).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(&texts.join("\n")).text,
         scope: vec![],
         tags: vec![],

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use mc_domain::policy::RetentionDays;
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::cleanup::{self, CleanupReport};
 use mc_store::docs::{self, NewDoc};
 use mc_store::hygiene::retention::{self, RetentionCategory};
@@ -13,7 +13,7 @@ use mc_testkit::TestDatabase;
 
 async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
     let passage = NewPassage {
-        location: "a.md".into(),
+        location: mask("a.md").text,
         symbols: Vec::new(),
         scope: Vec::new(),
         tags: Vec::new(),
@@ -27,7 +27,7 @@ async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
         source: "test".into(),
         doc_id: "a".into(),
         title: mask("a").text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(text).text,
         scope: Vec::new(),
         tags: Vec::new(),

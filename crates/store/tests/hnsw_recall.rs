@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mc_domain::{PassageId, ProjectId, RecordKind, SourceKind};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{self, NewPassage, PassageFilter};
 use mc_store::vectors::{self, Model};
@@ -129,7 +129,7 @@ async fn fill(
         source: "test".into(),
         doc_id: "all".into(),
         title: mask("all").text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask("all").text,
         scope: vec![],
         tags: vec![],
@@ -156,7 +156,7 @@ fn passage(n: usize) -> NewPassage {
     let every = |step: usize, tag: &str| n.is_multiple_of(step).then(|| tag.to_owned());
     NewPassage {
         record_kind: Some([RecordKind::Fact, RecordKind::Gotcha, RecordKind::Rule][n % 3]),
-        location: format!("docs/{}/{n}.md", n % 20),
+        location: mask(&format!("docs/{}/{n}.md", n % 20)).text,
         scope: vec![format!("scope-{}", n % 7)],
         tags: [every(2, "half"), every(10, "tenth"), every(100, "hundredth")]
             .into_iter()

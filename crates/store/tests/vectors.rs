@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{ProjectId, SourceKind};
-use mc_sanitizer::mask;
+use mc_sanitizer::{Sanitized, mask};
 use mc_store::docs::{self, NewDoc};
 use mc_store::passages::{NewPassage, PassageFilter};
 use mc_store::testing::{execute, text, waiting_for_a_lock};
@@ -19,7 +19,7 @@ fn document(place: &str, text: &str) -> NewDoc {
         source: "test".into(),
         doc_id: place.into(),
         title: mask(place).text,
-        url: String::new(),
+        url: Sanitized::default(),
         content: mask(text).text,
         scope: vec![],
         tags: vec![],
@@ -28,7 +28,7 @@ fn document(place: &str, text: &str) -> NewDoc {
 
 async fn write(store: &Store, project: ProjectId, place: &str, tag: &str, text: &str) {
     let passage = NewPassage {
-        location: place.into(),
+        location: mask(place).text,
         tags: vec![tag.into()],
         language: "markdown".into(),
         text: mask(text).text,

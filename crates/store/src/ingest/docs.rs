@@ -67,7 +67,7 @@ pub struct NewDoc {
     /// Title.
     pub title: Sanitized,
     /// URL for people; may be empty.
-    pub url: String,
+    pub url: Sanitized,
     /// The whole text.
     pub content: Sanitized,
     /// Scopes.
@@ -113,7 +113,7 @@ pub async fn upsert(
         doc.source,
         doc.doc_id,
         doc.title.as_str(),
-        doc.url,
+        doc.url.as_str(),
         doc.content.as_str(),
         &doc.scope,
         &doc.tags,

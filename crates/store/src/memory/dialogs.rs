@@ -22,7 +22,7 @@ pub struct NewDialog<'a> {
     /// The task it belongs to.
     pub task: Option<TaskId>,
     /// The developer who talked to the assistant.
-    pub developer: Option<&'a str>,
+    pub developer: Option<&'a Sanitized>,
     /// The messages, oldest first.
     pub messages: &'a [Message],
     /// The distilled text, by which search finds the dialog.
@@ -56,7 +56,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.id.0,
         project.0,
         dialog.task.map(|id| id.0),
-        dialog.developer,
+        dialog.developer.map(Sanitized::as_str),
         serde_json::Value::Array(messages),
         dialog.distilled.as_str(),
         dialog.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),

@@ -152,7 +152,7 @@ async fn insert_passages(
     let texts: Vec<&str> = commits.iter().map(|(_, commit)| commit.message.as_str()).collect();
     let hash = |(_, commit): &(Uuid, &NewCommit)| {
         content_hash(&NewPassage {
-            title: commit.subject.as_str().to_owned(),
+            title: commit.subject.clone(),
             text: commit.message.clone(),
             ..NewPassage::default()
         })

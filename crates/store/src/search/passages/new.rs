@@ -10,9 +10,9 @@ pub struct NewPassage {
     /// Kind of the memory record; `None` for other sources.
     pub record_kind: Option<RecordKind>,
     /// Record title, heading path or enclosing symbol.
-    pub title: String,
+    pub title: Sanitized,
     /// File path or URL.
-    pub location: String,
+    pub location: Sanitized,
     /// Qualified names defined in it.
     pub symbols: Vec<String>,
     /// Scopes.
@@ -22,7 +22,7 @@ pub struct NewPassage {
     /// Language.
     pub language: String,
     /// Author; may be empty.
-    pub author: String,
+    pub author: Sanitized,
     /// Text that the passage is read with: for a message its time and the messages before it.
     pub context: Sanitized,
     /// The text.
@@ -38,8 +38,8 @@ impl NewPassage {
         let source = self.record_kind.map_or(SourceKind::Doc, |_| SourceKind::Memory);
         embedding_text(
             source,
-            &self.title,
-            &self.location,
+            self.title.as_str(),
+            self.location.as_str(),
             self.context.as_str(),
             self.text.as_str(),
         )

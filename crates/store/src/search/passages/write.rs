@@ -38,7 +38,7 @@ pub async fn replace(
                 && e.symbols == passage.symbols
                 && e.scope == passage.scope
                 && e.tags == passage.tags
-                && e.author == passage.author
+                && e.author == passage.author.as_str()
         });
         if let Some(at) = same {
             let old = existing.swap_remove(at);
@@ -106,13 +106,13 @@ pub async fn put_only_for(
          where id = $1",
         old.id.0,
         passage.record_kind.map_or("", RecordKind::as_str),
-        passage.title,
-        passage.location,
+        passage.title.as_str(),
+        passage.location.as_str(),
         &passage.symbols,
         &passage.scope,
         &passage.tags,
         passage.language,
-        passage.author,
+        passage.author.as_str(),
         passage.context.as_str(),
         passage.text.as_str(),
         hash
@@ -192,13 +192,13 @@ async fn insert(
         file,
         ordinal,
         passage.record_kind.map_or("", RecordKind::as_str),
-        passage.title,
-        passage.location,
+        passage.title.as_str(),
+        passage.location.as_str(),
         &passage.symbols,
         &passage.scope,
         &passage.tags,
         passage.language,
-        passage.author,
+        passage.author.as_str(),
         passage.context.as_str(),
         passage.text.as_str(),
         hash,
