@@ -169,7 +169,7 @@ async fn link_dialog(tx: &mut Tx, request: &LinkIssue, task: TaskId) -> Result<D
         return if linked { Ok(dialog) } else { Err(Error::UnknownDialog(dialog)) };
     }
     // The task's row is locked until the end, so two calls at once don't both open a dialog.
-    if let Some(dialog) = dialogs::empty_of(tx, request.project, task).await? {
+    if let Some(dialog) = dialogs::find_empty(tx, request.project, task).await? {
         return Ok(dialog);
     }
     let id = DialogId::generate();

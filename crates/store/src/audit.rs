@@ -127,14 +127,14 @@ impl NewEvent {
 /// Records an event of the transaction's principal in the chain of its project; without a project,
 /// in the service's chain. It is written at commit.
 pub fn record(tx: &mut Tx, event: NewEvent) {
-    let (chain, actor) = match tx.1.entry {
+    let (chain, actor) = match tx.1.context {
         None => (Chain::Service, None),
         Some(RlsContext { principal, place: Place::Project(project) }) => {
             (Chain::Project(project), Some(principal))
         }
         Some(RlsContext { principal, place: Place::Audit(_) }) => (Chain::Service, Some(principal)),
     };
-    tx.1.noted.push(PendingEvent { chain, actor, event });
+    tx.1.events.push(PendingEvent { chain, actor, event });
 }
 
 /// Records events of `actor` in a transaction of their own; `None` means the service itself or an
@@ -152,7 +152,7 @@ pub async fn record_in_own_tx(
 
 /// Records events of `actor` in a chain, to be written at commit.
 pub fn add(tx: &mut Tx, chain: Chain, actor: Option<UserId>, events: &[NewEvent]) {
-    tx.1.noted.extend(events.iter().map(|event| PendingEvent {
+    tx.1.events.extend(events.iter().map(|event| PendingEvent {
         chain,
         actor,
         event: event.clone(),
@@ -170,19 +170,19 @@ pub(crate) struct PendingEvent {
 /// Writes the transaction's events to their chains, right before the commit: each chain is locked
 /// from here on. Chains are locked in one order everywhere, so that transactions can't deadlock.
 pub(crate) async fn write(tx: &mut Tx) -> Result<(), Error> {
-    let mut noted = std::mem::take(&mut tx.1.noted);
+    let mut events = std::mem::take(&mut tx.1.events);
     // A stable sort keeps the order within each chain.
-    noted.sort_by_key(|noted| noted.chain.id());
-    for of_chain in noted.chunk_by(|a, b| a.chain == b.chain) {
+    events.sort_by_key(|event| event.chain.id());
+    for of_chain in events.chunk_by(|a, b| a.chain == b.chain) {
         append(tx, of_chain[0].chain, of_chain).await?;
     }
     Ok(())
 }
 
 /// Appends events to a chain, to the known head if it is the last event, or else to the actual one.
-async fn append(tx: &mut Tx, chain: Chain, noted: &[PendingEvent]) -> Result<(), Error> {
+async fn append(tx: &mut Tx, chain: Chain, events: &[PendingEvent]) -> Result<(), Error> {
     if let Some(known) = tx.1.chains.known(chain) {
-        let rows = Rows::following(known, chain, noted, &tx.1.chains.keys);
+        let rows = Rows::following(known, chain, events, &tx.1.chains.keys);
         if extend(tx, chain, Some(known), &rows).await? {
             tx.1.appended.push((chain.id(), rows.head));
             return Ok(());
@@ -190,14 +190,14 @@ async fn append(tx: &mut Tx, chain: Chain, noted: &[PendingEvent]) -> Result<(),
     }
     let ending = lock_head(tx, chain).await?;
     let head = ending.head.unwrap_or(Head { seq: 0, mac: [0; MAC_LEN] });
-    let rows = Rows::following(head, chain, noted, &tx.1.chains.keys);
+    let rows = Rows::following(head, chain, events, &tx.1.chains.keys);
     extend(tx, chain, None, &rows).await?;
     if ending.is_known {
         tx.1.appended.push((chain.id(), rows.head));
     } else {
         // The events are appended, and the known head stays, so that `verify` keeps reporting the
         // truncation.
-        tracing::error!(audit.chain = %chain.id(), "the end of the audit is not as it was written");
+        tracing::error!(audit.chain = %chain.id(), "end of the audit chain was changed");
     }
     Ok(())
 }
@@ -206,7 +206,8 @@ async fn append(tx: &mut Tx, chain: Chain, noted: &[PendingEvent]) -> Result<(),
 /// was.
 async fn extend(tx: &mut Tx, chain: Chain, end: Option<Head>, rows: &Rows) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(
-        r#"select mc.append_audit_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as "is_extended!""#,
+        r#"select mc.append_audit_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+               $11) as "is_extended!""#,
         chain.id(),
         end.map(|end| end.seq),
         end.map(|end| end.mac.to_vec()),
@@ -239,7 +240,7 @@ struct Rows {
 
 impl Rows {
     /// Returns the events that follow the head of a chain.
-    fn following(end: Head, chain: Chain, noted: &[PendingEvent], keys: &AuditMacKeys) -> Self {
+    fn following(end: Head, chain: Chain, events: &[PendingEvent], keys: &AuditMacKeys) -> Self {
         let mut rows = Self {
             seqs: Vec::new(),
             times: Vec::new(),
@@ -251,7 +252,7 @@ impl Rows {
             macs: Vec::new(),
             head: end,
         };
-        for PendingEvent { actor, event, .. } in noted {
+        for PendingEvent { actor, event, .. } in events {
             let detail = event.details.to_string();
             let link = Link {
                 chain: chain.id(),
@@ -304,7 +305,7 @@ async fn lock_head(tx: &mut Tx, chain: Chain) -> Result<Ending, Error> {
 }
 
 fn mac(bytes: &[u8]) -> Result<Mac, Error> {
-    bytes.try_into().map_err(|_| Error::Unreadable("a mac of another length".into()))
+    bytes.try_into().map_err(|_| Error::Unreadable("audit_events.mac".into()))
 }
 
 /// An event at its position, as it is signed.

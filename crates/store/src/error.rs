@@ -9,7 +9,7 @@ use crate::pool;
 pub enum Error {
     /// The database can't be reached, or gave no connection in time.
     #[error(
-        "the database can't be reached; see that it runs (`memory-copilot doctor`), then try again"
+        "the database can't be reached; check that it runs (`memory-copilot doctor`) and try again"
     )]
     Unavailable(#[source] sqlx::Error),
     /// A unique constraint was violated.
@@ -19,7 +19,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The name of a repository belongs to another location.
-    #[error("{namespace} is indexed from {location}, and one name stands for one location")]
+    #[error("{namespace} is indexed from {location}, and a name can have one location only")]
     OtherLocation {
         /// `repo:owner/name`.
         namespace: String,
@@ -27,10 +27,12 @@ pub enum Error {
         location: String,
     },
     /// A row that the statement refers to was deleted.
-    #[error("what this refers to was deleted meanwhile; read it again, then decide")]
+    #[error("the referenced item was deleted meanwhile; reload it and try again")]
     Gone,
     /// The project would lose its last admin.
-    #[error("nobody else administers this project; give somebody else the role `admin` first")]
+    #[error(
+        "this user is the last admin of the project; grant another user the role `admin` first"
+    )]
     LastAdministrator,
     /// The connection URL can't be parsed; it is not repeated, because it may contain a password.
     #[error("the database URL is not of the form postgres://user:password@host:port/database")]
@@ -42,7 +44,7 @@ pub enum Error {
     #[error("the database schema can't be migrated: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
     /// A stored value is unknown to this version.
-    #[error("the database holds a value this version does not know: {0}")]
+    #[error("the database has a value that is unknown to this version: {0}")]
     Unreadable(String),
     /// Any other database error.
     #[error("a statement failed")]
@@ -59,7 +61,7 @@ const UNIQUE: &[(&str, &str)] = &[
     ("repositories_name_key", "a repository with this name"),
     ("files_path_key", "a file with this path"),
     ("docs_doc_id_key", "a document with this id"),
-    ("integrations_resource_key", "a connection to this"),
+    ("integrations_resource_key", "an integration with this resource"),
     ("embedding_models_name_key", "a model with this name"),
 ];
 

@@ -14,7 +14,7 @@ use crate::error::word;
 use crate::{Error, Listener, Store, Tx, ingest_runs};
 
 /// The channel on which the queue announces new jobs.
-const INSERTED: &str = "apalis::job::insert";
+const INSERT_CHANNEL: &str = "apalis::job::insert";
 
 /// A job to enqueue.
 #[derive(Debug, Clone)]
@@ -110,14 +110,14 @@ pub enum JobOutcome<'a> {
 pub type ApalisPool = PgPool;
 
 /// Number of these connections.
-const LIBRARY: u32 = 2;
+const APALIS_CONNECTIONS: u32 = 2;
 
 /// Returns a pool for apalis alone. When one of its workers is dropped, sqlx returns the connection
 /// with an open transaction: the next user would write into it and hold its locks forever.
 pub fn queue(store: &Store) -> ApalisPool {
     let options = PgConnectOptions::clone(&store.pool.inner().connect_options());
     PgPoolOptions::new()
-        .max_connections(LIBRARY)
+        .max_connections(APALIS_CONNECTIONS)
         .after_release(|connection, _| {
             Box::pin(async move {
                 // Ends a transaction that may be open; `begin` first avoids a warning if none is.
@@ -156,7 +156,8 @@ pub(crate) async fn is_due(tx: &mut Tx, id: Option<&str>) -> Result<bool, Error>
 pub async fn start(store: &Store, id: &str, worker: &str) -> Result<Option<JobAttempt>, Error> {
     Ok(sqlx::query_as!(
         JobAttempt,
-        r#"select attempt as "number!", max_attempts as "max_attempts!" from mc.start_job_attempt($1, $2)"#,
+        r#"select attempt as "number!", max_attempts as "max_attempts!"
+               from mc.start_job_attempt($1, $2)"#,
         id,
         worker
     )
@@ -172,10 +173,10 @@ pub async fn end(
     start: JobAttempt,
     end: &JobOutcome<'_>,
 ) -> Result<bool, Error> {
-    let (reason, pause) = match end {
+    let (reason, delay) = match end {
         JobOutcome::Done => (None, None),
         JobOutcome::Failed { reason, again_in } => {
-            (Some(*reason), again_in.map(|pause| pause.as_secs_f64()))
+            (Some(*reason), again_in.map(|delay| delay.as_secs_f64()))
         }
     };
     Ok(sqlx::query_scalar!(
@@ -184,7 +185,7 @@ pub async fn end(
         worker,
         start.number,
         reason,
-        pause
+        delay
     )
     .fetch_one(&mut *store.plain().await?)
     .await?)
@@ -210,14 +211,14 @@ pub async fn expire_workers(store: &Store, node: &str) -> Result<(), Error> {
 /// Claims the idempotency key of an effect, in the transaction of the effect; returns `false` if it
 /// was claimed before.
 pub async fn claim_idempotency_key(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Error> {
-    let taken = sqlx::query!(
+    let claimed = sqlx::query!(
         "insert into idempotency_keys (kind, key) values ($1, $2) on conflict do nothing",
         kind,
         key
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(taken.rows_affected() == 1)
+    Ok(claimed.rows_affected() == 1)
 }
 
 /// Returns jobs, newest first.
@@ -299,7 +300,7 @@ pub async fn maintain(
     store: &Store,
     silence: Duration,
     apart: Duration,
-    kept_days: i32,
+    retention_days: i32,
 ) -> Result<MaintenanceReport, Error> {
     Ok(sqlx::query_as!(
         MaintenanceReport,
@@ -307,7 +308,7 @@ pub async fn maintain(
            from mc.maintain_jobs($1, $2, $3)"#,
         silence.as_secs_f64(),
         apart.as_secs_f64(),
-        kept_days
+        retention_days
     )
     .fetch_one(&mut *store.plain().await?)
     .await?)
@@ -319,21 +320,22 @@ pub struct JobListener(Listener);
 
 /// The queue's announcement of a new job.
 #[derive(Debug, Deserialize)]
-struct Told {
+struct Announcement {
     job_type: String,
 }
 
 /// Starts to listen on a connection of its own.
 pub async fn listen(store: &Store) -> Result<JobListener, Error> {
-    Ok(JobListener(Listener::to(store, INSERTED).await?))
+    Ok(JobListener(Listener::to(store, INSERT_CHANNEL).await?))
 }
 
 impl JobListener {
     /// Returns the kind of the next new job; `None` if the connection was lost and announcements
     /// may be missing.
     pub async fn next(&mut self) -> Result<Option<String>, Error> {
-        let told = self.0.heard().await?;
-        let told = told.and_then(|told| serde_json::from_str::<Told>(&told).ok());
-        Ok(told.map(|told| told.job_type))
+        let announcement = self.0.next().await?;
+        let announcement = announcement
+            .and_then(|announcement| serde_json::from_str::<Announcement>(&announcement).ok());
+        Ok(announcement.map(|announcement| announcement.job_type))
     }
 }

@@ -34,7 +34,7 @@ use uuid::Uuid;
 
 use audit::{Chain, Chains, Head, PendingEvent};
 use pool::Pool;
-use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, Visit};
+use rls::{Place, Planning, PooledTransaction, Reading, RlsContext, SharedReads};
 
 pub use auth::{accounts, members, sessions};
 pub use error::Error;
@@ -66,13 +66,14 @@ const LISTENERS: u32 = 4;
 pub struct Store {
     pool: Pool,
     /// The principal and project that row-level security applies.
-    entry: Option<RlsContext>,
-    /// A transaction that several reads share ([`Store::visit`]), once one of them has started it.
-    visit: Option<Arc<Mutex<Visit>>>,
+    context: Option<RlsContext>,
+    /// A transaction that several reads share ([`Store::share_reads`]), once one of them has
+    /// started it.
+    shared_reads: Option<Arc<Mutex<SharedReads>>>,
     /// Connections of listeners, which never return them.
     listening: PgPool,
     chains: Chains,
-    graphs: vectors::Graphs,
+    hnsw_cache: vectors::HnswSources,
 }
 
 /// An open transaction; dropped without [`Tx::commit`], it is rolled back.
@@ -82,17 +83,17 @@ pub struct Tx(PooledTransaction, AuditTrail);
 /// A savepoint of a transaction: the number of audit events recorded before it.
 #[derive(Debug)]
 #[must_use]
-pub struct Part {
-    noted: usize,
+pub struct Savepoint {
+    events: usize,
 }
 
 /// The audit events of a transaction.
 #[derive(Debug)]
 struct AuditTrail {
-    entry: Option<RlsContext>,
+    context: Option<RlsContext>,
     chains: Chains,
     /// Events to append.
-    noted: Vec<PendingEvent>,
+    events: Vec<PendingEvent>,
     /// Chains that events were appended to, with their new heads.
     appended: Vec<(Uuid, Head)>,
 }
@@ -112,36 +113,36 @@ impl Store {
             .await?;
         let pool = Pool::over(pool, CONNECTED_WITHIN);
         let listening = PgPoolOptions::new().max_connections(LISTENERS).connect_lazy_with(options);
-        let graphs = vectors::graphs();
-        Ok(Self { pool, entry: None, visit: None, listening, chains, graphs })
+        let hnsw_cache = vectors::hnsw_cache();
+        Ok(Self { pool, context: None, shared_reads: None, listening, chains, hnsw_cache })
     }
 
     /// Returns the store acting for a principal in a project. Each statement runs in a transaction
     /// in which row-level security shows the rows of that project alone, as far as the principal's
     /// present role allows, even if its `where` clause forgets the project.
     pub fn for_project(&self, principal: UserId, project: ProjectId) -> Self {
-        let entry = Some(RlsContext { principal, place: Place::Project(project) });
-        Self { entry, visit: None, ..self.clone() }
+        let context = Some(RlsContext { principal, place: Place::Project(project) });
+        Self { context, shared_reads: None, ..self.clone() }
     }
 
     /// Returns the store acting for a service administrator who reads an audit chain: that of the
     /// service, or that of a deleted project. Other principals see no rows.
     pub fn for_audit(&self, principal: UserId, chain: Chain) -> Self {
-        let entry = Some(RlsContext { principal, place: Place::Audit(chain) });
-        Self { entry, visit: None, ..self.clone() }
+        let context = Some(RlsContext { principal, place: Place::Audit(chain) });
+        Self { context, shared_reads: None, ..self.clone() }
     }
 
     /// Returns the store with one shared transaction for several reads that follow each other
     /// closely. They take turns on its connection until the last clone is dropped; writes have
     /// transactions of their own. After a failed read all later ones fail, and after a cancelled
-    /// one they wait for it: start another visit then.
-    pub fn visit(&self) -> Self {
-        Self { visit: Some(Arc::default()), ..self.clone() }
+    /// one they wait for it: call this method again then.
+    pub fn share_reads(&self) -> Self {
+        Self { shared_reads: Some(Arc::default()), ..self.clone() }
     }
 
-    /// Starts the transaction of a visit, so that its first read need not.
-    pub async fn arrive(&self) -> Result<(), Error> {
-        match self.visit {
+    /// Starts the shared transaction, so that its first read need not.
+    pub async fn start_shared_reads(&self) -> Result<(), Error> {
+        match self.shared_reads {
             Some(_) => self.read().await.map(drop),
             None => Ok(()),
         }
@@ -149,7 +150,7 @@ impl Store {
 
     /// Returns the principal that the store acts for, if any.
     pub fn principal(&self) -> Option<UserId> {
-        self.entry.map(|entry| entry.principal)
+        self.context.map(|context| context.principal)
     }
 
     /// Returns the audit chains.
@@ -164,11 +165,11 @@ impl Store {
 
     /// Returns a connection for a read with a given kind of planning.
     async fn read_planned(&self, planning: Planning) -> Result<Reading, Error> {
-        let Some(visit) = &self.visit else {
+        let Some(shared) = &self.shared_reads else {
             return Ok(Reading::Own(self.begin_reading(planning.alone()).await?));
         };
-        let mut shared = Arc::clone(visit).lock_owned().await;
-        let Visit { session, planning: set } = &mut *shared;
+        let mut shared = Arc::clone(shared).lock_owned().await;
+        let SharedReads { session, planning: set } = &mut *shared;
         // Unknown until the statement is done: the caller may be cancelled meanwhile.
         let before = set.take();
         match session {
@@ -188,10 +189,10 @@ impl Store {
     }
 
     async fn begin_reading(&self, settings: &str) -> Result<PooledTransaction, Error> {
-        if self.entry.is_none() && settings.is_empty() {
+        if self.context.is_none() && settings.is_empty() {
             return self.plain().await;
         }
-        let begin = format!("begin read only; {settings} {}", rls::enter(self.entry));
+        let begin = format!("begin read only; {settings} {}", rls::set_context(self.context));
         PooledTransaction::begun(&self.pool, begin).await
     }
 
@@ -207,9 +208,9 @@ impl Store {
 
     /// Starts a transaction and runs `statements`, never made of input, in one round trip.
     async fn begin_with(&self, statements: &str) -> Result<Tx, Error> {
-        let begin = format!("begin; {} {statements}", rls::enter(self.entry));
-        let (entry, chains) = (self.entry, self.chains.clone());
-        let trail = AuditTrail { entry, chains, noted: Vec::new(), appended: Vec::new() };
+        let begin = format!("begin; {} {statements}", rls::set_context(self.context));
+        let (context, chains) = (self.context, self.chains.clone());
+        let trail = AuditTrail { context, chains, events: Vec::new(), appended: Vec::new() };
         Ok(Tx(PooledTransaction::begun(&self.pool, begin).await?, trail))
     }
 
@@ -240,22 +241,22 @@ impl Store {
 impl Tx {
     /// Returns the principal that the transaction acts for; `None` for the background.
     pub fn principal(&self) -> Option<UserId> {
-        self.1.entry.map(|entry| entry.principal)
+        self.1.context.map(|context| context.principal)
     }
 
-    /// Starts a part of the transaction that [`Tx::undo`] can roll back, acting for the principal
-    /// of `store`. It ends with the next part, or with the transaction.
-    pub async fn begin_part(&mut self, store: &Store) -> Result<Part, Error> {
-        let begin = format!("savepoint part; {}", rls::enter(store.entry));
+    /// Starts a part of the transaction that [`Tx::rollback_to`] can roll back, acting for the
+    /// principal of `store`. It ends with the next part, or with the transaction.
+    pub async fn savepoint(&mut self, store: &Store) -> Result<Savepoint, Error> {
+        let begin = format!("savepoint part; {}", rls::set_context(store.context));
         raw_sql(AssertSqlSafe(begin)).execute(&mut *self.0).await?;
-        self.1.entry = store.entry;
-        Ok(Part { noted: self.1.noted.len() })
+        self.1.context = store.context;
+        Ok(Savepoint { events: self.1.events.len() })
     }
 
     /// Rolls back to the start of the part.
-    pub async fn undo(&mut self, part: Part) -> Result<(), Error> {
+    pub async fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
         raw_sql("rollback to savepoint part").execute(&mut *self.0).await?;
-        self.1.noted.truncate(part.noted);
+        self.1.events.truncate(savepoint.events);
         Ok(())
     }
 

@@ -19,12 +19,12 @@ impl Listener {
     /// Waits for the next notification. Also returns after the connection was lost and restored,
     /// because notifications may be missing.
     pub async fn wait(&mut self) -> Result<(), Error> {
-        self.heard().await?;
+        self.next().await?;
         Ok(())
     }
 
     /// Waits for the next notification and returns its payload; `None` if some may be missing.
-    pub(crate) async fn heard(&mut self) -> Result<Option<String>, Error> {
-        Ok(self.0.try_recv().await?.map(|told| told.payload().to_owned()))
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Error> {
+        Ok(self.0.try_recv().await?.map(|notification| notification.payload().to_owned()))
     }
 }

@@ -28,7 +28,7 @@ pub async fn set(
     expected: Option<i32>,
     policy: &Policy,
 ) -> Result<Option<i32>, Error> {
-    let principal = tx.1.entry.map(|entry| entry.principal.0);
+    let principal = tx.principal().map(|user| user.0);
     Ok(sqlx::query_scalar!(
         "select mc.set_policy($1, $2, $3, $4)",
         principal,
@@ -81,7 +81,7 @@ pub async fn of(store: &Store, project: ProjectId) -> Result<Policy, Error> {
 /// be stricter.
 pub(crate) fn read(document: serde_json::Value) -> Result<Policy, Error> {
     serde_json::from_value(document)
-        .map_err(|error| Error::Unreadable(format!("a policy: {error}")))
+        .map_err(|error| Error::Unreadable(format!("projects.policy: {error}")))
 }
 
 /// Returns the sanitizer's policy for a project's policy.
@@ -93,12 +93,12 @@ pub fn sanitizing(policy: &Policy) -> mc_sanitizer::Policy {
     // The sanitizer's default allows IP addresses; the project's policy decides.
     let strict = classes.with("ip-address", find_action(rules.personal_data));
     let each = rules.categories.iter();
-    each.fold(strict, |policy, (category, find)| policy.with(category, find_action(*find)))
+    each.fold(strict, |policy, (category, action)| policy.with(category, find_action(*action)))
 }
 
 /// Converts the policy's action to the sanitizer's.
-pub fn find_action(find: FindingAction) -> Action {
-    match find {
+pub fn find_action(action: FindingAction) -> Action {
+    match action {
         FindingAction::Allow => Action::Allow,
         FindingAction::Mask => Action::Mask,
         FindingAction::Quarantine => Action::Quarantine,
@@ -109,13 +109,14 @@ pub fn find_action(find: FindingAction) -> Action {
 /// Returns a number that changes with the rules for what is masked, allowed and trusted. Rules that
 /// only quarantine or reject don't count.
 pub fn fingerprint(policy: &Policy) -> i64 {
-    let stays = |find: &FindingAction| *find == FindingAction::Allow;
+    let is_allowed = |action: &FindingAction| *action == FindingAction::Allow;
     let rules = &policy.sanitizer;
-    let personal = stays(&rules.personal_data);
-    let categories = rules.categories.iter().map(|(name, find)| (name.as_str(), stays(find)));
+    let personal = is_allowed(&rules.personal_data);
+    let categories =
+        rules.categories.iter().map(|(name, action)| (name.as_str(), is_allowed(action)));
     // Secrets are never allowed as a class: a category masked like its class needs no entry.
-    let categories: Vec<_> = categories.filter(|(_, stays)| *stays || personal).collect();
-    let rules = format!("{:?}", (personal, categories, stays(&rules.prompt_injection)));
+    let categories: Vec<_> = categories.filter(|(_, is_allowed)| *is_allowed || personal).collect();
+    let rules = format!("{:?}", (personal, categories, is_allowed(&rules.prompt_injection)));
     let digest: [u8; 32] = Sha256::digest(rules).into();
     i64::from_be_bytes(digest[..8].try_into().expect("8 of 32 bytes"))
 }

@@ -19,14 +19,14 @@ use crate::Error;
 
 /// A connection used within this time is handed out untested: the round trip would take as long as
 /// a statement. A restart of the server, which ends connections, takes about this long.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+const UNTESTED_IDLE: Duration = Duration::from_secs(1);
 
 /// When a connection was last cut off. It is common to all pools: they have one server, and errors
 /// are noted where the pool is unknown.
 static CUT_OFF: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Age after which a connection is returned to sqlx, which replaces old ones.
-const KEPT_AT_MOST: Duration = Duration::from_mins(10);
+const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Connections to one database; cheap to clone.
 #[derive(Debug, Clone)]
@@ -35,52 +35,52 @@ pub(crate) struct Pool {
     /// those that are kept here.
     inner: PgPool,
     /// One permit for each connection.
-    places: Arc<Semaphore>,
-    resting: Arc<Mutex<Resting>>,
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Idle>>,
     wait: Duration,
 }
 
 #[derive(Debug, Default)]
-struct Resting {
-    connections: Vec<AtRest>,
+struct Idle {
+    connections: Vec<IdleConnection>,
     is_closed: bool,
 }
 
 #[derive(Debug)]
-struct AtRest {
+struct IdleConnection {
     connection: PoolConnection<Postgres>,
-    taken: Instant,
+    acquired_at: Instant,
     since: Instant,
 }
 
-impl Drop for Resting {
+impl Drop for Idle {
     fn drop(&mut self) {
         if Handle::try_current().is_ok() {
             return;
         }
         // sqlx would need a runtime to take them back; they are closed with the ending process.
-        for at_rest in self.connections.drain(..) {
-            drop(at_rest.connection.detach());
+        for idle in self.connections.drain(..) {
+            drop(idle.connection.detach());
         }
     }
 }
 
 /// A connection in use. On drop it returns to sqlx.
 #[derive(Debug)]
-pub(crate) struct Leased {
+pub(crate) struct PooledConnection {
     pub connection: PoolConnection<Postgres>,
     /// When it was taken from sqlx.
-    taken: Instant,
-    resting: Arc<Mutex<Resting>>,
-    _place: OwnedSemaphorePermit,
+    acquired_at: Instant,
+    idle: Arc<Mutex<Idle>>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Pool {
     /// Returns a pool over the connections of `inner`; `wait` is the timeout of [`Pool::take`].
     pub(crate) fn over(inner: PgPool, wait: Duration) -> Self {
-        let places = usize::try_from(inner.options().get_max_connections()).unwrap_or(usize::MAX);
-        let places = Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
-        Self { inner, places, resting: Arc::default(), wait }
+        let permits = usize::try_from(inner.options().get_max_connections()).unwrap_or(usize::MAX);
+        let permits = Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
+        Self { inner, permits, idle: Arc::default(), wait }
     }
 
     /// Returns the pool that opens the connections.
@@ -89,53 +89,57 @@ impl Pool {
     }
 
     /// Returns a connection as soon as one is free.
-    pub(crate) async fn take(&self) -> Result<Leased, Error> {
-        let place = timeout(self.wait, Arc::clone(&self.places).acquire_owned()).await;
-        let place = place.map_err(|_| sqlx::Error::PoolTimedOut)?;
-        let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
-        let resting = Arc::clone(&self.resting);
-        while let Some(AtRest { mut connection, taken, since }) = self.last() {
+    pub(crate) async fn take(&self) -> Result<PooledConnection, Error> {
+        let permit = timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+        let idle = Arc::clone(&self.idle);
+        while let Some(IdleConnection { mut connection, acquired_at, since }) = self.last() {
             if is_trusted(since)
                 || matches!(timeout(self.wait, connection.ping()).await, Ok(Ok(())))
             {
-                return Ok(Leased { connection, taken, resting, _place: place });
+                return Ok(PooledConnection { connection, acquired_at, idle, _permit: permit });
             }
             // Broken, or the server is gone: sqlx would test it once more.
             drop(connection.detach());
         }
         let connection = self.inner.acquire().await?;
-        Ok(Leased { connection, taken: Instant::now(), resting, _place: place })
+        Ok(PooledConnection { connection, acquired_at: Instant::now(), idle, _permit: permit })
     }
 
-    fn last(&self) -> Option<AtRest> {
-        lock(&self.resting).connections.pop()
+    fn last(&self) -> Option<IdleConnection> {
+        lock(&self.idle).connections.pop()
     }
 
     /// Closes all connections, each once it is not in use.
     pub(crate) async fn close(&self) {
-        self.places.close();
+        self.permits.close();
         let connections = {
-            let mut resting = lock(&self.resting);
-            resting.is_closed = true;
-            std::mem::take(&mut resting.connections)
+            let mut idle = lock(&self.idle);
+            idle.is_closed = true;
+            std::mem::take(&mut idle.connections)
         };
         drop(connections);
         self.inner.close().await;
     }
 }
 
-impl Leased {
+impl PooledConnection {
     /// Returns the connection to the pool. All its statements are completed, and it is in no
     /// transaction.
-    pub(crate) fn give_back(self) {
-        let Self { connection, taken, resting, _place } = self;
-        let mut resting = lock(&resting);
-        if !resting.is_closed && taken.elapsed() < KEPT_AT_MOST {
-            resting.connections.push(AtRest { connection, taken, since: Instant::now() });
+    pub(crate) fn release(self) {
+        let Self { connection, acquired_at, idle, _permit } = self;
+        let mut idle = lock(&idle);
+        if !idle.is_closed && acquired_at.elapsed() < MAX_AGE {
+            idle.connections.push(IdleConnection {
+                connection,
+                acquired_at,
+                since: Instant::now(),
+            });
         }
         // Drops the longest idle one if it is old: fewer connections are needed than before.
-        if resting.connections.first().is_some_and(|first| first.since.elapsed() > KEPT_AT_MOST) {
-            drop(resting.connections.remove(0));
+        if idle.connections.first().is_some_and(|first| first.since.elapsed() > MAX_AGE) {
+            drop(idle.connections.remove(0));
         }
     }
 }
@@ -157,7 +161,7 @@ pub(crate) fn take_note(error: &sqlx::Error) {
 /// Returns whether a connection that is idle since `since` is handed out untested.
 fn is_trusted(since: Instant) -> bool {
     let cut_off = *lock(&CUT_OFF);
-    since.elapsed() <= TRUSTED_IDLE && cut_off.is_none_or(|at| at < since)
+    since.elapsed() <= UNTESTED_IDLE && cut_off.is_none_or(|at| at < since)
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -145,22 +145,22 @@ pub enum ProjectResource {
     /// A bundle.
     Bundle(BundleId),
     /// An index run.
-    Ingest(IngestRunId),
+    IngestRun(IngestRunId),
     /// A quarantine item; found only by principals who may decide about it.
-    Hold(QuarantineItemId),
+    QuarantineItem(QuarantineItemId),
 }
 
 /// Returns the project of an item, if the principal has a role on it.
 pub async fn find_by_resource(
     store: &Store,
     principal: UserId,
-    what: ProjectResource,
+    resource: ProjectResource,
 ) -> Result<Option<Project>, Error> {
-    let (record, bundle, ingest, hold) = match what {
+    let (record, bundle, ingest, item) = match resource {
         ProjectResource::Record(id) => (Some(id.0), None, None, None),
         ProjectResource::Bundle(id) => (None, Some(id.0), None, None),
-        ProjectResource::Ingest(id) => (None, None, Some(id.0), None),
-        ProjectResource::Hold(id) => (None, None, None, Some(id.0)),
+        ProjectResource::IngestRun(id) => (None, None, Some(id.0), None),
+        ProjectResource::QuarantineItem(id) => (None, None, None, Some(id.0)),
     };
     let row = sqlx::query_as!(
         Row,
@@ -174,7 +174,7 @@ pub async fn find_by_resource(
         record,
         bundle,
         ingest,
-        hold
+        item
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;

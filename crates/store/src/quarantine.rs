@@ -59,21 +59,22 @@ pub struct QuarantineItem {
 }
 
 /// Adds an item to the quarantine of the project.
-pub async fn put(tx: &mut Tx, project: ProjectId, hold: &NewQuarantineItem) -> Result<(), Error> {
-    let submitted_by = tx.1.entry.map(|entry| entry.principal.0);
+pub async fn put(tx: &mut Tx, project: ProjectId, item: &NewQuarantineItem) -> Result<(), Error> {
+    let submitted_by = tx.principal().map(|user| user.0);
     sqlx::query!(
-        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext, submitted_by, expires_at,
+        "insert into quarantine_items (id, project_id, kind, reasons, excerpt, ciphertext,
+             submitted_by, expires_at,
              notify_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then now() end)",
-        hold.id.0,
+        item.id.0,
         project.0,
-        hold.kind,
-        &hold.reasons,
-        hold.excerpt.as_str(),
-        hold.ciphertext,
+        item.kind,
+        &item.reasons,
+        item.excerpt.as_str(),
+        item.ciphertext,
         submitted_by,
-        hold.expires_at,
-        hold.notify
+        item.expires_at,
+        item.notify
     )
     .execute(&mut *tx.0)
     .await?;
@@ -92,8 +93,10 @@ pub async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
-                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt end as "excerpt!",
-                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
+                      end as "excerpt!",
+                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at,
+                      d.login as "decided_by?",
                   q.decided_at
            from quarantine_items q left join users s on s.id = q.submitted_by
            left join users d on d.id = q.decided_by
@@ -106,7 +109,7 @@ pub async fn list(
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
-    rows.into_iter().map(Row::into_hold).collect()
+    rows.into_iter().map(Row::into_item).collect()
 }
 
 /// Returns one item of the project, as [`list`] does.
@@ -114,8 +117,10 @@ pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<Quaranti
     let row = sqlx::query_as!(
         Row,
         r#"select q.id, q.project_id, q.kind, q.reasons,
-                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt end as "excerpt!",
-                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at, d.login as "decided_by?",
+                  case when q.state = 'pending' and q.expires_at <= now() then '' else q.excerpt
+                      end as "excerpt!",
+                  q.submitted_by, s.login as "sender?", q.state, q.created_at, q.expires_at,
+                      d.login as "decided_by?",
                   q.decided_at
            from quarantine_items q left join users s on s.id = q.submitted_by
            left join users d on d.id = q.decided_by
@@ -124,13 +129,14 @@ pub async fn find(store: &Store, id: QuarantineItemId) -> Result<Option<Quaranti
     )
     .fetch_optional(&mut *store.read().await?)
     .await?;
-    row.map(Row::into_hold).transpose()
+    row.map(Row::into_item).transpose()
 }
 
 /// Returns the ciphertext of a pending item; `None` if it is not pending.
-pub async fn sealed(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
+pub async fn ciphertext(store: &Store, id: QuarantineItemId) -> Result<Option<Vec<u8>>, Error> {
     Ok(sqlx::query_scalar!(
-        "select ciphertext from quarantine_items where id = $1 and state = 'pending' and expires_at > now()",
+        "select ciphertext from quarantine_items where id = $1 and state = 'pending'
+             and expires_at > now()",
         id.0
     )
     .fetch_optional(&mut *store.read().await?)
@@ -143,15 +149,16 @@ pub(crate) async fn delete_decided(
     project: ProjectId,
     days: u16,
 ) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from quarantine_items
-         where project_id = $1 and state <> 'pending' and decided_at < now() - make_interval(days => $2)",
+         where project_id = $1 and state <> 'pending'
+             and decided_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 /// Stores the decision about a pending item and deletes its content; returns `false` if it is not
@@ -161,7 +168,7 @@ pub async fn decide(
     id: QuarantineItemId,
     state: QuarantineState,
 ) -> Result<bool, Error> {
-    let by = tx.1.entry.map(|entry| entry.principal.0);
+    let by = tx.principal().map(|user| user.0);
     let done = sqlx::query!(
         "update quarantine_items set state = $2, ciphertext = '', excerpt = '', decided_by = $3,
              decided_at = now(), notify_at = null
@@ -177,13 +184,14 @@ pub async fn decide(
 
 /// Locks a pending item until the transaction ends; returns `false` if it is not pending.
 pub async fn lock(tx: &mut Tx, id: QuarantineItemId) -> Result<bool, Error> {
-    let held = sqlx::query!(
-        "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now() for update",
+    let locked = sqlx::query!(
+        "select id from quarantine_items where id = $1 and state = 'pending' and expires_at > now()
+             for update",
         id.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    Ok(held.is_some())
+    Ok(locked.is_some())
 }
 
 /// Returns whether any of these records was changed after the item was created.
@@ -209,22 +217,23 @@ pub(crate) async fn expire(
     tx: &mut Tx,
     project: ProjectId,
 ) -> Result<Vec<QuarantineItemId>, Error> {
-    let gone = sqlx::query_scalar!(
-        "update quarantine_items set state = 'expired', ciphertext = '', excerpt = '', decided_at = now(),
+    let deleted = sqlx::query_scalar!(
+        "update quarantine_items set state = 'expired', ciphertext = '', excerpt = '',
+             decided_at = now(),
              notify_at = null
          where project_id = $1 and state = 'pending' and expires_at < now() returning id",
         project.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    Ok(gone.into_iter().map(QuarantineItemId::from).collect())
+    Ok(deleted.into_iter().map(QuarantineItemId::from).collect())
 }
 
 /// A due notification.
 #[derive(Debug, Clone)]
 pub struct QuarantineNotification {
     /// The item.
-    pub hold: QuarantineItem,
+    pub item: QuarantineItem,
     /// The project's key.
     pub project_key: String,
     /// URL that it is sent to.
@@ -234,8 +243,12 @@ pub struct QuarantineNotification {
 }
 
 /// Claims due notifications of pending items, each for one attempt. The next attempt is scheduled
-/// with exponential backoff, until [`notified`] is called or the limit is reached. Runs as worker.
-pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNotification>, Error> {
+/// with exponential backoff, until [`mark_notified`] is called or the limit is reached. Runs as
+/// worker.
+pub async fn claim_notifications(
+    store: &Store,
+    limit: i64,
+) -> Result<Vec<QuarantineNotification>, Error> {
     let rows = sqlx::query!(
         r#"with due as (
                select id from quarantine_items where notify_at <= now() and expires_at > now()
@@ -245,11 +258,15 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
                    notify_at = case when attempts + 1 < $2
                        then now() + make_interval(secs => 30 * 2 ^ attempts) end
                from due where q.id = due.id returning q.*)
-           select t.id as "id!", t.project_id as "project_id!", t.kind as "kind!", t.reasons as "reasons!",
-                  t.excerpt as "excerpt!", t.submitted_by, s.login as "sender?", t.state as "state!",
+           select t.id as "id!", t.project_id as "project_id!", t.kind as "kind!",
+               t.reasons as "reasons!",
+                  t.excerpt as "excerpt!", t.submitted_by, s.login as "sender?",
+                      t.state as "state!",
                   t.created_at as "created_at!", t.expires_at as "expires_at!", t.decided_at,
-                  t.attempts as "attempts!", p.key as "key!", p.policy #>> '{notifications,webhook_url}' as url
-           from taken t join projects p on p.id = t.project_id left join users s on s.id = t.submitted_by"#,
+                  t.attempts as "attempts!", p.key as "key!",
+                      p.policy #>> '{notifications,webhook_url}' as url
+           from taken t join projects p on p.id = t.project_id
+               left join users s on s.id = t.submitted_by"#,
         limit,
         ATTEMPTS_MAX
     )
@@ -257,7 +274,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
     .await?;
     rows.into_iter()
         .map(|row| {
-            let hold = QuarantineItem {
+            let item = QuarantineItem {
                 id: row.id.into(),
                 project: row.project_id.into(),
                 kind: row.kind,
@@ -272,7 +289,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
                 decided_at: row.decided_at,
             };
             Ok(QuarantineNotification {
-                hold,
+                item,
                 project_key: row.key,
                 url: row.url,
                 attempts: row.attempts,
@@ -282,7 +299,7 @@ pub async fn due_notices(store: &Store, limit: i64) -> Result<Vec<QuarantineNoti
 }
 
 /// Marks a notification as done: it was received, or never will be.
-pub async fn notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
+pub async fn mark_notified(store: &Store, id: QuarantineItemId) -> Result<(), Error> {
     sqlx::query!("update quarantine_items set notify_at = null where id = $1", id.0)
         .execute(&mut *store.plain().await?)
         .await?;
@@ -296,9 +313,10 @@ pub async fn delete_submitted_by(
     project: ProjectId,
     sender: UserId,
 ) -> Result<u64, Error> {
-    let by = tx.1.entry.map(|entry| entry.principal.0);
-    let gone = sqlx::query!(
-        "update quarantine_items set state = 'deleted', ciphertext = '', excerpt = '', decided_by = $3,
+    let by = tx.principal().map(|user| user.0);
+    let deleted = sqlx::query!(
+        "update quarantine_items set state = 'deleted', ciphertext = '', excerpt = '',
+             decided_by = $3,
              decided_at = now(), notify_at = null
          where project_id = $1 and submitted_by = $2 and state = 'pending'",
         project.0,
@@ -307,7 +325,7 @@ pub async fn delete_submitted_by(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 struct Row {
@@ -326,7 +344,7 @@ struct Row {
 }
 
 impl Row {
-    fn into_hold(self) -> Result<QuarantineItem, Error> {
+    fn into_item(self) -> Result<QuarantineItem, Error> {
         Ok(QuarantineItem {
             id: self.id.into(),
             project: self.project_id.into(),

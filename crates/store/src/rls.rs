@@ -9,7 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::Error;
 use crate::audit::Chain;
-use crate::pool::{Leased, Pool, take_note};
+use crate::pool::{Pool, PooledConnection, take_note};
 
 /// The principal, and the project or audit chain, that row-level security applies to a transaction.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +29,8 @@ pub(crate) enum Place {
 
 /// Returns the statement that sets the context at the start of a transaction. It can't bind
 /// parameters; ids are hexadecimal digits and hyphens.
-pub(crate) fn enter(entry: Option<RlsContext>) -> String {
-    match entry {
+pub(crate) fn set_context(context: Option<RlsContext>) -> String {
+    match context {
         Some(RlsContext { principal, place: Place::Project(project) }) => {
             format!("select mc.set_project_context('{principal}', '{project}');")
         }
@@ -48,7 +48,7 @@ pub(crate) fn enter(entry: Option<RlsContext>) -> String {
 /// closes the connection if that fails.
 #[derive(Debug)]
 pub(crate) struct PooledTransaction {
-    leased: Option<Leased>,
+    connection: Option<PooledConnection>,
     state: State,
 }
 
@@ -59,13 +59,13 @@ enum State {
     /// Without a transaction; a cancelled statement may still run.
     Plain,
     /// Without a transaction, and all statements are completed.
-    AtRest,
+    Idle,
 }
 
 impl PooledTransaction {
     /// Returns a connection without a transaction.
     pub async fn plain(pool: &Pool) -> Result<Self, Error> {
-        Ok(Self { leased: Some(pool.take().await?), state: State::Plain })
+        Ok(Self { connection: Some(pool.take().await?), state: State::Plain })
     }
 
     /// Returns a connection in a transaction that `begin` starts, in one round trip.
@@ -80,7 +80,7 @@ impl PooledTransaction {
     /// Commits the transaction.
     pub async fn commit(mut self) -> Result<(), Error> {
         raw_sql("commit").execute(&mut *self).await?;
-        self.state = State::AtRest;
+        self.state = State::Idle;
         Ok(())
     }
 
@@ -88,31 +88,31 @@ impl PooledTransaction {
     /// tested.
     pub fn done(mut self) {
         if self.state == State::Plain {
-            self.state = State::AtRest;
+            self.state = State::Idle;
         }
     }
 }
 
 impl Drop for PooledTransaction {
     fn drop(&mut self) {
-        let Some(mut leased) = self.leased.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
         match self.state {
             State::Plain => return,
-            State::AtRest => return leased.give_back(),
+            State::Idle => return connection.release(),
             State::Open => {}
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             // Closed with the ending process.
-            drop(leased.connection.detach());
+            drop(connection.connection.detach());
             return;
         };
         runtime.spawn(async move {
-            match raw_sql("rollback").execute(&mut *leased.connection).await {
-                Ok(_) => leased.give_back(),
+            match raw_sql("rollback").execute(&mut *connection.connection).await {
+                Ok(_) => connection.release(),
                 Err(error) => {
                     take_note(&error);
                     // The connection is broken; there is nothing left to do.
-                    let _ = leased.connection.close().await;
+                    let _ = connection.connection.close().await;
                 }
             }
         });
@@ -123,13 +123,13 @@ impl Deref for PooledTransaction {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.leased.as_ref().expect("a connection until it is dropped").connection
+        &self.connection.as_ref().expect("a connection until it is dropped").connection
     }
 }
 
 impl DerefMut for PooledTransaction {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.leased.as_mut().expect("a connection until it is dropped").connection
+        &mut self.connection.as_mut().expect("a connection until it is dropped").connection
     }
 }
 
@@ -139,12 +139,12 @@ pub(crate) enum Planning {
     /// With one plan for all values: the rows are identified by ids, or are few.
     Once,
     /// For the given values, which decide the best plan.
-    Anew,
+    EachTime,
     /// With an HNSW index. The planner underestimates rows that were just moved and would sort them
     /// instead. Iterative scans continue until enough rows pass or `work_mem` is used up. Relaxed
     /// order, because strict order drops rows that are found late; the statement sorts. A timeout
     /// frees the connection if the caller has given up.
-    Graph,
+    Hnsw,
 }
 
 impl Planning {
@@ -152,24 +152,30 @@ impl Planning {
     pub(crate) fn alone(self) -> &'static str {
         match self {
             // PostgreSQL compares both plans in the first executions.
-            Self::Once | Self::Anew => "",
-            Self::Graph => GRAPH,
+            Self::Once | Self::EachTime => "",
+            Self::Hnsw => HNSW_SETTINGS,
         }
     }
 
     /// Returns the settings that follow those of any other kind in a shared transaction.
     pub(crate) fn within(self) -> &'static str {
         match self {
-            Self::Once => "set local plan_cache_mode = force_generic_plan; set local statement_timeout to default;
-                 set local enable_sort to default; set local work_mem to default;",
-            Self::Anew => "set local plan_cache_mode = auto; set local statement_timeout to default;
-                 set local enable_sort to default; set local work_mem to default;",
-            Self::Graph => GRAPH,
+            Self::Once => {
+                "set local plan_cache_mode = force_generic_plan;
+                 set local statement_timeout to default; set local enable_sort to default;
+                 set local work_mem to default;"
+            }
+            Self::EachTime => {
+                "set local plan_cache_mode = auto;
+                 set local statement_timeout to default; set local enable_sort to default;
+                 set local work_mem to default;"
+            }
+            Self::Hnsw => HNSW_SETTINGS,
         }
     }
 }
 
-const GRAPH: &str =
+const HNSW_SETTINGS: &str =
     "set local plan_cache_mode = force_custom_plan; set local statement_timeout = '5s';
     set local enable_sort = off; set local work_mem = '64MB';
     set local hnsw.iterative_scan = relaxed_order; set local hnsw.ef_search = 400;
@@ -177,7 +183,7 @@ const GRAPH: &str =
 
 /// A transaction that several reads share, once one of them has started it.
 #[derive(Debug, Default)]
-pub(crate) struct Visit {
+pub(crate) struct SharedReads {
     pub session: Option<PooledTransaction>,
     /// The planning that is set, if known.
     pub planning: Option<Planning>,
@@ -188,8 +194,8 @@ pub(crate) struct Visit {
 pub(crate) enum Reading {
     /// For one read.
     Own(PooledTransaction),
-    /// For the reads of a visit that has started.
-    Shared(OwnedMutexGuard<Visit>),
+    /// For the reads of a shared transaction that has started.
+    Shared(OwnedMutexGuard<SharedReads>),
 }
 
 impl Deref for Reading {
@@ -198,7 +204,7 @@ impl Deref for Reading {
     fn deref(&self) -> &PgConnection {
         match self {
             Self::Own(session) => session,
-            Self::Shared(visit) => visit.session.as_ref().expect("a visit that has begun"),
+            Self::Shared(shared) => shared.session.as_ref().expect("a started transaction"),
         }
     }
 }
@@ -207,7 +213,7 @@ impl DerefMut for Reading {
     fn deref_mut(&mut self) -> &mut PgConnection {
         match self {
             Self::Own(session) => session,
-            Self::Shared(visit) => visit.session.as_mut().expect("a visit that has begun"),
+            Self::Shared(shared) => shared.session.as_mut().expect("a started transaction"),
         }
     }
 }

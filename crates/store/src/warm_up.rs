@@ -17,12 +17,12 @@ use crate::{Error, Store, citations, projects};
 /// plan.
 const EXECUTIONS: u32 = 6;
 /// Timeout: it takes some hundred milliseconds, in which requests have one connection.
-const AT_MOST: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Opens all connections and runs the statements of a recall on each, for a project that does not
 /// exist. The first statements on a new connection take ten times as long as later ones.
 pub async fn warm_up(store: &Store, model: &Model) -> Result<(), Error> {
-    timeout(AT_MOST, each_connection(store, model)).await.unwrap_or_else(|_| {
+    timeout(TIMEOUT, each_connection(store, model)).await.unwrap_or_else(|_| {
         tracing::debug!("connections were busy and are not all warmed up");
         Ok(())
     })
@@ -45,26 +45,26 @@ async fn each_connection(store: &Store, model: &Model) -> Result<(), Error> {
 
 /// Runs the statements of a recall.
 async fn recall(store: &Store, model: &Model) -> Result<(), Error> {
-    let nobody = ProjectId(Uuid::nil());
-    let mut records = PassageFilter::project(nobody);
+    let no_project = ProjectId(Uuid::nil());
+    let mut records = PassageFilter::project(no_project);
     records.sources = vec![SourceKind::Memory];
     let direction = vec![1.0; usize::try_from(model.dimensions).unwrap_or(0)];
     let key = ProjectKey::parse("warm-up").expect("a key");
     projects::find(store, UserId::LOCAL, &key).await?;
-    let store = &store.for_project(UserId::LOCAL, nobody);
-    let visit = store.visit();
-    vectors::nearest_in(&visit, model, &direction, &records, 1, VectorPlacement::Heap).await?;
-    passages::load(&visit, nobody, &[PassageId(Uuid::nil())]).await?;
+    let store = &store.for_project(UserId::LOCAL, no_project);
+    let shared = store.share_reads();
+    vectors::nearest_in(&shared, model, &direction, &records, 1, VectorPlacement::Flat).await?;
+    passages::load(&shared, no_project, &[PassageId(Uuid::nil())]).await?;
     // The only free connection.
-    drop(visit);
+    drop(shared);
     citations::of_records(store, &[RecordId(Uuid::nil())]).await?;
     let mut tx = store.begin_frequent().await?;
-    bundles::insert(&mut tx, nobody, &[&unheard(nobody)]).await?;
+    bundles::insert(&mut tx, no_project, &[&unstored_bundle(no_project)]).await?;
     tx.commit().await
 }
 
 /// Returns a bundle that is not stored, because its project does not exist.
-fn unheard(project: ProjectId) -> NewBundle {
+fn unstored_bundle(project: ProjectId) -> NewBundle {
     NewBundle {
         id: BundleId::generate(),
         project,

@@ -1,4 +1,4 @@
-//! The change feed keeps its promise on a real database.
+//! The change feed, with concurrent transactions.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_sanitizer::{Sanitized, mask};
@@ -39,7 +39,7 @@ async fn final_entries(store: &Store, cursor: &mut FeedCursor) -> usize {
 }
 
 #[tokio::test]
-async fn a_transaction_that_commits_late_is_not_skipped() {
+async fn late_commit_is_not_skipped() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("feed").await.id;
@@ -86,7 +86,7 @@ async fn every_kind_of_change_reaches_the_feed() {
 }
 
 #[tokio::test]
-async fn a_cursor_moves_over_what_is_final() {
+async fn cursor_passes_final_entries_once() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("cursor").await.id;

@@ -1,4 +1,4 @@
-//! What a sweep deletes, and what it must not.
+//! Cleanup and retention: what they delete, and what they must keep.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -38,7 +38,7 @@ async fn write(db: &TestDatabase, project: mc_domain::ProjectId, text: &str) {
 }
 
 #[tokio::test]
-async fn the_feed_keeps_its_newest_transaction_and_says_up_to_where_it_was_shortened() {
+async fn feed_cleanup_keeps_the_newest_transaction() {
     let db = TestDatabase::create().await;
     let project = db.project("shop").await.id;
     let before = change_feed::safe_position(db.store()).await.unwrap();
@@ -65,7 +65,7 @@ async fn the_feed_keeps_its_newest_transaction_and_says_up_to_where_it_was_short
 }
 
 #[tokio::test]
-async fn what_was_told_long_ago_goes_but_for_what_a_record_is_about() {
+async fn retention_keeps_provider_data_that_a_record_names() {
     let db = TestDatabase::create().await;
     let project = db.project("shop").await.id;
     let [kept, old, new] = ["a", "b", "c"].map(|digit| digit.repeat(40));
@@ -74,19 +74,23 @@ async fn what_was_told_long_ago_goes_but_for_what_a_record_is_about() {
          select gen_random_uuid(), '{project}', name, '', state, now() - interval '2 years'
          from (values ('kept', 'merged'), ('old', 'closed'), ('open', 'open')) of (name, state);
          insert into pull_request_commits (project_id, sha, pull_request_id)
-         select '{project}', case external_id when 'kept' then '{kept}' else '{old}' end, id from pull_requests
+         select '{project}', case external_id when 'kept' then '{kept}' else '{old}' end, id
+             from pull_requests
          where state <> 'open';
          insert into pushed_commits (project_id, sha, head_sha, pushed_at) values
              ('{project}', '{old}', '{old}', now() - interval '2 years'),
              ('{project}', '{new}', '{old}', now());
          insert into ci_results (project_id, repository, sha, name, conclusion, source_updated_at)
          select '{project}', 'a/b', sha, 'build', 'success', at from (values
-             ('{kept}', now() - interval '2 years'), ('{old}', now() - interval '2 years'), ('{new}', now())
+             ('{kept}', now() - interval '2 years'), ('{old}', now() - interval '2 years'),
+                 ('{new}', now())
          ) of (sha, at);
-         insert into doc_parts (project_id, source, doc_id, part_id, is_deleted, source_updated_at) values
+         insert into doc_parts (project_id, source, doc_id, part_id, is_deleted, source_updated_at)
+             values
              ('{project}', 'tracker:github', 'd', '1', true, now() - interval '31 days'),
              ('{project}', 'tracker:github', 'd', '2', false, now() - interval '31 days');
-         insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash, meta)
+         insert into memory_records (id, project_id, kind, content, ttl, content_hash, simhash,
+             meta)
          values (gen_random_uuid(), '{project}', 'fact', 'x', now() + interval '1 day', '\\x00', 1,
              '{{\"patch_sha\": \"{kept}\"}}');"
     );
@@ -101,7 +105,7 @@ async fn what_was_told_long_ago_goes_but_for_what_a_record_is_about() {
         testing::text(db.store(), sql).await.unwrap()
     };
     let mut tx = db.store().begin().await.unwrap();
-    // The change goes first, and then nothing names the commit of its result.
+    // The pull request is deleted first; then nothing names the commit of the CI result.
     let days = RetentionDays::default();
     assert_eq!(
         retention::purge(&mut tx, project, RetentionCategory::ProviderData, &days).await.unwrap(),

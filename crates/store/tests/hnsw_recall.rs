@@ -1,4 +1,4 @@
-//! With vectors in the graph, a search finds what an exact scan finds, whatever filter stands before it.
+//! Searches with vectors in HNSW indexes find what an exact scan finds, under any filter.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const RECALL_MIN: f64 = 0.98;
 const SIZES: [(&str, usize); 3] = [("large", 2_400), ("middle", 500), ("small", 100)];
 
 #[tokio::test]
-async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
+async fn index_scan_finds_what_an_exact_scan_finds() {
     let db = TestDatabase::create().await;
     let mut random = StdRng::seed_from_u64(7);
     let model = vectors::register_model(db.store(), "test", DIMENSIONS, &json!({})).await.unwrap();
@@ -49,19 +49,20 @@ async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
     for (_, filter, query) in &asked {
         exact.push(nearest(db.store(), &model, query, filter).await);
     }
-    for heap in vectors::list_flat_vectors(db.store(), &model, 0).await.unwrap() {
-        vectors::create_hnsw_index(db.store(), &model, &heap).await.unwrap();
-        vectors::move_into_hnsw(db.store(), &model, &heap, i64::MAX).await.unwrap();
+    for flat in vectors::list_flat_vectors(db.store(), &model, 0).await.unwrap() {
+        vectors::create_hnsw_index(db.store(), &model, &flat).await.unwrap();
+        vectors::move_into_hnsw(db.store(), &model, &flat, i64::MAX).await.unwrap();
     }
-    let graph = store_that_uses_the_graph(&db).await;
+    let graph = store_with_hnsw_scans(&db).await;
     for ((case, filter, query), exact) in asked.iter().zip(&exact) {
         let found = nearest(&graph, &model, query, filter).await;
         scores.entry(case).or_default().add(exact, &found);
     }
     graph.close().await;
-    // So few as pass a filter here are compared; the plans' test sees many go through the graph.
-    let through_graph = asked.iter().filter(|(_, filter, _)| filter.is_plain()).count();
-    scans_of_the_graph(db.store(), through_graph).await;
+    // Under these filters few passages pass and are compared; `plans.rs` tests filters that many
+    // pass.
+    let scanned = asked.iter().filter(|(_, filter, _)| filter.is_plain()).count();
+    hnsw_scans(db.store(), scanned).await;
     for (case, score) in scores {
         assert!(score.expected > 0, "{case}: selects nothing");
         let recall = score.recall();
@@ -69,8 +70,8 @@ async fn what_an_exact_scan_finds_is_found_with_vectors_in_the_graph() {
     }
 }
 
-/// Returns when the graph was read so often; sessions tell of it when they end.
-async fn scans_of_the_graph(store: &Store, wanted: usize) {
+/// Waits until the HNSW index was scanned so often; sessions report their statistics when they end.
+async fn hnsw_scans(store: &Store, wanted: usize) {
     let sql = "select coalesce(sum(idx_scan), 0)::text from pg_stat_user_indexes
                where indexrelname like 'embeddings_hnsw%'";
     let within = tokio::time::Instant::now() + Duration::from_secs(20);
@@ -96,7 +97,7 @@ async fn nearest(
     vectors::nearest(store, model, query, filter, WANTED).await.unwrap()
 }
 
-/// From nearly everything to a hundredth.
+/// Filters that pass from nearly all passages down to a hundredth.
 fn filters(project: ProjectId) -> Vec<(&'static str, PassageFilter)> {
     let all = PassageFilter::project(project);
     let tag = |tag: &str| PassageFilter { tags: vec![tag.into()], ..all.clone() };
@@ -146,7 +147,7 @@ async fn fill(
     tx.commit().await.unwrap();
 }
 
-/// In the order in which they were written.
+/// Returns passages in the order of writing.
 async fn passages_of(store: &Store, project: ProjectId) -> Vec<mc_domain::PassageId> {
     let all = passages::indexed_after(store, None, 10_000).await.unwrap();
     all.into_iter().filter(|passage| passage.project == project).map(|p| p.id).collect()
@@ -168,14 +169,14 @@ fn passage(n: usize) -> NewPassage {
     }
 }
 
-/// A direction, near to a topic if one is given: texts lie in heaps, and so must these.
+/// Returns a direction, near a topic if one is given: vectors of texts form clusters.
 fn vector(random: &mut StdRng, topic: Option<&[f32]>) -> Vec<f32> {
     let noise = |random: &mut StdRng| random.random_range(-0.5..0.5_f32);
     (0..DIMENSIONS).map(|at| noise(random) + topic.map_or(0.0, |topic| topic[at])).collect()
 }
 
-/// With so few rows PostgreSQL would rather sort them all; here it must not.
-async fn store_that_uses_the_graph(db: &TestDatabase) -> Store {
+/// With so few rows PostgreSQL would sort them all instead of scanning the index.
+async fn store_with_hnsw_scans(db: &TestDatabase) -> Store {
     let name = db.url().rsplit('/').next().unwrap();
     for setting in ["enable_sort", "enable_seqscan", "enable_bitmapscan"] {
         let sql = format!("alter database {name} set {setting} = off");

@@ -24,7 +24,7 @@ async fn schedule_skips_a_task_whose_action_is_off() {
         (HygieneTask::Expiry, "default no-duplicates no-quality"),
     ] {
         let mut tx = db.store().begin().await.unwrap();
-        hygiene::ask_everywhere(&mut tx, task, &format!("{task} today")).await.unwrap();
+        hygiene::request_everywhere(&mut tx, task, &format!("{task} today")).await.unwrap();
         tx.commit().await.unwrap();
         let projects = format!(
             "select string_agg(p.key, ' ' order by p.key)

@@ -1,4 +1,4 @@
-//! Index runs: whose turn it is, and how they end.
+//! Index runs: order, attempts and ends.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use mc_domain::{IngestRunId, IngestStatus, ProjectId};
@@ -23,32 +23,32 @@ async fn enqueue(store: &Store, repository: &Repository) -> IngestRun {
     run
 }
 
-async fn begun(store: &Store, id: IngestRunId, worker: &str) -> IngestRun {
+async fn start(store: &Store, id: IngestRunId, worker: &str) -> IngestRun {
     match ingest_runs::begin(store, id, worker).await.unwrap() {
-        StartOutcome::Begun(run) => *run,
-        turn => panic!("{turn:?}"),
+        StartOutcome::Started(run) => *run,
+        outcome => panic!("{outcome:?}"),
     }
 }
 
-async fn is_later(store: &Store, id: IngestRunId) -> bool {
-    matches!(ingest_runs::begin(store, id, "another").await.unwrap(), StartOutcome::Later)
+async fn is_waiting(store: &Store, id: IngestRunId) -> bool {
+    matches!(ingest_runs::begin(store, id, "another").await.unwrap(), StartOutcome::Waiting)
 }
 
-async fn is_over(store: &Store, id: IngestRunId) -> bool {
-    matches!(ingest_runs::begin(store, id, "another").await.unwrap(), StartOutcome::Over)
+async fn has_ended(store: &Store, id: IngestRunId) -> bool {
+    matches!(ingest_runs::begin(store, id, "another").await.unwrap(), StartOutcome::Ended)
 }
 
-/// The jobs that were asked for, the first one first.
-async fn asked_for(store: &Store) -> Vec<JobRow> {
+/// Returns the enqueued jobs, oldest first.
+async fn list_jobs(store: &Store) -> Vec<JobRow> {
     let filter = JobFilter { kind: Some(ingest_runs::JOB.to_owned()), ..JobFilter::default() };
     let mut jobs = jobs::list(store, &filter, 100).await.unwrap();
     jobs.reverse();
     jobs
 }
 
-async fn runs_asked_for(store: &Store) -> Vec<IngestRunId> {
+async fn list_job_runs(store: &Store) -> Vec<IngestRunId> {
     let run = |job: JobRow| job.args["run"].as_str().unwrap().parse().unwrap();
-    asked_for(store).await.into_iter().map(run).collect()
+    list_jobs(store).await.into_iter().map(run).collect()
 }
 
 async fn find(store: &Store, id: IngestRunId) -> IngestRun {
@@ -56,29 +56,29 @@ async fn find(store: &Store, id: IngestRunId) -> IngestRun {
 }
 
 #[tokio::test]
-async fn a_repository_has_one_run_at_a_time_and_one_waiting() {
+async fn repository_has_one_running_and_one_queued_run() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("queue").await.id;
     let repository = repository(store, project, "n").await;
     let first = enqueue(store, &repository).await;
     assert_eq!(enqueue(store, &repository).await.id, first.id);
-    assert_eq!(runs_asked_for(store).await, [first.id]);
+    assert_eq!(list_job_runs(store).await, [first.id]);
 
-    let run = begun(store, first.id, "w1").await;
+    let run = start(store, first.id, "w1").await;
     assert_eq!((run.id, run.attempt, run.is_resumed), (first.id, 1, false));
     let second = enqueue(store, &repository).await;
     assert_ne!(second.id, first.id, "what is asked for during a run is a run of its own");
-    assert!(is_later(store, second.id).await);
+    assert!(is_waiting(store, second.id).await);
 
     ingest_runs::succeed(store, first.id, "w1").await.unwrap();
-    assert_eq!(runs_asked_for(store).await, [first.id, second.id, second.id]);
-    begun(store, second.id, "w2").await;
-    assert!(is_over(store, first.id).await);
+    assert_eq!(list_job_runs(store).await, [first.id, second.id, second.id]);
+    start(store, second.id, "w2").await;
+    assert!(has_ended(store, first.id).await);
 }
 
 #[tokio::test]
-async fn runs_of_a_project_take_turns_in_the_order_of_asking_and_projects_do_not() {
+async fn runs_of_a_project_run_one_at_a_time_in_order() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let (one, other) = (db.project("one").await.id, db.project("other").await.id);
@@ -87,29 +87,29 @@ async fn runs_of_a_project_take_turns_in_the_order_of_asking_and_projects_do_not
         runs.push(enqueue(store, &repository(store, one, name).await).await.id);
     }
     let elsewhere = enqueue(store, &repository(store, other, "a").await).await.id;
-    begun(store, runs[0], "w1").await;
-    begun(store, elsewhere, "w2").await;
-    assert!(is_later(store, runs[2]).await);
-    assert!(is_later(store, runs[1]).await);
-    assert_eq!(asked_for(store).await.len(), 4);
-    // One that fails and is to be tried again lets others go first.
+    start(store, runs[0], "w1").await;
+    start(store, elsewhere, "w2").await;
+    assert!(is_waiting(store, runs[2]).await);
+    assert!(is_waiting(store, runs[1]).await);
+    assert_eq!(list_jobs(store).await.len(), 4);
+    // After a failure that is retried, other runs go first.
     let status = ingest_runs::fail(store, runs[0], "w1", "away", false).await.unwrap();
     assert_eq!(status, IngestStatus::Queued);
-    assert_eq!(runs_asked_for(store).await[4..], [runs[1]]);
-    begun(store, runs[1], "w3").await;
-    assert!(is_later(store, runs[0]).await);
+    assert_eq!(list_job_runs(store).await[4..], [runs[1]]);
+    start(store, runs[1], "w3").await;
+    assert!(is_waiting(store, runs[0]).await);
     ingest_runs::fail(store, runs[1], "w3", "gone", true).await.unwrap();
-    assert_eq!(runs_asked_for(store).await[5..], [runs[0]], "it was asked for first");
+    assert_eq!(list_job_runs(store).await[5..], [runs[0]], "it was asked for first");
 }
 
 #[tokio::test]
-async fn a_worker_that_was_taken_for_dead_can_no_longer_report() {
+async fn replaced_worker_can_no_longer_report() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("silent").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
-    begun(store, run.id, "dead").await;
-    let taken = begun(store, run.id, "alive").await;
+    start(store, run.id, "dead").await;
+    let taken = start(store, run.id, "alive").await;
     assert_eq!((taken.id, taken.attempt, taken.is_resumed), (run.id, 2, true));
     let counts = Counts::default();
     assert!(!ingest_runs::progress(store, run.id, "dead", &counts).await.unwrap());
@@ -120,13 +120,13 @@ async fn a_worker_that_was_taken_for_dead_can_no_longer_report() {
 }
 
 #[tokio::test]
-async fn a_failing_run_ends_after_its_attempts() {
+async fn failing_run_fails_after_its_attempts() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("failing").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
     let mut statuses = vec![];
-    while !is_over(store, run.id).await {
+    while !has_ended(store, run.id).await {
         let status = ingest_runs::fail(store, run.id, "another", "no such path", false).await;
         statuses.push(status.unwrap());
     }
@@ -136,49 +136,49 @@ async fn a_failing_run_ends_after_its_attempts() {
 }
 
 #[tokio::test]
-async fn a_run_whose_process_died_in_its_last_attempt_is_not_taken_over() {
+async fn run_fails_when_its_process_died_in_the_last_attempt() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("deadly").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
     for attempt in 1..=run.max_attempts {
-        let run = begun(store, run.id, "dies").await;
+        let run = start(store, run.id, "dies").await;
         assert_eq!((run.attempt, run.is_resumed), (attempt, attempt > 1));
     }
     let waiting = enqueue(store, &repository(store, project, "m").await).await;
-    assert!(is_later(store, waiting.id).await);
-    assert!(is_over(store, run.id).await);
+    assert!(is_waiting(store, waiting.id).await);
+    assert!(has_ended(store, run.id).await);
     let ended = find(store, run.id).await;
     assert_eq!((ended.status, ended.attempt), (IngestStatus::Failed, run.max_attempts));
     let message = ended.last_error.unwrap()["message"].to_string();
     assert!(message.contains("the process died in attempt 5 of 5"), "{message}");
-    assert_eq!(runs_asked_for(store).await.last(), Some(&waiting.id));
+    assert_eq!(list_job_runs(store).await.last(), Some(&waiting.id));
 }
 
 #[tokio::test]
-async fn a_clean_stop_gives_the_attempt_back_and_a_crash_does_not() {
+async fn release_returns_the_attempt_and_a_crash_does_not() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("stops").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
-    begun(store, run.id, "w1").await;
+    start(store, run.id, "w1").await;
     ingest_runs::release(store, run.id, "w1").await.unwrap();
-    let again = begun(store, run.id, "w2").await;
+    let again = start(store, run.id, "w2").await;
     assert_eq!((again.attempt, again.is_resumed), (1, true));
-    let again = begun(store, run.id, "w3").await;
+    let again = start(store, run.id, "w3").await;
     assert_eq!((again.attempt, again.is_resumed), (2, true));
 }
 
 #[tokio::test]
-async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
+async fn orphaned_run_fails_and_waiting_run_is_enqueued() {
     let db = TestDatabase::create().await;
     let store = db.store();
     let project = db.project("left").await.id;
     let run = enqueue(store, &repository(store, project, "n").await).await;
     let waiting = enqueue(store, &repository(store, project, "m").await).await;
     assert_eq!(ingest_runs::rescue_orphans(store).await.unwrap(), 0, "both have jobs that wait");
-    begun(store, run.id, "w").await;
-    assert!(is_later(store, waiting.id).await);
+    start(store, run.id, "w").await;
+    assert!(is_waiting(store, waiting.id).await);
     assert_eq!(
         ingest_runs::rescue_orphans(store).await.unwrap(),
         0,
@@ -190,11 +190,11 @@ async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
     let ended = find(store, run.id).await;
     assert_eq!(ended.status, IngestStatus::Failed);
     let message = ended.last_error.unwrap()["message"].to_string();
-    assert!(message.contains("ask for the run again"), "{message}");
-    assert_eq!(runs_asked_for(store).await.last(), Some(&waiting.id));
+    assert!(message.contains("request the run again"), "{message}");
+    assert_eq!(list_job_runs(store).await.last(), Some(&waiting.id));
 
-    // Its job begins anew, and the run with it; thrown away, it takes the run along.
-    let job = asked_for(store).await.remove(0).id;
+    // A retried job restarts its run; a deleted one fails it.
+    let job = list_jobs(store).await.remove(0).id;
     let mut tx = store.begin().await.unwrap();
     assert!(jobs::retry(&mut tx, &job).await.unwrap());
     tx.commit().await.unwrap();
@@ -205,10 +205,10 @@ async fn a_run_whose_job_is_no_more_fails_and_one_without_a_turn_gets_one() {
     tx.commit().await.unwrap();
     let ended = find(store, run.id).await;
     assert_eq!(ended.status, IngestStatus::Failed);
-    assert!(ended.last_error.unwrap()["message"].to_string().contains("thrown away"));
+    assert!(ended.last_error.unwrap()["message"].to_string().contains("the job was deleted"));
 
-    // As before there were jobs for it.
+    // A run without a job.
     write(store, "update ingest_runs set job_id = null").await.unwrap();
     assert_eq!(ingest_runs::rescue_orphans(store).await.unwrap(), 1);
-    begun(store, waiting.id, "w").await;
+    start(store, waiting.id, "w").await;
 }

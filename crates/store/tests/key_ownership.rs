@@ -1,4 +1,4 @@
-//! Whose key a database is sealed with.
+//! Ownership of the encryption key.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
 use futures::future::join_all;
@@ -7,13 +7,13 @@ use mc_store::audit::{Claim, claim_key};
 use mc_store::testing::chains;
 use mc_testkit::TestDatabase;
 
-/// A process with a key of its own.
+/// Returns the store of a process with a key of its own.
 async fn process(db: &TestDatabase) -> Store {
     Store::connect(&db.logins().worker, 1, chains()).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
+async fn one_of_concurrent_claims_is_the_first() {
     let db = TestDatabase::create().await;
     let db = &db;
     let claims = (0..8).map(|_| async move {
@@ -23,10 +23,10 @@ async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
                 tx.commit().await.unwrap();
                 true
             }
-            Claim::Anothers => false,
+            Claim::OtherKey => false,
             Claim::Known => panic!("nobody else has its key"),
         };
-        // Who was first knows its own key from then on.
+        // The first process knows its own key from then on.
         let again = claim_key(&store).await.unwrap();
         assert_eq!(matches!(again, Claim::Known), is_first, "{again:?}");
         is_first
@@ -36,7 +36,7 @@ async fn of_many_that_claim_a_database_at_once_one_is_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_claim_that_was_not_committed_leaves_the_database_to_the_next() {
+async fn uncommitted_claim_leaves_the_database_to_the_next() {
     let db = TestDatabase::create().await;
     let (first, second) = (process(&db).await, process(&db).await);
     let claimed = claim_key(&first).await.unwrap();

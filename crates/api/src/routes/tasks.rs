@@ -401,7 +401,7 @@ pub async fn delete(
 ) -> Result<StatusCode, Problem> {
     let here = api.authorize(&caller, &project, Permission::Curate).await?;
     let mut tx = here.store.begin().await?;
-    let task = tasks::forget(&mut tx, here.project.id, &external_id).await?;
+    let task = tasks::erase(&mut tx, here.project.id, &external_id).await?;
     let task = task.ok_or_else(|| unknown(&external_id))?;
     audit::record(&mut tx, NewEvent::new(AuditAction::TaskErased, task));
     tx.commit().await?;

@@ -54,11 +54,13 @@ pub async fn newest(
 ) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target, e.details, e.mac
+        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
+             e.details, e.mac
          from audit_events e left join users u on u.id = e.actor
          where e.chain = $1 and e.seq < $2 and ($3::uuid is null or e.actor = $3)
            and ($4::text is null or e.action = $4) and ($5::text is null or e.target = $5)
-           and ($6::timestamptz is null or e.occurred_at >= $6) and ($7::timestamptz is null or e.occurred_at < $7)
+           and ($6::timestamptz is null or e.occurred_at >= $6) and ($7::timestamptz is null
+               or e.occurred_at < $7)
          order by e.seq desc limit $8",
         chain.id(),
         before.unwrap_or(i64::MAX),
@@ -91,7 +93,8 @@ pub async fn is_known(store: &Store, chain: Chain) -> Result<bool, Error> {
 pub async fn after(store: &Store, chain: Chain, seq: i64, limit: i64) -> Result<Vec<Event>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target, e.details, e.mac
+        "select e.seq, e.occurred_at, e.actor, u.login as \"login?\", e.action, e.target,
+             e.details, e.mac
          from audit_events e left join users u on u.id = e.actor
          where e.chain = $1 and e.seq > $2 order by e.seq limit $3",
         chain.id(),

@@ -15,7 +15,7 @@ pub enum Claim {
     /// The database has this process's key.
     Known,
     /// The database has a key that this process was not given.
-    Anothers,
+    OtherKey,
 }
 
 /// Claims the database for the process's key. Of concurrent claims, one is the first.
@@ -25,12 +25,12 @@ pub async fn claim_key(store: &Store) -> Result<Claim, Error> {
     let ending = lock_head(&mut tx, Chain::Service).await?;
     match newest_key(&mut tx.0).await? {
         Some(key) if store.chains.keys.has(&key) => Ok(Claim::Known),
-        Some(_) => Ok(Claim::Anothers),
+        Some(_) => Ok(Claim::OtherKey),
         // Retention deleted all events: the key was accepted before.
         None if ending.head.is_some() => Ok(Claim::Known),
         None => {
-            let begun = NewEvent::new(AuditAction::AuditStarted, "service");
-            add(&mut tx, Chain::Service, None, &[begun]);
+            let started = NewEvent::new(AuditAction::AuditStarted, "service");
+            add(&mut tx, Chain::Service, None, &[started]);
             Ok(Claim::First(tx))
         }
     }

@@ -40,9 +40,10 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
     let Some(last) = last else { return Ok(0) };
     let mac = super::mac(&last.mac)?;
     let keys = Arc::clone(&tx.1.chains.keys);
-    let (key_id, seal) = sealed(chain, last.seq, &mac, |parts| keys.sign(parts));
+    let (key_id, seal) = sign_checkpoint(chain, last.seq, &mac, |parts| keys.sign(parts));
     sqlx::query!(
-        "insert into audit_checkpoints (chain, seq, mac, key_id, checkpoint_mac) values ($1, $2, $3, $4, $5)
+        "insert into audit_checkpoints (chain, seq, mac, key_id, checkpoint_mac)
+             values ($1, $2, $3, $4, $5)
          on conflict do nothing",
         chain.id(),
         last.seq,
@@ -65,6 +66,11 @@ pub(crate) async fn prune(tx: &mut Tx, chain: Chain, days: u16) -> Result<u64, E
 }
 
 /// Passes the signed parts of a checkpoint to `then`.
-pub(super) fn sealed<R>(chain: Chain, seq: i64, mac: &Mac, then: impl FnOnce(&[&[u8]]) -> R) -> R {
+pub(super) fn sign_checkpoint<R>(
+    chain: Chain,
+    seq: i64,
+    mac: &Mac,
+    then: impl FnOnce(&[&[u8]]) -> R,
+) -> R {
     then(&[b"checkpoint", chain.id().as_bytes(), &seq.to_be_bytes(), mac])
 }

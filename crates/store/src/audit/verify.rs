@@ -46,7 +46,8 @@ pub enum Fault {
     },
     /// An event is signed with an unknown key.
     #[error(
-        "event {seq} is signed with another key; give the previous encryption key to the service too"
+        "event {seq} is signed with another key; give the previous encryption key to the service \
+         too"
     )]
     UnknownKey {
         /// The event.
@@ -189,7 +190,7 @@ async fn checkpoint(store: &Store, chain: Chain, seq: i64) -> Result<Option<Mac>
     .await?;
     let Some(row) = row else { return Ok(None) };
     let mac = super::mac(&row.mac)?;
-    let genuine = super::prune::sealed(chain, seq, &mac, |parts| {
+    let genuine = super::prune::sign_checkpoint(chain, seq, &mac, |parts| {
         store.chains.keys.is_genuine(&row.key_id, parts, &row.checkpoint_mac)
     });
     Ok((genuine == Some(true)).then_some(mac))

@@ -76,7 +76,8 @@ pub async fn find_team(
     user: UserId,
 ) -> Result<Option<(Team, Option<Role>)>, Error> {
     let row = sqlx::query!(
-        r#"select t.id, t.key, t.name, t.created_at, (case when u.is_agent then least(m.role, 'agent') else m.role end)::text as "role?"
+        r#"select t.id, t.key, t.name, t.created_at, (case when u.is_agent
+               then least(m.role, 'agent') else m.role end)::text as "role?"
            from teams t
            left join (team_members m join users u on u.id = m.user_id)
                on m.team_id = t.id and m.user_id = $2
@@ -118,14 +119,14 @@ pub async fn delete_team(tx: &mut Tx, team: TeamId) -> Result<(), Error> {
 /// lose its last admin.
 pub async fn set(
     tx: &mut Tx,
-    body: MembershipScope,
-    who: Grantee,
+    scope: MembershipScope,
+    grantee: Grantee,
     role: Role,
 ) -> Result<(), Error> {
     if role < Role::Admin {
-        ensure_admin_remains(tx, body, who).await?;
+        ensure_admin_remains(tx, scope, grantee).await?;
     }
-    match (body, who) {
+    match (scope, grantee) {
         (MembershipScope::Team(team), Grantee::User(user)) => {
             sqlx::query!(
             "insert into team_members (team_id, user_id, role) values ($1, $2, $3::text::mc.role)
@@ -173,10 +174,10 @@ pub async fn set(
 /// users don't count: a service administrator can disable and enable anyone.
 async fn ensure_admin_remains(
     tx: &mut Tx,
-    body: MembershipScope,
-    who: Grantee,
+    scope: MembershipScope,
+    grantee: Grantee,
 ) -> Result<(), Error> {
-    let (MembershipScope::Project(project), Grantee::User(user)) = (body, who) else {
+    let (MembershipScope::Project(project), Grantee::User(user)) = (scope, grantee) else {
         return Ok(());
     };
     let administrators = sqlx::query_scalar!(
@@ -191,13 +192,13 @@ async fn ensure_admin_remains(
 }
 
 /// Revokes a role; returns `false` if there was none. [`Error::LastAdministrator`] as for [`set`].
-pub async fn remove(tx: &mut Tx, body: MembershipScope, who: Grantee) -> Result<bool, Error> {
-    ensure_admin_remains(tx, body, who).await?;
-    let (team, project) = match body {
+pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Result<bool, Error> {
+    ensure_admin_remains(tx, scope, grantee).await?;
+    let (team, project) = match scope {
         MembershipScope::Team(team) => (Some(team.0), None),
         MembershipScope::Project(project) => (None, Some(project.0)),
     };
-    let (user, granted) = match who {
+    let (user, granted) = match grantee {
         Grantee::User(user) => (Some(user.0), None),
         Grantee::Team(team) => (None, Some(team.0)),
     };
@@ -221,8 +222,8 @@ pub async fn remove(tx: &mut Tx, body: MembershipScope, who: Grantee) -> Result<
 }
 
 /// Returns the users with a role in a team, or with a role of their own on a project; by login.
-pub async fn users(store: &Store, body: MembershipScope) -> Result<Vec<Member>, Error> {
-    let (team, project) = match body {
+pub async fn users(store: &Store, scope: MembershipScope) -> Result<Vec<Member>, Error> {
+    let (team, project) = match scope {
         MembershipScope::Team(team) => (Some(team.0), None),
         MembershipScope::Project(project) => (None, Some(project.0)),
     };

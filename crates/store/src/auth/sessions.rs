@@ -33,7 +33,11 @@ pub struct NewSession<'a> {
 /// Starts a session; [`add_refresh`] adds its first refresh token. Returns `None` for a disabled
 /// user: the session would be valid once the user is enabled again.
 pub async fn begin(tx: &mut Tx, session: &NewSession<'_>) -> Result<Option<SessionId>, Error> {
-    if hold(tx, session.user).await? { begin_granted(tx, session).await } else { Ok(None) }
+    if lock_enabled_user(tx, session.user).await? {
+        begin_granted(tx, session).await
+    } else {
+        Ok(None)
+    }
 }
 
 /// Starts a session for an approved device grant that [`device`] has locked. It does not lock the
@@ -43,7 +47,7 @@ pub async fn begin_granted(
     session: &NewSession<'_>,
 ) -> Result<Option<SessionId>, Error> {
     let id = SessionId::generate();
-    let begun = sqlx::query!(
+    let inserted = sqlx::query!(
         "insert into sessions (id, user_id, client, scopes, expires_at)
          select $1, u.id, $3, $4, $5 from users u where u.id = $2 and u.disabled_at is null",
         id.0,
@@ -54,7 +58,7 @@ pub async fn begin_granted(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok((begun.rows_affected() == 1).then_some(id))
+    Ok((inserted.rows_affected() == 1).then_some(id))
 }
 
 /// Revokes a session with all its tokens.
@@ -95,7 +99,7 @@ pub async fn revoke_all(tx: &mut Tx, user: UserId) -> Result<u64, Error> {
 
 /// Locks the user against being disabled and against [`revoke_all`] until the transaction ends.
 /// Returns `false` for a disabled user.
-async fn hold(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
+async fn lock_enabled_user(tx: &mut Tx, user: UserId) -> Result<bool, Error> {
     let found = sqlx::query_scalar!(
         "select id from users where id = $1 and disabled_at is null for share",
         user.0
@@ -114,7 +118,7 @@ pub async fn is_credential_valid(
     credential: TokenId,
 ) -> Result<bool, Error> {
     // In the order of `revoke_all`, whose statements each see what preceded them.
-    if !hold(tx, user).await? {
+    if !lock_enabled_user(tx, user).await? {
         return Ok(false);
     }
     let session = sqlx::query_scalar!(

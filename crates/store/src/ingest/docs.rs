@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::passages::{NewPassage, PassageSource};
 use crate::{Error, Tx, passages};
 
-pub use of_record::{behind, id_behind, put_behind, transfer_superseded};
+pub use of_record::{assign_to_record, id_for_record, newest_of_records, transfer_superseded};
 pub use read::{by_id, by_title, by_url, list, titles_like};
 
 /// A document as stored.
@@ -95,15 +95,18 @@ pub async fn upsert(
     passages: &[NewPassage],
 ) -> Result<(DocId, Outcome), Error> {
     let row = sqlx::query!(
-        r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope, tags,
+        r#"insert into docs (id, project_id, file_id, source, doc_id, title, url, content, scope,
+               tags,
                saved_by, trust)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
            on conflict (project_id, source, doc_id) do update set
                file_id = excluded.file_id, title = excluded.title, url = excluded.url,
                content = excluded.content, scope = excluded.scope, tags = excluded.tags,
-               saved_by = excluded.saved_by, trust = excluded.trust, message_spans = null, updated_at = now(),
+               saved_by = excluded.saved_by, trust = excluded.trust, message_spans = null,
+                   updated_at = now(),
                sent_at = now()
-           where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags, docs.trust)
+           where (docs.file_id, docs.title, docs.url, docs.content, docs.scope, docs.tags,
+               docs.trust)
                is distinct from (excluded.file_id, excluded.title, excluded.url, excluded.content,
                                  excluded.scope, excluded.tags, excluded.trust)
            returning id, (xmax = 0) as "inserted!""#,
@@ -117,7 +120,7 @@ pub async fn upsert(
         doc.content.as_str(),
         &doc.scope,
         &doc.tags,
-        doc.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),
+        doc.saved_by.or(tx.principal()).map(|user| user.0),
         doc.trust.as_str()
     )
     .fetch_optional(&mut *tx.0)
@@ -145,8 +148,8 @@ pub async fn upsert(
 
 /// Stores the messages of the text that was just written, oldest first, so that it can be cut
 /// again.
-pub async fn set_message_spans(tx: &mut Tx, id: DocId, turns: &[MessageSpan]) -> Result<(), Error> {
-    sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(turns))
+pub async fn set_message_spans(tx: &mut Tx, id: DocId, spans: &[MessageSpan]) -> Result<(), Error> {
+    sqlx::query!("update docs set message_spans = $2 where id = $1", id.0, json!(spans))
         .execute(&mut *tx.0)
         .await?;
     Ok(())
@@ -159,7 +162,7 @@ pub async fn remove(
     source: &str,
     doc_id: &str,
 ) -> Result<bool, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from docs where project_id = $1 and source = $2 and doc_id = $3",
         project.0,
         source,
@@ -167,7 +170,7 @@ pub async fn remove(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected() == 1)
+    Ok(deleted.rows_affected() == 1)
 }
 
 /// Deletes a wiki page: the one sent under `source`, and those that integrations imported, whose
@@ -178,7 +181,7 @@ pub async fn remove_page(
     source: &str,
     doc_id: &str,
 ) -> Result<bool, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $3
              and (source = $2 or integration_id is not null and starts_with(source, 'wiki:'))",
         project.0,
@@ -187,7 +190,7 @@ pub async fn remove_page(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected() > 0)
+    Ok(deleted.rows_affected() > 0)
 }
 
 /// Returns whether the stored document was submitted after a quarantine item was created. Locks the
@@ -199,7 +202,8 @@ pub async fn is_newer(
     than: QuarantineItemId,
 ) -> Result<bool, Error> {
     let newer = sqlx::query_scalar!(
-        r#"select d.sent_at > q.created_at as "is_newer!" from docs d join quarantine_items q on q.id = $4
+        r#"select d.sent_at > q.created_at as "is_newer!" from docs d
+               join quarantine_items q on q.id = $4
            where d.project_id = $1 and d.source = $2 and d.doc_id = $3 for update of d"#,
         project.0,
         doc.source,
@@ -212,11 +216,12 @@ pub async fn is_newer(
 }
 
 /// Sets the document's submission time to that of the quarantine item that it was released from.
-pub async fn copy_sent_at(tx: &mut Tx, id: DocId, hold: QuarantineItemId) -> Result<(), Error> {
+pub async fn copy_sent_at(tx: &mut Tx, id: DocId, item: QuarantineItemId) -> Result<(), Error> {
     sqlx::query!(
-        "update docs d set sent_at = q.created_at from quarantine_items q where d.id = $1 and q.id = $2",
+        "update docs d set sent_at = q.created_at from quarantine_items q where d.id = $1
+             and q.id = $2",
         id.0,
-        hold.0
+        item.0
     )
     .execute(&mut *tx.0)
     .await?;

@@ -105,7 +105,8 @@ pub async fn known(
     repository: RepositoryId,
 ) -> Result<HashMap<String, KnownFile>, Error> {
     let rows = sqlx::query!(
-        "select path, id, content_hash, chunker_version, masking_fingerprint from files where repository_id = $1",
+        "select path, id, content_hash, chunker_version, masking_fingerprint from files
+             where repository_id = $1",
         repository.0
     )
     .fetch_all(&mut *store.read().await?)
@@ -133,7 +134,8 @@ pub async fn put(tx: &mut Tx, repository: &Repository, file: &NewFile) -> Result
          on conflict (repository_id, path) do update set
              content_hash = excluded.content_hash, size_bytes = excluded.size_bytes,
              language = excluded.language, line_count = excluded.line_count,
-             chunker_version = excluded.chunker_version, masking_fingerprint = excluded.masking_fingerprint, updated_at = now()
+             chunker_version = excluded.chunker_version,
+                 masking_fingerprint = excluded.masking_fingerprint, updated_at = now()
          returning id",
         FileId::generate().0,
         repository.id.0,
@@ -283,7 +285,8 @@ pub async fn first_indexed(
                    select from files f where f.project_id = $1 and f.path = g.path)
                union all
                select 1 where exists (
-                   select from files f where f.project_id = $1 and starts_with(f.path, g.path || '/'))
+                   select from files f where f.project_id = $1
+                       and starts_with(f.path, g.path || '/'))
            ) found
            order by found.rank, g.place limit 1"#,
         project.0,

@@ -21,7 +21,7 @@ pub(crate) use rescue::{fail_for_deleted_job, requeue_failed};
 /// Kind of the job that executes a run; its argument is the run's id.
 pub const JOB: &str = "index_repository";
 /// Attempts of the job. A run counts its attempts itself, and has fewer.
-pub const JOB_STARTS: u16 = 100;
+pub const JOB_ATTEMPTS: u16 = 100;
 
 /// A run as stored.
 #[derive(Debug, Clone)]

@@ -67,7 +67,7 @@ pub async fn ensure(
 
 /// Like [`ensure`], for a repository that moved: replaces its location and records an audit event.
 /// The next run deletes the files that the new location lacks. The caller sets the network access
-/// ([`set_reach`]).
+/// ([`set_network_access`]).
 pub async fn relocate(
     tx: &mut Tx,
     project: ProjectId,
@@ -104,7 +104,7 @@ pub async fn relocate(
         let [from, to] = [before.as_str(), location].map(|place| mask(place).text.into_string());
         let event = NewEvent::new(AuditAction::RepositoryRelocated, repository.id)
             .with(json!({ "from": from, "to": to }));
-        let actor = tx.1.entry.map(|entry| entry.principal);
+        let actor = tx.principal();
         audit::add(tx, Chain::Project(project), actor, &[event]);
     }
     Ok(repository)
@@ -135,7 +135,7 @@ pub async fn list_stale(
 
 /// Sets whether git may fetch the repository from the service's private network, which a service
 /// administrator may allow. The last request decides.
-pub async fn set_reach(
+pub async fn set_network_access(
     tx: &mut Tx,
     id: RepositoryId,
     allows_private_network: bool,
@@ -244,7 +244,8 @@ pub async fn list_masked_differently(
                allows_private_network, source_ref, indexed_at
            from repositories r
            where project_id = $1
-               and exists (select from files f where f.repository_id = r.id and f.masking_fingerprint <> $2)
+               and exists (select from files f where f.repository_id = r.id
+                   and f.masking_fingerprint <> $2)
            order by owner, name for no key update of r"#,
         project.0,
         rules
@@ -256,25 +257,26 @@ pub async fn list_masked_differently(
 /// Locks a repository against other requests of runs until the transaction ends. Its files may be
 /// written meanwhile.
 pub(crate) async fn lock(tx: &mut Tx, id: RepositoryId) -> Result<(), Error> {
-    let held =
+    let locked =
         sqlx::query_scalar!("select id from repositories where id = $1 for no key update", id.0)
             .fetch_optional(&mut *tx.0)
             .await?;
-    if held.is_some() { Ok(()) } else { Err(Error::Gone) }
+    if locked.is_some() { Ok(()) } else { Err(Error::Gone) }
 }
 
 /// Marks a repository as indexed at a commit.
-pub async fn indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
+pub async fn mark_indexed(store: &Store, id: RepositoryId, source_ref: &str) -> Result<(), Error> {
     let mut tx = store.begin().await?;
     let project = sqlx::query_scalar!(
-        "update repositories set source_ref = $2, indexed_at = now() where id = $1 returning project_id",
+        "update repositories set source_ref = $2, indexed_at = now() where id = $1
+             returning project_id",
         id.0,
         source_ref
     )
     .fetch_optional(&mut *tx.0)
     .await?;
     if let Some(project) = project.filter(|_| !source_ref.is_empty()) {
-        uses::merged(&mut tx, project.into(), source_ref).await?;
+        uses::record_merged(&mut tx, project.into(), source_ref).await?;
     }
     tx.commit().await
 }

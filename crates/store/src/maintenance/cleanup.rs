@@ -33,9 +33,9 @@ pub struct CleanupReport {
 pub async fn sweep(store: &Store) -> Result<CleanupReport, Error> {
     let feed = prune_feed(store).await?;
     vectors::drop_orphaned_hnsw_indexes(store).await?;
-    let logins = sweep_logins(store).await?;
+    let logins = delete_expired_logins(store).await?;
     let mut tx = store.begin().await?;
-    let held = mass_expiry::hold(&mut tx, None).await?;
+    let held = mass_expiry::suspend(&mut tx, None).await?;
     tx.commit().await?;
     let expired = sqlx::query!(
         "delete from passages where record_id in (
@@ -62,38 +62,40 @@ async fn prune_audits(store: &Store) -> Result<u64, Error> {
 }
 
 /// Deletes pending logins and device grants that expired, and sessions that ended long ago.
-async fn sweep_logins(store: &Store) -> Result<u64, Error> {
-    let swept = sqlx::query_scalar!(
+async fn delete_expired_logins(store: &Store) -> Result<u64, Error> {
+    let deleted = sqlx::query_scalar!(
         r#"with pending as (
                delete from pending_logins where expires_at < now() returning 1),
            devices as (
                delete from device_grants where expires_at < now() - interval '1 day' returning 1),
            ended as (
-               delete from sessions where expires_at < now() - make_interval(days => $1) returning 1)
+               delete from sessions where expires_at < now() - make_interval(days => $1)
+                   returning 1)
            select (select count(*) from pending) + (select count(*) from devices)
                 + (select count(*) from ended) as "count!""#,
         SESSION_DAYS
     )
     .fetch_one(&mut *store.plain().await?)
     .await?;
-    Ok(swept.cast_unsigned())
+    Ok(deleted.cast_unsigned())
 }
 
 /// Deletes old entries of the feed, but never those of the newest transaction, so that an index
 /// that has read everything is ahead of the deleted ones.
 async fn prune_feed(store: &Store) -> Result<u64, Error> {
-    let gone = sqlx::query_scalar!(
+    let deleted = sqlx::query_scalar!(
         r#"with gone as (
                delete from change_feed
                where created_at < now() - make_interval(days => $1)
                  and txid < (select max(txid) from change_feed)
                returning txid),
            noted as (
-               update change_feed_watermark set txid = greatest(change_feed_watermark.txid, (select max(txid) from gone)))
+               update change_feed_watermark set txid = greatest(change_feed_watermark.txid,
+                   (select max(txid) from gone)))
            select count(*) as "count!" from gone"#,
         FEED_DAYS
     )
     .fetch_one(&mut *store.plain().await?)
     .await?;
-    Ok(gone.cast_unsigned())
+    Ok(deleted.cast_unsigned())
 }

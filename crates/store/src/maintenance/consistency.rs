@@ -38,7 +38,8 @@ pub async fn delete_orphans(
     let rows = sqlx::query!(
         r#"delete from passages where id in (
                select p.id from passages p join memory_records r on r.id = p.record_id
-               where p.project_id = $1 and (r.state not in ('active', 'stale') or r.visibility = 'proposed'
+               where p.project_id = $1 and (r.state not in ('active', 'stale')
+                   or r.visibility = 'proposed'
                    or r.ttl < now() - interval '1 day')
                limit $2)
            returning record_id as "record!", private_to is null as "is_shared!""#,
@@ -58,7 +59,8 @@ pub async fn list_unindexed_records(
 ) -> Result<Vec<RecordId>, Error> {
     let ids = sqlx::query_scalar!(
         "select r.id from memory_records r left join passages p on p.record_id = r.id
-         where r.project_id = $1 and r.state in ('active', 'stale') and r.visibility <> 'proposed' and r.ttl > now()
+         where r.project_id = $1 and r.state in ('active', 'stale') and r.visibility <> 'proposed'
+             and r.ttl > now()
              and (p.id is null or p.text <> r.content or p.private_to is distinct from r.private_to
                   or p.project_id <> r.project_id)
          order by r.id limit $2",
@@ -99,7 +101,8 @@ pub async fn list_unindexed_dialogs(
 ) -> Result<Vec<UnindexedDialog>, Error> {
     let rows = sqlx::query!(
         r#"select d.id, d.distilled, t.external_id as "task?"
-           from dialogs d left join tasks t on t.id = d.task_id left join passages p on p.dialog_id = d.id
+           from dialogs d left join tasks t on t.id = d.task_id
+               left join passages p on p.dialog_id = d.id
            where d.project_id = $1 and d.is_searchable
                and (p.id is null or p.text <> d.distilled or p.project_id <> d.project_id)
            order by d.id limit $2 for no key update of d"#,
@@ -108,12 +111,12 @@ pub async fn list_unindexed_dialogs(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let unfound = rows.into_iter().map(|row| UnindexedDialog {
+    let dialogs = rows.into_iter().map(|row| UnindexedDialog {
         id: row.id.into(),
         distilled: row.distilled,
         task: row.task,
     });
-    Ok(unfound.collect())
+    Ok(dialogs.collect())
 }
 
 /// Returns documents with text and without a passage, locked until the transaction ends.
@@ -124,7 +127,8 @@ pub async fn list_unindexed_docs(
     limit: i64,
 ) -> Result<Vec<UnindexedDoc>, Error> {
     let rows = sqlx::query!(
-        r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust, d.updated_at,
+        r"select d.id, d.source, d.doc_id, d.title, d.url, d.content, d.scope, d.tags, d.trust,
+              d.updated_at,
               d.message_spans
           from docs d
           where d.project_id = $1 and d.content ~ '\w' and d.id > $2
@@ -150,14 +154,17 @@ pub async fn list_unindexed_docs(
                 trust: word(&row.trust)?,
                 updated_at: row.updated_at,
             };
-            Ok(UnindexedDoc { doc, message_spans: row.message_spans.map(turns).transpose()? })
+            Ok(UnindexedDoc {
+                doc,
+                message_spans: row.message_spans.map(message_spans).transpose()?,
+            })
         })
         .collect()
 }
 
-fn turns(stored: Value) -> Result<Vec<MessageSpan>, Error> {
+fn message_spans(stored: Value) -> Result<Vec<MessageSpan>, Error> {
     serde_json::from_value(stored)
-        .map_err(|error| Error::Unreadable(format!("docs.turns: {error}")))
+        .map_err(|error| Error::Unreadable(format!("docs.message_spans: {error}")))
 }
 
 /// Deletes passages of code without a chunk, which has their lines; returns the files.
@@ -225,7 +232,8 @@ pub async fn sync_vector_visibility(
 ) -> Result<u64, Error> {
     let done = sqlx::query!(
         "with wrong as (
-             select e.model_id, e.passage_id from embeddings e join passages p on p.id = e.passage_id
+             select e.model_id, e.passage_id from embeddings e
+                 join passages p on p.id = e.passage_id
              where p.project_id = $1
                  and (e.project_id, e.source_kind) is distinct from (p.project_id, p.source_kind)
                  or p.project_id = $1 and e.private_to is distinct from p.private_to

@@ -30,7 +30,8 @@ pub async fn add(
     document: &[u8],
 ) -> Result<(), Error> {
     sqlx::query!(
-        "insert into exports (id, project_id, record_count, size_bytes, document) values ($1, $2, $3, $4, $5)",
+        "insert into exports (id, project_id, record_count, size_bytes, document)
+             values ($1, $2, $3, $4, $5)",
         ExportId::generate().0,
         project.0,
         i32::try_from(records).unwrap_or(i32::MAX),
@@ -54,7 +55,8 @@ pub async fn add(
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Export>, Error> {
     Ok(sqlx::query_as!(
         Export,
-        "select id, created_at, record_count, size_bytes from exports where project_id = $1 order by id desc",
+        "select id, created_at, record_count, size_bytes from exports where project_id = $1
+             order by id desc",
         project.0
     )
     .fetch_all(&mut *store.read().await?)

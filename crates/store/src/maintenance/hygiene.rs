@@ -19,7 +19,7 @@ use crate::{Error, Store, Tx, policies};
 /// Kind of the job that executes a run.
 pub const JOB: &str = "run_hygiene_task";
 /// Attempts of the job.
-pub const JOB_STARTS: u16 = 3;
+pub const JOB_ATTEMPTS: u16 = 3;
 
 /// Hours after which a started run without an end is abandoned; its job is discarded long before.
 const ABANDONED_HOURS: i32 = 4;
@@ -100,17 +100,17 @@ pub struct ReportFilter {
 }
 
 /// Requests a task for the transaction's principal.
-pub async fn ask(
+pub async fn request(
     tx: &mut Tx,
     project: ProjectId,
     task: HygieneTask,
     is_dry_run: bool,
 ) -> Result<HygieneRunId, Error> {
-    ask_deciding(tx, project, task, is_dry_run, None).await
+    request_with_decision(tx, project, task, is_dry_run, None).await
 }
 
 /// Requests a task with a decision about suspended expiries, for [`HygieneTask::Expiry`].
-pub async fn ask_deciding(
+pub async fn request_with_decision(
     tx: &mut Tx,
     project: ProjectId,
     task: HygieneTask,
@@ -125,7 +125,7 @@ pub async fn ask_deciding(
         project.0,
         task.as_str(),
         is_dry_run,
-        tx.1.entry.map(|entry| entry.principal.0),
+        tx.principal().map(|user| user.0),
         expiry_decision.map(HeldEnds::as_str)
     )
     .execute(&mut *tx.0)
@@ -136,7 +136,7 @@ pub async fn ask_deciding(
 
 /// Requests a task in every project, except where the policy sets its action to `off`. Does nothing
 /// if it was called with this `key` before. Returns the number of projects.
-pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize, Error> {
+pub async fn request_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result<usize, Error> {
     if !jobs::claim_idempotency_key(tx, JOB, key).await? {
         return Ok(0);
     }
@@ -148,7 +148,7 @@ pub async fn ask_everywhere(tx: &mut Tx, task: HygieneTask, key: &str) -> Result
     .fetch_all(&mut *tx.0)
     .await?;
     for project in &projects {
-        ask(tx, ProjectId(*project), task, false).await?;
+        request(tx, ProjectId(*project), task, false).await?;
     }
     Ok(projects.len())
 }
@@ -175,7 +175,7 @@ async fn enqueue(tx: &mut Tx, report: HygieneRunId) -> Result<(), Error> {
         unique_key: None,
         args: json!({ "report": report }),
         delay: Duration::ZERO,
-        max_attempts: i32::from(JOB_STARTS),
+        max_attempts: i32::from(JOB_ATTEMPTS),
     };
     jobs::enqueue(tx, &job).await.map(drop)
 }
@@ -185,7 +185,8 @@ pub async fn begin(store: &Store, id: HygieneRunId) -> Result<Option<HygieneTarg
     let row = sqlx::query!(
         "update hygiene_runs r set started_at = now(), completed_at = null, last_error = null
          from projects p
-         where r.id = $1 and p.id = r.project_id and (r.completed_at is null or r.last_error is not null)
+         where r.id = $1 and p.id = r.project_id and (r.completed_at is null
+             or r.last_error is not null)
          returning r.project_id, r.task, r.is_dry_run, r.expiry_decision, p.policy",
         id.0
     )
@@ -234,7 +235,7 @@ pub async fn failed(store: &Store, id: HygieneRunId, reason: &str) -> Result<(),
 pub(crate) async fn end_abandoned(store: &Store) -> Result<u64, Error> {
     let done = sqlx::query!(
         "update hygiene_runs set completed_at = now(),
-             last_error = 'its process died, and nobody began it anew; ask for the task again'
+             last_error = 'the process died and no other continued the task; request it again'
          where completed_at is null and started_at < now() - make_interval(hours => $1)",
         ABANDONED_HOURS
     )
@@ -270,7 +271,8 @@ async fn fetch(
     limit: i64,
 ) -> Result<Vec<Report>, Error> {
     let rows = sqlx::query!(
-        r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.requested_at, r.started_at, r.completed_at,
+        r#"select r.id, r.task, r.is_dry_run, u.login as "login?", r.requested_at, r.started_at,
+               r.completed_at,
                   r.counts, r.findings, r.last_error
            from hygiene_runs r left join users u on u.id = r.requested_by
            where r.project_id = $1 and ($2::uuid is null or r.id = $2)

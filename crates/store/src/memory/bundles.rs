@@ -64,17 +64,21 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
     // deadlock. `ttl` is indexed; it moves by whole days, so that most recalls leave the indexes
     // alone. Records and documents deleted since the response are looked up by key: a deletion
     // during this statement fails it, and the retry finds the row gone.
-    let kept = sqlx::query_scalar!(
+    let stored = sqlx::query_scalar!(
         r#"with kept as (
-             insert into bundles (id, project_id, principal, request, confidence, token_count, degraded, user_id)
-             select new.id, p.id, new.principal, new.request, new.confidence, new.token_count, new.degraded, $6
+             insert into bundles (id, project_id, principal, request, confidence, token_count,
+                 degraded, user_id)
+             select new.id, p.id, new.principal, new.request, new.confidence, new.token_count,
+                 new.degraded, $6
              from projects p, jsonb_to_recordset($2) as new (
-                 id uuid, principal text, request jsonb, confidence real, token_count int, degraded text[])
+                 id uuid, principal text, request jsonb, confidence real, token_count int,
+                     degraded text[])
              where p.id = $1
              on conflict (id) do nothing returning id),
          item as materialized (
              select item.* from kept join jsonb_to_recordset($3) as item (
-                 bundle_id uuid, position int, section text, record_id uuid, doc_id uuid, passage_id uuid,
+                 bundle_id uuid, position int, section text, record_id uuid, doc_id uuid,
+                     passage_id uuid,
                  score real, handle text) on item.bundle_id = kept.id),
          recalled as materialized (
              select record_id, count(distinct bundle_id)::int as hits from item
@@ -89,8 +93,10 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
                  and r.visibility <> 'proposed'
              order by r.id for no key update of r),
          hit as (
-             update memory_records r set recall_count = r.recall_count + held.hits, last_recalled_at = now(),
-                 ttl = case when is_ttl_explicit or ttl > now() + make_interval(days => held.days - 1) then ttl
+             update memory_records r set recall_count = r.recall_count + held.hits,
+                 last_recalled_at = now(),
+                 ttl = case when is_ttl_explicit
+                     or ttl > now() + make_interval(days => held.days - 1) then ttl
                        else coalesce(now() + make_interval(days => held.days), $5) end
              from held where r.id = held.id),
          items as (
@@ -111,7 +117,7 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    for bundle in all.iter().filter(|bundle| kept.contains(&bundle.id.0)) {
+    for bundle in all.iter().filter(|bundle| stored.contains(&bundle.id.0)) {
         audit::record(tx, recalled(bundle));
     }
     Ok(())
@@ -187,11 +193,13 @@ pub async fn named_items(
         r#"with b as (
              select id from bundles
              where project_id = $1 and user_id = $2 and ($3::uuid is null or id = $3)
-               and ($3 is not null or exists (select from bundle_items i where i.bundle_id = bundles.id))
+               and ($3 is not null or exists (select from bundle_items i
+                   where i.bundle_id = bundles.id))
              order by id desc limit 1)
            select b.id, i.handle as "handle?", i.record_id, i.doc_id, i.passage_id,
                   p.dialog_id as "dialog_id?"
-           from b left join bundle_items i on i.bundle_id = b.id left join passages p on p.id = i.passage_id
+           from b left join bundle_items i on i.bundle_id = b.id
+               left join passages p on p.id = i.passage_id
            order by i.position"#,
         project.0,
         caller,
@@ -222,13 +230,14 @@ pub async fn mark_used(
     ids: &[uuid::Uuid],
 ) -> Result<Option<Vec<uuid::Uuid>>, Error> {
     let mut tx = store.begin().await?;
-    let known = sqlx::query_scalar!("select id from bundles where id = $1 for update", bundle.0)
-        .fetch_optional(&mut *tx.0)
-        .await?;
-    if known.is_none() {
+    let bundle_id =
+        sqlx::query_scalar!("select id from bundles where id = $1 for update", bundle.0)
+            .fetch_optional(&mut *tx.0)
+            .await?;
+    if bundle_id.is_none() {
         return Ok(None);
     }
-    let held = sqlx::query!(
+    let items = sqlx::query!(
         r#"select position, record_id, doc_id, passage_id, is_used is true as "used!"
            from bundle_items
            where bundle_id = $1
@@ -238,9 +247,9 @@ pub async fn mark_used(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let positions: Vec<_> = held.iter().map(|i| i.position).collect();
+    let positions: Vec<_> = items.iter().map(|i| i.position).collect();
     let newly_used: Vec<_> =
-        held.iter().filter(|i| !i.used).filter_map(|i| i.record_id.map(RecordId)).collect();
+        items.iter().filter(|i| !i.used).filter_map(|i| i.record_id.map(RecordId)).collect();
     count_used(&mut tx, bundle, &positions, &newly_used).await?;
     // Ids outside the bundle were not used, and the audit does not repeat arbitrary input.
     let found: Vec<_> = ids
@@ -248,7 +257,7 @@ pub async fn mark_used(
         .copied()
         .filter(|id| {
             let id = Some(*id);
-            held.iter().any(|i| i.record_id == id || i.doc_id == id || i.passage_id == id)
+            items.iter().any(|i| i.record_id == id || i.doc_id == id || i.passage_id == id)
         })
         .collect();
     let event = NewEvent::new(AuditAction::FeedbackRecorded, bundle).with(json!({ "ids": found }));
@@ -275,7 +284,8 @@ async fn count_used(
     .await?;
     sqlx::query!(
         "insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
-         select project_id, bundle_id, record_id, case when record_id is null then doc_id end, 'feedback'
+         select project_id, bundle_id, record_id, case when record_id is null then doc_id
+             end, 'feedback'
          from bundle_items
          where bundle_id = $1 and position = any($2) and coalesce(record_id, doc_id) is not null
          on conflict do nothing",
@@ -292,13 +302,14 @@ async fn count_used(
     .await?
     .rows_affected()
         == 1;
-    let held = sqlx::query_scalar!(
-        r#"select record_id as "id!" from bundle_items where bundle_id = $1 and record_id is not null"#,
+    let items = sqlx::query_scalar!(
+        r#"select record_id as "id!" from bundle_items where bundle_id = $1
+               and record_id is not null"#,
         bundle.0
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    records::lock(tx, &held.iter().map(|id| RecordId(*id)).collect::<Vec<_>>()).await?;
+    records::lock(tx, &items.iter().map(|id| RecordId(*id)).collect::<Vec<_>>()).await?;
     let used: Vec<_> = newly_used.iter().map(|id| id.0).collect();
     sqlx::query!(
         "update memory_records r set
@@ -307,7 +318,7 @@ async fn count_used(
              skip_count = case when not $3 then greatest(skip_count - 1, 0)
                                 when r.id = any($2) then skip_count else skip_count + 1 end
          where r.id = any($1) and (r.id = any($2) or $3)",
-        &held,
+        &items,
         &used,
         is_first
     )

@@ -44,13 +44,15 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         .map(|m| serde_json::json!({ "role": m.role, "content": m.content.as_str() }))
         .collect();
     let done = sqlx::query!(
-        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by, is_searchable)
+        "insert into dialogs (id, project_id, task_id, developer, messages, distilled, saved_by,
+             is_searchable)
          values ($1, $2, $3, $4, $5, $6, $7, $9)
          on conflict (id) do update set
              task_id = coalesce(excluded.task_id, dialogs.task_id),
              developer = coalesce(excluded.developer, dialogs.developer),
              messages = excluded.messages, distilled = excluded.distilled,
-             saved_by = excluded.saved_by, is_searchable = excluded.is_searchable, updated_at = now(), sent_at = now()
+             saved_by = excluded.saved_by, is_searchable = excluded.is_searchable,
+                 updated_at = now(), sent_at = now()
          where dialogs.project_id = excluded.project_id
              and ($8 or dialogs.saved_by is null or dialogs.saved_by = excluded.saved_by)",
         dialog.id.0,
@@ -59,7 +61,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, dialog: &NewDialog<'_>) -> Res
         dialog.developer.map(Sanitized::as_str),
         serde_json::Value::Array(messages),
         dialog.distilled.as_str(),
-        dialog.saved_by.or(tx.1.entry.map(|entry| entry.principal)).map(|user| user.0),
+        dialog.saved_by.or(tx.principal()).map(|user| user.0),
         dialog.replaces_any,
         dialog.is_searchable
     )
@@ -90,12 +92,13 @@ pub async fn is_newer(
 pub async fn copy_sent_at(
     tx: &mut Tx,
     dialog: DialogId,
-    hold: QuarantineItemId,
+    item: QuarantineItemId,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update dialogs d set sent_at = q.created_at from quarantine_items q where d.id = $1 and q.id = $2",
+        "update dialogs d set sent_at = q.created_at from quarantine_items q where d.id = $1
+             and q.id = $2",
         dialog.0,
-        hold.0
+        item.0
     )
     .execute(&mut *tx.0)
     .await?;
@@ -118,7 +121,7 @@ pub async fn link(
         project.0,
         task.0,
         moves_any,
-        tx.1.entry.map(|entry| entry.principal.0)
+        tx.principal().map(|user| user.0)
     )
     .execute(&mut *tx.0)
     .await?;
@@ -126,7 +129,7 @@ pub async fn link(
 }
 
 /// Returns the task's newest dialog without messages.
-pub async fn empty_of(
+pub async fn find_empty(
     tx: &mut Tx,
     project: ProjectId,
     task: TaskId,

@@ -70,7 +70,7 @@ pub struct Proposed {
 }
 
 /// Returns live, unexpired team records after an id, oldest first.
-pub async fn notes(
+pub async fn list_candidates(
     store: &Store,
     project: ProjectId,
     after: Option<RecordId>,
@@ -78,7 +78,8 @@ pub async fn notes(
 ) -> Result<Vec<DuplicateCandidate>, Error> {
     let rows = sqlx::query!(
         "select id, kind, content, content_hash, trust, use_count, recall_count from memory_records
-         where project_id = $1 and visibility = 'team' and state in ('active', 'stale') and ttl > now()
+         where project_id = $1 and visibility = 'team' and state in ('active', 'stale')
+             and ttl > now()
              and id > $2
          order by id limit $3",
         project.0,
@@ -128,9 +129,10 @@ pub async fn cosines(
 }
 
 /// Returns the clusters of a project that were merged or dismissed.
-pub async fn decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member>>, Error> {
+pub async fn list_decided(store: &Store, project: ProjectId) -> Result<Vec<Vec<Member>>, Error> {
     let rows = sqlx::query!(
-        "select record_ids, content_hashes from duplicate_clusters where project_id = $1 and state <> 'open'",
+        "select record_ids, content_hashes from duplicate_clusters where project_id = $1
+             and state <> 'open'",
         project.0
     )
     .fetch_all(&mut *store.read().await?)
@@ -153,17 +155,17 @@ pub async fn propose(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let waiting = rows.into_iter().map(|row| (members(row.record_ids, row.content_hashes), row.id));
-    let mut waiting: HashMap<_, _> = waiting.collect();
+    let open = rows.into_iter().map(|row| (members(row.record_ids, row.content_hashes), row.id));
+    let mut open: HashMap<_, _> = open.collect();
     let mut proposed = Proposed::default();
     for cluster in clusters {
-        if waiting.remove(&cluster.record_ids).is_none() {
+        if open.remove(&cluster.record_ids).is_none() {
             insert(tx, project, cluster, ClusterState::Open).await?;
             proposed.added += 1;
         }
     }
-    let gone: Vec<_> = waiting.into_values().collect();
-    let done = sqlx::query!("delete from duplicate_clusters where id = any($1)", &gone)
+    let obsolete: Vec<_> = open.into_values().collect();
+    let done = sqlx::query!("delete from duplicate_clusters where id = any($1)", &obsolete)
         .execute(&mut *tx.0)
         .await?;
     proposed.withdrawn = done.rows_affected();
@@ -171,7 +173,7 @@ pub async fn propose(
 }
 
 /// Stores a cluster that was merged because the policy says so.
-pub async fn merged(
+pub async fn insert_merged(
     tx: &mut Tx,
     project: ProjectId,
     cluster: &NewCluster,
@@ -188,7 +190,8 @@ async fn insert(
     let id = DuplicateClusterId::generate();
     let (ids, contents) = columns(&cluster.record_ids);
     sqlx::query!(
-        "insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity, state, decided_at)
+        "insert into duplicate_clusters (id, project_id, record_ids, content_hashes, similarity,
+             state, decided_at)
          values ($1, $2, $3, $4, $5, $6, case when $6 <> 'open' then now() end)",
         id.0,
         project.0,
@@ -216,7 +219,7 @@ pub async fn delete_decided(store: &Store, project: ProjectId) -> Result<u64, Er
 }
 
 /// Returns the open clusters of a project after an id, oldest first.
-pub async fn waiting(
+pub async fn list_open(
     store: &Store,
     project: ProjectId,
     after: Option<DuplicateClusterId>,
@@ -224,7 +227,8 @@ pub async fn waiting(
 ) -> Result<Vec<Cluster>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select id, record_ids, content_hashes, similarity, state, detected_at from duplicate_clusters
+        "select id, record_ids, content_hashes, similarity, state, detected_at
+             from duplicate_clusters
          where project_id = $1 and state = 'open' and id > $2 order by id limit $3",
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
@@ -236,14 +240,15 @@ pub async fn waiting(
 }
 
 /// Returns a cluster of the project, locked until the transaction ends.
-pub async fn hold(
+pub async fn lock(
     tx: &mut Tx,
     project: ProjectId,
     id: DuplicateClusterId,
 ) -> Result<Option<Cluster>, Error> {
     let row = sqlx::query_as!(
         Row,
-        "select id, record_ids, content_hashes, similarity, state, detected_at from duplicate_clusters
+        "select id, record_ids, content_hashes, similarity, state, detected_at
+             from duplicate_clusters
          where project_id = $1 and id = $2 for update",
         project.0,
         id.0
@@ -256,10 +261,11 @@ pub async fn hold(
 /// Stores the decision about a locked cluster.
 pub async fn decide(tx: &mut Tx, id: DuplicateClusterId, state: ClusterState) -> Result<(), Error> {
     sqlx::query!(
-        "update duplicate_clusters set state = $2, decided_at = now(), decided_by = $3 where id = $1",
+        "update duplicate_clusters set state = $2, decided_at = now(), decided_by = $3
+             where id = $1",
         id.0,
         state.as_str(),
-        tx.1.entry.map(|entry| entry.principal.0)
+        tx.principal().map(|user| user.0)
     )
     .execute(&mut *tx.0)
     .await?;

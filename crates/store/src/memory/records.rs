@@ -19,9 +19,9 @@ use crate::{Error, Tx};
 
 pub use candidates::{Candidate, Fingerprint, Nearness, candidates};
 pub use contributions::{
-    AffectedRecords, Contribution, Contributor, add_contribution, contributed, contributions,
-    delete_history, erase, forget, forget_dialogs, forget_docs, origins, records_of, replaced_by,
-    rewrite, same, transfer_superseded,
+    AffectedRecords, Contribution, Contributor, add_contribution, contributions, delete_history,
+    erase, find_same, forget, forget_dialogs, forget_docs, insert_contribution,
+    list_by_contributor, list_sources, list_superseded_by, rewrite, transfer_superseded,
 };
 pub use create::{NewRecord, create, create_all};
 pub use read::{RecordFilter, by_ids, find, find_in, list};
@@ -209,7 +209,7 @@ pub async fn update(tx: &mut Tx, record: &Record, change: &RecordUpdate<'_>) -> 
         citations::replace(tx, record.project, record.id, cited).await?;
     }
     for origin in change.origins {
-        contributed(tx, record.id, origin).await?;
+        insert_contribution(tx, record.id, origin).await?;
     }
     Ok(())
 }

@@ -33,7 +33,8 @@ pub async fn find(
     let below: Vec<_> = paths.iter().map(|path| format!("{}/%", like_literal(path))).collect();
     let rows = sqlx::query!(
         r#"with task as (
-               select id from tasks where project_id = $1 and (external_id = any($2) or external_id like any($6))),
+               select id from tasks where project_id = $1 and (external_id = any($2)
+                   or external_id like any($6))),
            tied as (
                select p.id, true as of_task, r.updated_at
                from memory_records r join passages p on p.record_id = r.id
@@ -80,8 +81,10 @@ pub async fn own_proposals(
          where r.project_id = $1 and r.visibility = 'proposed' and r.state in ('active', 'stale')
              and r.demotion is null and r.ttl > now()
              and r.task_id in (select id from tasks
-                               where project_id = $1 and (external_id = any($2) or external_id like any($3)))
-             and exists (select from record_contributions s where s.record_id = r.id and s.saved_by = $4)
+                               where project_id = $1 and (external_id = any($2)
+                                   or external_id like any($3)))
+             and exists (select from record_contributions s where s.record_id = r.id
+                 and s.saved_by = $4)
          order by r.updated_at desc, r.id limit $5",
         project.0,
         &spelled(tasks),

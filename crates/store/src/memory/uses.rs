@@ -8,7 +8,7 @@ use crate::{Error, Store, Tx};
 /// Hours after a recall in which an opened or saved item is attributed to it.
 const SESSION_HOURS: i32 = 12;
 /// Days after a recall in which a merged pull request is attributed to it.
-const CHANGE_DAYS: i32 = 14;
+const PULL_REQUEST_DAYS: i32 = 14;
 
 /// An opened item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Cites {
 }
 
 /// Records that the store's principal opened an item, in the newest of their bundles that has it.
-pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(), Error> {
+pub async fn record_opened(store: &Store, project: ProjectId, item: Opened) -> Result<(), Error> {
     // Only users have bundles, the background has none.
     let Some(user) = store.principal() else { return Ok(()) };
     let (record, doc) = match item {
@@ -59,7 +59,8 @@ pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(
              insert into bundle_uses (project_id, bundle_id, record_id, doc_id, kind)
              select $1, bundle_id, $2, $3, 'opened' from held
              on conflict do nothing returning record_id)
-         update memory_records r set open_count = open_count + 1, last_used_at = now() from seen where r.id = seen.record_id",
+         update memory_records r set open_count = open_count + 1, last_used_at = now() from seen
+             where r.id = seen.record_id",
         project.0,
         record,
         doc,
@@ -73,14 +74,14 @@ pub async fn opened(store: &Store, project: ProjectId, item: Opened) -> Result<(
 
 /// Records that a save of the store's principal refers to items of their bundles, in the newest
 /// bundle of each. `besides` are the saved record and those that it superseded, which did not help.
-pub async fn cited(
+pub async fn record_cited(
     store: &Store,
     project: ProjectId,
-    besides: &[RecordId],
+    excluded: &[RecordId],
     cites: &Cites,
 ) -> Result<(), Error> {
     let Some(user) = store.principal() else { return Ok(()) };
-    let besides: Vec<_> = besides.iter().map(|id| id.0).collect();
+    let excluded: Vec<_> = excluded.iter().map(|id| id.0).collect();
     let files: Vec<_> = cites.places.iter().map(|place| place.0.clone()).collect();
     let symbols: Vec<_> = cites.places.iter().map(|place| place.1.clone()).collect();
     let first: Vec<_> = cites.places.iter().map(|place| place.2.map(|lines| lines.0)).collect();
@@ -88,7 +89,8 @@ pub async fn cited(
     let mut tx = store.begin().await?;
     sqlx::query!(
         "with item as (
-             select i.bundle_id, i.record_id, case when i.record_id is null then i.doc_id end as doc_id,
+             select i.bundle_id, i.record_id, case when i.record_id is null then i.doc_id
+                 end as doc_id,
                     i.passage_id, b.created_at
              from bundles b join bundle_items i on i.bundle_id = b.id
              where b.project_id = $1 and b.user_id = $2
@@ -96,7 +98,8 @@ pub async fn cited(
                  and coalesce(i.record_id, i.doc_id) is not null
                  and (i.record_id is null or i.record_id <> all($4))),
          place as (
-             select * from unnest($7::text[], $8::text[], $9::int[], $10::int[]) as p (file, symbol, first, last)),
+             select * from unnest($7::text[], $8::text[], $9::int[], $10::int[]) as p (file,
+                 symbol, first, last)),
          named as (
              select i.* from item i
              where i.record_id = any($5) or i.doc_id = any($5) or i.passage_id = any($5)
@@ -115,12 +118,14 @@ pub async fn cited(
              select $1, bundle_id, record_id, doc_id, 'cited' from newest
              on conflict do nothing returning record_id),
          held as materialized (
-             select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
-         update memory_records r set cite_count = cite_count + 1, last_used_at = now() from held where r.id = held.id",
+             select r.id from memory_records r join seen on seen.record_id = r.id order by r.id
+                 for no key update of r)
+         update memory_records r set cite_count = cite_count + 1, last_used_at = now() from held
+             where r.id = held.id",
         project.0,
         user.0,
         SESSION_HOURS,
-        &besides,
+        &excluded,
         &cites.ids,
         &cites.urls,
         &files,
@@ -136,7 +141,7 @@ pub async fn cited(
 /// Records that a merged pull request touched files cited by recalled records: the files whose text
 /// was indexed at the merge commit. The event and the indexing may come in either order. A commit
 /// at which all of a repository was read is no evidence.
-pub(crate) async fn merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<(), Error> {
+pub(crate) async fn record_merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result<(), Error> {
     sqlx::query!(
         "with touched as (
              select distinct f.path from code_chunks k join files f on f.id = k.file_id
@@ -158,11 +163,13 @@ pub(crate) async fn merged(tx: &mut Tx, project: ProjectId, sha: &str) -> Result
              select $1, bundle_id, record_id, 'merged' from held
              on conflict do nothing returning record_id),
          locked as materialized (
-             select r.id from memory_records r join seen on seen.record_id = r.id order by r.id for no key update of r)
-         update memory_records r set pull_request_count = pull_request_count + 1, last_used_at = now() from locked where r.id = locked.id",
+             select r.id from memory_records r join seen on seen.record_id = r.id order by r.id
+                 for no key update of r)
+         update memory_records r set pull_request_count = pull_request_count + 1,
+             last_used_at = now() from locked where r.id = locked.id",
         project.0,
         sha,
-        CHANGE_DAYS
+        PULL_REQUEST_DAYS
     )
     .execute(&mut *tx.0)
     .await?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mc_domain::{CiConclusion, ProjectId};
 
 use crate::error::word;
-use crate::pull_requests::TOLD_DAYS;
+use crate::pull_requests::RETENTION_DAYS;
 use crate::{Error, Store, Tx};
 
 /// The result of a CI run on a commit.
@@ -30,15 +30,19 @@ pub struct CiResult {
 /// pending run never replaces a completed one. Of two with the same time a success wins: runs are
 /// repeated because they failed.
 pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<bool, Error> {
-    let told = sqlx::query!(
-        "insert into ci_results as c (project_id, repository, sha, name, conclusion, url, completed_at, source_updated_at)
+    let stored = sqlx::query!(
+        "insert into ci_results as c (project_id, repository, sha, name, conclusion, url,
+             completed_at, source_updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (project_id, sha, repository, name) do update set
-             conclusion = excluded.conclusion, url = excluded.url, completed_at = excluded.completed_at,
+             conclusion = excluded.conclusion, url = excluded.url,
+                 completed_at = excluded.completed_at,
              source_updated_at = excluded.source_updated_at
-         where (excluded.conclusion <> 'pending', excluded.source_updated_at, excluded.conclusion = 'success',
+         where (excluded.conclusion <> 'pending', excluded.source_updated_at,
+             excluded.conclusion = 'success',
                 excluded.conclusion)
-             > (c.conclusion <> 'pending', c.source_updated_at, c.conclusion = 'success', c.conclusion)",
+             > (c.conclusion <> 'pending', c.source_updated_at, c.conclusion = 'success',
+                 c.conclusion)",
         project.0,
         result.repository,
         result.sha,
@@ -50,7 +54,7 @@ pub async fn put(tx: &mut Tx, project: ProjectId, result: &CiResult) -> Result<b
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(told.rows_affected() == 1)
+    Ok(stored.rows_affected() == 1)
 }
 
 /// Returns the results of a commit in all repositories of a project, by name.
@@ -84,17 +88,19 @@ pub async fn of_commit(
 
 /// Deletes old results of a project, except those of commits that a record or a pull request names.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from ci_results c
          where c.project_id = $1 and c.source_updated_at < now() - make_interval(days => $2)
              and not exists (
-                 select from memory_records r where r.project_id = c.project_id and r.patch_sha = c.sha)
+                 select from memory_records r where r.project_id = c.project_id
+                     and r.patch_sha = c.sha)
              and not exists (
-                 select from pull_request_commits k where k.project_id = c.project_id and k.sha = c.sha)",
+                 select from pull_request_commits k where k.project_id = c.project_id
+                     and k.sha = c.sha)",
         project.0,
-        TOLD_DAYS
+        RETENTION_DAYS
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }

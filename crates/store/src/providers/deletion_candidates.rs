@@ -8,7 +8,7 @@ use crate::{Error, Tx};
 /// Starts a reconciliation of the tasks that an integration imported; returns their number. Tasks
 /// marked as deleted are left out.
 pub async fn seed_tasks(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
-    forget(tx, id).await?;
+    clear(tx, id).await?;
     let expected = sqlx::query!(
         "insert into deletion_candidates (project_id, integration_id, external_id)
          select project_id, integration_id, external_id from tasks
@@ -23,7 +23,7 @@ pub async fn seed_tasks(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
 /// Starts a reconciliation of the documents that an integration imported; returns the number of
 /// their ids.
 pub async fn seed_docs(tx: &mut Tx, id: IntegrationId) -> Result<u64, Error> {
-    forget(tx, id).await?;
+    clear(tx, id).await?;
     let expected = sqlx::query!(
         "insert into deletion_candidates (project_id, integration_id, external_id)
          select distinct project_id, integration_id, doc_id from docs where integration_id = $1",
@@ -57,19 +57,20 @@ pub async fn has_any(tx: &mut Tx, id: IntegrationId) -> Result<bool, Error> {
 }
 
 /// Removes and returns the next candidates, in order; empty when there are none.
-pub async fn take(tx: &mut Tx, id: IntegrationId, most: i64) -> Result<Vec<String>, Error> {
+pub async fn take(tx: &mut Tx, id: IntegrationId, limit: i64) -> Result<Vec<String>, Error> {
     Ok(sqlx::query_scalar!(
         "delete from deletion_candidates where integration_id = $1 and external_id in (
-             select u.external_id from deletion_candidates u where u.integration_id = $1 order by u.external_id limit $2)
+             select u.external_id from deletion_candidates u where u.integration_id = $1
+                 order by u.external_id limit $2)
          returning external_id",
         id.0,
-        most
+        limit
     )
     .fetch_all(&mut *tx.0)
     .await?)
 }
 
-async fn forget(tx: &mut Tx, id: IntegrationId) -> Result<(), Error> {
+async fn clear(tx: &mut Tx, id: IntegrationId) -> Result<(), Error> {
     sqlx::query!("delete from deletion_candidates where integration_id = $1", id.0)
         .execute(&mut *tx.0)
         .await?;

@@ -14,8 +14,8 @@ pub use data::{
     assign_docs_integration, assign_integration, delete_missing_docs, forget, forget_documents,
 };
 pub use sync::{
-    JOB, JOB_STARTS, SYNC_TIME, SyncTarget, advance, count_items, enqueue_due_syncs, finish_sync,
-    mark_reconciled, request_sync, request_wiki_syncs, reschedule, start_sync,
+    JOB, JOB_ATTEMPTS, SYNC_TIMEOUT, SyncTarget, advance, count_items, enqueue_due_syncs,
+    finish_sync, mark_reconciled, request_sync, request_wiki_syncs, reschedule, start_sync,
 };
 
 /// An integration.
@@ -125,9 +125,10 @@ pub struct ConnectorHealth {
 
 /// Creates an integration and enqueues its first sync.
 pub async fn create(tx: &mut Tx, project: ProjectId, new: &NewIntegration) -> Result<(), Error> {
-    let creator = tx.1.entry.map(|entry| entry.principal.0);
+    let creator = tx.principal().map(|user| user.0);
     sqlx::query!(
-        "insert into integrations (id, project_id, connector, resource, capability, interval_minutes, include_comments, created_by)
+        "insert into integrations (id, project_id, connector, resource, capability,
+             interval_minutes, include_comments, created_by)
          values ($1, $2, $3, $4, $5, $6, $7, $8)",
         new.id.0,
         project.0,
@@ -156,7 +157,8 @@ pub async fn change(
         "update integrations set interval_minutes = coalesce($3, interval_minutes),
              include_comments = coalesce($4, include_comments), is_paused = coalesce($5, is_paused),
              run_started_at = case when coalesce($5, is_paused) then null else run_started_at end,
-             next_sync_at = least(next_sync_at, now() + make_interval(mins => coalesce($3, interval_minutes)))
+             next_sync_at = least(next_sync_at, now() + make_interval(mins => coalesce($3,
+                 interval_minutes)))
          where project_id = $1 and id = $2",
         project.0,
         id.0,
@@ -206,9 +208,12 @@ async fn select(
     only: Option<IntegrationId>,
 ) -> Result<Vec<Integration>, Error> {
     let rows = sqlx::query!(
-        r#"select c.id, c.connector, c.resource, c.capability, c.interval_minutes, c.include_comments, c.is_paused,
-               u.login as "created_by?", c.created_at, c.next_sync_at, c.last_success_at, c.last_error, c.consecutive_failures,
-               c.run_started_at, c.run_pages, c.run_items, c.last_run_completed_at, c.last_run_pages, c.last_run_items,
+        r#"select c.id, c.connector, c.resource, c.capability, c.interval_minutes,
+               c.include_comments, c.is_paused,
+               u.login as "created_by?", c.created_at, c.next_sync_at, c.last_success_at,
+                   c.last_error, c.consecutive_failures,
+               c.run_started_at, c.run_pages, c.run_items, c.last_run_completed_at,
+                   c.last_run_pages, c.last_run_items,
                (select count(*) from tasks t where t.integration_id = c.id) as "tasks!",
                (select count(*) from docs d where d.integration_id = c.id) as "documents!"
            from integrations c left join users u on u.id = c.created_by
@@ -236,15 +241,19 @@ async fn select(
                 consecutive_failures: row.consecutive_failures,
                 task_count: row.tasks,
                 document_count: row.documents,
-                current_run: round(row.run_started_at, row.run_pages, row.run_items),
-                last_run: round(row.last_run_completed_at, row.last_run_pages, row.last_run_items),
+                current_run: sync_run(row.run_started_at, row.run_pages, row.run_items),
+                last_run: sync_run(
+                    row.last_run_completed_at,
+                    row.last_run_pages,
+                    row.last_run_items,
+                ),
             })
         })
         .collect()
 }
 
-fn round(at: Option<DateTime<Utc>>, pages: i64, things: i64) -> Option<SyncRun> {
-    at.map(|at| SyncRun { at, pages, items: things })
+fn sync_run(at: Option<DateTime<Utc>>, pages: i64, items: i64) -> Option<SyncRun> {
+    at.map(|at| SyncRun { at, pages, items: items })
 }
 
 /// Returns the key of an integration's project, for the background.
@@ -270,7 +279,8 @@ pub async fn health(
 ) -> Result<Vec<ConnectorHealth>, Error> {
     Ok(sqlx::query_as!(
         ConnectorHealth,
-        r#"select connector, count(*) as "integration_count!", count(*) filter (where consecutive_failures > 0) as "failing_count!",
+        r#"select connector, count(*) as "integration_count!",
+               count(*) filter (where consecutive_failures > 0) as "failing_count!",
                max(last_success_at) as last_success_at, max(last_error) as last_error,
                min(next_sync_at) filter (where not is_paused) as next_sync_at
            from integrations where $1::uuid is null or project_id = $1 group by connector"#,

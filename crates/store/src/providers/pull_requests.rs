@@ -14,7 +14,7 @@ use crate::error::word;
 use crate::{Error, Store};
 
 pub use write::{NewPullRequest, NewReview, insert_pushed_commits, upsert, upsert_review};
-pub(crate) use write::{TOLD_DAYS, prune};
+pub(crate) use write::{RETENTION_DAYS, prune};
 
 /// A stored pull request.
 #[derive(Debug, Clone)]
@@ -109,9 +109,11 @@ async fn select(
     limit: i64,
 ) -> Result<Vec<PullRequest>, Error> {
     let rows = sqlx::query!(
-        r#"select c.id, c.external_id, c.title, c.state, c.author, c.head_sha, c.merge_sha, c.base_ref, c.url,
+        r#"select c.id, c.external_id, c.title, c.state, c.author, c.head_sha, c.merge_sha,
+               c.base_ref, c.url,
                c.reviews, c.source_updated_at,
-               coalesce(mc.commit_ci_status(c.project_id, c.merge_sha), mc.commit_ci_status(c.project_id, c.head_sha)) as ci,
+               coalesce(mc.commit_ci_status(c.project_id, c.merge_sha),
+                   mc.commit_ci_status(c.project_id, c.head_sha)) as ci,
                array(select t.external_id from pull_request_tasks l
                      join tasks t on t.project_id = l.project_id and t.external_id = l.external_id
                      where l.pull_request_id = c.id order by t.external_id) as "tasks!"
@@ -119,7 +121,8 @@ async fn select(
            where c.project_id = $1 and ($2::uuid is null or c.id = $2)
                and ($3::text is null or c.state = $3) and ($4::uuid is null or c.id < $4)
                and ($5::text is null or c.id in (
-                   select l.pull_request_id from pull_request_tasks l where l.project_id = $1 and l.external_id = $5))
+                   select l.pull_request_id from pull_request_tasks l where l.project_id = $1
+                       and l.external_id = $5))
            order by c.id desc limit $6"#,
         project.0,
         only.map(|id| id.0),
@@ -142,7 +145,7 @@ async fn select(
                 merge_sha: row.merge_sha,
                 base_ref: row.base_ref,
                 url: row.url,
-                review_state: together(row.reviews)?,
+                review_state: combine_reviews(row.reviews)?,
                 ci_status: row.ci.as_deref().map(word).transpose()?,
                 tasks: row.tasks,
                 source_updated_at: row.source_updated_at,
@@ -152,15 +155,15 @@ async fn select(
 }
 
 /// Combines reviews: one that requests changes outweighs all approvals.
-fn together(reviews: serde_json::Value) -> Result<Option<PullRequestReview>, Error> {
+fn combine_reviews(reviews: serde_json::Value) -> Result<Option<PullRequestReview>, Error> {
     #[derive(Deserialize)]
-    struct Said {
+    struct Review {
         state: Option<PullRequestReview>,
     }
 
-    let said: BTreeMap<String, Said> = serde_json::from_value(reviews)
-        .map_err(|error| Error::Unreadable(format!("changes.reviews: {error}")))?;
-    Ok(said.into_values().filter_map(|said| said.state).max())
+    let reviews: BTreeMap<String, Review> = serde_json::from_value(reviews)
+        .map_err(|error| Error::Unreadable(format!("pull_requests.reviews: {error}")))?;
+    Ok(reviews.into_values().filter_map(|reviews| reviews.state).max())
 }
 
 #[cfg(test)]
@@ -170,19 +173,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_who_wants_something_else_counts_more_than_all_who_agree() {
+    fn one_requested_change_outweighs_all_approvals() {
         let at = "2026-01-02T03:04:05Z";
-        let said = |states: &[Option<&str>]| {
+        let reviews = |states: &[Option<&str>]| {
             let each = states
                 .iter()
                 .enumerate()
                 .map(|(n, state)| (n.to_string(), json!({"state": state, "at": at})));
-            together(serde_json::Value::Object(each.collect())).expect("readable")
+            combine_reviews(serde_json::Value::Object(each.collect())).expect("readable")
         };
-        assert_eq!(said(&[]), None);
-        assert_eq!(said(&[None]), None);
-        assert_eq!(said(&[Some("approved"), None]), Some(PullRequestReview::Approved));
-        let one_more = said(&[Some("approved"), Some("changes_requested"), Some("approved")]);
+        assert_eq!(reviews(&[]), None);
+        assert_eq!(reviews(&[None]), None);
+        assert_eq!(reviews(&[Some("approved"), None]), Some(PullRequestReview::Approved));
+        let one_more = reviews(&[Some("approved"), Some("changes_requested"), Some("approved")]);
         assert_eq!(one_more, Some(PullRequestReview::ChangesRequested));
     }
 }

@@ -13,11 +13,12 @@ use crate::{Error, Store, Tx, policies};
 /// Kind of the job that posts a comment.
 pub const JOB: &str = "post_task_comment";
 /// Attempts of the job.
-pub const JOB_STARTS: u16 = 8;
+pub const JOB_ATTEMPTS: u16 = 8;
 /// Timeout of one post; meanwhile no other worker posts the comment.
-pub const WRITE_TIME: Duration = Duration::from_mins(2);
+pub const POST_TIMEOUT: Duration = Duration::from_mins(2);
 /// The reason of a discarded job that left none.
-const GIVEN_UP: &str = "it was given up; see the service's log, and agree to it again";
+const DISCARDED: &str =
+    "the job was discarded; see the service's log, then approve the comment again";
 
 /// The records and dialogs of a task, newest first.
 #[derive(Debug, Clone, Default)]
@@ -25,11 +26,11 @@ pub struct Linked {
     /// The newest records.
     pub records: Vec<LinkedRecord>,
     /// Number of all records.
-    pub records_in_all: i64,
+    pub record_count: i64,
     /// The newest dialogs.
     pub dialogs: Vec<LinkedDialog>,
     /// Number of all dialogs.
-    pub dialogs_in_all: i64,
+    pub dialog_count: i64,
 }
 
 /// A team record.
@@ -80,11 +81,11 @@ pub struct TaskComment {
 #[derive(Debug)]
 pub enum PostStart {
     /// It is posted already, or another text was approved since.
-    Over,
+    NotPending,
     /// Another worker is posting the comment.
     Busy,
     /// The comment to post.
-    Writing(Box<CommentDraft>),
+    Started(Box<CommentDraft>),
 }
 
 /// A comment to post.
@@ -106,14 +107,15 @@ pub struct CommentDraft {
 
 /// Returns the newest `most` records and dialogs of a task that everyone in its project may see.
 /// Private, proposed, expired and untrusted records are left out.
-pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Error> {
+pub async fn linked(store: &Store, task: TaskId, limit: i64) -> Result<Linked, Error> {
     let records = sqlx::query!(
         r#"select id, kind, title, count(*) over () as "in_all!" from memory_records
-           where task_id = $1 and visibility = 'team' and private_to is null and trust <> 'untrusted'
+           where task_id = $1 and visibility = 'team' and private_to is null
+               and trust <> 'untrusted'
                and state in ('active', 'stale') and ttl > now()
            order by id desc limit $2"#,
         task.0,
-        most
+        limit
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
@@ -123,17 +125,17 @@ pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Er
                and exists (select from passages p where p.dialog_id = d.id and p.private_to is null)
            order by d.id desc limit $2"#,
         task.0,
-        most
+        limit
     )
     .fetch_all(&mut *store.read().await?)
     .await?;
     Ok(Linked {
-        records_in_all: records.first().map_or(0, |row| row.in_all),
+        record_count: records.first().map_or(0, |row| row.in_all),
         records: records
             .into_iter()
             .map(|row| LinkedRecord { id: row.id.into(), kind: row.kind, title: row.title })
             .collect(),
-        dialogs_in_all: dialogs.first().map_or(0, |row| row.in_all),
+        dialog_count: dialogs.first().map_or(0, |row| row.in_all),
         dialogs: dialogs
             .into_iter()
             .map(|row| LinkedDialog { id: row.id.into(), sent_at: row.sent_at })
@@ -145,7 +147,8 @@ pub async fn linked(store: &Store, task: TaskId, most: i64) -> Result<Linked, Er
 /// paused.
 pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>, Error> {
     let row = sqlx::query!(
-        r#"select id as "id!", connector as "connector!", resource as "resource!" from mc.find_task_integration($1)"#,
+        r#"select id as "id!", connector as "connector!", resource as "resource!"
+               from mc.find_task_integration($1)"#,
         task.0
     )
     .fetch_optional(&mut *store.read().await?)
@@ -158,7 +161,7 @@ pub async fn origin(store: &Store, task: TaskId) -> Result<Option<TaskOrigin>, E
 }
 
 /// Returns the state of a task's comment; `None` if none was ever approved.
-pub async fn standing(store: &Store, task: TaskId) -> Result<Option<TaskComment>, Error> {
+pub async fn find(store: &Store, task: TaskId) -> Result<Option<TaskComment>, Error> {
     let row = sqlx::query!(
         r#"select state, reason, posted_digest, posted_at, mc.is_job_finished(job_id) as "is_over!"
            from task_comments where task_id = $1"#,
@@ -167,11 +170,11 @@ pub async fn standing(store: &Store, task: TaskId) -> Result<Option<TaskComment>
     .fetch_optional(&mut *store.read().await?)
     .await?;
     Ok(row.map(|row| {
-        let is_given_up = row.state == "pending" && row.is_over;
-        let is_unsaid = is_given_up && row.reason.is_empty();
+        let is_discarded = row.state == "pending" && row.is_over;
+        let has_no_reason = is_discarded && row.reason.is_empty();
         TaskComment {
-            state: if is_given_up { "failed".to_owned() } else { row.state },
-            reason: if is_unsaid { GIVEN_UP.to_owned() } else { row.reason },
+            state: if is_discarded { "failed".to_owned() } else { row.state },
+            reason: if has_no_reason { DISCARDED.to_owned() } else { row.reason },
             posted_digest: row.posted_digest,
             posted_at: row.posted_at,
         }
@@ -180,28 +183,34 @@ pub async fn standing(store: &Store, task: TaskId) -> Result<Option<TaskComment>
 
 /// Approves a text for the store's principal and enqueues the job that posts it. It replaces an
 /// approved text that is not posted yet.
-pub async fn ask(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) -> Result<(), Error> {
+pub async fn approve(
+    tx: &mut Tx,
+    project: ProjectId,
+    task: TaskId,
+    digest: &str,
+) -> Result<(), Error> {
     let requested_at = sqlx::query_scalar!(
         "insert into task_comments (task_id, project_id, digest, approved_by, approved_at)
          values ($1, $2, $3, $4, clock_timestamp())
-         on conflict (task_id) do update set digest = excluded.digest, approved_by = excluded.approved_by,
+         on conflict (task_id) do update set digest = excluded.digest,
+             approved_by = excluded.approved_by,
              approved_at = excluded.approved_at, state = 'pending', reason = ''
          returning approved_at",
         task.0,
         project.0,
         digest,
-        tx.1.entry.map(|entry| entry.principal.0)
+        tx.principal().map(|user| user.0)
     )
     .fetch_one(&mut *tx.0)
     .await?;
     let key = format!("{task} {digest} {}", requested_at.timestamp_micros());
-    let (args, starts) = (json!({ "task": task, "digest": digest }), i32::from(JOB_STARTS));
+    let (args, max_attempts) = (json!({ "task": task, "digest": digest }), i32::from(JOB_ATTEMPTS));
     let job = NewJob {
         kind: JOB,
         unique_key: Some(&key),
         args,
         delay: Duration::ZERO,
-        max_attempts: starts,
+        max_attempts: max_attempts,
     };
     let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(()) };
     sqlx::query!("update task_comments set job_id = $2 where task_id = $1", task.0, job)
@@ -210,33 +219,34 @@ pub async fn ask(tx: &mut Tx, project: ProjectId, task: TaskId, digest: &str) ->
     Ok(())
 }
 
-/// Starts to post an approved text and keeps other workers from doing so for [`WRITE_TIME`].
+/// Starts to post an approved text and keeps other workers from doing so for [`POST_TIMEOUT`].
 pub async fn begin(store: &Store, task: TaskId, digest: &str) -> Result<PostStart, Error> {
     let mut tx = store.begin().await?;
-    let waiting = sqlx::query_scalar!(
-        r#"select started_at > now() - make_interval(secs => $3) is true as "is_busy!" from task_comments
+    let is_busy = sqlx::query_scalar!(
+        r#"select started_at > now() - make_interval(secs => $3) is true as "is_busy!"
+               from task_comments
            where task_id = $1 and digest = $2 and state = 'pending' for update"#,
         task.0,
         digest,
-        WRITE_TIME.as_secs_f64()
+        POST_TIMEOUT.as_secs_f64()
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    let begun = match waiting {
-        None => PostStart::Over,
+    let start = match is_busy {
+        None => PostStart::NotPending,
         Some(true) => PostStart::Busy,
         Some(false) => take(&mut tx, task, digest).await?,
     };
     tx.commit().await?;
-    Ok(begun)
+    Ok(start)
 }
 
 async fn take(tx: &mut Tx, task: TaskId, digest: &str) -> Result<PostStart, Error> {
     sqlx::query!("update task_comments set started_at = now() where task_id = $1", task.0)
         .execute(&mut *tx.0)
         .await?;
-    let writing = read(tx, task, digest).await?;
-    Ok(writing.map_or(PostStart::Over, |writing| PostStart::Writing(Box::new(writing))))
+    let draft = read(tx, task, digest).await?;
+    Ok(draft.map_or(PostStart::NotPending, |draft| PostStart::Started(Box::new(draft))))
 }
 
 /// Returns the comment with the present policy and integration. `None` if another text was approved
@@ -247,17 +257,21 @@ pub async fn reload(
     digest: &str,
 ) -> Result<Option<CommentDraft>, Error> {
     let mut tx = store.begin().await?;
-    let writing = read(&mut tx, task, digest).await?;
+    let draft = read(&mut tx, task, digest).await?;
     tx.commit().await?;
-    Ok(writing)
+    Ok(draft)
 }
 
 async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentDraft>, Error> {
     let row = sqlx::query!(
-        r#"select t.project_id, t.external_id, p.key, p.policy, n.id as "connection?", n.connector as "system?",
-               n.resource as "what?", case when c.integration_id = n.id then c.comment_id end as comment
-           from task_comments c join tasks t on t.id = c.task_id join projects p on p.id = t.project_id
-               left join integrations n on n.id = t.integration_id and n.capability = 'issues' and not n.is_paused
+        r#"select t.project_id, t.external_id, p.key, p.policy, n.id as "connection?",
+               n.connector as "system?",
+               n.resource as "what?", case when c.integration_id = n.id then c.comment_id
+                   end as comment
+           from task_comments c join tasks t on t.id = c.task_id
+               join projects p on p.id = t.project_id
+               left join integrations n on n.id = t.integration_id and n.capability = 'issues'
+                   and not n.is_paused
            where c.task_id = $1 and c.digest = $2 and c.state = 'pending'"#,
         task.0,
         digest
@@ -283,7 +297,7 @@ async fn read(tx: &mut Tx, task: TaskId, digest: &str) -> Result<Option<CommentD
 }
 
 /// Marks a text as posted. A text approved meanwhile stays pending.
-pub async fn written(
+pub async fn mark_posted(
     tx: &mut Tx,
     task: TaskId,
     digest: &str,
@@ -291,8 +305,10 @@ pub async fn written(
     comment: &str,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update task_comments set comment_id = $4, integration_id = $3, posted_digest = $2, posted_at = now(),
-             started_at = null, reason = '', state = case when digest = $2 then 'posted' else state end
+        "update task_comments set comment_id = $4, integration_id = $3, posted_digest = $2,
+             posted_at = now(),
+             started_at = null, reason = '', state = case when digest = $2 then 'posted' else state
+                 end
          where task_id = $1",
         task.0,
         digest,
@@ -335,7 +351,8 @@ pub async fn own_comment(
     external_id: &str,
 ) -> Result<Option<String>, Error> {
     Ok(sqlx::query_scalar!(
-        r#"select c.comment_id as "comment_id!" from task_comments c join tasks t on t.id = c.task_id
+        r#"select c.comment_id as "comment_id!" from task_comments c
+               join tasks t on t.id = c.task_id
            where t.project_id = $1 and t.external_id = $2 and c.comment_id is not null"#,
         project.0,
         external_id
@@ -345,7 +362,7 @@ pub async fn own_comment(
 }
 
 /// Deletes the state of a task's comment. The comment at the tracker stays.
-pub(crate) async fn forget(
+pub(crate) async fn delete(
     tx: &mut Tx,
     project: ProjectId,
     external_id: &str,

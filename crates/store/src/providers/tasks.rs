@@ -75,18 +75,23 @@ pub async fn upsert(tx: &mut Tx, project: ProjectId, task: &NewTask) -> Result<U
     let links = to_json(&task.links);
     // An unchanged state still updates its time: older states may arrive later.
     let row = sqlx::query!(
-        r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels, links, source_updated_at)
+        r#"insert into tasks as t (id, project_id, external_id, title, status, assignee, labels,
+               links, source_updated_at)
            values ($1, $2, $3, $4, coalesce($5, 'unknown'), $6, $7, $8, coalesce($9, now()))
            on conflict (project_id, external_id) do update set
                (title, status, assignee, labels, links, source_updated_at, updated_at) = (
-                   select n.title, n.status, n.assignee, n.labels, n.links, excluded.source_updated_at,
+                   select n.title, n.status, n.assignee, n.labels, n.links,
+                       excluded.source_updated_at,
                        case when n is distinct from
                            row (t.title, t.status, t.assignee, t.labels, t.links)
                        then statement_timestamp() else t.updated_at end
                    from (select excluded.title,
-                       case when $10 or $5 is not null then excluded.status else t.status end as status,
-                       case when $10 or $6 is not null then excluded.assignee else t.assignee end as assignee,
-                       case when $10 or cardinality($7::text[]) > 0 then excluded.labels else t.labels end as labels,
+                       case when $10 or $5 is not null then excluded.status else t.status
+                           end as status,
+                       case when $10 or $6 is not null then excluded.assignee else t.assignee
+                           end as assignee,
+                       case when $10 or cardinality($7::text[]) > 0 then excluded.labels
+                           else t.labels end as labels,
                        case when $10 or $8 <> '[]' then excluded.links else t.links end as links) n)
            where (excluded.source_updated_at >= t.source_updated_at) is not false
            returning (xmax = 0) as "inserted!", updated_at = statement_timestamp() as "changed!""#,
@@ -129,9 +134,9 @@ pub async fn mark_deleted(
     tx: &mut Tx,
     project: ProjectId,
     external_id: &str,
-    gone_at: DateTime<Utc>,
+    deleted_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
-    let withdrawn = sqlx::query!(
+    let cleared = sqlx::query!(
         "insert into tasks (id, project_id, external_id, status, source_updated_at)
          values ($1, $2, $3, 'deleted', $4)
          on conflict (project_id, external_id) do update set
@@ -141,13 +146,13 @@ pub async fn mark_deleted(
         TaskId::generate().0,
         project.0,
         external_id,
-        gone_at
+        deleted_at
     )
     .execute(&mut *tx.0)
     .await?;
-    let is_deleted = withdrawn.rows_affected() == 1;
+    let is_deleted = cleared.rows_affected() == 1;
     if is_deleted {
-        forget_said(tx, project, external_id).await?;
+        delete_comments(tx, project, external_id).await?;
     }
     Ok(is_deleted)
 }
@@ -159,31 +164,33 @@ pub async fn mark_deleted(
 pub async fn mark_missing_deleted(
     tx: &mut Tx,
     project: ProjectId,
-    connection: IntegrationId,
+    integration: IntegrationId,
     external_id: &str,
     requested_at: DateTime<Utc>,
 ) -> Result<bool, Error> {
-    let withdrawn = sqlx::query!(
-        "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}', links = '[]',
+    let cleared = sqlx::query!(
+        "update tasks set title = '', status = 'deleted', assignee = null, labels = '{}',
+             links = '[]',
              updated_at = now()
-         where project_id = $1 and external_id = $2 and (source_updated_at <= $3) is not false and integration_id = $4",
+         where project_id = $1 and external_id = $2 and (source_updated_at <= $3) is not false
+             and integration_id = $4",
         project.0,
         external_id,
         requested_at,
-        connection.0
+        integration.0
     )
     .execute(&mut *tx.0)
     .await?;
-    let is_deleted = withdrawn.rows_affected() == 1;
+    let is_deleted = cleared.rows_affected() == 1;
     if is_deleted {
-        forget_said(tx, project, external_id).await?;
+        delete_comments(tx, project, external_id).await?;
     }
     Ok(is_deleted)
 }
 
 /// Deletes the documents of a task's comments, and the state of our own comment.
-async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
-    task_comments::forget(tx, project, external_id).await?;
+async fn delete_comments(tx: &mut Tx, project: ProjectId, external_id: &str) -> Result<(), Error> {
+    task_comments::delete(tx, project, external_id).await?;
     sqlx::query!(
         "delete from docs where project_id = $1 and doc_id = $2 and source like 'tracker:%'",
         project.0,
@@ -197,14 +204,15 @@ async fn forget_said(tx: &mut Tx, project: ProjectId, external_id: &str) -> Resu
 /// Clears the content of a task and of its comments, from any source; returns `None` if there is
 /// none. The row stays for what is linked to it, and so that a delayed older state does not restore
 /// the task.
-pub async fn forget(
+pub async fn erase(
     tx: &mut Tx,
     project: ProjectId,
     external_id: &str,
 ) -> Result<Option<TaskId>, Error> {
     let id = sqlx::query_scalar!(
         "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
-             links = '[]', updated_at = now(), source_updated_at = greatest(source_updated_at, now())
+             links = '[]', updated_at = now(), source_updated_at = greatest(source_updated_at,
+                 now())
          where project_id = $1 and external_id = $2 returning id",
         project.0,
         external_id
@@ -212,7 +220,7 @@ pub async fn forget(
     .fetch_optional(&mut *tx.0)
     .await?;
     if id.is_some() {
-        forget_said(tx, project, external_id).await?;
+        delete_comments(tx, project, external_id).await?;
     }
     Ok(id.map(TaskId::from))
 }

@@ -12,8 +12,8 @@ use crate::{Error, Store, Tx, policies};
 
 pub(crate) use deliveries::prune;
 pub use deliveries::{
-    Delivery, DeliveryFilter, JOB, JOB_STARTS, NewWebhookDelivery, Outcome, PendingBatch,
-    PendingDelivery, deliveries, delivery, insert_delivery, is_waiting, lock_pending,
+    Delivery, DeliveryFilter, JOB, JOB_ATTEMPTS, NewWebhookDelivery, Outcome, PendingBatch,
+    PendingDelivery, deliveries, delivery, insert_delivery, is_pending, lock_pending,
     mark_completed, replay,
 };
 
@@ -55,15 +55,16 @@ pub async fn create(
     project: ProjectId,
     id: WebhookId,
     source: Provider,
-    sealed: &[u8],
+    ciphertext: &[u8],
 ) -> Result<(), Error> {
-    let creator = tx.1.entry.map(|entry| entry.principal.0);
+    let creator = tx.principal().map(|user| user.0);
     sqlx::query!(
-        "insert into webhooks (id, project_id, provider, secret, created_by) values ($1, $2, $3, $4, $5)",
+        "insert into webhooks (id, project_id, provider, secret, created_by)
+             values ($1, $2, $3, $4, $5)",
         id.0,
         project.0,
         source.as_str(),
-        sealed,
+        ciphertext,
         creator
     )
     .execute(&mut *tx.0)
@@ -77,16 +78,18 @@ pub async fn rotate_secret(
     tx: &mut Tx,
     project: ProjectId,
     id: WebhookId,
-    sealed: &[u8],
+    ciphertext: &[u8],
     previous_valid_for: Duration,
 ) -> Result<Option<Provider>, Error> {
     let source = sqlx::query_scalar!(
-        "update webhooks set secret = $3, previous_secret = case when $4::float8 > 0 then secret end,
-             previous_secret_expires_at = case when $4 > 0 then now() + make_interval(secs => $4) end
+        "update webhooks set secret = $3, previous_secret = case when $4::float8 > 0 then secret
+             end,
+             previous_secret_expires_at = case when $4 > 0 then now() + make_interval(secs => $4)
+                 end
          where project_id = $1 and id = $2 returning provider",
         project.0,
         id.0,
-        sealed,
+        ciphertext,
         previous_valid_for.as_secs_f64()
     )
     .fetch_optional(&mut *tx.0)
@@ -113,11 +116,14 @@ pub async fn remove(
 /// Returns the webhooks of a project, in the order of creation.
 pub async fn list(store: &Store, project: ProjectId) -> Result<Vec<Webhook>, Error> {
     let rows = sqlx::query!(
-        r#"select h.id, h.provider, h.created_at, u.login as "created_by?", d.received_at as "last_delivery_at?",
-               case when h.previous_secret_expires_at > now() then h.previous_secret_expires_at end as previous_secret_expires_at
+        r#"select h.id, h.provider, h.created_at, u.login as "created_by?",
+               d.received_at as "last_delivery_at?",
+               case when h.previous_secret_expires_at > now() then h.previous_secret_expires_at
+                   end as previous_secret_expires_at
            from webhooks h left join users u on u.id = h.created_by
            left join lateral (
-               select received_at from webhook_deliveries d where d.webhook_id = h.id order by d.id desc limit 1
+               select received_at from webhook_deliveries d where d.webhook_id = h.id
+                   order by d.id desc limit 1
            ) d on true
            where h.project_id = $1 order by h.id"#,
         project.0
@@ -166,7 +172,8 @@ pub async fn find_for_receipt(
 /// Deletes expired previous secrets of all projects.
 pub(crate) async fn delete_expired_secrets(store: &Store) -> Result<(), Error> {
     sqlx::query!(
-        "update webhooks set previous_secret = null, previous_secret_expires_at = null where previous_secret_expires_at < now()"
+        "update webhooks set previous_secret = null, previous_secret_expires_at = null
+             where previous_secret_expires_at < now()"
     )
     .execute(&mut *store.plain().await?)
     .await?;

@@ -48,7 +48,8 @@ pub async fn read_after(store: &Store, cursor: FeedCursor, limit: i64) -> Result
                   f.txid::text::bigint as txid, f.seq as "seq?", f.passage_id as "passage_id?"
            from (values (1)) as always
            left join lateral (
-               select txid, seq, passage_id from change_feed where (txid, seq) > ($1::text::xid8, $2)
+               select txid, seq, passage_id from change_feed where (txid, seq) > ($1::text::xid8,
+                   $2)
                order by txid, seq limit $3) f on true
            order by f.txid, f.seq"#,
         cursor.txid.to_string(),

@@ -70,7 +70,8 @@ pub struct Commit {
 pub async fn position(store: &Store, repository: RepositoryId) -> Result<Position, Error> {
     let row = sqlx::query_as!(
         Position,
-        "select history_ref as sha, history_masking_fingerprint as masking_fingerprint from repositories where id = $1",
+        "select history_ref as sha, history_masking_fingerprint as masking_fingerprint
+             from repositories where id = $1",
         repository.0
     )
     .fetch_optional(&mut *store.read().await?)
@@ -107,8 +108,8 @@ pub async fn known(store: &Store, repository: RepositoryId) -> Result<HashSet<St
     Ok(shas.into_iter().collect())
 }
 
-/// Stores commits with their passages; stored ones stay as they are. [`touch`] stores their files.
-/// Returns the number of new passages.
+/// Stores commits with their passages; stored ones stay as they are. [`insert_files`] stores their
+/// files. Returns the number of new passages.
 pub async fn insert(
     tx: &mut Tx,
     repository: &Repository,
@@ -120,7 +121,8 @@ pub async fn insert(
     let times: Vec<_> = commits.iter().map(|commit| commit.committed_at).collect();
     let trusts: Vec<&str> = commits.iter().map(|commit| commit.trust.as_str()).collect();
     let stored = sqlx::query!(
-        "insert into history_commits (id, project_id, repository_id, sha, subject, committed_at, trust)
+        "insert into history_commits (id, project_id, repository_id, sha, subject, committed_at,
+             trust)
          select c.id, $1, $2, c.sha, c.subject, c.committed_at, c.trust
          from unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::text[])
              as c (id, sha, subject, committed_at, trust)
@@ -184,7 +186,7 @@ async fn insert_passages(
 
 /// Stores which files the commits touched. Commits that are not stored and deleted files are
 /// skipped.
-pub async fn touch(
+pub async fn insert_files(
     tx: &mut Tx,
     repository: &Repository,
     commits: &[NewCommit],
@@ -210,7 +212,7 @@ pub async fn touch(
 }
 
 /// Deletes which files the commits of a repository touched, before all of it is stored again.
-pub async fn untouch_all(tx: &mut Tx, repository: RepositoryId) -> Result<(), Error> {
+pub async fn delete_files(tx: &mut Tx, repository: RepositoryId) -> Result<(), Error> {
     sqlx::query!(
         "delete from history_commit_files t using history_commits c
          where c.id = t.commit_id and c.repository_id = $1",

@@ -22,7 +22,8 @@ pub use write::{PassageSource, put_only, put_only_for, remove, replace};
 pub async fn indexed(store: &Store, ids: &[PassageId]) -> Result<Vec<IndexedPassage>, Error> {
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query!(
-        r#"select id, project_id, private_to, source_kind as "source_kind!", record_kind, title, location, symbols,
+        r#"select id, project_id, private_to, source_kind as "source_kind!", record_kind, title,
+               location, symbols,
                   scope, tags, language, author, context, text
            from passages where id = any($1)"#,
         &ids

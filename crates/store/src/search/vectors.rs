@@ -17,9 +17,9 @@ pub use backlog::{
 pub use hnsw::{
     FlatVectors, create_hnsw_index, drop_orphaned_hnsw_indexes, list_flat_vectors, move_into_hnsw,
 };
-pub(crate) use hnsw::{Graphs, graphs};
-pub use nearest::{VectorPlacement, extent, near_to, nearest, nearest_in, nearest_of};
-pub use progress::{FailedPassage, Progress, failing, progress, retry_failed};
+pub(crate) use hnsw::{HnswSources, hnsw_cache};
+pub use nearest::{VectorPlacement, near_to, nearest, nearest_in, nearest_of, placement};
+pub use progress::{FailedPassage, Progress, list_failed, progress, retry_failed};
 
 /// The most dimensions of half precision that pgvector's HNSW index supports.
 const MAX_DIMENSIONS: i32 = 4_000;
@@ -50,9 +50,9 @@ pub async fn register_model(
         .filter(|dimensions| *dimensions <= MAX_DIMENSIONS)
         .ok_or_else(|| {
             Error::Unsuitable(format!(
-                "the embedding model \"{name}\" makes vectors of {dimensions} dimensions, and more than \
-                 {MAX_DIMENSIONS} can't be indexed; ask for shorter ones with embedding.dimensions, or \
-                 use another model"
+                "the embedding model \"{name}\" makes vectors of {dimensions} dimensions, and more \
+                 than {MAX_DIMENSIONS} can't be indexed; set embedding.dimensions to a lower \
+                 number, or use another model"
             ))
         })?;
     let mut tx = store.begin().await?;
@@ -69,8 +69,8 @@ pub async fn register_model(
     .await?;
     if model.dimensions != dimensions {
         return Err(Error::Unsuitable(format!(
-            "the embedding model \"{name}\" made vectors of {} dimensions before and makes {dimensions} now; \
-             give it another name in the configuration (embedding.name)",
+            "the embedding model \"{name}\" made vectors of {} dimensions before and makes \
+             {dimensions} now; give it another name in the configuration (embedding.name)",
             model.dimensions
         )));
     }

@@ -59,7 +59,8 @@ pub async fn begin_device(
     grant: &Device,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes, expires_at,
+        "insert into device_grants (device_code_hash, user_code_hash, client, requested_scopes,
+             expires_at,
              interval_seconds)
          values ($1, $2, $3, $4, $5, $6)",
         device.as_slice(),
@@ -78,7 +79,8 @@ pub async fn begin_device(
 pub async fn device(tx: &mut Tx, code: DeviceCodeKey<'_>) -> Result<Option<Device>, Error> {
     let (device, user_code) = hashes(code);
     let row = sqlx::query!(
-        "select client, requested_scopes, expires_at, interval_seconds, last_polled_at, state, user_id, scopes,
+        "select client, requested_scopes, expires_at, interval_seconds, last_polled_at, state,
+             user_id, scopes,
              session_id
          from device_grants where device_code_hash = $1 or user_code_hash = $2 for update",
         device,
@@ -117,7 +119,8 @@ pub async fn put_device(tx: &mut Tx, code: DeviceCodeKey<'_>, grant: &Device) ->
         DeviceState::Consumed => "consumed",
     };
     sqlx::query!(
-        "update device_grants set interval_seconds = $3, last_polled_at = $4, state = $5, user_id = $6,
+        "update device_grants set interval_seconds = $3, last_polled_at = $4, state = $5,
+             user_id = $6,
              scopes = $7, session_id = $8
          where device_code_hash = $1 or user_code_hash = $2",
         device,

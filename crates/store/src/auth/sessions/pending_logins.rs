@@ -11,7 +11,7 @@ pub async fn keep_pending(
     store: &Store,
     state: &SecretHash,
     provider: &str,
-    sealed: &[u8],
+    ciphertext: &[u8],
     expires_at: DateTime<Utc>,
 ) -> Result<(), Error> {
     sqlx::query!(
@@ -19,7 +19,7 @@ pub async fn keep_pending(
          values ($1, $2, $3, $4)",
         state.as_slice(),
         provider,
-        sealed,
+        ciphertext,
         expires_at
     )
     .execute(&mut *store.plain().await?)

@@ -48,7 +48,8 @@ pub struct Refresh {
 /// Returns the token with this hash, locked with its session until the transaction ends.
 pub async fn refresh(tx: &mut Tx, hash: &SecretHash) -> Result<Option<Refresh>, Error> {
     let row = sqlx::query!(
-        r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.used_at, s.expires_at as session_expires_at,
+        r#"select s.id, s.user_id, s.client, s.scopes, t.expires_at, t.used_at,
+               s.expires_at as session_expires_at,
                   (s.revoked_at is not null or u.disabled_at is not null) as "is_revoked!"
            from refresh_tokens t
            join sessions s on s.id = t.session_id

@@ -20,7 +20,8 @@ pub struct Key {
 /// Returns all keys, by the time from which they sign.
 pub async fn keys(store: &Store) -> Result<Vec<Key>, Error> {
     let rows = sqlx::query!(
-        "select public_key, private_key, active_from, retired_at from signing_keys order by active_from"
+        "select public_key, private_key, active_from, retired_at from signing_keys
+             order by active_from"
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;

@@ -9,7 +9,7 @@ use crate::{Error, Store, Tx};
 
 /// Returns the id at its source for a document of a record: the one under which the record has it,
 /// or else the document's own; if another record has that, one unique to this record.
-pub async fn id_behind(
+pub async fn id_for_record(
     tx: &mut Tx,
     project: ProjectId,
     doc: &NewDoc,
@@ -21,7 +21,8 @@ pub async fn id_behind(
                 where d.record_id = $4 and d.source = $2
                     and (d.doc_id = $3 or starts_with(d.doc_id, $3 || ':'))
                 order by d.id desc limit 1),
-               case when exists (select from docs d where d.project_id = $1 and d.source = $2 and d.doc_id = $3
+               case when exists (select from docs d where d.project_id = $1 and d.source = $2
+                   and d.doc_id = $3
                                      and d.record_id is not null)
                    then $3 || ':' || $4::uuid else $3 end) as "id!""#,
         project.0,
@@ -35,7 +36,7 @@ pub async fn id_behind(
 
 /// Assigns a document to a record. Search finds it while it finds the record, and it is deleted
 /// with the record.
-pub async fn put_behind(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
+pub async fn assign_to_record(tx: &mut Tx, id: DocId, record: RecordId) -> Result<(), Error> {
     sqlx::query!("update docs set record_id = $2 where id = $1", id.0, record.0)
         .execute(&mut *tx.0)
         .await?;
@@ -60,7 +61,7 @@ pub async fn transfer_superseded(tx: &mut Tx, from: RecordId, to: RecordId) -> R
 }
 
 /// Returns the newest document of each record that has one.
-pub async fn behind(
+pub async fn newest_of_records(
     store: &Store,
     records: &[RecordId],
 ) -> Result<HashMap<RecordId, DocId>, Error> {

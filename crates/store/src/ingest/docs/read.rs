@@ -26,7 +26,8 @@ pub async fn by_url(store: &Store, project: ProjectId, url: &str) -> Result<Opti
     let row = sqlx::query_as!(
         Row,
         "select id, source, doc_id, title, url, content, scope, tags, trust, updated_at
-         from docs where project_id = $1 and (url = $2 or doc_id = $2) and mc.is_doc_searchable(record_id)
+         from docs where project_id = $1 and (url = $2 or doc_id = $2)
+             and mc.is_doc_searchable(record_id)
          order by (url = $2) desc, updated_at desc limit 1",
         project.0,
         url
@@ -66,7 +67,8 @@ pub async fn titles_like(
 ) -> Result<Vec<String>, Error> {
     Ok(sqlx::query_scalar!(
         "select title from docs
-         where project_id = $1 and position(lower($2) in lower(title)) > 0 and mc.is_doc_searchable(record_id)
+         where project_id = $1 and position(lower($2) in lower(title)) > 0
+             and mc.is_doc_searchable(record_id)
          group by title order by length(title), title limit $3",
         project.0,
         part,
@@ -86,7 +88,8 @@ pub async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"select id, source, doc_id, title, url, '' as "content!", scope, tags, trust, updated_at
-           from docs where project_id = $1 and id > $2 and mc.is_doc_searchable(record_id) order by id limit $3"#,
+           from docs where project_id = $1 and id > $2 and mc.is_doc_searchable(record_id)
+               order by id limit $3"#,
         project.0,
         after.map_or_else(uuid::Uuid::nil, |id| id.0),
         limit

@@ -2,7 +2,7 @@
 
 use mc_domain::{IngestRunId, IngestStatus, ProjectId};
 
-use super::request::ask;
+use super::request::enqueue_job;
 use super::{Counts, IngestRun, fetch};
 use crate::error::word;
 use crate::{Error, Store, Tx};
@@ -11,11 +11,11 @@ use crate::{Error, Store, Tx};
 #[derive(Debug)]
 pub enum StartOutcome {
     /// The run is running.
-    Begun(Box<IngestRun>),
+    Started(Box<IngestRun>),
     /// Another run of the project is running; this one is enqueued again when that one ends.
-    Later,
+    Waiting,
     /// The run has ended or was deleted.
-    Over,
+    Ended,
 }
 
 /// Starts or resumes a run for `worker`, a name used once; a former worker loses the run. Runs of
@@ -23,9 +23,9 @@ pub enum StartOutcome {
 /// them.
 pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<StartOutcome, Error> {
     let mut tx = store.begin().await?;
-    let Some(project) = project_of(&mut tx, id).await? else { return Ok(StartOutcome::Over) };
+    let Some(project) = project_of(&mut tx, id).await? else { return Ok(StartOutcome::Ended) };
     lock_project_queue(&mut tx, project).await?;
-    let begun = sqlx::query!(
+    let started = sqlx::query!(
         r#"with due as (
                select r.id, r.started_at is not null as is_resumed from ingest_runs r
                where r.id = $1 and r.status in ('QUEUED', 'RUNNING') and r.attempt < r.max_attempts
@@ -40,26 +40,27 @@ pub async fn begin(store: &Store, id: IngestRunId, worker: &str) -> Result<Start
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    let turn = match begun {
-        Some(begun) => {
+    let outcome = match started {
+        Some(started) => {
             let ingest = fetch(&mut *tx.0, id).await?.ok_or(Error::Gone)?;
-            StartOutcome::Begun(Box::new(IngestRun { is_resumed: begun.is_resumed, ..ingest }))
+            StartOutcome::Started(Box::new(IngestRun { is_resumed: started.is_resumed, ..ingest }))
         }
-        None => refused(&mut tx, id, project).await?,
+        None => reject(&mut tx, id, project).await?,
     };
     tx.commit().await?;
-    Ok(turn)
+    Ok(outcome)
 }
 
 /// Returns why a run can't start, and fails one without attempts left.
-async fn refused(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome, Error> {
+async fn reject(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<StartOutcome, Error> {
     // A process that dies reports nothing, so its last attempt is detected here: a run that kills
     // its workers must not go on forever.
     let is_used_up = sqlx::query!(
         "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
              last_error = jsonb_build_object(
-                 'message', format('the process died in attempt %s of %s; its log may tell on which '
-                     'file: leave that out with .mcpignore, then ask for the run again',
+                 'message',
+                     format('the process died in attempt %s of %s; find the file in its '
+                     'log, exclude it with .mcpignore, then request the run again',
                      attempt, max_attempts),
                  'at', now(), 'attempt', attempt)
          where id = $1 and status in ('QUEUED', 'RUNNING') and attempt >= max_attempts",
@@ -69,7 +70,7 @@ async fn refused(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<Sta
     .await?;
     if is_used_up.rows_affected() == 1 {
         start_next(tx, project).await?;
-        return Ok(StartOutcome::Over);
+        return Ok(StartOutcome::Ended);
     }
     let waits = sqlx::query!(
         "update ingest_runs set job_id = null where id = $1 and status = 'QUEUED'",
@@ -77,7 +78,7 @@ async fn refused(tx: &mut Tx, id: IngestRunId, project: ProjectId) -> Result<Sta
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(if waits.rows_affected() == 1 { StartOutcome::Later } else { StartOutcome::Over })
+    Ok(if waits.rows_affected() == 1 { StartOutcome::Waiting } else { StartOutcome::Ended })
 }
 
 async fn project_of(tx: &mut Tx, id: IngestRunId) -> Result<Option<ProjectId>, Error> {
@@ -111,7 +112,7 @@ pub(super) async fn start_next(tx: &mut Tx, project: ProjectId) -> Result<(), Er
     .fetch_optional(&mut *tx.0)
     .await?;
     if let Some(next) = next {
-        ask(tx, next).await?;
+        enqueue_job(tx, next).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mc_domain::{AuditAction, IngestRunId, RepositoryId};
 
-use super::{IngestRun, JOB, JOB_STARTS, fetch};
+use super::{IngestRun, JOB, JOB_ATTEMPTS, fetch};
 use crate::audit::{self, Chain, NewEvent};
 use crate::jobs::{self, NewJob};
 use crate::repositories::{self, Repository};
@@ -73,7 +73,8 @@ pub async fn has_indexed(
 ) -> Result<bool, Error> {
     let has_read = sqlx::query_scalar!(
         r#"select r.source_ref = $2 and not exists (
-               select from ingest_runs o where o.repository_id = r.id and o.status in ('QUEUED', 'RUNNING'))
+               select from ingest_runs o where o.repository_id = r.id and o.status in ('QUEUED',
+                   'RUNNING'))
                as "has_read!"
            from repositories r where r.id = $1"#,
         repository.0,
@@ -92,7 +93,8 @@ pub async fn has_failed(
     ago: Duration,
 ) -> Result<bool, Error> {
     let has_failed = sqlx::query_scalar!(
-        r#"select status = 'FAILED' and coalesce(completed_at, queued_at) <= now() - make_interval(secs => $3)
+        r#"select status = 'FAILED' and coalesce(completed_at,
+               queued_at) <= now() - make_interval(secs => $3)
                as "has_failed!"
            from ingest_runs where repository_id = $1 and requested_ref = $2
            order by queued_at desc limit 1"#,
@@ -120,21 +122,21 @@ async fn insert(
     )
     .fetch_one(&mut *tx.0)
     .await?;
-    ask(tx, id).await?;
-    let actor = tx.1.entry.map(|entry| entry.principal);
+    enqueue_job(tx, id).await?;
+    let actor = tx.principal();
     let event = NewEvent::new(AuditAction::IngestRunRequested, id);
     audit::add(tx, Chain::Project(repository.project_id), actor, &[event]);
     Ok(id)
 }
 
 /// Enqueues the job of a run.
-pub(super) async fn ask(tx: &mut Tx, id: uuid::Uuid) -> Result<(), Error> {
+pub(super) async fn enqueue_job(tx: &mut Tx, id: uuid::Uuid) -> Result<(), Error> {
     let job = NewJob {
         kind: JOB,
         unique_key: None,
         args: serde_json::json!({ "run": id }),
         delay: Duration::ZERO,
-        max_attempts: i32::from(JOB_STARTS),
+        max_attempts: i32::from(JOB_ATTEMPTS),
     };
     let job = jobs::enqueue(tx, &job).await?;
     sqlx::query!("update ingest_runs set job_id = $2 where id = $1", id, job)

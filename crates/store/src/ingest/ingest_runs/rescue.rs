@@ -11,9 +11,10 @@ pub async fn rescue_orphans(store: &Store) -> Result<u64, Error> {
     let abandoned = sqlx::query!(
         r#"update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
                last_error = jsonb_build_object(
-                   'message', 'its job was given up or thrown away (memory-copilot jobs list); ask for the run again',
+                   'message', 'the job was discarded or deleted; request the run again',
                    'at', now(), 'attempt', attempt)
-           where status in ('QUEUED', 'RUNNING') and job_id is not null and not mc.is_job_active(job_id)
+           where status in ('QUEUED', 'RUNNING') and job_id is not null
+               and not mc.is_job_active(job_id)
            returning project_id"#
     )
     .fetch_all(&mut *store.plain().await?)
@@ -53,7 +54,8 @@ pub(crate) async fn fail_for_deleted_job(tx: &mut Tx, job: &str) -> Result<(), E
     sqlx::query!(
         "update ingest_runs set status = 'FAILED', completed_at = now(), worker = null,
              last_error = jsonb_build_object(
-                 'message', 'its job was thrown away (memory-copilot jobs delete); ask for the run again',
+                 'message',
+                     'the job was deleted (memory-copilot jobs delete); request the run again',
                  'at', now(), 'attempt', attempt)
          where job_id = $1 and status in ('QUEUED', 'RUNNING')",
         job

@@ -53,7 +53,7 @@ pub async fn expire_records(
     grace: i32,
     limit: i64,
 ) -> Result<Vec<(RecordId, bool)>, Error> {
-    let retired = sqlx::query!(
+    let deleted = sqlx::query!(
         r#"with long_ago as (
                select id from memory_records
                where project_id = $1 and state in ('active', 'stale')
@@ -68,9 +68,9 @@ pub async fn expire_records(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let ids: Vec<_> = retired.iter().map(|row| row.id).collect();
+    let ids: Vec<_> = deleted.iter().map(|row| row.id).collect();
     delete_passages(tx, &ids).await?;
-    Ok(retired.into_iter().map(|row| (row.id.into(), row.is_shared)).collect())
+    Ok(deleted.into_iter().map(|row| (row.id.into(), row.is_shared)).collect())
 }
 
 /// Counts the items of a project that retention deletes within `within` days.
@@ -88,8 +88,10 @@ pub async fn due(store: &Store, project: ProjectId, within: i32) -> Result<Due, 
                      and b.created_at < k.until - make_interval(days => k.bundles)) as "bundles!",
                   (select count(*) from memory_records r where r.project_id = $1
                      and r.state in ('superseded', 'deleted')
-                     and r.updated_at < k.until - make_interval(days => k.records)) as "deleted_records!",
-                  (select count(*) from quarantine_items q where q.project_id = $1 and q.state = 'pending'
+                     and r.updated_at < k.until - make_interval(days => k.records)) as
+                         "deleted_records!",
+                  (select count(*) from quarantine_items q where q.project_id = $1
+                      and q.state = 'pending'
                      and q.expires_at < k.until) as "quarantine_items!",
                   (select count(*) from hygiene_runs h where h.project_id = $1
                      and h.requested_at < k.until - make_interval(days => k.reports)) as "reports!"

@@ -62,10 +62,10 @@ impl RetentionCategory {
 pub async fn purge(
     tx: &mut Tx,
     project: ProjectId,
-    what: RetentionCategory,
+    category: RetentionCategory,
     days: &RetentionDays,
 ) -> Result<u64, Error> {
-    match what {
+    match category {
         RetentionCategory::Bundles => purge_bundles(tx, project, days.bundles).await,
         RetentionCategory::DeletedRecords => purge_removed(tx, project, days.deleted_records).await,
         RetentionCategory::QuarantineItems => expire_quarantine_items(tx, project).await,
@@ -80,18 +80,19 @@ pub async fn purge(
 }
 
 async fn purge_bundles(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
-    let gone = sqlx::query!(
-        "delete from bundles where project_id = $1 and created_at < now() - make_interval(days => $2)",
+    let deleted = sqlx::query!(
+        "delete from bundles where project_id = $1
+             and created_at < now() - make_interval(days => $2)",
         project.0,
         i32::from(days)
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 async fn purge_removed(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from memory_records
          where project_id = $1 and state in ('superseded', 'deleted')
              and updated_at < now() - make_interval(days => $2)",
@@ -100,18 +101,20 @@ async fn purge_removed(tx: &mut Tx, project: ProjectId, days: u16) -> Result<u64
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 /// Deletes the content of expired undecided items and records audit events.
 async fn expire_quarantine_items(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let gone = quarantine::expire(tx, project).await?;
-    if !gone.is_empty() {
-        let events: Vec<_> =
-            gone.iter().map(|id| NewEvent::new(AuditAction::QuarantineItemExpired, id)).collect();
+    let deleted = quarantine::expire(tx, project).await?;
+    if !deleted.is_empty() {
+        let events: Vec<_> = deleted
+            .iter()
+            .map(|id| NewEvent::new(AuditAction::QuarantineItemExpired, id))
+            .collect();
         audit::add(tx, Chain::Project(project), None, &events);
     }
-    Ok(gone.len() as u64)
+    Ok(deleted.len() as u64)
 }
 
 /// Deletes pull requests first: a CI result is kept while a pull request names its commit.

@@ -58,18 +58,22 @@ pub async fn list_team(
     limit: i64,
 ) -> Result<Vec<RecordUsage>, Error> {
     let rows = sqlx::query!(
-        r#"select r.id, p.id as "passage?", r.kind, r.trust, r.is_ttl_explicit, r.recall_count, r.use_count, r.last_recalled_at, r.updated_at,
+        r#"select r.id, p.id as "passage?", r.kind, r.trust, r.is_ttl_explicit, r.recall_count,
+               r.use_count, r.last_recalled_at, r.updated_at,
                   r.open_count + r.cite_count + r.pull_request_count as "seen!",
                   (select count(*) from bundle_items i join bundles b on b.id = i.bundle_id
-                   where i.record_id = r.id and i.is_used is not true and b.created_at > r.updated_at
+                   where i.record_id = r.id and i.is_used is not true
+                       and b.created_at > r.updated_at
                      and b.feedback_at is not null
                      and exists (select from bundle_items o where o.bundle_id = b.id and o.is_used))
                       as "skip_count!",
                   (select max(c.checked_at) from record_citations c
-                   where c.record_id = r.id and r.state = 'stale' and c.verdict in ('drifted', 'orphaned'))
+                   where c.record_id = r.id and r.state = 'stale' and c.verdict in ('drifted',
+                       'orphaned'))
                       as broken_since
            from memory_records r left join passages p on p.record_id = r.id
-           where r.project_id = $1 and r.visibility = 'team' and r.state in ('active', 'stale') and r.ttl > now()
+           where r.project_id = $1 and r.visibility = 'team' and r.state in ('active', 'stale')
+               and r.ttl > now()
              and r.id > $2
            order by r.id limit $3"#,
         project.0,
@@ -103,17 +107,19 @@ pub async fn list_team(
 pub async fn delete_unused(
     tx: &mut Tx,
     project: ProjectId,
-    looked_at: &[RecordUsage],
+    judged: &[RecordUsage],
 ) -> Result<Vec<RecordId>, Error> {
-    let ids: Vec<_> = looked_at.iter().map(|usage| usage.id).collect();
+    let ids: Vec<_> = judged.iter().map(|usage| usage.id).collect();
     records::lock(tx, &ids).await?;
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-    let hits: Vec<_> = looked_at.iter().map(|usage| usage.recall_count).collect();
-    let changes: Vec<_> = looked_at.iter().map(|usage| usage.updated_at).collect();
-    let retired = sqlx::query_scalar!(
+    let hits: Vec<_> = judged.iter().map(|usage| usage.recall_count).collect();
+    let changes: Vec<_> = judged.iter().map(|usage| usage.updated_at).collect();
+    let deleted = sqlx::query_scalar!(
         "update memory_records r set state = 'deleted', updated_at = now()
-         from unnest($2::uuid[], $3::int[], $4::timestamptz[]) as seen (id, recall_count, updated_at)
-         where r.id = seen.id and r.project_id = $1 and r.recall_count = seen.recall_count and r.updated_at = seen.updated_at
+         from unnest($2::uuid[], $3::int[], $4::timestamptz[]) as seen (id, recall_count,
+             updated_at)
+         where r.id = seen.id and r.project_id = $1 and r.recall_count = seen.recall_count
+             and r.updated_at = seen.updated_at
              and r.visibility = 'team' and r.state in ('active', 'stale')
          returning r.id",
         project.0,
@@ -123,8 +129,8 @@ pub async fn delete_unused(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    delete_passages(tx, &retired).await?;
-    Ok(retired.into_iter().map(RecordId::from).collect())
+    delete_passages(tx, &deleted).await?;
+    Ok(deleted.into_iter().map(RecordId::from).collect())
 }
 
 /// Makes records that have not changed since they were judged proposals for reviewers, which recall
@@ -134,27 +140,31 @@ pub async fn delete_unused(
 pub async fn demote(
     tx: &mut Tx,
     project: ProjectId,
-    looked_at: &[(RecordUsage, DemotionReason)],
+    judged: &[(RecordUsage, DemotionReason)],
     days: u16,
 ) -> Result<Vec<RecordId>, Error> {
-    let ids: Vec<_> = looked_at.iter().map(|(usage, _)| usage.id).collect();
+    let ids: Vec<_> = judged.iter().map(|(usage, _)| usage.id).collect();
     records::lock(tx, &ids).await?;
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-    let hits: Vec<_> = looked_at.iter().map(|(usage, _)| usage.recall_count).collect();
-    let changes: Vec<_> = looked_at.iter().map(|(usage, _)| usage.updated_at).collect();
-    let against: Vec<_> = looked_at.iter().map(|(_, against)| json!(against)).collect();
-    let waiting = sqlx::query_scalar!(
-        "update memory_records r set visibility = 'proposed', demotion = seen.against, updated_at = now(),
+    let hits: Vec<_> = judged.iter().map(|(usage, _)| usage.recall_count).collect();
+    let changes: Vec<_> = judged.iter().map(|(usage, _)| usage.updated_at).collect();
+    let against: Vec<_> = judged.iter().map(|(_, against)| json!(against)).collect();
+    let demoted = sqlx::query_scalar!(
+        "update memory_records r set visibility = 'proposed', demotion = seen.against,
+             updated_at = now(),
              ttl = greatest(r.ttl, now() + make_interval(days => $6))
-         from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::jsonb[]) as seen (id, recall_count, updated_at, against)
-         where r.id = seen.id and r.project_id = $1 and r.recall_count = seen.recall_count and r.updated_at = seen.updated_at
+         from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::jsonb[]) as seen (id,
+             recall_count, updated_at, against)
+         where r.id = seen.id and r.project_id = $1 and r.recall_count = seen.recall_count
+             and r.updated_at = seen.updated_at
              and r.visibility = 'team' and r.state in ('active', 'stale')
              and not exists (
                  select from memory_records o
                  where o.amends_record_id = r.id and o.state in ('active', 'stale'))
              and not exists (
                  select from memory_records o
-                 where o.project_id = r.project_id and o.kind = r.kind and o.content_hash = r.content_hash
+                 where o.project_id = r.project_id and o.kind = r.kind
+                     and o.content_hash = r.content_hash
                      and o.visibility = 'proposed' and o.state in ('active', 'stale'))
          returning r.id",
         project.0,
@@ -166,8 +176,8 @@ pub async fn demote(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    delete_passages(tx, &waiting).await?;
-    Ok(waiting.into_iter().map(RecordId::from).collect())
+    delete_passages(tx, &demoted).await?;
+    Ok(demoted.into_iter().map(RecordId::from).collect())
 }
 
 /// Returns the reasons of those of the records that were demoted.

@@ -123,7 +123,8 @@ pub async fn paths_like(
     Ok(sqlx::query_scalar!(
         "select path from files
          where project_id = $1
-             and (position(lower($3) in lower(path)) > 0 or ($2 <> '' and starts_with(path, $2 || '/')))
+             and (position(lower($3) in lower(path)) > 0 or ($2 <> ''
+                 and starts_with(path, $2 || '/')))
          order by position(lower($3) in lower(path)) > 0 desc, length(path), path limit $4",
         project.0,
         directory,
@@ -147,7 +148,8 @@ pub async fn symbols_like(
         "select s.name, f.path
          from code_symbols s join files f on f.id = s.file_id
          where s.project_id = $1 and (position(lower($2) in lower(s.name)) > 0 or f.path = $3)
-         group by s.name, f.path order by f.path = $3 desc, length(s.name), s.name, f.path limit $4",
+         group by s.name, f.path order by f.path = $3 desc, length(s.name), s.name, f.path
+             limit $4",
         project.0,
         part,
         path,

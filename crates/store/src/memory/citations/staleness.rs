@@ -14,7 +14,7 @@ pub async fn derive_states(
     records: &[RecordId],
 ) -> Result<Vec<(RecordId, bool)>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
-    let turned = sqlx::query!(
+    let changed = sqlx::query!(
         r#"update memory_records r set state = case when v.bad then 'stale' else 'active' end
            from (select record_id, bool_or(verdict in ('drifted', 'orphaned')) as bad,
                         bool_and(verdict = 'fresh') as fresh
@@ -26,7 +26,7 @@ pub async fn derive_states(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    Ok(turned.into_iter().map(|row| (row.id.into(), row.stale)).collect())
+    Ok(changed.into_iter().map(|row| (row.id.into(), row.stale)).collect())
 }
 
 /// Derives the state of a record from its current citations alone, after its citations were
@@ -57,7 +57,8 @@ pub async fn reset_content_hashes(
              and c.project_id = f.project_id and c.file_path = f.path
              and c.verdict = 'fresh' and c.checked_at > f.updated_at
              and not exists (select from files o
-                             where o.project_id = f.project_id and o.path = f.path and o.id <> f.id)",
+                             where o.project_id = f.project_id and o.path = f.path
+                                 and o.id <> f.id)",
         repository.id.0,
         path
     )

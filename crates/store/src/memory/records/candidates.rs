@@ -67,15 +67,15 @@ pub async fn candidates(
     let hashes: Vec<_> = texts.iter().map(|text| text.content_hash.to_vec()).collect();
     let simhashes: Vec<_> = texts.iter().map(|text| text.simhash.cast_signed()).collect();
     let vectors: Option<Vec<&[f32]>> = texts.iter().map(|text| text.vector).collect();
-    let asked = model.zip(vectors);
+    let compared_vectors = model.zip(vectors);
     let (model, dimensions) =
-        asked.as_ref().map_or((None, 0), |((m, _), _)| (Some(m.id), m.dimensions));
+        compared_vectors.as_ref().map_or((None, 0), |((m, _), _)| (Some(m.id), m.dimensions));
     let is_in_graph =
-        asked.as_ref().is_some_and(|((_, extent), _)| *extent != VectorPlacement::Heap);
+        compared_vectors.as_ref().is_some_and(|((_, extent), _)| *extent != VectorPlacement::Flat);
     // One array, since arrays of arrays can't be unnested by one level.
-    let numbers = asked.map(|(_, vectors)| vectors.concat());
+    let numbers = compared_vectors.map(|(_, vectors)| vectors.concat());
     if is_in_graph {
-        raw_sql(Planning::Graph.within()).execute(&mut *tx.0).await?;
+        raw_sql(Planning::Hnsw.within()).execute(&mut *tx.0).await?;
     }
     let kinds: Vec<_> = RecordKind::ALL.iter().map(|kind| kind.as_str()).collect();
     let statement =
@@ -106,8 +106,10 @@ pub async fn candidates(
             content_hash: row.content_hash,
             similarity,
         };
-        let of = usize::try_from(row.n - 1).ok().and_then(|at| found.get_mut(at));
-        of.ok_or_else(|| Error::Unreadable("a candidate of no text".into()))?.push(candidate);
+        let candidates = usize::try_from(row.n - 1).ok().and_then(|at| found.get_mut(at));
+        candidates
+            .ok_or_else(|| Error::Unreadable("a candidate without its text".into()))?
+            .push(candidate);
     }
     Ok(found)
 }
@@ -125,12 +127,12 @@ struct Row {
 /// Returns the statement; `in_hnsw` has the vectors' dimensions if some of them are in the
 /// project's HNSW index.
 fn candidates_sql(in_hnsw: Option<i32>) -> String {
-    let compared = |of| {
+    let compared = |condition| {
         format!(
             "(select passage_id from
                  (select passage_id, embedding <=> asked.vector as distance
                   from embeddings
-                  where model_id = $5 and project_id = $1 and source_kind = 'memory' {of}
+                  where model_id = $5 and project_id = $1 and source_kind = 'memory' {condition}
                     and private_to is not distinct from $9
                   offset 0) as vectors
               order by distance limit $7)"
@@ -171,7 +173,8 @@ fn candidates_sql(in_hnsw: Option<i32>) -> String {
                and kind = any($11) and visibility = $8 and private_to is not distinct from $9
              union
              (select id from
-                 (select id, bit_count((simhash # asked.simhash)::bit(64)) as bits from memory_records
+                 (select id, bit_count((simhash # asked.simhash)::bit(64)) as bits
+                     from memory_records
                   where project_id = $1 and state in ('active', 'stale')
                     and visibility = $8 and private_to is not distinct from $9
                   order by id desc limit {FINGERPRINTS_MAX}) as fingerprints

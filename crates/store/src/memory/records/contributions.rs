@@ -41,13 +41,14 @@ impl Contributor {
 }
 
 /// Adds a contribution to the present version of a record.
-pub async fn contributed(
+pub async fn insert_contribution(
     tx: &mut Tx,
     record: RecordId,
     origin: &RecordSource,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "insert into record_contributions (project_id, record_id, version, saved_by, source, private_to)
+        "insert into record_contributions (project_id, record_id, version, saved_by, source,
+             private_to)
          select project_id, id, version, $2, $3, private_to from memory_records where id = $1",
         record.0,
         origin.saved_by.map(|user| user.0),
@@ -59,7 +60,7 @@ pub async fn contributed(
 }
 
 /// Most sources of the same text that are stored for one user.
-const SOURCES_OF_ONE: i64 = 16;
+const SOURCES_MAX: i64 = 16;
 
 /// Adds a contribution that states the record's present content again. Returns `false` if it is
 /// stored already, or if the author has reached the limit of sources.
@@ -68,8 +69,9 @@ pub async fn add_contribution(
     record: RecordId,
     origin: &RecordSource,
 ) -> Result<bool, Error> {
-    let noted = sqlx::query!(
-        "insert into record_contributions (project_id, record_id, version, saved_by, source, private_to)
+    let inserted = sqlx::query!(
+        "insert into record_contributions (project_id, record_id, version, saved_by, source,
+             private_to)
          select r.project_id, r.id, r.version, $2, $3, r.private_to from memory_records r
          where r.id = $1 and $4 > (
              select case when bool_or(s.source = $3) then $4 else count(*) end
@@ -78,11 +80,11 @@ pub async fn add_contribution(
         record.0,
         origin.saved_by.map(|user| user.0),
         origin.source,
-        SOURCES_OF_ONE
+        SOURCES_MAX
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(noted.rows_affected() > 0)
+    Ok(inserted.rows_affected() > 0)
 }
 
 /// Returns the contributions to a record, oldest first.
@@ -120,7 +122,7 @@ pub struct AffectedRecords {
 
 /// Returns the records of the project, live or not, that a contributor contributed to, ordered by
 /// id.
-pub async fn records_of(
+pub async fn list_by_contributor(
     tx: &mut Tx,
     project: ProjectId,
     contributor: &Contributor,
@@ -142,13 +144,13 @@ pub async fn records_of(
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let touched = rows.into_iter().map(|row| AffectedRecords {
+    let affected = rows.into_iter().map(|row| AffectedRecords {
         id: row.id.into(),
         others: row.others,
         version: row.version,
         theirs: row.theirs,
     });
-    Ok(touched.collect())
+    Ok(affected.collect())
 }
 
 /// Deletes a contributor's contributions to a record, and the versions that only this contributor
@@ -156,7 +158,7 @@ pub async fn records_of(
 pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) -> Result<(), Error> {
     let (user, source) = contributor.columns();
     if let Some(user) = user {
-        leave_docs(tx, record, user).await?;
+        reassign_docs(tx, record, user).await?;
     }
     sqlx::query!(
         "delete from record_versions v where v.record_id = $1
@@ -189,7 +191,7 @@ pub async fn forget(tx: &mut Tx, record: RecordId, contributor: &Contributor) ->
 /// `saved_at`; together they tell which version the document is the whole text of. A document
 /// transferred from another record matches no contribution: it goes to the users who joined this
 /// record in the same transaction as this user.
-async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(), Error> {
+async fn reassign_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(), Error> {
     sqlx::query!(
         "with said as (
              select version, content from memory_records where id = $1
@@ -201,10 +203,12 @@ async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(
              from docs d where d.record_id = $1 and d.saved_by = $2),
          shared as (
              select distinct on (t.id) t.id, s.saved_by
-             from theirs t join record_contributions s on s.record_id = $1 and s.saved_by is distinct from $2
+             from theirs t join record_contributions s on s.record_id = $1 and s.saved_by
+                 is distinct from $2
              where case when t.version is null
                  then exists (select from record_contributions o
-                              where o.record_id = $1 and o.saved_by = $2 and o.saved_at = s.saved_at)
+                              where o.record_id = $1 and o.saved_by = $2
+                                  and o.saved_at = s.saved_at)
                  else s.version = t.version
                      or exists (select from said a join said b on a.content = b.content
                                 where a.version = s.version and b.version = t.version) end
@@ -219,7 +223,7 @@ async fn leave_docs(tx: &mut Tx, record: RecordId, user: uuid::Uuid) -> Result<(
 }
 
 /// Returns the records that are superseded by one of these.
-pub async fn replaced_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>, Error> {
+pub async fn list_superseded_by(tx: &mut Tx, records: &[RecordId]) -> Result<Vec<RecordId>, Error> {
     let ids: Vec<_> = records.iter().map(|id| id.0).collect();
     let replaced =
         sqlx::query_scalar!("select id from memory_records where superseded_by = any($1)", &ids)
@@ -267,7 +271,7 @@ pub async fn delete_history(tx: &mut Tx, id: RecordId) -> Result<(), Error> {
 }
 
 /// Returns another live record of the same audience with the same content.
-pub async fn same(
+pub async fn find_same(
     tx: &mut Tx,
     record: &Record,
     body: &RecordBody,
@@ -289,7 +293,7 @@ pub async fn same(
 }
 
 /// Returns the authors and sources of a record within the transaction, oldest first.
-pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>, Error> {
+pub async fn list_sources(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>, Error> {
     let rows = sqlx::query!(
         "select saved_by, source from record_contributions where record_id = $1 order by id",
         record.0
@@ -307,20 +311,21 @@ pub async fn origins(tx: &mut Tx, record: RecordId) -> Result<Vec<RecordSource>,
 pub async fn rewrite(
     tx: &mut Tx,
     id: RecordId,
-    said: &Version,
+    version: &Version,
     body: &RecordBody,
 ) -> Result<(), Error> {
     sqlx::query!(
         "with rewritten as (
              update memory_records set title = $3, content = $4, scope = $5, tags = $6, meta = $7,
-                 content_hash = $8, simhash = $9, kind = $10, owner = $11, ttl = $12, is_ttl_explicit = $13,
+                 content_hash = $8, simhash = $9, kind = $10, owner = $11, ttl = $12,
+                     is_ttl_explicit = $13,
                  trust = $14, version = version + 1, updated_at = now()
              where id = $1 returning version),
          said_now as (delete from record_versions where record_id = $1 and version = $2)
          update record_contributions s set version = r.version from rewritten r
          where s.record_id = $1 and s.version = $2",
         id.0,
-        said.version,
+        version.version,
         body.title.as_str(),
         body.content.as_str(),
         &body.scope,
@@ -332,7 +337,7 @@ pub async fn rewrite(
         body.owner,
         body.ttl,
         body.is_ttl_explicit,
-        said.trust.min(Trust::Team).as_str()
+        version.trust.min(Trust::Team).as_str()
     )
     .execute(&mut *tx.0)
     .await?;
@@ -346,14 +351,14 @@ pub async fn forget_dialogs(
     contributor: &Contributor,
 ) -> Result<u64, Error> {
     let Contributor::User(user) = contributor else { return Ok(0) };
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from dialogs where project_id = $1 and saved_by = $2",
         project.0,
         user.0
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 /// Deletes the documents of a contributor, except files of repositories, which follow their
@@ -365,7 +370,7 @@ pub async fn forget_docs(
     contributor: &Contributor,
 ) -> Result<u64, Error> {
     let (user, source) = contributor.columns();
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from docs where project_id = $1 and file_id is null
              and (saved_by = $2 or source = $3)",
         project.0,
@@ -374,5 +379,5 @@ pub async fn forget_docs(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }

@@ -77,28 +77,35 @@ pub async fn create_all(
         Row,
         r#"with new as materialized (
                select * from jsonb_to_recordset($2) as new (
-                   n int, id uuid, task_id uuid, dialog_id uuid, kind text, title text, content text,
-                   scope text[], tags text[], owner text, ttl timestamptz, is_ttl_explicit bool, quality jsonb,
+                   n int, id uuid, task_id uuid, dialog_id uuid, kind text, title text,
+                       content text,
+                   scope text[], tags text[], owner text, ttl timestamptz, is_ttl_explicit bool,
+                       quality jsonb,
                    meta jsonb, content_hash bytea, simhash bigint, visibility text, private_to uuid,
                    trust text, amends_record_id uuid, saved_by uuid, source text, passage_id uuid,
                    passage_kind text, passage_title text, location text, symbols text[],
-                   passage_scope text[], passage_tags text[], language text, author text, context text,
+                   passage_scope text[], passage_tags text[], language text, author text,
+                       context text,
                    passage_text text, text_hash bytea, is_searchable bool)),
            record as (
                insert into memory_records (id, project_id, task_id, dialog_id, kind, title, content,
                    scope, tags, owner, ttl, is_ttl_explicit, quality, meta, content_hash, simhash,
                    visibility, private_to, trust, amends_record_id)
                select id, $1, task_id, dialog_id, kind, title, content, scope, tags, owner, ttl,
-                   is_ttl_explicit, quality, meta, content_hash, simhash, visibility, private_to, trust, amends_record_id
+                   is_ttl_explicit, quality, meta, content_hash, simhash, visibility, private_to,
+                       trust, amends_record_id
                from new
                returning *),
            origin as (
-               insert into record_contributions (project_id, record_id, version, saved_by, source, private_to)
+               insert into record_contributions (project_id, record_id, version, saved_by, source,
+                   private_to)
                select $1, id, 1, saved_by, source, private_to from new),
            passage as (
-               insert into passages (id, project_id, record_id, record_kind, title, location, symbols,
+               insert into passages (id, project_id, record_id, record_kind, title, location,
+                   symbols,
                    scope, tags, language, author, context, text, content_hash, private_to)
-               select passage_id, $1, id, passage_kind, passage_title, location, symbols, passage_scope,
+               select passage_id, $1, id, passage_kind, passage_title, location, symbols,
+                   passage_scope,
                    passage_tags, language, author, context, passage_text, text_hash, private_to
                from new where is_searchable),
            vector as (
@@ -110,9 +117,12 @@ pub async fn create_all(
            select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
                   r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl,
-                  r.is_ttl_explicit, r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust,
-                  r.amends_record_id, r.superseded_by, r.version, r.recall_count, r.use_count, r.created_at, r.updated_at,
-                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id, r.patch_sha) end as ci_status
+                  r.is_ttl_explicit, r.quality, r.meta, r.state, r.visibility, r.private_to,
+                      r.trust,
+                  r.amends_record_id, r.superseded_by, r.version, r.recall_count, r.use_count,
+                      r.created_at, r.updated_at,
+                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id,
+                      r.patch_sha) end as ci_status
            from record r join new on new.id = r.id order by new.n"#,
         project.0,
         Json(rows) as Json<Vec<Values<'_>>>,
@@ -167,9 +177,7 @@ struct Values<'a> {
 
 impl<'a> Values<'a> {
     fn of(n: i32, new: &NewRecord<'a>) -> Self {
-        let NewRecord {
-            id, body, access: standing, amends_record_id: amends, origin, passage, ..
-        } = *new;
+        let NewRecord { id, body, access, amends_record_id: amends, origin, passage, .. } = *new;
         Self {
             n,
             id: id.0,
@@ -188,9 +196,9 @@ impl<'a> Values<'a> {
             meta: &body.meta,
             content_hash: bytes(&body.content_hash),
             simhash: body.simhash.cast_signed(),
-            visibility: standing.visibility.as_str(),
-            private_to: standing.private_to.map(|user| user.0),
-            trust: standing.trust.as_str(),
+            visibility: access.visibility.as_str(),
+            private_to: access.private_to.map(|user| user.0),
+            trust: access.trust.as_str(),
             amends_record_id: amends.map(|record| record.0),
             saved_by: origin.saved_by.map(|user| user.0),
             source: &origin.source,
@@ -206,7 +214,7 @@ impl<'a> Values<'a> {
             context: passage.context.as_str(),
             passage_text: passage.text.as_str(),
             text_hash: bytes(&content_hash(passage)),
-            is_searchable: standing.visibility != Visibility::Proposed,
+            is_searchable: access.visibility != Visibility::Proposed,
         }
     }
 }

@@ -77,10 +77,14 @@ pub(super) async fn fetch(
         Row,
         r#"select r.id, r.project_id, r.task_id,
                   (select external_id from tasks t where t.id = r.task_id) as external_id,
-                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl, r.is_ttl_explicit,
-                  r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust, r.amends_record_id,
-                  r.superseded_by, r.version, r.recall_count, r.use_count, r.created_at, r.updated_at,
-                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id, r.patch_sha) end as ci_status
+                  r.dialog_id, r.kind, r.title, r.content, r.scope, r.tags, r.owner, r.ttl,
+                      r.is_ttl_explicit,
+                  r.quality, r.meta, r.state, r.visibility, r.private_to, r.trust,
+                      r.amends_record_id,
+                  r.superseded_by, r.version, r.recall_count, r.use_count, r.created_at,
+                      r.updated_at,
+                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id,
+                      r.patch_sha) end as ci_status
            from memory_records r where r.id = any($1)"#,
         &ids
     )

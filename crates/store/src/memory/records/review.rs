@@ -110,8 +110,10 @@ pub async fn share(tx: &mut Tx, id: RecordId, to: Promotion) -> Result<bool, Err
     let done = sqlx::query!(
         "update memory_records set visibility = $2, trust = coalesce($3, trust), private_to = null,
              amends_record_id = null, updated_at = now(), demotion = null,
-             ttl = case when demotion is null then ttl else greatest(ttl, now() + make_interval(days => $4)) end
-         where id = $1 and state in ('active', 'stale') and visibility <> 'team' and visibility <> $2",
+             ttl = case when demotion is null then ttl
+                 else greatest(ttl, now() + make_interval(days => $4)) end
+         where id = $1 and state in ('active', 'stale') and visibility <> 'team'
+             and visibility <> $2",
         id.0,
         visibility,
         trust.map(Trust::as_str),

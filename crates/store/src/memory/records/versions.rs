@@ -49,12 +49,13 @@ pub(super) async fn keep(
     change: &RecordUpdate<'_>,
 ) -> Result<bool, Error> {
     let RecordUpdate { body, trust, .. } = *change;
-    let cites_otherwise = match change.citations {
+    let citations_differ = match change.citations {
         Some(cited) => citations::differ(tx, record.id, cited).await?,
         None => false,
     };
-    let kept = sqlx::query!(
-        "insert into record_versions (record_id, project_id, version, kind, title, content, scope, tags,
+    let inserted = sqlx::query!(
+        "insert into record_versions (record_id, project_id, version, kind, title, content, scope,
+             tags,
              owner, ttl, is_ttl_explicit, trust, meta, citations, reason, changed_by)
          select r.id, r.project_id, r.version, r.kind, r.title, r.content, r.scope, r.tags,
                 r.owner, r.ttl, r.is_ttl_explicit, r.trust, r.meta,
@@ -72,7 +73,7 @@ pub(super) async fn keep(
         record.id.0,
         change.reason,
         change.changed_by,
-        cites_otherwise,
+        citations_differ,
         body.kind.as_str(),
         body.title.as_str(),
         body.content.as_str(),
@@ -85,7 +86,7 @@ pub(super) async fn keep(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(kept.rows_affected() > 0)
+    Ok(inserted.rows_affected() > 0)
 }
 
 /// Returns the versions of a record, newest first.
@@ -112,7 +113,8 @@ async fn fetch(
 ) -> Result<Vec<Version>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        "select version, kind, title, content, tags, scope, owner, ttl, is_ttl_explicit, trust, meta, reason,
+        "select version, kind, title, content, tags, scope, owner, ttl, is_ttl_explicit, trust,
+             meta, reason,
                 changed_by, changed_at
          from record_versions where record_id = $1 and ($2::int is null or version = $2)
          order by version desc limit $3",

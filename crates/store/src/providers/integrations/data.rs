@@ -24,7 +24,8 @@ pub async fn assign_integration(
     .execute(&mut *tx.0)
     .await?;
     sqlx::query!(
-        "update docs set integration_id = (select c.id from integrations c where c.project_id = $1 and c.id = $2)
+        "update docs set integration_id = (select c.id from integrations c where c.project_id = $1
+             and c.id = $2)
          where project_id = $1 and id = any($3) and integration_id is distinct from $2",
         project.0,
         id.0,
@@ -45,7 +46,8 @@ pub async fn assign_docs_integration(
 ) -> Result<(), Error> {
     sqlx::query!(
         "update docs set integration_id = $2
-         where project_id = $1 and source = $3 and doc_id = any($4) and integration_id is distinct from $2",
+         where project_id = $1 and source = $3 and doc_id = any($4) and integration_id is distinct
+             from $2",
         project.0,
         id.0,
         source,
@@ -65,7 +67,8 @@ pub async fn forget(
     id: IntegrationId,
 ) -> Result<(u64, u64), Error> {
     let tasks = sqlx::query!(
-        "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}', links = '[]',
+        "update tasks set title = '', status = 'unknown', assignee = null, labels = '{}',
+             links = '[]',
              updated_at = now(), source_updated_at = null, integration_id = null
          where project_id = $1 and integration_id = $2",
         project.0,
@@ -82,14 +85,14 @@ pub async fn forget_documents(
     project: ProjectId,
     id: IntegrationId,
 ) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from docs where project_id = $1 and integration_id = $2",
         project.0,
         id.0
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
 /// Deletes those of an integration's documents that have one of these ids at their source; returns
@@ -100,7 +103,7 @@ pub async fn delete_missing_docs(
     id: IntegrationId,
     doc_ids: &[String],
 ) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from docs where project_id = $1 and integration_id = $2 and doc_id = any($3)",
         project.0,
         id.0,
@@ -108,5 +111,5 @@ pub async fn delete_missing_docs(
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }

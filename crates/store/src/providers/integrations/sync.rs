@@ -14,15 +14,15 @@ use crate::{Error, Store, Tx, policies};
 /// Kind of the job that executes a sync; its argument is the integration's id.
 pub const JOB: &str = "sync_integration";
 /// Attempts of the job; few, because the integration is due again soon.
-pub const JOB_STARTS: u16 = 4;
+pub const JOB_ATTEMPTS: u16 = 4;
 /// Timeout of one job.
-pub const SYNC_TIME: Duration = Duration::from_mins(10);
+pub const SYNC_TIMEOUT: Duration = Duration::from_mins(10);
 /// Time without progress after which a started sync is due again.
-const HEARD_WITHIN: Duration = Duration::from_mins(15);
+const STALLED_AFTER: Duration = Duration::from_mins(15);
 /// Time between two reconciliations.
-const COMPARED_EVERY: Duration = Duration::from_hours(24);
+const RECONCILE_INTERVAL: Duration = Duration::from_hours(24);
 /// Most integrations that one call enqueues, the longest due first.
-const DUE_AT_ONCE: i64 = 1_000;
+const DUE_BATCH: i64 = 1_000;
 
 /// An integration as a sync needs it.
 #[derive(Debug, Clone)]
@@ -62,14 +62,15 @@ pub async fn request_sync(
     id: IntegrationId,
 ) -> Result<bool, Error> {
     // Locked first: of two concurrent requests, the second sees the job of the first.
-    let held = sqlx::query_scalar!(
-        "select job_id from integrations where project_id = $1 and id = $2 and not is_paused for update",
+    let job_id = sqlx::query_scalar!(
+        "select job_id from integrations where project_id = $1 and id = $2 and not is_paused
+             for update",
         project.0,
         id.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    let Some(job) = held else { return Ok(false) };
+    let Some(job) = job_id else { return Ok(false) };
     if jobs::is_due(tx, job.as_deref()).await? {
         return Ok(true);
     }
@@ -89,17 +90,18 @@ pub async fn request_sync(
 pub async fn request_wiki_syncs(tx: &mut Tx, project: ProjectId) -> Result<u32, Error> {
     // Locked in one order everywhere until the transaction ends.
     let wikis = sqlx::query_scalar!(
-        "select id from integrations where project_id = $1 and capability = $2 and not is_paused order by id",
+        "select id from integrations where project_id = $1 and capability = $2 and not is_paused
+             order by id",
         project.0,
         Capability::Pages.as_str()
     )
     .fetch_all(&mut *tx.0)
     .await?;
-    let mut asked = 0;
+    let mut enqueued = 0;
     for id in wikis {
-        asked += u32::from(request_sync(tx, project, id.into()).await?);
+        enqueued += u32::from(request_sync(tx, project, id.into()).await?);
     }
-    Ok(asked)
+    Ok(enqueued)
 }
 
 /// Enqueues a sync of each due integration of any project; returns how many are new. There is one
@@ -108,23 +110,24 @@ pub async fn enqueue_due_syncs(store: &Store) -> Result<u64, Error> {
     let due = sqlx::query!(
         "select id, next_sync_at from integrations where not is_paused and next_sync_at <= now()
          order by next_sync_at limit $1",
-        DUE_AT_ONCE
+        DUE_BATCH
     )
     .fetch_all(&mut *store.plain().await?)
     .await?;
-    let mut asked = 0;
-    for one in due {
+    let mut enqueued = 0;
+    for integration in due {
         let mut tx = store.begin().await?;
-        asked += u64::from(enqueue(&mut tx, one.id.into(), one.next_sync_at).await?);
+        enqueued +=
+            u64::from(enqueue(&mut tx, integration.id.into(), integration.next_sync_at).await?);
         tx.commit().await?;
     }
-    Ok(asked)
+    Ok(enqueued)
 }
 
 async fn enqueue(tx: &mut Tx, id: IntegrationId, due: DateTime<Utc>) -> Result<bool, Error> {
     let key = format!("{id} {}", due.timestamp_micros());
     let args = serde_json::json!({ "id": id });
-    let starts = i32::from(JOB_STARTS);
+    let starts = i32::from(JOB_ATTEMPTS);
     let job = NewJob {
         kind: JOB,
         unique_key: Some(&key),
@@ -143,17 +146,19 @@ async fn enqueue(tx: &mut Tx, id: IntegrationId, due: DateTime<Utc>) -> Result<b
 /// integration is due again later, even if the sync dies.
 pub async fn start_sync(store: &Store, id: IntegrationId) -> Result<Option<SyncTarget>, Error> {
     let row = sqlx::query!(
-        r#"update integrations c set next_sync_at = greatest(c.next_sync_at, now() + make_interval(secs => $3)),
+        r#"update integrations c set next_sync_at = greatest(c.next_sync_at,
+               now() + make_interval(secs => $3)),
                run_started_at = coalesce(c.run_started_at, now()),
                run_pages = case when c.run_started_at is null then 0 else c.run_pages end,
                run_items = case when c.run_started_at is null then 0 else c.run_items end
            from projects p where c.id = $1 and not c.is_paused and p.id = c.project_id
-           returning c.project_id, p.key, p.policy, c.connector, c.resource, c.capability, c.interval_minutes, c.include_comments,
+           returning c.project_id, p.key, p.policy, c.connector, c.resource, c.capability,
+               c.interval_minutes, c.include_comments,
                c.sync_state, c.consecutive_failures,
                c.reconciled_at < now() - make_interval(secs => $2) as "is_compared!""#,
         id.0,
-        COMPARED_EVERY.as_secs_f64(),
-        HEARD_WITHIN.as_secs_f64()
+        RECONCILE_INTERVAL.as_secs_f64(),
+        STALLED_AFTER.as_secs_f64()
     )
     .fetch_optional(&mut *store.plain().await?)
     .await?;
@@ -198,11 +203,12 @@ pub async fn advance(
 }
 
 /// Counts a page and its imported items, in the transaction that imports them.
-pub async fn count_items(tx: &mut Tx, id: IntegrationId, things: i64) -> Result<(), Error> {
+pub async fn count_items(tx: &mut Tx, id: IntegrationId, items: i64) -> Result<(), Error> {
     sqlx::query!(
-        "update integrations set run_pages = run_pages + 1, run_items = run_items + $2 where id = $1",
+        "update integrations set run_pages = run_pages + 1, run_items = run_items + $2
+             where id = $1",
         id.0,
-        things
+        items
     )
     .execute(&mut *tx.0)
     .await?;
@@ -224,8 +230,10 @@ pub async fn finish_sync(
     again_in: Duration,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update integrations set last_success_at = now(), last_error = null, consecutive_failures = 0,
-             next_sync_at = now() + make_interval(secs => $2), run_started_at = null, last_run_completed_at = now(),
+        "update integrations set last_success_at = now(), last_error = null,
+             consecutive_failures = 0,
+             next_sync_at = now() + make_interval(secs => $2), run_started_at = null,
+                 last_run_completed_at = now(),
              last_run_pages = run_pages, last_run_items = run_items
          where id = $1",
         id.0,
@@ -245,10 +253,13 @@ pub async fn reschedule(
     again_in: Duration,
 ) -> Result<(), Error> {
     sqlx::query!(
-        "update integrations set next_sync_at = now() + make_interval(secs => $3), last_error = coalesce($2, last_error),
-             consecutive_failures = consecutive_failures + case when $2::text is null then 0 else 1 end,
+        "update integrations set next_sync_at = now() + make_interval(secs => $3),
+             last_error = coalesce($2, last_error),
+             consecutive_failures = consecutive_failures + case when $2::text is null then 0 else 1
+                 end,
              run_started_at = case when $2::text is null then run_started_at end,
-             last_run_completed_at = case when $2::text is null then last_run_completed_at else now() end,
+             last_run_completed_at = case when $2::text is null then last_run_completed_at
+                 else now() end,
              last_run_pages = case when $2::text is null then last_run_pages else run_pages end,
              last_run_items = case when $2::text is null then last_run_items else run_items end
          where id = $1",

@@ -15,7 +15,7 @@ use crate::{Error, Store, Tx, policies};
 /// Kind of the job that processes a delivery; its argument is the delivery's id.
 pub const JOB: &str = "process_delivery";
 /// Attempts of the job; many, because the provider was told that the event was accepted.
-pub const JOB_STARTS: u16 = 12;
+pub const JOB_ATTEMPTS: u16 = 12;
 /// Days that a delivery is kept and duplicates of it are detected.
 const DELIVERY_DAYS: i32 = 14;
 
@@ -111,21 +111,22 @@ pub struct DeliveryFilter {
 /// Stores a delivery and enqueues its job, unless it is a duplicate.
 pub async fn insert_delivery(
     tx: &mut Tx,
-    hook: &WebhookCredentials,
+    webhook: &WebhookCredentials,
     delivery: &NewWebhookDelivery<'_>,
 ) -> Result<(), Error> {
     let state = match delivery.ignored {
         Some(_) => DeliveryState::Ignored,
         None => DeliveryState::Pending,
     };
-    let kept = sqlx::query!(
-        "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type, event, state, outcome, completed_at,
+    let inserted = sqlx::query!(
+        "insert into webhook_deliveries (id, project_id, webhook_id, external_id, event_type,
+             event, state, outcome, completed_at,
              body_mac)
          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $8::text is not null then now() end, $9)
          on conflict do nothing",
         delivery.id.0,
-        hook.project.0,
-        hook.id.0,
+        webhook.project.0,
+        webhook.id.0,
         delivery.external_id,
         delivery.event_type,
         delivery.event,
@@ -135,33 +136,40 @@ pub async fn insert_delivery(
     )
     .execute(&mut *tx.0)
     .await?;
-    if kept.rows_affected() == 1 && delivery.ignored.is_none() {
-        ask(tx, delivery.id).await?;
+    if inserted.rows_affected() == 1 && delivery.ignored.is_none() {
+        enqueue_job(tx, delivery.id).await?;
     }
     Ok(())
 }
 
 /// Enqueues the job of a delivery.
-async fn ask(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
+async fn enqueue_job(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
     let args = serde_json::json!({ "id": id });
-    let starts = i32::from(JOB_STARTS);
+    let max_attempts = i32::from(JOB_ATTEMPTS);
     jobs::enqueue(
         tx,
-        &NewJob { kind: JOB, unique_key: None, args, delay: Duration::ZERO, max_attempts: starts },
+        &NewJob {
+            kind: JOB,
+            unique_key: None,
+            args,
+            delay: Duration::ZERO,
+            max_attempts: max_attempts,
+        },
     )
     .await?;
     Ok(())
 }
 
 /// Returns whether a delivery is pending.
-pub async fn is_waiting(store: &Store, id: DeliveryId) -> Result<bool, Error> {
-    let is_waiting = sqlx::query_scalar!(
-        r#"select exists (select from webhook_deliveries where id = $1 and state = 'pending') as "is_waiting!""#,
+pub async fn is_pending(store: &Store, id: DeliveryId) -> Result<bool, Error> {
+    let is_pending = sqlx::query_scalar!(
+        r#"select exists (select from webhook_deliveries where id = $1
+               and state = 'pending') as "is_waiting!""#,
         id.0
     )
     .fetch_one(&mut *store.plain().await?)
     .await?;
-    Ok(is_waiting)
+    Ok(is_pending)
 }
 
 /// Returns the first `most` pending deliveries of the webhook of this delivery; `None` if it was
@@ -170,22 +178,23 @@ pub async fn is_waiting(store: &Store, id: DeliveryId) -> Result<bool, Error> {
 pub async fn lock_pending(
     tx: &mut Tx,
     id: DeliveryId,
-    most: i64,
+    limit: i64,
 ) -> Result<Option<PendingBatch>, Error> {
-    let of = sqlx::query!(
+    let webhook = sqlx::query!(
         "select h.id, h.project_id, h.provider, p.policy
-         from webhook_deliveries d join webhooks h on h.id = d.webhook_id join projects p on p.id = h.project_id
+         from webhook_deliveries d join webhooks h on h.id = d.webhook_id
+             join projects p on p.id = h.project_id
          where d.id = $1 for no key update of h",
         id.0
     )
     .fetch_optional(&mut *tx.0)
     .await?;
-    let Some(of) = of else { return Ok(None) };
+    let Some(webhook) = webhook else { return Ok(None) };
     let rows = sqlx::query!(
         "select id, event, received_at from webhook_deliveries
          where webhook_id = $1 and state = 'pending' order by id limit $2",
-        of.id,
-        most
+        webhook.id,
+        limit
     )
     .fetch_all(&mut *tx.0)
     .await?;
@@ -195,18 +204,18 @@ pub async fn lock_pending(
         received_at: row.received_at,
     });
     Ok(Some(PendingBatch {
-        project: of.project_id.into(),
-        policy: policies::read(of.policy)?,
-        provider: word(&of.provider)?,
+        project: webhook.project_id.into(),
+        policy: policies::read(webhook.policy)?,
+        provider: word(&webhook.provider)?,
         deliveries: deliveries.collect(),
     }))
 }
 
 /// Stores the results of pending deliveries.
 pub async fn mark_completed(tx: &mut Tx, outcomes: &[Outcome]) -> Result<(), Error> {
-    let ids: Vec<_> = outcomes.iter().map(|of| of.id.0).collect();
-    let states: Vec<_> = outcomes.iter().map(|of| of.state.as_str().to_owned()).collect();
-    let texts: Vec<_> = outcomes.iter().map(|of| of.text.clone()).collect();
+    let ids: Vec<_> = outcomes.iter().map(|webhook| webhook.id.0).collect();
+    let states: Vec<_> = outcomes.iter().map(|webhook| webhook.state.as_str().to_owned()).collect();
+    let texts: Vec<_> = outcomes.iter().map(|webhook| webhook.text.clone()).collect();
     sqlx::query!(
         "update webhook_deliveries d set state = o.state, outcome = o.outcome, completed_at = now()
          from unnest($1::uuid[], $2::text[], $3::text[]) o (id, state, outcome)
@@ -237,7 +246,7 @@ pub async fn replay(
     let found = select(&mut *tx.0, project, Some(id), DeliveryFilter::default(), 1).await?;
     let found = found.into_iter().next();
     if found.is_some() {
-        ask(tx, id).await?;
+        enqueue_job(tx, id).await?;
     }
     Ok(found)
 }
@@ -271,7 +280,8 @@ async fn select(
     limit: i64,
 ) -> Result<Vec<Delivery>, Error> {
     let rows = sqlx::query!(
-        r#"select d.id, d.webhook_id, h.provider, d.external_id, d.event_type, d.event, d.state, d.outcome,
+        r#"select d.id, d.webhook_id, h.provider, d.external_id, d.event_type, d.event, d.state,
+               d.outcome,
                d.received_at, d.completed_at
            from webhook_deliveries d join webhooks h on h.id = d.webhook_id
            where d.project_id = $1 and ($2::uuid is null or d.id = $2)
@@ -307,7 +317,7 @@ async fn select(
 
 /// Deletes deliveries of a project that are too old to detect duplicates of.
 pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error> {
-    let gone = sqlx::query!(
+    let deleted = sqlx::query!(
         "delete from webhook_deliveries
          where project_id = $1 and received_at < now() - make_interval(days => $2)",
         project.0,
@@ -315,5 +325,5 @@ pub(crate) async fn prune(tx: &mut Tx, project: ProjectId) -> Result<u64, Error>
     )
     .execute(&mut *tx.0)
     .await?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }

@@ -40,7 +40,7 @@ impl PassageFilter {
     pub fn searched_sources(&self) -> &[SourceKind] {
         match self.sources.as_slice() {
             [] => SourceKind::SEARCHED,
-            asked => asked,
+            kinds => kinds,
         }
     }
 

@@ -19,24 +19,32 @@ pub async fn load(
     let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
     let rows = sqlx::query_as!(
         Row,
-        r#"select p.id as "id!", p.project_id as "project_id!", p.private_to, p.source_kind as "source_kind!",
-                  p.record_kind as "record_kind!", p.title as "title!", coalesce(h.sha, p.location) as "place!",
-                  p.symbols as "symbols!", p.scope as "scope!", p.tags as "tags!", p.language as "language!",
-                  p.author as "author!", p.context as "context!", p.text as "text!", p.updated_at as "updated_at!",
+        r#"select p.id as "id!", p.project_id as "project_id!", p.private_to,
+               p.source_kind as "source_kind!",
+                  p.record_kind as "record_kind!", p.title as "title!", coalesce(h.sha,
+                      p.location) as "place!",
+                  p.symbols as "symbols!", p.scope as "scope!", p.tags as "tags!",
+                      p.language as "language!",
+                  p.author as "author!", p.context as "context!", p.text as "text!",
+                      p.updated_at as "updated_at!",
                   p.dialog_id, p.line_start as first_line, p.line_end as last_line,
                   r.id as "record_id?", r.kind as "kind?", r.state as "state?", r.ttl as "ttl?",
-                  r.trust as "trust?", r.recall_count as "hits?", r.use_count as "used?", r.open_count as "opened?",
-                  r.cite_count as "cited?", r.pull_request_count as "merged?", r.skip_count as "passed_over?", r.version as "version?", r.last_used_at,
+                  r.trust as "trust?", r.recall_count as "hits?", r.use_count as "used?",
+                      r.open_count as "opened?",
+                  r.cite_count as "cited?", r.pull_request_count as "merged?",
+                      r.skip_count as "passed_over?", r.version as "version?", r.last_used_at,
                   r.created_at as "record_created?", r.updated_at as "record_updated?",
                   r.meta as "meta?",
-                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id, r.patch_sha) end as ci,
+                  case when r.patch_sha is not null then mc.patch_ci_status(r.project_id,
+                      r.patch_sha) end as ci,
                   exists(select from record_citations m where m.record_id = r.id) as "cites!",
                   (select length(w.content) from docs w where w.record_id = r.id
                    order by w.id desc limit 1) as whole_chars,
                   (select s.source from record_contributions s
                    where s.record_id = r.id and s.version = r.version
                    order by s.id limit 1) as "record_source?",
-                  c.file_id as "file_id?", c.trust as "code_trust?", c.repository_id as "repository_id?",
+                  c.file_id as "file_id?", c.trust as "code_trust?",
+                      c.repository_id as "repository_id?",
                   c.chunk_index as "chunk_index?", c.line_start as "line_start?",
                   c.line_end as "line_end?", c.overlap_lines as "overlap_lines?",
                   c.chunk_hash as "chunk_hash?", c.span_hash as "span_hash?",
@@ -54,7 +62,8 @@ pub async fn load(
            where p.id = any($1) and p.project_id = $2
              and (r.id is null or (r.state in ('active', 'stale') and r.ttl > now()))
              and (d.record_id is null
-                  or (b.state in ('active', 'stale') and b.ttl > now() and b.visibility <> 'proposed'))"#,
+                  or (b.state in ('active', 'stale') and b.ttl > now()
+                      and b.visibility <> 'proposed'))"#,
         &ids,
         project.0
     )

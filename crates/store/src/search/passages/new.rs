@@ -53,14 +53,14 @@ impl NewPassage {
 pub fn embedding_text(
     source: SourceKind,
     title: &str,
-    place: &str,
+    location: &str,
     context: &str,
     text: &str,
 ) -> String {
     let title = if text.starts_with(title.trim_end_matches('…')) { "" } else { title };
     let parts = match source {
         SourceKind::Memory => [title, text, context],
-        _ if context.is_empty() => [place, title, text],
+        _ if context.is_empty() => [location, title, text],
         _ => [title, context, text],
     };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")

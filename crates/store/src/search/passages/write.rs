@@ -51,9 +51,11 @@ pub async fn replace(
             ids.push(insert(tx, project, source, ordinal, passage, &hash, None).await?);
         }
     }
-    let gone: Vec<_> = existing.iter().map(|e| e.id.0).collect();
-    if !gone.is_empty() {
-        sqlx::query!("delete from passages where id = any($1)", &gone).execute(&mut *tx.0).await?;
+    let obsolete: Vec<_> = existing.iter().map(|e| e.id.0).collect();
+    if !obsolete.is_empty() {
+        sqlx::query!("delete from passages where id = any($1)", &obsolete)
+            .execute(&mut *tx.0)
+            .await?;
     }
     Ok((ids, kept))
 }
@@ -126,7 +128,8 @@ pub async fn put_only_for(
 pub async fn remove(tx: &mut Tx, source: PassageSource) -> Result<(), Error> {
     let (record, dialog, doc, file) = columns(source);
     sqlx::query!(
-        "delete from passages where record_id = $1 or dialog_id = $2 or doc_id = $3 or file_id = $4",
+        "delete from passages where record_id = $1 or dialog_id = $2 or doc_id = $3
+             or file_id = $4",
         record,
         dialog,
         doc,

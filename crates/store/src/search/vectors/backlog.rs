@@ -78,8 +78,8 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
     let mut queued = 0;
     loop {
         queued += retry_on_deadlock(|| enqueue_free(store, model, passages)).await?;
-        let Some(held) = unqueued(store, model, passages).await? else { return Ok(queued) };
-        sqlx::query!("select from passages where id = $1 for key share", held)
+        let Some(locked) = unqueued(store, model, passages).await? else { return Ok(queued) };
+        sqlx::query!("select from passages where id = $1 for key share", locked)
             .execute(&mut *store.plain().await?)
             .await?;
     }
@@ -92,7 +92,8 @@ async fn enqueue_all(store: &Store, model: &Model, passages: &[Uuid]) -> Result<
 async fn enqueue_free(store: &Store, model: &Model, passages: &[Uuid]) -> Result<u64, Error> {
     let done = sqlx::query!(
         "insert into embedding_queue (passage_id, project_id, private_to, priority)
-         select p.id, p.project_id, p.private_to, case when p.commit_id is null then 0 else $3::smallint end
+         select p.id, p.project_id, p.private_to, case when p.commit_id is null then 0
+             else $3::smallint end
          from passages p
          where p.id = any($2) and not exists (select 1 from embeddings e where e.model_id = $1
              and e.passage_id = p.id and e.text_hash = p.content_hash)
@@ -147,7 +148,8 @@ pub async fn queue(
         r#"select count(*) filter (where q.attempts < $2) as "pending!",
                   count(*) filter (where q.attempts >= $2) as "failed_count!"
            from embedding_queue q join projects p on p.id = q.project_id
-           where ($1::uuid is null or q.project_id = $1) and mc.is_embedding_allowed(p.allowed_embedding_models, $3)"#,
+           where ($1::uuid is null or q.project_id = $1)
+               and mc.is_embedding_allowed(p.allowed_embedding_models, $3)"#,
         project.map(|project| project.0),
         FAILING_AFTER,
         is_remote
@@ -183,7 +185,8 @@ pub async fn take_backlog(
         r#"with put_off as (
                select q.passage_id from embedding_queue q
                where q.scheduled_at <= now() and q.project_id in (
-                   select p.id from projects p where not mc.is_embedding_allowed(p.allowed_embedding_models, $2))
+                   select p.id from projects p
+                       where not mc.is_embedding_allowed(p.allowed_embedding_models, $2))
                limit 1000 for update skip locked),
            later as (
                update embedding_queue q set scheduled_at = now() + interval '1 hour'
@@ -192,7 +195,8 @@ pub async fn take_backlog(
                select q.passage_id from embedding_queue q
                where q.scheduled_at <= now() and exists (
                    select from projects p
-                   where p.id = q.project_id and mc.is_embedding_allowed(p.allowed_embedding_models, $2))
+                   where p.id = q.project_id and
+                       mc.is_embedding_allowed(p.allowed_embedding_models, $2))
                order by q.priority, q.scheduled_at, q.passage_id limit $1
                for update skip locked),
            claimed as (
@@ -233,7 +237,8 @@ pub async fn may_embed(
     Ok(sqlx::query_scalar!(
         r#"select not exists (
                select from unnest($1::uuid[]) as asked (id) left join projects p using (id)
-               where coalesce(not mc.is_embedding_allowed(p.allowed_embedding_models, $2), true)) as "all!""#,
+               where coalesce(not mc.is_embedding_allowed(p.allowed_embedding_models, $2),
+                   true)) as "all!""#,
         &ids,
         is_remote
     )
@@ -250,7 +255,8 @@ pub async fn backlog_failed(
     let ids: Vec<_> = passages.iter().map(|id| id.0).collect();
     sqlx::query!(
         "update embedding_queue set attempts = attempts + 1, last_error = $2,
-             scheduled_at = now() + least(interval '1 hour', interval '1 second' * 2 ^ least(attempts, 12))
+             scheduled_at = now() + least(interval '1 hour',
+                 interval '1 second' * 2 ^ least(attempts, 12))
          where passage_id = any($1)",
         &ids,
         reason

@@ -32,26 +32,26 @@ pub struct FlatVectors {
 }
 
 /// How long a node may compare all vectors of a source after they started to move into an index.
-const KNOWN_FOR: Duration = Duration::from_mins(1);
+const CACHE_TTL: Duration = Duration::from_mins(1);
 /// Most projects whose HNSW sources a node caches.
-const KNOWN_MAX: u64 = 10_000;
+const CACHE_MAX: u64 = 10_000;
 
 /// The sources with vectors in an HNSW index, by model and project.
-pub(crate) type Graphs = Cache<(i16, ProjectId), Arc<[SourceKind]>>;
+pub(crate) type HnswSources = Cache<(i16, ProjectId), Arc<[SourceKind]>>;
 
 /// Returns an empty cache.
-pub(crate) fn graphs() -> Graphs {
-    Cache::builder().max_capacity(KNOWN_MAX).time_to_live(KNOWN_FOR).build()
+pub(crate) fn hnsw_cache() -> HnswSources {
+    Cache::builder().max_capacity(CACHE_MAX).time_to_live(CACHE_TTL).build()
 }
 
 /// Returns the sources of a project that have vectors in its HNSW index; the cached answer may be a
 /// minute old.
-pub(super) async fn graphed(
+pub(super) async fn hnsw_sources(
     store: &Store,
     model: &Model,
     project: ProjectId,
 ) -> Result<Arc<[SourceKind]>, Error> {
-    if let Some(known) = store.graphs.get(&(model.id, project)) {
+    if let Some(known) = store.hnsw_cache.get(&(model.id, project)) {
         return Ok(known);
     }
     let found = sqlx::query_scalar!(
@@ -62,7 +62,7 @@ pub(super) async fn graphed(
     .fetch_all(&mut *store.read().await?)
     .await?;
     let found: Arc<[_]> = found.iter().map(|kind| word(kind)).collect::<Result<_, _>>()?;
-    store.graphs.insert((model.id, project), Arc::clone(&found));
+    store.hnsw_cache.insert((model.id, project), Arc::clone(&found));
     Ok(found)
 }
 
@@ -94,13 +94,13 @@ pub async fn list_flat_vectors(
 pub async fn create_hnsw_index(
     store: &Store,
     model: &Model,
-    heap: &FlatVectors,
+    flat: &FlatVectors,
 ) -> Result<(), Error> {
-    let (project, source) = (heap.project.0, heap.source.as_str());
+    let (project, source) = (flat.project.0, flat.source.as_str());
     sqlx::query!("select from mc.create_hnsw_index($1, $2, $3)", model.id, project, source)
         .execute(&mut *store.plain().await?)
         .await?;
-    store.graphs.invalidate(&(model.id, heap.project));
+    store.hnsw_cache.invalidate(&(model.id, flat.project));
     Ok(())
 }
 
@@ -116,7 +116,7 @@ pub async fn drop_orphaned_hnsw_indexes(store: &Store) -> Result<i32, Error> {
 pub async fn move_into_hnsw(
     store: &Store,
     model: &Model,
-    heap: &FlatVectors,
+    flat: &FlatVectors,
     limit: i64,
 ) -> Result<u64, Error> {
     // The limit is part of the text: without its value, the planner would read all flat vectors.
@@ -130,8 +130,8 @@ pub async fn move_into_hnsw(
     );
     let moved = sqlx::query(AssertSqlSafe(statement))
         .bind(model.id)
-        .bind(heap.project.0)
-        .bind(heap.source.as_str())
+        .bind(flat.project.0)
+        .bind(flat.source.as_str())
         .execute(&mut *store.plain().await?)
         .await?;
     Ok(moved.rows_affected())

@@ -5,7 +5,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::Model;
-use super::hnsw::graphed;
+use super::hnsw::hnsw_sources;
 use crate::passages::PassageFilter;
 use crate::rls::Planning;
 use crate::{Error, Store};
@@ -23,35 +23,35 @@ pub async fn nearest(
     filter: &PassageFilter,
     limit: i64,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
-    let extent = extent(store, model, filter).await?;
-    nearest_in(store, model, query, filter, limit, extent).await
+    let placement = placement(store, model, filter).await?;
+    nearest_in(store, model, query, filter, limit, placement).await
 }
 
 /// Where the vectors are that a filter may allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPlacement {
     /// All are flat and compared one by one.
-    Heap,
+    Flat,
     /// Some are in the HNSW index. The statement counts whether few pass the filter, for which it
     /// reads the passages of the project: about 300 ms for 500,000.
-    Graph,
+    Hnsw,
     /// Some are in the HNSW index, and many are known to pass the filter.
-    GraphOfMany,
+    HnswOfMany,
 }
 
 /// Returns the placement for [`nearest_in`]. It needs no query, so it can run while the query is
 /// embedded.
-pub async fn extent(
+pub async fn placement(
     store: &Store,
     model: &Model,
     filter: &PassageFilter,
 ) -> Result<VectorPlacement, Error> {
-    let in_graph = graphed(store, model, filter.project).await?;
-    let mut asked = filter.searched_sources().iter();
-    Ok(if asked.any(|source| in_graph.contains(source)) {
-        VectorPlacement::Graph
+    let in_hnsw = hnsw_sources(store, model, filter.project).await?;
+    let mut restriction = filter.searched_sources().iter();
+    Ok(if restriction.any(|source| in_hnsw.contains(source)) {
+        VectorPlacement::Hnsw
     } else {
-        VectorPlacement::Heap
+        VectorPlacement::Flat
     })
 }
 
@@ -62,12 +62,12 @@ pub async fn nearest_in(
     query: &[f32],
     filter: &PassageFilter,
     limit: i64,
-    extent: VectorPlacement,
+    placement: VectorPlacement,
 ) -> Result<Vec<(PassageId, f32)>, Error> {
     // Never empty: the index on model, project and source is used if the sources are given.
     let sources: Vec<&str> = filter.searched_sources().iter().map(|s| s.as_str()).collect();
     let kinds: Vec<&str> = filter.record_kinds.iter().map(|k| k.as_str()).collect();
-    let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, extent)))
+    let statement = sqlx::query(AssertSqlSafe(nearest_sql(model, filter, placement)))
         .bind(filter.project.0)
         .bind(query)
         .bind(limit)
@@ -77,10 +77,10 @@ pub async fn nearest_in(
         .bind(&filter.tags)
         .bind(&filter.languages)
         .bind(filter.path_regex.as_deref().map(|regex| format!("^(?:{regex})$")));
-    let planning = match extent {
-        VectorPlacement::Graph | VectorPlacement::GraphOfMany => Planning::Graph,
-        VectorPlacement::Heap if filter.is_plain() => Planning::Once,
-        VectorPlacement::Heap => Planning::Anew,
+    let planning = match placement {
+        VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => Planning::Hnsw,
+        VectorPlacement::Flat if filter.is_plain() => Planning::Once,
+        VectorPlacement::Flat => Planning::EachTime,
     };
     let found = statement.fetch_one(&mut *store.read_planned(planning).await?).await?;
     passages_and_similarities(&found)
@@ -104,13 +104,13 @@ pub async fn nearest_of(
     passages.sort_unstable();
     // The offset forces one look-up by key per passage; otherwise the planner would read all
     // vectors.
-    let one = format!(
+    let by_key = format!(
         "from unnest($1::uuid[]) as id
          cross join lateral (select e.passage_id, e.embedding from embeddings e
                              where e.model_id = {} and e.passage_id = id offset 0) as e",
         model.id
     );
-    let found = sqlx::query(AssertSqlSafe(in_order("", &compared(model, &one))))
+    let found = sqlx::query(AssertSqlSafe(in_order("", &compared(model, &by_key))))
         .bind(passages)
         .bind(query)
         .bind(limit)
@@ -145,13 +145,13 @@ pub async fn near_to(
 
 /// Returns the statement for one model. Id and dimensions are part of the text, so that the planner
 /// can use the model's own partial index.
-fn nearest_sql(model: &Model, filter: &PassageFilter, extent: VectorPlacement) -> String {
-    let asked =
+fn nearest_sql(model: &Model, filter: &PassageFilter, placement: VectorPlacement) -> String {
+    let restriction =
         format!("e.model_id = {} and e.project_id = $1 and e.source_kind = any($4)", model.id);
     let (with, parts) = if filter.is_plain() {
-        (String::new(), plain(model, &asked, extent))
+        (String::new(), plain(model, &restriction, placement))
     } else {
-        filtered(model, &asked, extent)
+        filtered(model, &restriction, placement)
     };
     in_order(&with, &parts)
 }
@@ -162,29 +162,30 @@ fn in_order(with: &str, parts: &str) -> String {
     // The sum forces a sort: PostgreSQL takes the index scan for sorted, which it is not in relaxed
     // order, and would merge the parts. The ids keep equal distances in one order.
     format!(
-        "{with} select coalesce(array_agg(passage_id), '{{}}'), coalesce(array_agg(similarity), '{{}}')
+        "{with} select coalesce(array_agg(passage_id), '{{}}'), coalesce(array_agg(similarity),
+             '{{}}')
          from (select passage_id, (1 - distance)::real as similarity from ({parts}) as found
                order by distance + 0, passage_id limit $3) as best"
     )
 }
 
 /// Returns the parts of a search that only restricts project and source.
-fn plain(model: &Model, asked: &str, extent: VectorPlacement) -> String {
+fn plain(model: &Model, restriction: &str, placement: VectorPlacement) -> String {
     // The parameters are bound in any case: they must not depend on the filter.
     let all = format!(
         "from embeddings e
-         where {asked} and $5::text[] is not null and $6::text[] is not null
+         where {restriction} and $5::text[] is not null and $6::text[] is not null
            and $7::text[] is not null and $8::text[] is not null and $9::text is null"
     );
-    match extent {
+    match placement {
         // All vectors, including those that move into the index meanwhile.
-        VectorPlacement::Heap => compared(model, &all),
-        VectorPlacement::Graph | VectorPlacement::GraphOfMany => heap_and_graph(model, &all),
+        VectorPlacement::Flat => compared(model, &all),
+        VectorPlacement::Hnsw | VectorPlacement::HnswOfMany => flat_and_hnsw(model, &all),
     }
 }
 
 /// Returns the passages that pass the filter as a `with` clause, and the parts of the search.
-fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, String) {
+fn filtered(model: &Model, restriction: &str, placement: VectorPlacement) -> (String, String) {
     let passes = "(cardinality($5::text[]) = 0 or p.record_kind = any($5))
          and (cardinality($6::text[]) = 0 or p.scope && $6)
          and (cardinality($7::text[]) = 0 or p.tags && $7)
@@ -199,22 +200,22 @@ fn filtered(model: &Model, asked: &str, extent: VectorPlacement) -> (String, Str
         model.id
     );
     let many = format!(
-        "from embeddings e join passages p on p.id = e.passage_id where {asked} and {passes}"
+        "from embeddings e join passages p on p.id = e.passage_id where {restriction} and {passes}"
     );
-    match extent {
-        VectorPlacement::Heap => {
+    match placement {
+        VectorPlacement::Flat => {
             (format!("with passing as materialized ({passing})"), compared(model, &each))
         }
-        VectorPlacement::Graph => {
+        VectorPlacement::Hnsw => {
             let with = format!(
                 "with passing as materialized ({passing} limit {COMPARED_MAX} + 1),
                  few as materialized (select count(*) <= {COMPARED_MAX} as they_are from passing)"
             );
             let few = compared(model, &format!("{each} and (select they_are from few)"));
-            let many = heap_and_graph(model, &format!("{many} and not (select they_are from few)"));
+            let many = flat_and_hnsw(model, &format!("{many} and not (select they_are from few)"));
             (with, format!("{few} union all {many}"))
         }
-        VectorPlacement::GraphOfMany => (String::new(), heap_and_graph(model, &many)),
+        VectorPlacement::HnswOfMany => (String::new(), flat_and_hnsw(model, &many)),
     }
 }
 
@@ -226,7 +227,8 @@ fn compared(model: &Model, candidates: &str) -> String {
     format!(
         "(select passage_id, distance from
               (select e.passage_id,
-                      e.embedding::halfvec({dim}) <=> (select $2::real[]::halfvec({dim})) as distance
+                      e.embedding::halfvec({dim}) <=> (select $2::real[]::halfvec({dim})) as
+                          distance
                {candidates} offset 0) as compared
           order by distance, passage_id limit $3)"
     )
@@ -234,12 +236,12 @@ fn compared(model: &Model, candidates: &str) -> String {
 
 /// Returns a query for the nearest flat candidates and those in the HNSW index, in one snapshot,
 /// because a vector may be moving.
-fn heap_and_graph(model: &Model, candidates: &str) -> String {
-    let heap = compared(model, &format!("{candidates} and not e.in_hnsw"));
+fn flat_and_hnsw(model: &Model, candidates: &str) -> String {
+    let flat = compared(model, &format!("{candidates} and not e.in_hnsw"));
     let dim = model.dimensions;
     let distance = format!("e.embedding::halfvec({dim}) <=> $2::real[]::halfvec({dim})");
     format!(
-        "{heap}
+        "{flat}
          union all
          (select e.passage_id, {distance} as distance {candidates} and e.in_hnsw
           order by {distance} limit $3)"

@@ -76,13 +76,14 @@ pub async fn progress(
 }
 
 /// Returns the passages of a project that failed most often, except private ones.
-pub async fn failing(
+pub async fn list_failed(
     store: &Store,
     project: ProjectId,
     limit: i64,
 ) -> Result<Vec<FailedPassage>, Error> {
     let rows = sqlx::query!(
-        r#"select q.passage_id, p.source_kind as "source_kind!", p.location, p.record_id, q.attempts, q.last_error
+        r#"select q.passage_id, p.source_kind as "source_kind!", p.location, p.record_id,
+               q.attempts, q.last_error
            from embedding_queue q join passages p on p.id = q.passage_id
            where q.project_id = $1 and q.attempts >= $2 and p.private_to is null
            order by q.attempts desc, q.passage_id limit $3"#,
