@@ -4,6 +4,7 @@ use mc_domain::{
     AuditAction, BundleId, BundleSection, DialogId, DocId, Handle, PassageId, ProjectId, RecordId,
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::audit::NewEvent;
 use crate::records::{self, DEFAULT_TTL_DAYS, NO_END};
@@ -53,18 +54,33 @@ pub struct BundleItem {
 /// Repeating the call with stored bundles changes nothing. Nothing is stored for a deleted project;
 /// a deleted record or document only loses its reference.
 pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Result<(), Error> {
-    // The user whose handles these are.
-    let caller = tx.principal().map(|user| user.0);
-    let rows: Vec<_> = all.iter().map(|bundle| row(bundle)).collect();
-    let items: Vec<_> = all.iter().flat_map(|bundle| item_rows(bundle)).collect();
+    let rows = all.iter().map(|bundle| row(bundle)).collect();
+    let items = all.iter().flat_map(|bundle| item_rows(bundle)).collect();
     let records = all.iter().flat_map(|bundle| &bundle.items).filter_map(|item| item.record);
     let records: Vec<_> = records.map(|record| record.0).collect();
+    let stored = insert_rows(tx, project, rows, items, &records).await?;
+    for bundle in all.iter().filter(|bundle| stored.contains(&bundle.id.0)) {
+        audit::record(tx, recalled(bundle));
+    }
+    Ok(())
+}
+
+/// Inserts the rows of [`insert`]; returns the ids of the new bundles.
+async fn insert_rows(
+    tx: &mut Tx,
+    project: ProjectId,
+    bundles: Vec<Value>,
+    items: Vec<Value>,
+    records: &[Uuid],
+) -> Result<Vec<Uuid>, Error> {
+    // The user whose handles these are.
+    let caller = tx.principal().map(|user| user.0);
     // All statements lock records in one order before they change any, and the items' references,
     // which lock the records too, are checked at the end: two recalls of the same records can't
     // deadlock. `ttl` is indexed; it moves by whole days, so that most recalls leave the indexes
     // alone. Records and documents deleted since the response are looked up by key: a deletion
     // during this statement fails it, and the retry finds the row gone.
-    let stored = sqlx::query_scalar!(
+    Ok(sqlx::query_scalar!(
         r#"with kept as (
              insert into bundles (id, project_id, principal, request, confidence, token_count,
                  degraded, user_id)
@@ -72,14 +88,13 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
                  new.degraded, $6
              from projects p, jsonb_to_recordset($2) as new (
                  id uuid, principal text, request jsonb, confidence real, token_count int,
-                     degraded text[])
+                 degraded text[])
              where p.id = $1
              on conflict (id) do nothing returning id),
          item as materialized (
              select item.* from kept join jsonb_to_recordset($3) as item (
                  bundle_id uuid, position int, section text, record_id uuid, doc_id uuid,
-                     passage_id uuid,
-                 score real, handle text) on item.bundle_id = kept.id),
+                 passage_id uuid, score real, handle text) on item.bundle_id = kept.id),
          recalled as materialized (
              select record_id, count(distinct bundle_id)::int as hits from item
              where record_id is not null group by record_id),
@@ -89,7 +104,7 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
                              case when r.kind in ('fact', 'fewshot') then $4::int end) as days
              from recalled join memory_records r on r.id = recalled.record_id, projects p
              where r.id = any($7) and p.id = $1
-                 -- What waits to be decided about ends when it was said to.
+                 -- The expiry of a proposal does not move.
                  and r.visibility <> 'proposed'
              order by r.id for no key update of r),
          hit as (
@@ -108,19 +123,15 @@ pub async fn insert(tx: &mut Tx, project: ProjectId, all: &[&NewBundle]) -> Resu
              from item)
          select id from kept"#,
         project.0,
-        Value::Array(rows),
+        Value::Array(bundles),
         Value::Array(items),
         DEFAULT_TTL_DAYS,
         NO_END,
         caller,
-        &records
+        records
     )
     .fetch_all(&mut *tx.0)
-    .await?;
-    for bundle in all.iter().filter(|bundle| stored.contains(&bundle.id.0)) {
-        audit::record(tx, recalled(bundle));
-    }
-    Ok(())
+    .await?)
 }
 
 /// A bundle by the names of its columns.
@@ -227,8 +238,8 @@ pub async fn named_items(
 pub async fn mark_used(
     store: &Store,
     bundle: BundleId,
-    ids: &[uuid::Uuid],
-) -> Result<Option<Vec<uuid::Uuid>>, Error> {
+    ids: &[Uuid],
+) -> Result<Option<Vec<Uuid>>, Error> {
     let mut tx = store.begin().await?;
     let bundle_id =
         sqlx::query_scalar!("select id from bundles where id = $1 for update", bundle.0)

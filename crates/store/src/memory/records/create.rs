@@ -72,8 +72,20 @@ pub async fn create_all(
     let model = vectors.as_ref().and_then(|all| all.first()).map(|(model, _)| *model);
     // One array, since arrays of arrays can't be unnested by one level.
     let numbers = vectors.map(|all| all.iter().flat_map(|(_, vector)| *vector).copied().collect());
-    let rows: Vec<_> = (1..).zip(all).map(|(n, new)| Values::of(n, new)).collect();
-    let rows = sqlx::query_as!(
+    let rows = (1..).zip(all).map(|(n, new)| Values::of(n, new)).collect();
+    insert(tx, project, rows, model, numbers).await?.into_iter().map(Row::into_record).collect()
+}
+
+/// Inserts the rows of [`create_all`] and returns the records in the same order; `vectors` has the
+/// dimensions of all vectors one after the other.
+async fn insert(
+    tx: &mut Tx,
+    project: ProjectId,
+    rows: Vec<Values<'_>>,
+    model: Option<&Model>,
+    vectors: Option<Vec<f32>>,
+) -> Result<Vec<Row>, Error> {
+    Ok(sqlx::query_as!(
         Row,
         r#"with new as materialized (
                select * from jsonb_to_recordset($2) as new (
@@ -127,12 +139,11 @@ pub async fn create_all(
         project.0,
         Json(rows) as Json<Vec<Values<'_>>>,
         model.map(|model| model.id),
-        numbers as Option<Vec<f32>>,
+        vectors as Option<Vec<f32>>,
         model.map(|model| model.dimensions)
     )
     .fetch_all(&mut *tx.0)
-    .await?;
-    rows.into_iter().map(Row::into_record).collect()
+    .await?)
 }
 
 /// A record, its contribution and its passage, by the names of the columns.

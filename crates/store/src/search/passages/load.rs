@@ -56,7 +56,7 @@ pub async fn load(
            left join memory_records r on r.id = p.record_id
            left join code_chunks c on c.passage_id = p.id
            left join docs d on d.id = p.doc_id
-           -- The record that the document stands behind.
+           -- The record of the document.
            left join memory_records b on b.id = d.record_id
            left join history_commits h on h.id = p.commit_id
            where p.id = any($1) and p.project_id = $2
