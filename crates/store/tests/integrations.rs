@@ -18,7 +18,7 @@ fn new(resource: &str, capability: Capability) -> NewIntegration {
         id: IntegrationId::generate(),
         connector: "ours".to_owned(),
         resource: resource.to_owned(),
-        capability: capability,
+        capability,
         interval_minutes: 15,
         include_comments: true,
     }

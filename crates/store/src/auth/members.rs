@@ -198,7 +198,7 @@ pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Re
         MembershipScope::Team(team) => (Some(team.0), None),
         MembershipScope::Project(project) => (None, Some(project.0)),
     };
-    let (user, granted) = match grantee {
+    let (user, granted_team) = match grantee {
         Grantee::User(user) => (Some(user.0), None),
         Grantee::Team(team) => (None, Some(team.0)),
     };
@@ -214,7 +214,7 @@ pub async fn remove(tx: &mut Tx, scope: MembershipScope, grantee: Grantee) -> Re
         team,
         project,
         user,
-        granted
+        granted_team
     )
     .fetch_one(&mut *tx.0)
     .await?;

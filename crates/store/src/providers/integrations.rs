@@ -253,7 +253,7 @@ async fn select(
 }
 
 fn sync_run(at: Option<DateTime<Utc>>, pages: i64, items: i64) -> Option<SyncRun> {
-    at.map(|at| SyncRun { at, pages, items: items })
+    at.map(|at| SyncRun { at, pages, items })
 }
 
 /// Returns the key of an integration's project, for the background.

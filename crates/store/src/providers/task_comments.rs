@@ -205,13 +205,8 @@ pub async fn approve(
     .await?;
     let key = format!("{task} {digest} {}", requested_at.timestamp_micros());
     let (args, max_attempts) = (json!({ "task": task, "digest": digest }), i32::from(JOB_ATTEMPTS));
-    let job = NewJob {
-        kind: JOB,
-        unique_key: Some(&key),
-        args,
-        delay: Duration::ZERO,
-        max_attempts: max_attempts,
-    };
+    let job =
+        NewJob { kind: JOB, unique_key: Some(&key), args, delay: Duration::ZERO, max_attempts };
     let Some(job) = jobs::enqueue(tx, &job).await? else { return Ok(()) };
     sqlx::query!("update task_comments set job_id = $2 where task_id = $1", task.0, job)
         .execute(&mut *tx.0)

@@ -148,13 +148,7 @@ async fn enqueue_job(tx: &mut Tx, id: DeliveryId) -> Result<(), Error> {
     let max_attempts = i32::from(JOB_ATTEMPTS);
     jobs::enqueue(
         tx,
-        &NewJob {
-            kind: JOB,
-            unique_key: None,
-            args,
-            delay: Duration::ZERO,
-            max_attempts: max_attempts,
-        },
+        &NewJob { kind: JOB, unique_key: None, args, delay: Duration::ZERO, max_attempts },
     )
     .await?;
     Ok(())
